@@ -41,6 +41,21 @@ def margins(x: Codes, rng: np.random.Generator) -> Codes:
     return independent(x, SCHEMA.n_levels, rng)
 
 
+SURVEY = """variables:
+- {name: job, levels: {a: "<b>clerk</b>", b: smith, c: cook}}
+- {name: town, levels: [north, south, east, west]}
+- {name: sick, levels: ["no", "yes"]}
+"""
+
+
+def records(n: int, seed: int) -> pd.DataFrame:
+    """A small survey of three variables, of which the first tells something of the last."""
+    rng = np.random.default_rng(seed)
+    job, town = rng.integers(0, 3, n), rng.choice(["north", "south", "east", "west"], n)
+    sick = np.where(rng.random(n) < 0.2 + 0.3 * job, "yes", "no")
+    return pd.DataFrame({"job": np.array(list("abc"))[job], "town": town, "sick": sick})
+
+
 def table(*rows: str) -> Codes:
     """Codes of records that are written as digits."""
     return np.array([[int(code) for code in row] for row in rows])
@@ -79,11 +94,10 @@ MAKERS = {
 def drawn(n: int, seed: int, makers: Any) -> Iterator[tuple[str, Codes, Codes]]:
     """Name, original and release of each kind, and the other half of one table last."""
     rng = np.random.default_rng(seed)
-    rows = rng.choice(len(POPULATION.codes), 2 * n, replace=False)
-    original = POPULATION.codes[rows[:n]]
+    original, other = samples(rng, n, n)
     for name, make in makers.items():
         yield name, original, make(original, SCHEMA.n_levels, rng)
-    yield "half of one table", original, POPULATION.codes[rows[n:]]
+    yield "half of one table", original, other
 
 
 def cases(largest: int = 100_000) -> Iterator[tuple[str, Codes, Codes]]:
@@ -95,29 +109,33 @@ def cases(largest: int = 100_000) -> Iterator[tuple[str, Codes, Codes]]:
                     yield f"{kind}, {n}, {seed}, {name}", original, released
 
 
+def questions(
+    original: Codes, released: Codes, target: str = TARGET, few: bool = True, guess: bool = False
+) -> dict[str, Row]:
+    """Answers to the questions that decide, by few keys or by all but the target."""
+    names, wanted = SCHEMA.names, SCHEMA.names.index(target)
+    seen = SCHEMA.variables[wanted].no_values
+    keys = [k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)]
+    given = original, released, LEVELS, keys
+    of = {"identity": told.met(*given), "attributes": told.told(*given, wanted, seen)}
+    if guess:
+        of["predicted"] = told.predicted(*given, wanted, seen, rng=np.random.default_rng(1))
+    return {name: answers.of_people([one]) for name, one in of.items()}
+
+
 def advice(found: Copies, questions: Mapping[str, Row]) -> str:
     """What to do by copies and some questions alone, of a release as useful as a fresh sample."""
     asked: Row = {"of": "all", "asked": True, "target": TARGET}
     rows = [asked | {"question": q} | row for q, row in questions.items()]
     answers.put_words(rows, family=False)
     fresh = {"question": "margins", "word": "as fresh", "value": 0.0, "baseline": 0.0, "z": 0.0}
-    frame = (
-        pd.DataFrame([*rows, *answers.of_copies([found]), fresh])
-        .fillna({"asked": False})
-        .astype({"asked": bool})
-    )
-    return verdict.judge("", frame).advice
+    frame = pd.DataFrame([*rows, *answers.of_copies([found]), fresh]).fillna({"asked": False})
+    return verdict.judge("", frame.astype({"asked": bool})).advice
 
 
 def found(original: Codes, released: Codes) -> dict[str, Any]:
     """Value, baseline, their errors and z of each question, and the advice by the risks alone."""
-    levels, names = SCHEMA.n_levels.tolist(), SCHEMA.names
-    keys, target = [names.index(name) for name in KEYS], names.index(TARGET)
-    copied = copies(original, released, levels)
-    of = {
-        "identity": answers.of_people([told.met(original, released, levels, keys)]),
-        "attributes": answers.of_people([told.told(original, released, levels, keys, target)]),
-    }
+    copied, of = copies(original, released, LEVELS), questions(original, released)
     repeats, handed_out, hidden, *_ = copied.rows
     shares = [repeats[name] for name in ("value", "baseline", "error", "baseline_error")]
     more = handed_out["z_divided"], handed_out["value"], hidden["value"]

@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 import toy
 from hypothesis import Phase, settings
@@ -36,3 +37,9 @@ def work(project: Path) -> Path:
     for name in toy.HOSTILE:
         (folder / f"{name}.py").write_text("raise SystemExit('from the working folder')\n")
     return folder
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """The same stream in every test that needs a stream of no certain seed."""
+    return np.random.default_rng(1)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from scipy.integrate import quad
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import gamma
 
+from srlib.data.codes import Codes
 from srlib.dpmpm import Draws, Prior, cell_log_prob
 
 
@@ -27,10 +29,7 @@ def log_allocation_prior(sizes: tuple[int, ...], prior: Prior) -> float:
 
     def integrand(log_alpha: float) -> float:
         alpha = np.exp(log_alpha)
-        sticks = sum(
-            betaln(1 + size, alpha + left) - betaln(1, alpha)
-            for size, left in zip(sizes[:-1], behind, strict=True)
-        )
+        sticks = (betaln(1 + np.array(sizes[:-1]), alpha + behind) - betaln(1, alpha)).sum()
         density = gamma.logpdf(alpha, prior.alpha_shape, scale=1 / prior.alpha_rate)
         return float(np.exp(sticks + density + log_alpha))
 
@@ -38,7 +37,7 @@ def log_allocation_prior(sizes: tuple[int, ...], prior: Prior) -> float:
 
 
 def log_marginal_likelihood(
-    codes: NDArray[np.integer], n_levels: Sequence[int], n_classes: int, prior: Prior
+    codes: Codes, n_levels: Sequence[int], n_classes: int, prior: Prior
 ) -> float:
     """log p(codes) of the ordered records under the DPMPM with F = n_classes."""
     a = prior.concentration
@@ -57,29 +56,21 @@ def log_marginal_likelihood(
 
 
 def exact_log_risk(
-    data: NDArray[np.integer],
-    record: int,
-    support: NDArray[np.integer],
-    releases: Sequence[NDArray[np.integer]],
-    n_levels: Sequence[int],
-    n_classes: int,
-    prior: Prior,
+    data: Codes, record: int, support: Codes, releases: Sequence[Codes], *model: Any
 ) -> NDArray[np.float64]:
-    """log p(X_i = x | Z, D_-i) over the support under a uniform prior (equation 9)."""
+    """log p(X_i = x | Z, D_-i), x uniform on a support (eq. 9); model: levels, classes, prior."""
     log_likelihood = np.zeros(len(support))
     for j, x in enumerate(support):
         changed = data.copy()
         changed[record] = x
-        alone = log_marginal_likelihood(changed, n_levels, n_classes, prior)
+        alone = log_marginal_likelihood(changed, *model)
         for release in releases:
             both = np.vstack([changed, release])
-            log_likelihood[j] += log_marginal_likelihood(both, n_levels, n_classes, prior) - alone
+            log_likelihood[j] += log_marginal_likelihood(both, *model) - alone
     return log_likelihood - np.logaddexp.reduce(log_likelihood)
 
 
-def support_log_ratios(
-    draws: Draws, support: NDArray[np.integer], log_weights: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def support_log_ratios(draws: Draws, support: Codes, log_weights: Any = None) -> NDArray:
     """Averages as of `srlib.risk.neighborhood_log_ratios`, over any one support, term by term."""
     if log_weights is None:
         log_weights = np.full((1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws))

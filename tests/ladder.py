@@ -4,25 +4,26 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from srlib import dpmpm
 from srlib.data.codes import Codes
 
+Levels = NDArray[np.integer]
 
-def copy(x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator) -> Codes:
+
+def copy(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
     """The original in another order."""
     return rng.permutation(x)
 
 
-def bootstrap(x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator) -> Codes:
+def bootstrap(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
     """Records of the original, drawn with replacement."""
     return x[rng.integers(0, len(x), len(x))]
 
 
-def partly_copied(
-    x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator, *, share: float
-) -> Codes:
+def partly_copied(x: Codes, n_levels: Levels, rng: Generator, *, share: float) -> Codes:
     """A share of the original's records, the rest from a mixture, in a random order."""
     z = mixture(x, n_levels, rng)
     copied = rng.permutation(len(x))[: round(share * len(x))]
@@ -30,18 +31,14 @@ def partly_copied(
     return rng.permutation(z)
 
 
-def mixture(
-    x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator, n_iterations: int = 600
-) -> Codes:
+def mixture(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
     """A draw from the posterior predictive distribution of a DPMPM."""
-    chains = dpmpm.Chains(n_classes=30, burn_in=n_iterations, n_draws=1, n_chains=1)
+    chains = dpmpm.Chains(n_classes=30, burn_in=600, n_draws=1, n_chains=1)
     draws = dpmpm.sample_posterior(x, n_levels, chains, rng=rng)
     return draws.release(1, len(x), rng=rng)[0]
 
 
-def trees(
-    x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator, *, min_leaf: int
-) -> Codes:
+def trees(x: Codes, n_levels: Levels, rng: Generator, *, min_leaf: int) -> Codes:
     """Variables drawn one after the other from classification trees, values from donors."""
     z = np.empty_like(x)
     z[:, 0] = rng.choice(x[:, 0], len(x))
@@ -62,9 +59,7 @@ def trees(
     return z
 
 
-def _best_split(
-    x: Codes, y: Codes, n_levels: NDArray[np.integer], min_leaf: int
-) -> tuple[int, int] | None:
+def _best_split(x: Codes, y: Codes, n_levels: Levels, min_leaf: int) -> tuple[int, int] | None:
     """The cut between two codes that makes the target's Gini index least, if any may be made."""
     n, n_targets = len(y), int(n_levels[-1])
     if n < 2 * min_leaf or (y == y[0]).all():
@@ -89,32 +84,27 @@ def _best_split(
     return (variable, int(at - starts[variable])) if gain.max() > 1e-12 else None
 
 
-def noisy_margins(
-    x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator, *, epsilon: float = 1.0
-) -> Codes:
-    """A chain of two-way margins with Laplace noise, each variable given the one before."""
+def noisy_margins(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
+    """A chain of two-way margins, each variable given the one before, at an epsilon of one."""
     p, n = x.shape[1], len(x)
     z = np.empty_like(x)
-    scale = 2 * (p - 1) / epsilon
     for k in range(p):
-        given, before = (
-            (codes[:, k - 1] if k else np.zeros(n)).astype(np.int64) for codes in (x, z)
-        )
+        given, before = (codes[:, k - 1].astype(int) if k else np.zeros(n, int) for codes in (x, z))
         rows, columns = (int(n_levels[k - 1]) if k else 1), int(n_levels[k])
         counts = np.bincount(given * columns + x[:, k], minlength=rows * columns)
-        noisy = np.maximum(counts + rng.laplace(0, scale, counts.size), 1e-9)
+        noisy = np.maximum(counts + rng.laplace(0, 2 * (p - 1), counts.size), 1e-9)
         table = noisy.reshape(rows, columns)
         cumulative = (table / table.sum(axis=1, keepdims=True)).cumsum(axis=1)
         z[:, k] = (rng.random((n, 1)) > cumulative[before]).sum(axis=1).clip(max=columns - 1)
     return z
 
 
-def independent(x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator) -> Codes:
+def independent(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
     """Each column drawn by itself from its margin."""
     return np.column_stack([rng.choice(column, len(x)) for column in x.T]).astype(x.dtype)
 
 
-Maker = Callable[[Codes, NDArray[np.integer], np.random.Generator], Codes]
+Maker = Callable[[Codes, Levels, Generator], Codes]
 LADDER: dict[str, Maker] = {
     "copy": copy,
     "bootstrap": bootstrap,

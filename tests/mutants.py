@@ -81,11 +81,12 @@ min(told.divided_z, z_margins) => max(told.divided_z, z_margins) # one test suff
 people * gap[counted].var() => people**2 * gap[counted].var() # variance of one, not of a mean
 "z": min(z, z_margins) => "z": z # margins need not be beaten
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
-itself["z"], uncut["z"]) >= CERTAIN => itself["z"], uncut["z"]) >= SURE # threshold
-hidden["people"] / n => hidden["people"] / repeats["people"] # share of the other file
+or uncut["z"] >= CERTAIN, "signs" => or uncut["z"] >= SURE, "signs" # threshold
+could_hide >= copies.FEWEST => could_hide > 0 # any people
+> repeats["baseline"] * m => > repeats["baseline"] # a share for a number
 hidden["value"] > UNSEEN and => hidden["value"] > UNSEEN or # either suffices
 same_rows["z"] >= 2 * CERTAIN => same_rows["z"] >= CERTAIN # threshold
-repeats["people"]) < FEWEST => repeats["people"]) <= FEWEST # one more record is needed
+min(n, m) < FEWEST => n < FEWEST # the release alone may be small
 row["people"] >= MIN_RECORDS => row["people"] > MIN_RECORDS # ten are too few
 assessment/report
 met[:n].mean() => met.mean() # people held out are among those in the file
@@ -94,7 +95,7 @@ rows[:3], family=False => rows[:2], family=False # the first guess is one of a f
 assessment/verdict
 enough = rows["people"] >= MIN_RECORDS => enough = rows["people"] > MIN_RECORDS # ten are too few
 max(of["word"], key => min(of["word"], key # the best word is public
-max(np.nan_to_num(list(rest)) => min(np.nan_to_num(list(rest)) # the least risk orders
+groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
 (losses["value"] - losses["baseline"]) => (losses["value"]) # loss with what chance has
 assessment/use
 special.log_ndtr(-TIE) - np.log(len(some)) => special.log_ndtr(-TIE) # largest of many

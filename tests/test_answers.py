@@ -36,9 +36,8 @@ def copied(
     return Copies(rows, same_table, premise, np.zeros(1_000, bool), np.zeros(1_000, int))
 
 
-def test_errors_are_not_smaller_than_the_spread_over_releases() -> None:
+def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Generator) -> None:
     """One original, 60 releases of its margins, and several releases answered together."""
-    rng = np.random.default_rng(10)
     (x,) = samples(rng, 500)
     released = [margins(x, rng) for _ in range(60)]
     for each in (
@@ -66,8 +65,7 @@ def test_errors_are_not_smaller_than_the_spread_over_releases() -> None:
         assert found["baseline"] == pytest.approx(0.3)
 
 
-def test_groups_by_hand_and_against_a_bootstrap() -> None:
-    rng = np.random.default_rng(3)
+def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> None:
     x, z = samples(rng, 600, 600)
     one, group = told.met(x, z, LEVELS, KEYS), x[:, 4]
     companions = np.bincount(one.group)[one.group] - 1.0
@@ -150,11 +148,9 @@ def test_words_are_shares_of_what_is_left() -> None:
 def test_of_many_questions_each_is_as_sure_as_one() -> None:
     """Holm by hand: of three, 2.94, 2.81 and 2.58 errors are needed, the largest first."""
     for z, clear in (
-        ((2.9, 2.9, 2.9), (0, 0, 0)),
-        ((2.95, 2.80, 2.7), (1, 0, 0)),
-        ((2.59, 2.82, 2.95), (1, 1, 1)),
-        ((2.57, 2.82, 2.95), (0, 1, 1)),
-    ):
+        ((2.9, 2.9, 2.9), (0, 0, 0)), ((2.95, 2.80, 2.7), (1, 0, 0)),
+        ((2.59, 2.82, 2.95), (1, 1, 1)), ((2.57, 2.82, 2.95), (0, 1, 1)),
+    ):  # fmt: skip
         rows = [row(0.5, 0.2, each) for each in z]
         answers.put_words(rows, family=True)
         assert [each["word"] == "far more" for each in rows] == [bool(each) for each in clear]
@@ -190,11 +186,7 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataF
         ({"copies": {"alone": 0, "at_most": NAN}}, "nothing found", ""),
         ({"copies": {"at_most": 0.11}}, "undecided", "hide copies of up to 11.0\xa0% of the"),
         ({"copies": {"at_most": 0.11, "alone": 27}}, "nothing found", ""),
-        (
-            {"copies": {"at_most": 0.11, "alone": 28}},
-            "undecided",
-            "could hide copies of up to 11.0",
-        ),
+        ({"copies": {"at_most": 0.11, "alone": 28}}, "undecided", "could hide copies of up to"),
         ({"copies": {"repeated": 0.006, "others": 0.005}}, "undecided", "too few to tell copies"),
         ({"copies": {"repeated": 0.004, "others": 0.001}}, "nothing found", ""),
         ({"copies": {"repeated": 0.006, "others": 0.006}}, "nothing found", ""),

@@ -3,46 +3,27 @@
 import json
 import re
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from cases import SURVEY, records
 from click.testing import CliRunner, Result
 from markupsafe import escape
 
-from srlib.assessment import (
-    Assessment,
-    answers,
-    assess,
-    examine,
-    in_public,
-    report,
-    stated,
-)
+from srlib.assessment import Assessment, answers, assess, examine, report, verdict
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import NOT_SHOWN
 from srlib.risk import believer
 from srlib.runner.cli import main
 
-TOWNS = ["north", "south", "east", "west"]
-SCHEMA = """variables:
-- {name: job, levels: {a: "<b>clerk</b>", b: smith, c: cook}}
-- {name: town, levels: [north, south, east, west]}
-- {name: sick, levels: ["no", "yes"]}
-"""
-
-
-def records(n: int, seed: int) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    job = rng.integers(0, 3, n)
-    frame = pd.DataFrame({"job": np.array(list("abc"))[job], "town": rng.choice(TOWNS, n)})
-    return frame.assign(sick=np.where(rng.random(n) < 0.2 + 0.3 * job, "yes", "no"))
-
-
 ORIGINAL, MADE, AGAIN, OTHERS = (records(n, i) for i, n in enumerate((60, 50, 70, 80), start=1))
+INCOMES = {"original": ORIGINAL.assign(income=np.arange(60) * 10), "keys": "town", "target": "sick"}
+INCOMES |= {"released": MADE.assign(income=np.arange(50) * 12 + 3)}
+GIVEN = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick"]
+HOSTILE = {"a": "<script>a", "north": "M&S"}
 
 
 def ask(original: Any = ORIGINAL, released: Any = MADE, **settings: Any) -> Assessment:
@@ -52,9 +33,6 @@ def ask(original: Any = ORIGINAL, released: Any = MADE, **settings: Any) -> Asse
 def row(found: Assessment, question: str) -> pd.Series:
     """Return the first row of a question."""
     return found.table[found.table["question"] == question].iloc[0]
-
-
-# ------------------------------------------------------------------------------------- from Python
 
 
 def test_numbers_are_those_of_counts_by_hand() -> None:
@@ -112,16 +90,14 @@ def test_where_nobody_is_alone_the_card_says_so() -> None:
 
 
 def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
-    folder = tmp_path / "tool"
-    folder.mkdir()
-    MADE.to_csv(folder / "a.csv", index=False)
-    AGAIN.to_csv(folder / "b.csv", index=False)
-    (folder / ".hidden").touch()
-    of_folder = ask(released=str(folder), target="sick")
-    of_list = ask(released={"tool": [MADE, AGAIN]}, target="sick")
+    MADE.to_csv(tmp_path / "a.csv", index=False)
+    AGAIN.to_csv(tmp_path / "b.csv", index=False)
+    (tmp_path / ".hidden").touch()
+    of_folder = ask(released=str(tmp_path), target="sick")
+    of_list = ask(released={tmp_path.name: [MADE, AGAIN]}, target="sick")
     assert len(of_folder.judgments) == 1
     pd.testing.assert_frame_equal(of_folder.table, of_list.table)
-    assert of_folder.tables.notes[0] == "tool: a folder of 2, judged together."
+    assert of_folder.tables.notes[0] == f"{tmp_path.name}: a folder of 2, judged together."
     alone = [ask(released=z, target="sick") for z in (MADE, AGAIN)]
     for question in ("identity", "attributes", "TCAP"):
         values = [row(found, question)["value"] for found in alone]
@@ -129,14 +105,11 @@ def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
         assert together["value"] == pytest.approx(np.mean(values))
         between = np.std(values, ddof=1) / np.sqrt(2)
         assert together["error"] >= between - 1e-12
-    assert together["error"] == pytest.approx(between)
-    assert between > 0
+    assert 0 < between == pytest.approx(together["error"])
     assert of_list.records()["met"].max() == 2
 
 
-def test_sets_of_keys_and_further_targets_are_asked_about_each(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_sets_of_keys_and_further_targets_are_asked_about_each(monkeypatch):
     """The first three answers count by themselves, all others as one of a family."""
     families, put_words = [], answers.put_words
 
@@ -144,18 +117,16 @@ def test_sets_of_keys_and_further_targets_are_asked_about_each(
         families.append(([one["question"] for one in rows], family))
         put_words(rows, family, few)
 
-    monkeypatch.setattr(answers, "put_words", noted)
     found = ask(keys=[["job"], ["town"]], target=["sick"]).table
-    asked = found[found["asked"]]
-    assert asked.query("question == 'identity'")["about"].tolist() == ["job", "town"]
-    told = asked.query("question == 'predicted'")["about"].tolist()
-    assert told == ["job → sick", "town → sick"]
-    families.clear()
+    about = found[found["asked"]].groupby("question")["about"].agg(list)
+    assert about["identity"] == ["job", "town"]
+    assert about["predicted"] == ["job → sick", "town → sick"]
+    monkeypatch.setattr(answers, "put_words", noted)
     found = ask(keys=["job"], target=["sick", "town"]).table
+    about = found[found["asked"]].groupby("question")["about"].agg(list)
+    assert about["attributes"] == ["job → sick", "job → town"]
     first, further = ["identity", "attributes", "predicted"], ["attributes", "predicted"]
     assert families == [(first, False), (further, True), ([], True)]
-    told = found[found["asked"]].query("question == 'attributes'")["about"].tolist()
-    assert told == ["job → sick", "job → town"]
 
 
 def test_groups_people_held_out_and_dropped_records() -> None:
@@ -186,15 +157,16 @@ def test_few_records_are_not_judged_and_what_cannot_be_estimated_has_no_word() -
     for tables in ([MADE, constant], [constant, MADE]):
         found = ask(released={"tool": tables}, target="sick")
     json.dumps(found.to_dict(), allow_nan=False)
+    own = pd.DataFrame({name: [f"{name}{i}" for i in range(60)] for name in "abc"})
+    assert ask(own, own[::-1]).judgments[0].advice == "withhold"  # and no warning of all levels
     two, alike = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}), pd.DataFrame({"a": ["x"] * 2})
     found = ask(two, [alike.assign(b="u"), two])  # two records, and a constant release
     assert {judgment.advice for judgment in found.judgments} == {"undecided"}
     assert "<table" in found.to_html()
 
 
-def test_copies_of_numbers_that_are_cut_are_a_sign() -> None:
+def test_copies_of_numbers_that_are_cut_are_a_sign(rng: np.random.Generator) -> None:
     """Everybody shares their pieces with others, and nobody the numbers."""
-    rng = np.random.default_rng(3)
     numbers = rng.random((2, 1_000, 2)).round(6)
     original, fresh = (pd.DataFrame(each, columns=["age", "income"]) for each in numbers)
     for frame in (original, fresh):
@@ -210,17 +182,13 @@ def test_copies_of_numbers_that_are_cut_are_a_sign() -> None:
 
 
 def test_numbers_are_told_within_a_distance() -> None:
-    original = ORIGINAL.assign(income=np.arange(60) * 10)
-    made = MADE.assign(income=np.arange(50) * 12 + 3)
-    asked: dict[str, Any] = {"keys": ["town"], "target": "sick"}
-    near, far = (ask(original, made, within={"income": w}, **asked) for w in (1e-3, 1e6))
-    assert row(near, "within")["about"] == "town → income"
-    assert row(near, "within")["asked"]
+    near, far = (ask(**INCOMES, within={"income": w}) for w in (1e-3, 1e6))
+    assert row(near, "within")[["about", "asked"]].tolist() == ["town → income", True]
     assert (row(near, "within")["value"], row(far, "within")["value"]) == (0, 1)
 
 
 def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
-    (tmp_path / "schema.yaml").write_text(SCHEMA)
+    (tmp_path / "schema.yaml").write_text(SURVEY)
     assert ask(schema=str(tmp_path / "schema.yaml")).tables.notes == (
         "original: 60 records.",
         "release 1: 50 records.",
@@ -270,9 +238,6 @@ STRANGE = ORIGINAL.replace({"a": "z"})
 SICK = Variable("sick", ("no", "yes", "N"), not_applicable=("N",))
 NOBODY = {"original": MADE[["job"]].assign(sick="N"), "target": "sick"}
 NOBODY |= {"released": NOBODY["original"], "schema": Schema((Variable("job", tuple("abc")), SICK))}
-AGES = Schema.from_frame(MADE[["town", "sick"]]).variables
-ZERO = {"within": {"job": 0}, "schema": Schema((Variable("job", bins=2), *AGES)), "keys": "town"}
-ZERO |= {"original": ORIGINAL.assign(job=range(60)), "released": MADE.assign(job=range(50))}
 HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
 
 
@@ -281,7 +246,7 @@ HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
     [
         ({"original": ""}, "it is not a regular file"),
         ({"original": {"job": [1]}}, "original is of type dict; it must be a DataFrame"),
-        ({"original": ORIGINAL[:1]}, "original: the table has 1 record"),
+        ({"original": ORIGINAL[:1]}, "original: the table has fewer than two records"),
         ({"released": []}, "released is empty; it must have one table or more"),
         ({"released": {"tool": []}}, "tool: there are no releases; a tool must have one or more"),
         ({"released": 3}, "release 1 is of type int; it must be a DataFrame"),
@@ -301,26 +266,20 @@ HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
         ({"keys": ["job", "town", "sick"]}, "keys are all variables, in one set or another"),
         ({"target": ["sick", "sick"]}, "each variable may stand once"),
         (NOBODY, "target is 'sick', of which nobody in the original has a value"),
-        ({"target": 3}, "target is 3; it must be a list of names"),
         ({"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]}, "the variables are sick al"),
         ({"within": {"town": 2}}, "within names 'town', which is not numeric; bins"),
-        (ZERO, "within of job is 0; it must be positive and finite"),
+        (INCOMES | {"within": {"income": 0}}, "within of income is 0; it must be positive and f"),
         ({"within": {"job": 1}, "keys": ["job"]}, "within names 'job', which is among the keys"),
         ({"within": 3}, "within is 3; it must give distances by names of variables"),
         ({"by": "age"}, "by names 'age'"),
         ({"rng": 1}, "rng is 1; it must be a Generator, as numpy.random.default_rng"),
     ],
 )
-def test_errors_are_one_sentence_before_anything_long_starts(
-    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], message: str
-) -> None:
+def test_errors_are_one_sentence_before_anything_long_starts(monkeypatch, change, message):
     monkeypatch.setattr(report, "examine", None)
     with pytest.raises((ValueError, OSError), match=message) as error:
         ask(**change)
     assert "\n" not in str(error.value)
-
-
-# ------------------------------------------------------------------------------------- the command
 
 
 @pytest.fixture
@@ -329,15 +288,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name, frame in {"original": ORIGINAL, "made": MADE, "again": AGAIN}.items():
         frame.to_csv(f"{name}.csv", index=False)
-    Path("schema.yaml").write_text(SCHEMA)
+    Path("schema.yaml").write_text(SURVEY)
     return tmp_path
 
 
 def command(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["assess", *arguments, "--output", "out"])
-
-
-GIVEN = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick"]
 
 
 def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) -> None:
@@ -351,8 +307,7 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     (run,) = folder.glob("out/assess/made-*")
     assert lines[-1] == f"report: out/assess/{run.name}/report.html"
     assert lines[0] == found.judgments[0].first == "Do not release tool: it is the original itself."
-    assert sum(line.startswith("  ") for line in lines) == 10
-    assert result.stderr == ""
+    assert (sum(line.startswith("  ") for line in lines), result.stderr) == (10, "")
     result = command("original.csv", "made.csv", "tool", *GIVEN, "--json", "--name", "a b")
     document = json.loads(result.stdout)
     (run,) = folder.glob("out/assess/a_b-*")
@@ -365,11 +320,9 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     told = pd.read_csv(run / "tables/answers.csv")
     assert told["question"].tolist() == [row["question"] for row in document["table"]]
     assert pd.read_csv(run / "tables/records.csv")["repetitions"].sum() == 120
-    everything = {p.relative_to(run).as_posix() for p in run.rglob("*") if p.is_file()}
-    assert everything == {
-        "report.html", "report-public.html", "results.json", "parameters.yaml", "provenance.json",
-        "tables/answers.csv", "tables/records.csv",
-    }  # fmt: skip
+    written = {p.relative_to(run).as_posix() for p in run.rglob("*") if p.is_file()}
+    assert written == {"report.html", "report-public.html", "results.json", "parameters.yaml",
+                       "provenance.json", "tables/answers.csv", "tables/records.csv"}  # fmt: skip
     for path in (run, *run.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
     inputs = json.loads((run / "provenance.json").read_text())["inputs"]
@@ -386,9 +339,7 @@ def test_the_status_says_what_the_verdict_is_worth(folder: Path) -> None:
     assert statuses == [3, 0, 3, 3]
 
 
-def test_a_file_that_changes_meanwhile_makes_no_report(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
     def late(*arguments: Any, **options: Any) -> Assessment:
         AGAIN.to_csv("made.csv", index=False)
         return examine(*arguments, **options)
@@ -400,47 +351,31 @@ def test_a_file_that_changes_meanwhile_makes_no_report(
     assert not (folder / "out").exists()
 
 
-HEADER = "job,town,sick"
-
-
-def replaced(name: str, *lines: str) -> Callable[[], object]:
-    return lambda: Path(name).write_text("\n".join(lines) + "\n")
-
-
 @pytest.mark.parametrize(
-    ("change", "arguments", "message"),
+    ("arguments", "message"),
     [
-        (None, [".", "made.csv"], "'.' is a directory"),
-        (None, ["original.csv", "made.csv", "--schema", "no.yaml"], "No such file or directory"),
-        (replaced("made.csv", HEADER, "a,north,no", "SECRET,north,no", "a,south,SECRET"),
-         ["original.csv", "made.csv", *GIVEN],
-         "made.csv: values outside the levels: job has '...' (line 3), allowed are '...'; "
+        ([".", "made.csv"], "'.' is a directory"),
+        (["original.csv", "made.csv", "--schema", "no.yaml"], "No such file or directory"),
+        (["original.csv", "values.csv", *GIVEN],
+         "values.csv: values outside the levels: job has '...' (line 3), allowed are '...'; "
          "sick has '...' (line 4), allowed are '...'"),
-        (replaced("made.csv", "job,town,ill", "SECRET,north,no", "a,north,no"),
-         ["original.csv", "made.csv"], "made.csv: missing columns sick; unknown columns 'ill'"),
-        (replaced("original.csv", HEADER),
-         ["original.csv", "made.csv"], "original.csv: the file has a header and no records"),
-        (lambda: Path("empty").mkdir(), ["original.csv", "empty"], "empty: there are no releases"),
-        (None, ["original.csv", "made.csv", "--within", "town", "x"], "'x' is not a valid float"),
+        (["original.csv", "ill.csv"], "ill.csv: missing columns sick; unknown columns 'ill'"),
+        (["header.csv", "made.csv"], "header.csv: the file has a header and no records"),
+        (["original.csv", "empty"], "empty: there are no releases"),
+        (["original.csv", "made.csv", "--within", "town", "x"], "'x' is not a valid float"),
     ],
 )  # fmt: skip
-def test_bad_input_is_one_error_without_values(
-    folder: Path, change: Callable[[], object] | None, arguments: list[str], message: str
-) -> None:
-    if change:
-        change()
+def test_bad_input_is_one_error_without_values(folder, arguments, message):
+    Path("empty").mkdir()
+    Path("header.csv").write_text("job,town,sick\n")
+    Path("ill.csv").write_text("job,town,ill\nSECRET,north,no\na,north,no\n")
+    Path("values.csv").write_text("job,town,sick\na,north,no\nSECRET,north,no\na,south,SECRET\n")
     result = command(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     told = " ".join(result.stderr.replace("│", " ").split())
     assert message in told
-    assert told.count("Error:") == 1
-    assert "SECRET" not in told
+    assert (told.count("Error:"), told.count("SECRET")) == (1, 0)
     assert not Path("out").exists()
-
-
-# ---------------------------------------------------------------------------------------- the page
-
-HOSTILE = {"a": "<script>a", "north": "M&S"}
 
 
 def test_the_page_stands_alone_and_all_text_in_it_is_escaped() -> None:
@@ -462,7 +397,7 @@ def test_the_page_stands_alone_and_all_text_in_it_is_escaped() -> None:
     assert folded == ["All answers: half", "All answers: &lt;b&gt;made", "Records to look at",
                       "What was assessed", "The rules"]  # fmt: skip
     assert page.count("<table") == 5
-    for sentence in (*stated("assumptions"), *stated()):
+    for sentence in (*verdict.stated("assumptions"), *verdict.stated()):
         assert escape(sentence) in page
 
 
@@ -474,10 +409,10 @@ def test_the_public_page_has_words_over_ten_people_alone() -> None:
     for text in ("QTOWN", "QMADE", "script", "M&amp;S", "south", "sick", "job", "release "):
         assert text not in body
     assert set(re.findall(r"\d+", re.sub("<[^>]*>", " ", body))) <= {"1"}
-    words = in_public(found.judgments, found.table).iloc[0]
+    words = verdict.in_public(found.judgments, found.table).iloc[0]
     assert row(found, "identity")["people"] < 10  # nobody is alone in a town
     assert words[["identity", "advice", "use"]].tolist() == [NOT_SHOWN] * 3
     people = records(180, 1).assign(day=[f"day {i % 90}" for i in range(180)])
     found = ask(people, people[::-1], keys=["day", "job"], target="sick")
-    words = in_public(found.judgments, found.table).iloc[0]
+    words = verdict.in_public(found.judgments, found.table).iloc[0]
     assert words[["advice", "copies", "identity"]].tolist() == ["withhold", "found", "far more"]

@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -19,23 +18,10 @@ from srlib.risk.before import SHARED, quantile, quantile_variance
 from srlib.trees import Growth, SequentialTrees, fit_trees
 
 TABLE = Microdata(DATA, SCHEMA)
-RELEASES = np.array(list(itertools.product(CELLS, repeat=3)))
 GROWTH = Growth(1, smoothing=1.0)
 TREES = SequentialTrees(SCHEMA, growth=GROWTH)
-
-
-def sick(n: int, x: int) -> Microdata:
-    """n people of whom x are sick."""
-    codes = np.repeat([0, 1], [n - x, x])[:, None].astype(np.uint8)
-    return Microdata(codes, Schema((Variable("sick", ("no", "yes")),)))
-
-
-@cache
-def every_column() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """log p(release | changed data) of all 216 releases, and their probabilities."""
-    near = neighborhood(DATA, LEVELS)
-    found = np.array([one_by_one(TREES, [released], DATA, near) for released in RELEASES])
-    return found, np.exp(found[:, 0, 0])
+ONE_CHAIN = Mixture(LEVELS, Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1))
+FINITE = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
 
 
 def within(found: NDArray, expected: NDArray, mcse: NDArray) -> None:
@@ -46,7 +32,9 @@ def within(found: NDArray, expected: NDArray, mcse: NDArray) -> None:
 @pytest.mark.parametrize("size", [1, 2])
 def test_risks_before_release_by_enumeration(size: int) -> None:
     """Errors are those of 300 draws; shares of records are of those that are sought."""
-    column, probability = every_column()
+    near, every_table = neighborhood(DATA, LEVELS), np.array([*itertools.product(CELLS, repeat=3)])
+    column = np.array([one_by_one(TREES, [released], DATA, near) for released in every_table])
+    probability = np.exp(column[:, 0, 0])
     log_prior = np.log([0.4, 0.3, 0.2, 0.1])
     trees, priors, rng = fit_trees(TABLE, growth=GROWTH), [log_prior] * 3, np.random.default_rng(5)
     risk = risk_before_release(TABLE, trees, size, 300, log_prior=priors, rng=rng)
@@ -72,9 +60,10 @@ def test_risks_before_release_by_enumeration(size: int) -> None:
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_risks_of_a_mechanism_have_no_error(size: int) -> None:
-    n, x = 6, 2
-    table = beta_binomial(n, 3, alpha=1.0)
-    risk = risk_before_release(sick(n, x), OnRecords(table, [2]), size)
+    n, x = 6, 2  # six people of whom two are sick
+    codes, table = np.repeat([0, 1], [n - x, x])[:, None], beta_binomial(n, 3, alpha=1.0)
+    data = Microdata(codes.astype(np.uint8), Schema((Variable("sick", ("no", "yes")),)))
+    risk = risk_before_release(data, OnRecords(table, [2]), size)
     frame = risk.to_frame()
     sets, gain = [list(z) for z in itertools.product(range(4), repeat=size)], 0.0
     for at, other in enumerate((x + 1, x - 1)):
@@ -87,8 +76,7 @@ def test_risks_of_a_mechanism_have_no_error(size: int) -> None:
         assert below[0] < 0.95 <= below[1] + 1e-9
         assert frame["expected_mcse"][at] == frame["worst_mcse"][at] == 0
     assert risk.over_records().loc["gain", "expected"] == pytest.approx(gain)
-    assert risk.exact
-    assert risk.weights.sum() == pytest.approx(1)
+    assert (risk.exact, risk.weights.sum()) == (True, pytest.approx(1))
 
 
 def test_risks_by_the_mixture_are_those_of_its_marginal_likelihood() -> None:
@@ -121,16 +109,11 @@ def test_risks_by_the_mixture_are_those_of_its_marginal_likelihood() -> None:
 def test_quantiles_and_their_errors() -> None:
     values = np.array([[3.0], [1.0], [2.0], [4.0]])
     weights = np.array([0.1, 0.2, 0.65, 0.05])
-    assert quantile(values, weights, 0.95)[0] == 3
-    assert quantile(values, weights, 0.951)[0] == 4
+    assert [quantile(values, weights, level)[0] for level in (0.95, 0.951)] == [3, 4]
     assert quantile(np.arange(100.0)[:, None], np.full(100, 0.01), 0.95)[0] == 94
     samples = np.random.default_rng(8).normal(size=(200, 3000))
     found = np.var(quantile(samples, np.full(200, 1 / 200), 0.95))
     assert quantile_variance(samples, 0.95).mean() == pytest.approx(found, rel=0.25)
-
-
-ONE_CHAIN = Mixture(LEVELS, Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1))
-FINITE = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
 
 
 @pytest.mark.parametrize(

@@ -44,16 +44,14 @@ def test_a_perfect_test_by_hand() -> None:
     first, second = np.ones((100, 1)), np.zeros((100, 1))
     bound = leakage(first, second, prior=0.5)
     low, high = 0.025 ** (1 / 50), 1 - 0.025 ** (1 / 50)
-    assert bound.epsilon == pytest.approx(np.log(low / high))
-    assert bound.advantage == pytest.approx(low - high)
     mean = low**2 / (low + high) + (1 - low) ** 2 / (2 - low - high)
-    assert bound.probability == pytest.approx(mean)
+    expected = np.log(low / high), low - high, mean
+    assert (bound.epsilon, bound.advantage, bound.probability) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("n", [15, 60])
-def test_the_discriminant_is_that_of_its_formula(n: int) -> None:
-    rng = np.random.default_rng(4)
-    first, second = rng.normal(size=(n, 40)), rng.normal(size=(n, 40)) + 0.5
+def test_the_discriminant_is_that_of_its_formula(n: int, rng: np.random.Generator) -> None:
+    first, second = rng.normal(1000, size=(n, 40)), rng.normal(1000.5, size=(n, 40))
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
     matrix = 0.5 * np.corrcoef(within.T) + 0.5 * np.eye(40)
@@ -64,14 +62,6 @@ def test_the_discriminant_is_that_of_its_formula(n: int) -> None:
     np.testing.assert_allclose(found, scale * expected)
 
 
-def test_large_counts_that_say_nothing_change_nothing() -> None:
-    rng = np.random.default_rng(10)
-    first, second = rng.normal(1, 1, (300, 3)), rng.normal(0, 1, (300, 3))
-    one, other = (leakage(first + at, second + at, prior=0.5) for at in (0, 1000))
-    assert one.advantage > 0.2
-    assert other.advantage == pytest.approx(one.advantage)
-
-
 def people() -> Microdata:
     """Ten cooks of whom one is sick, and ten smiths; the sick cook is the first."""
     codes = np.array([[0, 1]] + [[0, 0]] * 9 + [[1, 1]] * 5 + [[1, 0]] * 5, dtype=np.uint8)
@@ -79,11 +69,10 @@ def people() -> Microdata:
     return Microdata(codes, Schema(variables))
 
 
-def test_a_leaf_with_one_donor_is_found() -> None:
+def test_a_leaf_with_one_donor_is_found(rng: np.random.Generator) -> None:
     """A release shows a sick cook with probability .63, and never if the cook was well."""
-    data, healthy = people(), np.array([[0, 0]])
+    data, healthy, others = people(), np.array([[0, 0]]), np.array([[0, 0], [1, 1]])
     trees = SequentialTrees(data.schema, growth=Growth(5))
-    rng = np.random.default_rng(5)
     bound = leakage_bound(trees, data, 0, healthy, n_releases=300, rng=rng)
     assert bound.prior == 0.5
     # Alarms at sick cooks alone: f(.63, 0) + f(.37, 1).
@@ -93,7 +82,6 @@ def test_a_leaf_with_one_donor_is_found() -> None:
     assert bound.epsilon > 2
     assert 0.4 < bound.advantage < sick + 0.05
     # Of two alternatives, at a prior of a third.
-    others = np.array([[0, 0], [1, 1]])
     assert leakage_bound(trees, data, 0, others, n_releases=60, rng=rng).prior == 1 / 3
 
 
@@ -106,9 +94,8 @@ def test_counts_are_of_cells() -> None:
     # By sickness: cooks, smiths, and the two with themselves; sick and well likewise.
     first, second = counts_of_releases(Copy(), data, 0, np.array([[0, 0]]), n_releases=20, rng=rng)
     assert (first == first[0]).all()
-    assert sorted(first[0] ** 2) == pytest.approx(
-        sorted([9, 5, 9, 5, 14, 0, 0, 1, 5, 1, 5, 6, 0, 0, 0, 0]), abs=1e-4
-    )
+    counts = sorted([9, 5, 9, 5, 14, 0, 0, 1, 5, 1, 5, 6, 0, 0, 0, 0])
+    assert sorted(first[0] ** 2) == pytest.approx(counts, abs=1e-4)
     assert (second == second[0]).all()
     assert (first[0] != second[0]).any()
     # What tells the halves apart that are learned from is not in those that are tested.
@@ -138,10 +125,9 @@ class Wide:
         ({"synthesizer": Wide()}, r"Wide.release returns shape \(20, 4\)"),
     ],
 )
-def test_wrong_input_is_named(change: dict[str, Any], message: str) -> None:
+def test_wrong_input_is_named(change, message, rng):
     arguments: dict[str, Any] = {"synthesizer": PlugInMargins(np.array([2, 2])), "data": people()}
-    arguments |= {"row": 0, "alternatives": np.array([[0, 0]]), "n_releases": 20}
-    arguments |= {"rng": np.random.default_rng(7)}
+    arguments |= {"row": 0, "alternatives": np.array([[0, 0]]), "n_releases": 20, "rng": rng}
     with pytest.raises(ValueError, match=message):
         leakage_bound(**arguments | change)
 
@@ -169,5 +155,4 @@ def test_the_audit_of_the_guide_finds_an_order_that_counts_of_cells_do_not() -> 
     for block in (network, *audits):
         exec(block, names)
         bounds += [names["found"].probability] if "found" in names else []
-    assert bounds[0] == 0.5
-    assert bounds[-1] > 0.9
+    assert bounds[0] == 0.5 < 0.9 < bounds[-1]

@@ -206,6 +206,6 @@ def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.Monk
     result = call("report", report.parent, "--open")
     assert (result.exit_code, result.output) == (0, f"{report}\n")
     assert (report.is_file(), opened) == (True, [str(report)])
-    result = srlib("report", tmp_path)
+    result = toy.call("report", tmp_path)
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: [Errno 2] No such file or directory: ")

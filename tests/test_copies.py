@@ -64,8 +64,7 @@ def test_random_divisions_by_the_hypergeometric_law() -> None:
         assert pure.tolist() == [False, True, every, False, True, False, False]
 
 
-def test_tails_of_weighted_sums_by_enumeration() -> None:
-    rng = np.random.default_rng(11)
+def test_tails_of_weighted_sums_by_enumeration(rng: np.random.Generator) -> None:
     p, weight = rng.uniform(0.1, 0.7, 12), rng.uniform(0.5, 2, 12)
     every = np.array(list(product([False, True], repeat=12)))
     probability = np.where(every, p, 1 - p).prod(axis=1)
@@ -80,8 +79,7 @@ def test_tails_of_weighted_sums_by_enumeration() -> None:
     assert _bernoulli_z(np.ones(12, bool), p, weight) > 3
 
 
-def test_a_copy_in_any_order_is_the_original_itself() -> None:
-    rng = np.random.default_rng(1)
+def test_a_copy_in_any_order_is_the_original_itself(rng: np.random.Generator) -> None:
     original = rng.integers(0, [4, 5, 6], (100, 3))
     for released in (original, rng.permutation(original)):
         found = copies(original, released, [4, 5, 6])
@@ -108,8 +106,7 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
     shifted = copies(original, half[1:], [2, 2])
     assert of(shifted, "same_row") == pytest.approx(of(found, "same_row"), abs=0.01)
     assert min(of(found, "same_row", "z"), of(shifted, "same_row", "z")) > 6
-    first, second = (np.sort(codes, axis=0) for codes in (original, other))
-    found = copies(first, second, [2, 2])
+    found = copies(np.sort(original, axis=0), np.sort(other, axis=0), [2, 2])
     assert of(found, "same_row") > 0.8
     assert abs(of(found, "same_row", "z")) < 3
 
@@ -121,10 +118,8 @@ def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() ->
         found, kept = copies(x, released, LEVELS, held_out), set(map(tuple, x))
         by_strangers = np.mean([tuple(row) in kept for row in held_out])
         without = copies(x, released, LEVELS)
-        few = n_strangers == 20
-        assert of(found, "repeated", "baseline") == (
-            of(without, "repeated", "baseline") if few else by_strangers
-        )
+        baseline = of(without, "repeated", "baseline") if n_strangers == 20 else by_strangers
+        assert of(found, "repeated", "baseline") == baseline
         assert of(found, "repeated", "baseline_error") <= of(without, "repeated", "baseline_error")
         alarms += of(found, "repeated", "z") >= SURE
     assert alarms <= 1
@@ -153,17 +148,13 @@ def test_the_share_handed_out_is_estimated(share: float) -> None:
 def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
     rng, levels = np.random.default_rng(12), [3] * 20
     classes = rng.dirichlet(np.full(3, 0.4), (6, 20))
-
-    def people(n: int) -> Codes:
-        of = rng.integers(0, 6, n)
-        return (rng.random((n, 20, 1)) > classes[of].cumsum(axis=2)).sum(axis=2).clip(max=2)
-
     for _ in range(3):
-        x = people(500)
+        below = classes[rng.integers(0, 6, 1_000)].cumsum(axis=2)
+        x, fresh = np.split((rng.random((1_000, 20, 1)) > below).sum(axis=2).clip(max=2), 2)
         near = copies(x, changed(x, levels, rng, share=1.0), levels)
         assert of(near, "repeated") < 0.25
         assert of(near, "near", "z_divided") > CERTAIN
-        assert of(copies(x, people(500), levels), "near", "z_divided") < SURE
+        assert of(copies(x, fresh, levels), "near", "z_divided") < SURE
 
 
 def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() -> None:
@@ -193,9 +184,8 @@ def test_twins_are_a_share_of_the_people_and_removed_ones_of_the_pairs() -> None
         assert copies(cells, cells[:5], [side, side]).premise == premise
 
 
-def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
+def test_copies_that_hide_in_a_coarse_release_are_found(rng: np.random.Generator) -> None:
     """They repeat fewer records than strangers would: all 3 %, and most 1 % of those alone."""
-    rng = np.random.default_rng(21)
     signs: dict[bool, list[bool]] = {False: [], True: []}
     for n, alone in ((300, False), (100, True)) * 3:
         (x,) = samples(rng, 10_000)
@@ -211,12 +201,11 @@ def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
     assert all(signs[False])
     assert sum(signs[True]) >= 2
     (dense,) = samples(rng, 10_000)
-    dense, some = dense[:, :6], LEVELS[:6]
-    released = np.concatenate(
-        [dense[:1_000], np.apply_along_axis(rng.permutation, 0, dense)[1_000:]]
-    )
-    found = copies(dense, rng.permutation(released), some)
-    assert copied(found)[0] in ("signs", "undecided")
+    dense = dense[:, :6]
+    shuffled = np.apply_along_axis(rng.permutation, 0, dense)
+    released = np.concatenate([dense[:1_000], shuffled[1_000:]])
+    word, _ = copied(copies(dense, rng.permutation(released), LEVELS[:6]))
+    assert word in ("signs", "undecided")
 
 
 @pytest.mark.parametrize(("n", "m"), [(200, 500), (500, 200)])

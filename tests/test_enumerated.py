@@ -33,11 +33,10 @@ def test_draws_from_the_prior_have_its_marginal_likelihood():
     assert (np.abs(found - exact) < 5 * mcse).all()
 
 
-def test_the_papers_prior_reaches_far_down():
+def test_the_papers_prior_reaches_far_down(rng):
     """Its alpha is as small as 1e-60 with a probability that counts."""
     (found,) = enumerated.log_marginal_likelihood(2, (2,), 2)[1:2]
     # Two records that differ: in one class 1/6, apart 1/4; the chance of one class, by alpha alone.
-    rng = np.random.default_rng(0)
     stick = rng.beta(1, rng.gamma(0.25, 4, 400_000))
     together = stick**2 + (1 - stick) ** 2
     values = together / 6 + (1 - together) / 4
@@ -49,21 +48,18 @@ def test_one_class_is_the_dirichlet_multinomial():
     known = mechanism.dirichlet_multinomial(4, 3, [0.6] * 3)
     every = np.arange(table.n_inputs), np.arange(table.n_outputs)
     np.testing.assert_allclose(table.block(*every), known.block(*every), atol=1e-12)
-    assert table.inputs == known.inputs
-    assert table.outputs == known.outputs
+    assert (table.inputs, table.outputs) == (known.inputs, known.outputs)
     assert mechanism.exact_epsilon(table).value == pytest.approx(np.log1p(3 / 0.6))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0, 1, (2,), 1), "n is 0; it must be 1"),
-        ((1, 0, (2,), 1), "n_s is 0; it must be 1"),
-        ((1, 1, (1,), 1), r"n_levels is \(1,\); each"),
-        ((1, 1, (2,), 0), "n_classes is 0; it"),
+        ((0, 1, (2,), 1), "n is 0; it must be 1"), ((1, 0, (2,), 1), "n_s is 0; it must be 1"),
+        ((1, 1, (1,), 1), r"n_levels is \(1,\); each"), ((1, 1, (2,), 0), "n_classes is 0; it"),
         ((20, 20, (2, 2), 4), "at most 1,000,000 are enumerated"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_enumerated_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         enumerated.enumerate_mechanism(*arguments)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import table
 from enumeration import exact_log_risk, support_log_ratios
 from numpy.typing import NDArray
 
@@ -13,10 +14,7 @@ from srlib.risk.column import Risk
 
 TWO = np.array([2, 2])
 DATA = np.array([[0, 0], [0, 0], [1, 1], [0, 1]], dtype=np.uint8)
-RELEASES = [
-    np.array([[0, 1], [0, 0], [1, 1], [0, 1]], dtype=np.uint8),
-    np.array([[0, 1], [1, 1], [1, 1], [0, 0]], dtype=np.uint8),
-]
+RELEASES = [table("01", "00", "11", "01"), table("01", "11", "11", "00")]
 PRIOR = Prior(alpha_shape=0.5, alpha_rate=1.0)
 
 
@@ -28,21 +26,16 @@ def agree(log_prob: NDArray, exact: NDArray, log_mcse: NDArray, precise: float) 
 
 @pytest.mark.parametrize(("n_classes", "n_draws"), [(1, 500), (2, 750)])
 def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> None:
-    """Four records on a 2 x 2 table, two releases: all allocations, alpha by quadrature.
-
-    From the same draws, collapsed ratios are more precise; with one class they have no error. Few
-    draws carry most of the weight, so that an error takes many chains to be known.
-    """
+    """Four records on a 2 x 2 table, two releases: all allocations, alpha by quadrature."""
     support = disclosure.subset_support(DATA[3], [0, 1], TWO)
     exact = exact_log_risk(DATA, 3, support, RELEASES, [2, 2], n_classes, PRIOR)
     assert np.abs(exact - np.log(0.25)).max() > 0.15  # the prior's quarter would not pass
+    # Few draws carry most of the weight, so that an error takes many chains to be known.
     rng, given = np.random.default_rng(17), {"burn_in": 200, "n_chains": 32}
-    chains = Chains(
-        n_classes=n_classes, n_draws=n_draws, thin=2 * n_classes - 1, prior=PRIOR, **given
-    )
+    given |= {"n_classes": n_classes, "n_draws": n_draws, "thin": 2 * n_classes - 1}
+    chains, every = Chains(prior=PRIOR, **given), (DATA, *(np.vstack([DATA, z]) for z in RELEASES))
     data, *joined = (
-        sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True)
-        for codes in (DATA, *(np.vstack([DATA, z]) for z in RELEASES))
+        sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True) for codes in every
     )
     plain = support_log_ratios(data, support)
     weighted = support_log_ratios(data, support, disclosure.release_log_prob(data, RELEASES))
@@ -50,6 +43,7 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> No
     sampled = disclosure.importance_sampling(weighted, plain)
     for risk in (sampled, disclosure.predictive_ratio(ratios)):
         agree(risk.log_prob[0], exact, risk.log_mcse[0], 0.05)
+    # From the same draws, collapsed ratios are more precise; with one class they have no error.
     collapsed = [disclosure.collapsed_log_ratios(draws, DATA)[0] for draws in (data, *joined)]
     risk = disclosure.predictive_ratio(collapsed)
     for i, support in enumerate(disclosure.neighborhood(DATA, TWO)):
@@ -57,10 +51,9 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> No
         agree(risk.log_prob[i], exact, risk.log_mcse[i] + 1e-9, 0.02)
 
 
-def test_part_of_a_record_against_enumeration() -> None:
+def test_part_of_a_record_against_enumeration(rng: np.random.Generator) -> None:
     """Equation 16 on a 2 x 2 table, two classes, for all four records."""
-    releases = [np.array([[0, 1], [1, 1], [1, 1]]), np.array([[0, 1], [0, 1], [0, 1]])]
-    rng = np.random.default_rng(1)
+    releases = [table("01", "11", "11"), table("01", "01", "01")]
     chains = Chains(n_classes=2, burn_in=100, n_draws=500, thin=3, n_chains=24, prior=PRIOR)
 
     def means(codes: NDArray) -> NDArray:

@@ -5,12 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from cases import FILE, KEYS, LEVELS, SCHEMA, advice, cases, drawn, found, samples
-from ladder import LADDER, Codes
+from cases import FILE, LEVELS, SCHEMA, advice, cases, drawn, found, questions, samples
+from ladder import LADDER
 
 from srlib.assessment import answers, told, use, verdict
 from srlib.assessment.copies import copies
-from srlib.assessment.counting import Row
 
 COPIED = {"copy": 1.0, "bootstrap": 1 - np.exp(-1), "half copied": 0.5, "tenth copied": 0.1}
 EXPECTED = {name: {"withhold"} for name in (*COPIED, "trees, leaf 1", "trees, leaf 5")}
@@ -20,17 +19,6 @@ EXPECTED |= {name: {"nothing found"} for name in HONEST}
 # could hide them there can also be said of a release that hides none.
 UNSEEN_AT_500 = {name: {"undecided", "look"} for name in ("tenth copied", "trees, leaf 5")}
 UNSEEN_AT_500 |= {name: {"undecided"} for name in ("mixture", "half of one table")}
-
-
-def questions(original: Codes, released: Codes, target: str, few: bool) -> dict[str, Row]:
-    """Answers to the questions that decide, by few keys or by all but the target."""
-    names, wanted = SCHEMA.names, SCHEMA.names.index(target)
-    seen = SCHEMA.variables[wanted].no_values
-    keys = [k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)]
-    given = original, released, LEVELS, keys
-    guess = told.predicted(*given, wanted, seen, rng=np.random.default_rng(1))
-    each = {"identity": told.met(*given), "attributes": told.told(*given, wanted, seen)}
-    return {name: answers.of_people([one]) for name, one in (each | {"predicted": guess}).items()}
 
 
 def test_what_is_found_of_known_releases_is_what_was_found() -> None:
@@ -59,7 +47,7 @@ def test_the_advice_is_right_on_every_rung(monkeypatch: pytest.MonkeyPatch, n: i
         assert copied.same_table == (name == "copy")
         allowed = EXPECTED[name] | (UNSEEN_AT_500.get(name, set()) if n == 500 else set())
         for target, few in (("DIS", True), ("SEX", False)):
-            of = questions(original, released, target, few)
+            of = questions(original, released, target, few, guess=True)
             assert advice(copied, of) in allowed, (name, target, few)
 
 
@@ -67,8 +55,7 @@ def test_independent_margins_are_never_as_good_as_a_mixture() -> None:
     some = {n: LADDER[n] for n in ("mixture", "independent margins", "noisy margins")}
     beyond = {}
     for name, original, released in drawn(2_000, 0, some):
-        rows = pd.DataFrame(use.rows(SCHEMA, original, [released]))
-        row = verdict.loss(rows)
+        row = verdict.loss(pd.DataFrame(use.rows(SCHEMA, original, [released])))
         beyond[name] = row["value"] - row["baseline"] if row["word"] != "as fresh" else 0
         assert name not in some or name == "mixture" or row["word"] in ("limited", "poor")
     assert beyond["independent margins"] > 2 * beyond["mixture"]
@@ -81,7 +68,8 @@ def test_halves_of_one_table_raise_an_alarm_in_at_most_one_of_twenty_cases() -> 
         original, released = samples(rng, n, n)
         copied = copies(original, released, LEVELS)
         for few in (True, False):
-            of = questions(original, released, ("DIS", "SEX", "MAR", "HICOV")[i % 4], few)
+            target = ("DIS", "SEX", "MAR", "HICOV")[i % 4]
+            of = questions(original, released, target, few, guess=True)
             advised.append(advice(copied, of))
             z.append(of["predicted"]["z"])
     assert sum(each in ("look", "withhold") for each in advised) <= 0.05 * len(advised)

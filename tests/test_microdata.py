@@ -23,10 +23,13 @@ from srlib.data.schema import Microdata, Schema, Variable
 
 SIZE = Variable("size", ("1", "2"), ("small", "large"), "size of the thing")
 SMALL = Schema((Variable("color", ("red", "green", "blue")), SIZE))
+WRONG = pd.DataFrame({"color": ["red", "pink"], "size": [3, 1]}, index=["first", "second"])
+AB, RNG = ("a", "b"), np.random.default_rng(0)
+HINT = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
 
 
-def write(path: Path, text: str) -> Path:
-    path.write_bytes(text.encode())
+def write(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 
@@ -110,10 +113,6 @@ def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
     assert Schema.from_frame(frame, typed=False).variables[-1].levels == ("x", "y")
 
 
-WRONG = pd.DataFrame({"color": ["red", "pink"], "size": [3, 1]}, index=["first", "second"])
-AB, RNG = ("a", "b"), np.random.default_rng(0)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -138,15 +137,13 @@ AB, RNG = ("a", "b"), np.random.default_rng(0)
         (partial(Schema.from_frame, pd.DataFrame({"id": range(101), "one": "same"})),
          "not categorical, by distinct values: id 101, one 1"),
         (partial(load, "", rng=RNG, n_records=0), "n_records is 0"),
+        (partial(microdata.embedded_population, 0, rng=RNG), "n is 0"),
         (partial(load, "", SMALL, rng=RNG), "schema must be '' or 'acs' where data is ''"),
     ],
 )  # fmt: skip
 def test_what_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-HINT = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
 
 
 @pytest.mark.parametrize(
@@ -194,16 +191,14 @@ def test_texts_that_are_read(tmp_path, text, codes):
     ],
 )  # fmt: skip
 def test_texts_that_are_refused_in_one_line(tmp_path, text, message):
-    path = tmp_path / "a.csv"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    assert refusal(path) == message
+    assert refusal(write(tmp_path / "a.csv", text)) == message
 
 
 def test_compressed_files_are_whole_and_have_one_csv_file(tmp_path):
-    whole = gzip.compress(b"color,size\n" + b"red,1\n" * 1000)
-    for name, content in (("a.gz", whole[:-12]), ("b.gz", b"color,size\n"), ("c.zip", b"red")):
-        (tmp_path / name).write_bytes(content)
-        assert refusal(tmp_path / name) == "the compressed file is damaged or has a password"
+    half = gzip.compress(b"color,size\n" + b"red,1\n" * 1000)[:-12]
+    for name, content in (("a.gz", half), ("b.gz", "color,size\n"), ("c.zip", "red")):
+        path = write(tmp_path / name, content)
+        assert refusal(path) == "the compressed file is damaged or has a password"
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.csv", "color,size\nred,1\n")
@@ -259,20 +254,19 @@ def test_read_table_takes_a_schema_or_its_path_or_nothing(tmp_path):
     more = write(tmp_path / "b.csv", "id,area,w\n7,NA,b\n8,EU,a\n")
     level = Schema((Variable("w", ("a", "b")), Variable("area", ("NA", "EU"))))
     table = read_table(more, level, ignore_columns=True)
-    assert table.codes.tolist() == [[1, 0], [0, 1]]
-    assert table.notes == ("Columns left out: 'id'.",)
+    assert (table.codes.tolist(), table.notes) == ([[1, 0], [0, 1]], ("Columns left out: 'id'.",))
 
 
 def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
     data = write(tmp_path / "a.csv", "\n".join(["v", *map(str, range(90))]))
-    first, again, other, every = (
-        load(str(data), rng=np.random.default_rng(seed), n_records=n)
-        for seed, n in ((1, 40), (1, 40), (2, 40), (1, 90))
-    )
-    assert len(first) == 40
+
+    def sampled(seed: int, n: int) -> Microdata:
+        return load(str(data), rng=np.random.default_rng(seed), n_records=n)
+
+    first, again, other, every = (sampled(*of) for of in ((1, 40), (1, 40), (2, 40), (1, 90)))
+    assert (len(first), len(every.notes)) == (40, 1)
     assert (np.diff(first.codes[:, 0].astype(int)) > 0).all()
     assert first.notes[-1] == "A simple random sample of 40 of the 90 records."
     np.testing.assert_array_equal(first.codes, again.codes)
     assert (first.codes != other.codes).any()
-    assert len(every.notes) == 1
     assert load("", "acs", rng=RNG, n_records=5).schema is ACS

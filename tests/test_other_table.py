@@ -5,24 +5,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from cases import SURVEY, records
 from click.testing import CliRunner, Result
 
 from srlib.ledger import WORDS as ANY_WORD
 from srlib.runner.cli import main
 
-TOWNS = ["north", "south", "east", "west"]
 SMALL: dict[str, object] = {"outcome": "sick", "predictors": "[job, town]"}
 SMALL |= {"unknown": "[sick, town]", "n_records": 150, "n_releases": 2, "n_classes": 4}
 SMALL |= {"burn_in": 60, "n_draws": 30, "thin": 2, "n_chains": 4, "n_chains_joined": 4}
-SCHEMA = """
-variables:
-  - name: job
-    levels: {a: "<b>clerk</b>", b: smith, c: cook}
-  - name: town
-    levels: [north, south, east, west]
-  - name: sick
-    levels: ["no", "yes"]
-"""
 
 
 def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) -> Result:
@@ -33,14 +24,6 @@ def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) ->
     return CliRunner().invoke(main, ["run", paper, *given, "--output", str(tmp_path)])
 
 
-def people() -> pd.DataFrame:
-    frame = pd.DataFrame(np.random.default_rng(3).integers(0, [3, 4, 2], (200, 3)))
-    frame = frame.set_axis(["job", "town", "sick"], axis=1)
-    for name, labels in (("job", "abc"), ("town", TOWNS), ("sick", ["no", "yes"])):
-        frame[name] = np.array(list(labels))[frame[name]]
-    return frame
-
-
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
@@ -48,22 +31,20 @@ def people() -> pd.DataFrame:
         ({"predictors": "[job, sick]"}, "outcome with predictors is [sick, job, sick]; each"),
     ],
 )
-def test_wrong_names_are_refused_before_any_chain(
-    tmp_path: Path, wrong: dict[str, object], told: str
-) -> None:
-    result = run_on(tmp_path, "hu_reiter_wang", people(), **SMALL | wrong)
+def test_wrong_names_are_refused_before_any_chain(tmp_path: Path, wrong: dict, told: str) -> None:
+    result = run_on(tmp_path, "hu_reiter_wang", records(200, 3), **SMALL | wrong)
     assert "under 'The data'" in result.output
     assert told in result.output.replace("'", "")
 
 
 def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
-    (tmp_path / "schema.yaml").write_text(SCHEMA)
-    result = run_on(tmp_path, "hu_reiter_wang", people(), schema=tmp_path / "schema.yaml", **SMALL)
+    schema = tmp_path / "schema.yaml"
+    schema.write_text(SURVEY)
+    result = run_on(tmp_path, "hu_reiter_wang", records(200, 3), schema=schema, **SMALL)
     assert result.exit_code == 0, result.output
     folder = tmp_path / "hu_reiter_wang/default"
     combinations = pd.read_csv(folder / "tables/combinations.csv")
-    distinct = combinations.groupby("estimator").size()
-    assert (distinct == len(combinations) / 2).all()
+    assert (combinations.groupby("estimator").size() == len(combinations) / 2).all()
     assert (combinations["support_size"] == 1 + 2 + 3 + 1).all()
     assert combinations.groupby("estimator")["repetitions"].sum().tolist() == [150, 150]
     assert combinations["probability"].between(0, 1).all()
@@ -89,14 +70,11 @@ def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
     assert claimed.loc["C8", "worst"] == pytest.approx((ours["probability"] > 2 / 7).mean())
     assert claimed.loc["C5", "cases"] == len(subsets)
     weights = pd.read_csv(folder / "tables/importance_weights.csv")
-    left_out = weights[weights["case"] == "generating draws left out"]
-    assert claimed.loc["C6", ["worst", "limit"]].tolist() == pytest.approx(
-        [left_out["ess"].min(), 30]
-    )
+    least = weights.loc[weights["case"] == "generating draws left out", "ess"].min()
+    assert claimed.loc["C6", ["worst", "limit"]].tolist() == pytest.approx([least, 30])
 
 
-def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
+def test_trees_run_on_any_categorical_table(tmp_path: Path, rng: np.random.Generator) -> None:
     frame = pd.DataFrame({k: rng.choice(list("abcd"), 90) for k in ("job", "town", "sick", "age")})
     chosen = {"order": "[age, sick, town, job]", "ordered": "[age]", "unknown": "[sick, town]"}
     sizes: dict[str, object] = {"n_releases": 2, "n_publications": 2, "leaves": "[20]"}
@@ -113,14 +91,12 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert frontier["several"].between(0, 1).all()
     assert (frontier["loss"] > 0).all()
-    nested = pd.read_csv(folder / "tables/nested.csv")
-    assert nested["records"].tolist() == [30, 30, 60, 60]
+    assert pd.read_csv(folder / "tables/nested.csv")["records"].tolist() == [30, 30, 60, 60]
     members = pd.read_csv(folder / "tables/membership.csv")
     assert members["power"].isna().all()  # 18 people held out cannot tell 1 %
-    fewer = pd.read_csv(folder / "tables/fewer_variables.csv")
-    assert fewer["prior"].tolist() == [1 / 16] * 2
-    public = sorted(path.stem for path in (folder / "public").iterdir())
-    assert public == ["audit_by_hand", "cooks_by_hand", "smallest_example"]
+    assert pd.read_csv(folder / "tables/fewer_variables.csv")["prior"].tolist() == [1 / 16] * 2
+    public = {path.stem for path in (folder / "public").iterdir()}
+    assert public == {"audit_by_hand", "cooks_by_hand", "smallest_example"}
     audits = pd.read_csv(folder / "tables/audits.csv")
     assert audits.groupby("way").size().tolist() == [3, 3, 3]
     assert audits["bound"].between(0.5, 1).all()

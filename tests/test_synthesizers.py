@@ -62,8 +62,7 @@ def one_by_one(density: Any, released: list[NDArray], data: NDArray, supports: N
 
 @pytest.mark.parametrize("density", DENSITIES.values(), ids=DENSITIES)
 def test_a_column_is_that_of_the_density_at_each_changed_table(density: Density) -> None:
-    rng = np.random.default_rng(2)
-    rows = np.arange(3)
+    rng, rows = np.random.default_rng(2), np.arange(3)
     far = np.broadcast_to(np.array(CELLS, dtype=np.uint8), (3, 6, 2))
     candidates = np.concatenate([neighborhood(DATA, LEVELS), far], axis=1)
     released = [density.release(DATA, rng=rng) for _ in range(2)]
@@ -72,9 +71,8 @@ def test_a_column_is_that_of_the_density_at_each_changed_table(density: Density)
         with ThreadPoolExecutor(1) as pool:
             again = log_likelihoods(density, released, DATA, rows, candidates, executor=pool)
         np.testing.assert_array_equal(again, found)
-    np.testing.assert_allclose(
-        found, one_by_one(density, released, DATA, candidates), rtol=0, atol=1e-9
-    )
+    expected = one_by_one(density, released, DATA, candidates)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
 def test_columns_with_impossible_releases() -> None:
@@ -140,8 +138,7 @@ def test_incomplete_gamma_functions_far_from_their_middle() -> None:
 
 
 def test_a_family_of_counts_has_the_size_of_its_table() -> None:
-    table = beta_binomial(n=4, n_s=2, alpha=1.0)
-    data = np.array([[0], [1], [1]])
+    table, data = beta_binomial(n=4, n_s=2, alpha=1.0), np.array([[0], [1], [1]])
     with pytest.raises(ValueError, match=r"data has the counts \[1, 2\], which the table does not"):
         OnRecords(table, [2]).log_prob(data[:2], data)
     with pytest.raises(ValueError, match="makes 6 cells; the table has counts of 2"):
@@ -150,8 +147,7 @@ def test_a_family_of_counts_has_the_size_of_its_table() -> None:
 
 def test_the_mixture_releases_and_has_no_density() -> None:
     mixture = Mixture(LEVELS, Chains(n_classes=2, burn_in=5, n_draws=5))
-    assert isinstance(mixture, Synthesizer)
-    assert not isinstance(mixture, Density)
+    assert [isinstance(mixture, kind) for kind in (Synthesizer, Density)] == [True, False]
     released = mixture.release(DATA, rng=np.random.default_rng(6))
     assert released.shape == DATA.shape
     assert (released < LEVELS).all()

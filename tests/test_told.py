@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import LEVELS, SCHEMA, margins, samples, table, two_tables
 from hypothesis import given, settings
@@ -15,8 +16,6 @@ from ladder import trees
 from srlib.assessment import told
 from srlib.assessment.answers import CERTAIN, SURE, of_people
 from srlib.data.codes import Codes
-
-NAN = np.nan
 
 
 def shares(found: told.Told) -> list[float]:
@@ -32,9 +31,8 @@ def test_people_met_by_hand() -> None:
     # in a tree of one key whose six records lack a person's kind and have the companions instead.
     alone, pairs = 2.0, 1.0
     for _ in range(5):
-        alone, pairs = (
-            6 * (k + 0.5) / (6 - own + k + 5 / 2) for k, own in ((alone, 1), (pairs, 2))
-        )
+        alone = 6 * (alone + 0.5) / (6 - 1 + alone + 5 / 2)
+        pairs = 6 * (pairs + 0.5) / (6 - 2 + pairs + 5 / 2)
 
     def foretold(r: float) -> float:
         part = (1 + r) ** -1.5
@@ -67,9 +65,7 @@ def test_people_whom_others_would_meet_are_foretold_without_bias(people_held_out
         given = LEVELS, keys, held_out if people_held_out else None
         rows.append(of_people([told.met(x, others, *given)]))
         assert shares(told.met(x, margins(x, rng), *given))[1] == rows[-1]["others"]
-    value, others, error = (
-        np.array([row[name] for row in rows]) for name in ("value", "others", "others_error")
-    )
+    value, others, error = pd.DataFrame(rows)[["value", "others", "others_error"]].to_numpy().T
     bias = (others - value).std() / np.sqrt(repetitions)
     assert abs((others - value).mean()) < 4 * bias < 0.03
     assert error.mean() == pytest.approx(others.std(), rel=0.25)
@@ -104,12 +100,10 @@ def chance_to_agree(like: Sequence[bool], kept: float) -> float:
 
 @settings(max_examples=40)
 @given(two_tables(), st.sampled_from([0.5, 1]))
-def test_numbers_in_thinned_files_by_enumeration(
-    tables: tuple[Codes, Codes, list[int]], within: float
-) -> None:
+def test_numbers_in_thinned_files_by_enumeration(tables, within):
     """The third variable is a number, which people with a two in the second do not have."""
     x, z, levels = tables[0][:6], tables[1][:6], tables[2]
-    numbers = tuple(np.where(codes[:, 1] == 2, NAN, codes[:, 2]) for codes in (x, z))
+    numbers = tuple(np.where(codes[:, 1] == 2, np.nan, codes[:, 2]) for codes in (x, z))
     n, m = len(x), len(z)
     found = told.told(x, z, levels, [0], 2, numbers=numbers, within=within)
     assert found.counted.tolist() == (~np.isnan(numbers[0])).tolist()
@@ -131,9 +125,11 @@ def test_numbers_in_thinned_files_by_enumeration(
 
 def test_a_number_at_the_distance_is_near() -> None:
     """In floating point 0.8 - 0.1 is above 0.7."""
-    known, near = told.count_near(
-        np.zeros(1, int), np.array([0.8]), np.zeros(3, int), np.array([0.5, 0.7, 1.0]), 0.1
+    person, others = (
+        (np.zeros(1, int), np.array([0.8])),
+        (np.zeros(3, int), np.array([0.5, 0.7, 1])),
     )
+    known, near = told.count_near(*person, *others, 0.1)
     assert (known.tolist(), near.tolist()) == ([3], [1])
 
 
@@ -146,9 +142,7 @@ def test_people_met_are_those_of_the_original() -> None:
 
 
 @pytest.mark.parametrize("m", [20, 30])
-def test_nothing_of_a_persons_own_is_used_for_others(
-    monkeypatch: pytest.MonkeyPatch, m: int
-) -> None:
+def test_nothing_of_a_persons_own_is_used_for_others(monkeypatch, m):
     """Records are numbered, and trees guess by the numbers of those that they grew from."""
     n, grown = 30, []
 
@@ -226,16 +220,17 @@ def test_keys_that_are_equally_frequent_raise_no_alarm(n: int, size: int) -> Non
         assert max(found["z"], found["z_divided"]) < CERTAIN
 
 
-def test_trees_with_small_leaves_tell_a_trained_guess_more() -> None:
-    rng = np.random.default_rng(0)
+def test_trees_with_small_leaves_tell_a_trained_guess_more(rng: np.random.Generator) -> None:
     (x,) = samples(rng, 2_000)
     released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
     found = told.predicted(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)
     assert of_people([found])["z"] >= SURE
 
 
-def by_dictionaries(x: Codes, z: Codes) -> tuple[float, list[bool], list[float]]:
+@given(two_tables())
+def test_customary_measures_by_dictionaries(tables):
     """Share found once in both, people disclosed, and attributions right, by all but the last."""
+    x, z, levels = tables
     original, released = ([tuple(row) for row in codes.tolist()] for codes in (x, z))
     d, s = (Counter(r[:-1] for r in records) for records in (original, released))
     shown = {key: {r[-1] for r in released if r[:-1] == key} for key in s}
@@ -243,16 +238,9 @@ def by_dictionaries(x: Codes, z: Codes) -> tuple[float, list[bool], list[float]]
     disclosed = [shown.get(r[:-1]) == {r[-1]} for r in original]
     aim = [r for r in released if d[r[:-1]] and len(shown[r[:-1]]) == 1]
     right = [original.count(r) / d[r[:-1]] for r in aim]
-    return once, disclosed, right
-
-
-@given(two_tables())
-def test_customary_measures_by_dictionaries(tables: tuple[Codes, Codes, list[int]]) -> None:
-    original, released, levels = tables
-    found = told.matched(original, released, levels, [0, 1], 2)
-    once, disclosed, right = by_dictionaries(original, released)
+    found = told.matched(x, z, levels, [0, 1], 2)
     assert found["repU"] == pytest.approx(once)
-    assert found["TCAP"] == pytest.approx(np.mean(right) if right else NAN, nan_ok=True)
+    assert found["TCAP"] == pytest.approx(np.mean(right) if right else np.nan, nan_ok=True)
     if len(original) >= len(released):  # nothing is thinned
-        release = told.told(original, released, levels, [0, 1], 2).release
+        release = told.told(x, z, levels, [0, 1], 2).release
         assert release.astype(bool).tolist() == disclosed

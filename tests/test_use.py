@@ -37,16 +37,14 @@ def test_distances_by_hand() -> None:
     assert found.loc["pairs", "value"] == 3 / 4
     both = rows(original, one, other)
     assert both.loc["margins", ["value", "error"]].tolist() == pytest.approx([3 / 8, 3 / 8])
-    constant = rows(np.zeros((10, 3), int), np.zeros((4, 3), int))
+    constant = rows(*(np.zeros((n, 3), int) for n in (10, 4)))
     assert np.isnan(constant.loc["told apart", "value"])
     same = rows(original, other).loc[["margins", "pairs"]]
     assert (same["value"].tolist(), set(same["word"])) == ([0, 0], {"as fresh"})
 
 
 @pytest.mark.parametrize(("n_variables", "word"), [(2, "limited"), (40, "as fresh")])
-def test_the_largest_of_many_distances_is_held_to_a_stricter_limit(
-    n_variables: int, word: str
-) -> None:
+def test_the_largest_of_many_distances_is_held_to_a_stricter_limit(n_variables, word):
     schema = Schema(tuple(Variable(f"v{k}", ("no", "yes")) for k in range(n_variables)))
     original, released = np.zeros((2, 500, n_variables), int)
     original[:250, 0] = released[:325, 0] = 1
@@ -69,8 +67,7 @@ def test_distances_of_records_divided_at_random_by_enumeration() -> None:
         assert spread == pytest.approx(np.std(distances), rel=near)
 
 
-def test_distances_of_many_records_have_the_spread_of_few() -> None:
-    rng = np.random.default_rng(2)
+def test_distances_of_many_records_have_the_spread_of_few(rng: np.random.Generator) -> None:
     one, other = rng.integers(0, 4, (2, 1_000_000, 1))
     _, fresh, spread = total_variation(one, other, [4], 0, 0)
     _, of_few, spread_of_few = total_variation(one[:10_000], other[:10_000], [4], 0, 0)
@@ -78,8 +75,7 @@ def test_distances_of_many_records_have_the_spread_of_few() -> None:
     assert 10 * spread == pytest.approx(spread_of_few, rel=0.02)
 
 
-def test_a_release_that_is_a_sample_is_off_as_one() -> None:
-    rng = np.random.default_rng(3)
+def test_a_release_that_is_a_sample_is_off_as_one(rng: np.random.Generator) -> None:
     drawn = [rng.choice(3, (2_000, 4), p=[0.5, 0.3, 0.2]) for _ in range(21)]
     ratio, error = against_sampling(drawn[0], drawn[1:], [3] * 4)
     # The original is the same for all releases, so that its part of the difference is, too.
@@ -90,15 +86,6 @@ def test_a_release_that_is_a_sample_is_off_as_one() -> None:
         against_sampling(drawn[0], drawn[1:2], [3] * 4)
 
 
-def design(codes: Codes, pairs: bool) -> NDArray[np.float64]:
-    """Indicators of all levels but the first and, where asked, their products."""
-    single = [(k, codes[:, k] == code) for k in range(3) for code in range(1, SIZES[k])]
-    columns = [column for _, column in single]
-    if pairs:
-        columns += [x * y for (i, x), (j, y) in combinations(single, 2) if i != j]
-    return sm.add_constant(np.column_stack(columns).astype(float))
-
-
 @pytest.mark.parametrize("pairs", [False, True])
 def test_told_apart_against_statsmodels(monkeypatch: pytest.MonkeyPatch, pairs: bool) -> None:
     rng = np.random.default_rng(1)
@@ -107,7 +94,13 @@ def test_told_apart_against_statsmodels(monkeypatch: pytest.MonkeyPatch, pairs: 
     released = np.concatenate([rng.integers(0, SIZES, (150, 3)), zeros])
     monkeypatch.setattr(use, "MOST_PRODUCTS", 4e9 if pairs else 24 * 7**2)
     found = rows(original, released)
-    x = design(np.concatenate([original, released]), pairs)
+    # Indicators of all levels but the first and, where asked, their products.
+    codes = np.concatenate([original, released])
+    single = [(k, codes[:, k] == code) for k in range(3) for code in range(1, SIZES[k])]
+    columns = [column for _, column in single]
+    if pairs:
+        columns += [x * y for (i, x), (j, y) in combinations(single, 2) if i != j]
+    x = sm.add_constant(np.column_stack(columns).astype(float))
     event, c = np.arange(470) >= 260, 210 / 470
     fit = sm.OLS(event.astype(float), x).fit()
     apart = found.loc["told apart", ["value", "baseline"]].tolist()
@@ -118,9 +111,7 @@ def test_told_apart_against_statsmodels(monkeypatch: pytest.MonkeyPatch, pairs: 
 
 
 @pytest.mark.parametrize(("n", "m", "products"), [(300, 600, 4e9), (900, 700, 600)])
-def test_fresh_samples_lie_where_they_are_expected(
-    monkeypatch: pytest.MonkeyPatch, n: int, m: int, products: float
-) -> None:
+def test_fresh_samples_lie_where_they_are_expected(monkeypatch, n, m, products):
     """Of both files or, where time is short, of a part of their records."""
     rng, repetitions = np.random.default_rng(8), 60
     monkeypatch.setattr(use, "MOST_PRODUCTS", products)

@@ -9,6 +9,7 @@ out; the release has no part in it but its size. Where one of the two files is t
 thinned to the size of the other.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -273,7 +274,9 @@ def _by_tree(
 
     seed, prob = int(rng.integers(2**31)), np.zeros((len(people), int(n_levels[target])))
     tree = DecisionTreeClassifier(max_features="sqrt", random_state=seed)
-    tree.fit(records[:, keys].astype(np.float32), records[:, target])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # most records may have a level of their own
+        tree.fit(records[:, keys].astype(np.float32), records[:, target])
     if len(people):
         prob[:, tree.classes_] = tree.predict_proba(people[:, keys].astype(np.float32))
     return prob[np.arange(len(people)), people[:, target]]

@@ -36,7 +36,7 @@ def recognize(frame: pd.DataFrame) -> Schema:
     none, are left out. A ValueError names all dates, columns that look like names or numbers of
     people, and those with more than 100 values that are no numbers.
     """
-    require(len(frame) > 1, f"the table has {len(frame)} records; levels take two or more")
+    require(len(frame) > 1, "the table has fewer than two records; levels take two or more")
     schema, left = _recognized(frame)
     problems = "; ".join(f"{name} {why}" for name, why in left.items() if why != _SINGLE)
     told = "A schema may leave columns out (leave_out) or declare them; srlib schema ORIGINAL"
