@@ -107,8 +107,7 @@ def assess(
     try:
         found = examine(take_in(**tables), model=model, seed=SEED)
     except Exception as error:
-        typed = confidential.texts(tables.values())
-        told = confidential.without_values(type(error).__name__, str(error), typed)
+        told = confidential.without_values(type(error).__name__, str(error), tables)
         kind = UsageError if isinstance(error, ValueError | OSError) else ClickException
         raise kind(told.removeprefix(f"{type(error).__name__}: ")) from None
     if settings.hash_inputs(tables) != inputs:
@@ -158,7 +157,7 @@ def schema(files: tuple[Path, ...]) -> None:
     try:
         text, reasons = suggest([read_texts(file).frame for file in files])
     except ValueError as error:
-        raise UsageError(masked(str(error), map(str, files))) from None
+        raise UsageError(masked(str(error), files)) from None
     for reason in reasons:
         click.echo(masked(reason), err=True)
     click.echo(text, nl=False)

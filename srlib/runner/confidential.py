@@ -15,7 +15,7 @@ Runs on the embedded and on simulated records are about nobody, and all of them 
 
 import copy
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import nbformat
@@ -35,6 +35,7 @@ _TELLING = ("ValueError", "FileNotFoundError", "ConnectionError", "AssertionErro
 # Words that messages of ours quote: keys of a schema's file, and values of parameters.
 _OURS = ("variables", "name", "levels", "labels", "", "acs")
 _TEXT = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
+_SOME_TEXT = re.compile("'[^']|\"[^\"]").search
 _QUOTED = re.compile(rf"((?:columns|column names|called) )?{_TEXT}(?:, {_TEXT})*")
 
 
@@ -72,28 +73,18 @@ def public_run(
             cell.outputs = [nbformat.v4.new_output("display_data", rule)]
     about = {name: provenance[name] for name in _PROVENANCE if name in provenance}
     about["changed_parameters"] = dict.fromkeys(provenance.get("changed_parameters", {}))
-    told = {k: NOT_SHOWN if k == "seed" or texts(v) else v for k, v in parameters.items()}
-    return public, told, about
+    hidden = {name for name, value in parameters.items() if _SOME_TEXT(repr(value))} | {"seed"}
+    return public, {k: NOT_SHOWN if k in hidden else v for k, v in parameters.items()}, about
 
 
-def texts(value: Any) -> list[str]:
-    """Return the texts in a parameter's value, names in mappings too, but the empty one."""
-    if isinstance(value, str):
-        return [value] if value else []
-    if isinstance(value, Mapping):
-        value = [*value, *value.values()]
-    parts = value if isinstance(value, Iterable) else []
-    return [text for part in parts for text in texts(part)]
-
-
-def without_values(kind: str, message: str, typed: Iterable[str] = ()) -> str:
+def without_values(kind: str, message: str, typed: object = "") -> str:
     """Return an error's type, and the first line of its message where messages name places."""
     return f"{kind}: {masked(message.partition('\n')[0], typed)}" if kind in _TELLING else kind
 
 
-def masked(message: str, typed: Iterable[str] = ()) -> str:
+def masked(message: str, typed: object = "") -> str:
     """Return a message with dots for what it quotes but columns and texts that were typed."""
-    known = {repr(text) for text in (*typed, *_OURS)}
+    known = {*re.findall(_TEXT, repr((typed, _OURS)))}
 
     def dotted(found: re.Match[str]) -> str:
         return found[0] if found[1] or known.issuperset(re.findall(_TEXT, found[0])) else "'...'"

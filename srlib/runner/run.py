@@ -68,11 +68,11 @@ def _execute(
         except OSError:  # of the disk
             raise
         except Exception as error:
-            return _failure(saved, error, confidential.texts(parameters) if of_user else None)
+            return _failure(saved, error, parameters if of_user else None)
         return ""
 
 
-def _failure(saved: Path, error: Exception, typed: Sequence[str] | None) -> str:
+def _failure(saved: Path, error: Exception, typed: object) -> str:
     """Return where a notebook stopped and why; on a user's file without values that nobody typed.
 
     What messages of other code than ours quote is anybody's guess: of these the type remains.
@@ -81,12 +81,12 @@ def _failure(saved: Path, error: Exception, typed: Sequence[str] | None) -> str:
     begun = [c for c in cells if c.metadata.get("papermill", {}).get("start_time")]
     text = "\n".join(cell.source for cell in begun if cell.cell_type == "markdown")
     where = ", under ".join([f"cell {len(begun)}", *map(repr, _HEADING.findall(text)[-1:])])
-    kind = getattr(error, "ename", type(error).__name__)
-    message = getattr(error, "evalue", str(error))
-    if typed is None:
-        return f"{where}: {kind}: {message}"
-    ours = _is_ours(getattr(error, "traceback", []))
-    return f"{where}: {confidential.without_values(kind, message, typed) if ours else kind}"
+    kind, message = getattr(error, "ename", type(error).__name__), getattr(error, "evalue", error)
+    told = f"{kind}: {message}"
+    if typed is not None:
+        ours = _is_ours(getattr(error, "traceback", []))
+        told = confidential.without_values(kind, str(message), typed) if ours else kind
+    return f"{where}: {told}"
 
 
 def _is_ours(frames: Sequence[str]) -> bool:
@@ -196,15 +196,12 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
             pass  # of cells with the same source
         seen.add(key)
         cell.id = key
-    pairing = dict(notebook.metadata.get("jupytext", {}))
-    pairing.pop("text_representation", None)
-    metadata = {"jupytext": pairing, "kernelspec": notebook.metadata.kernelspec}
-    metadata["language_info"] = notebook.metadata.language_info
+    about = notebook.metadata
+    about.get("jupytext", {}).pop("text_representation", None)
+    metadata = {name: about.get(name, {}) for name in ("jupytext", "kernelspec", "language_info")}
     text = json.dumps(nbformat.v4.new_notebook(cells=notebook.cells, metadata=metadata))
-    return nbformat.from_dict(json.loads(text, parse_float=_of_javascript))
 
+    def of_javascript(number: str) -> float:  # which writes whole ones as integers
+        return int(x) if (x := Decimal(number)) % 1 == 0 and abs(x) < 10**21 else float(number)
 
-def _of_javascript(number: str) -> float:
-    """Read a number as JavaScript, which writes whole ones up to 21 digits as integers."""
-    exact = Decimal(number)
-    return int(exact) if exact % 1 == 0 and abs(exact) < 10**21 else float(number)
+    return nbformat.from_dict(json.loads(text, parse_float=of_javascript))
