@@ -55,8 +55,8 @@ from srlib import assessment, charts, dpmpm
 from srlib.assessment import verdict
 from srlib.data import Microdata, load
 from srlib.display import callout, show
+from srlib.outputs import Outputs
 from srlib.rng import stream
-from srlib.runner.outputs import Outputs
 
 outputs = Outputs(output_dir)
 

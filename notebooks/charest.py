@@ -59,8 +59,8 @@ from srlib import charts, dpmpm, mechanism
 from srlib.display import callout, percent, show
 from srlib.ledger import Claims, ledger, printed
 from srlib.mechanism import contingency
+from srlib.outputs import Outputs
 from srlib.rng import stream
-from srlib.runner.outputs import Outputs
 
 outputs = Outputs(output_dir)
 if x > n:

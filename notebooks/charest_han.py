@@ -51,8 +51,8 @@ from srlib import charts, diagnostics, mechanism
 from srlib.display import callout, show
 from srlib.ledger import Claims, ledger, printed
 from srlib.mechanism import edp
+from srlib.outputs import Outputs
 from srlib.rng import stream
-from srlib.runner.outputs import Outputs
 
 outputs = Outputs(output_dir)
 BINS, DRAWS = (5, 10, 20, 50, 100, 250), (10_000, 100_000, 1_000_000)  # of the paper's tables

@@ -81,9 +81,9 @@ from srlib.data.schema import Schema
 from srlib.display import callout, show, with_error
 from srlib.ledger import Claims, ledger, printed
 from srlib.margins import against_sampling
+from srlib.outputs import Outputs
 from srlib.risk.errors import log_mean
 from srlib.rng import stream
-from srlib.runner.outputs import Outputs
 
 outputs = Outputs(output_dir)
 

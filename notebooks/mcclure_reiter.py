@@ -69,8 +69,8 @@ from srlib.display import callout, numbers, show, with_error
 from srlib.ledger import Claims, ledger, printed
 from srlib.mechanism import acceptance
 from srlib.mechanism.proportion import Study
+from srlib.outputs import Outputs
 from srlib.rng import stream
-from srlib.runner.outputs import Outputs
 
 outputs = Outputs(output_dir)
 

@@ -43,7 +43,7 @@ from scipy.stats import binom
 
 from srlib import charts, mechanism
 from srlib.display import callout, show
-from srlib.runner.outputs import Outputs
+from srlib.outputs import Outputs
 
 outputs = Outputs(output_dir)
 if x > n:

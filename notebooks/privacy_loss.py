@@ -48,7 +48,7 @@ from srlib import charts, mechanism
 from srlib.display import show
 from srlib.mechanism import acceptance, edp
 from srlib.mechanism.proportion import Study
-from srlib.runner.outputs import Outputs
+from srlib.outputs import Outputs
 
 outputs = Outputs(output_dir)
 if x > n:

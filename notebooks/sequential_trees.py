@@ -97,10 +97,10 @@ from srlib.display import callout, percent, show, with_error
 from srlib.dpmpm import sample_posterior
 from srlib.margins import LaplaceMargins, against_sampling
 from srlib.mechanism.audit import clopper_pearson
+from srlib.outputs import Outputs
 from srlib.risk import DrawSets, neighborhood, subset_support
 from srlib.risk.synthesizers import log_likelihoods
 from srlib.rng import stream
-from srlib.runner.outputs import Outputs
 from srlib.trees import AS_RPART, TO_IMPURITY, Growth, SequentialTrees
 
 outputs = Outputs(output_dir)

@@ -70,11 +70,11 @@ from srlib.display import callout, show, with_errors
 from srlib.margins import DirichletMargins, LaplaceMargins, Margins, PlugInMargins
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.families import compositions
+from srlib.outputs import Outputs
 from srlib.progress import silent
 from srlib.risk import neighborhood, subset_log_means, subset_support
 from srlib.risk.synthesizers import log_likelihoods
 from srlib.rng import stream
-from srlib.runner.outputs import Outputs
 from srlib.trees import Growth, SequentialTrees
 
 outputs = Outputs(output_dir)

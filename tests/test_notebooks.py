@@ -13,7 +13,7 @@ import nbformat
 import pandas as pd
 import pytest
 
-from srlib.runner.outputs import Outputs
+from srlib.outputs import Outputs
 from srlib.runner.parameters import FILES, read_parameters
 
 NOTEBOOKS = sorted(Path(__file__).parents[1].glob("notebooks/*.py"))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from srlib import charts
-from srlib.runner.outputs import Outputs
+from srlib.outputs import Outputs
 
 FRAME = pd.DataFrame({"x": [1 / 3, 2.0], "name": ["é", "a,b"]}, index=[5, 6])
 

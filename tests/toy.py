@@ -59,7 +59,7 @@ output_dir: str = ""  # folder for what is written
 # %%
 from pathlib import Path
 
-from srlib.runner.outputs import Outputs
+from srlib.outputs import Outputs
 
 outputs = Outputs(output_dir)
 Path("started").touch()

@@ -4,20 +4,18 @@ import json
 import re
 import secrets
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 from click import ClickException, UsageError
 
-from srlib import yamls
+from srlib import __version__, yamls
 from srlib.runner import parameters as settings
 from srlib.runner.files import whole
 from srlib.runner.parameters import shown
 
 SEED = 2026  # of assessments: the same files and options give the same report
-WORST = click.Choice(["undecided", "look", "withhold"])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path),
@@ -80,7 +78,8 @@ def run(
 )
 @click.argument("original", type=click.Path(exists=True, dir_okay=False))
 @click.argument("released", type=click.Path(exists=True), nargs=-1, required=True)
-@click.option("--fail-on", type=WORST, help="Exit status 3 where a verdict is this or worse.")
+@click.option("--fail-on", type=click.Choice(["undecided", "look", "withhold"]),
+              help="Exit status 3 where a verdict is this or worse.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
 @click.option("--name", default="", help="Of the folder, in place of the first RELEASED's.")
 @OUTPUT
@@ -116,9 +115,8 @@ def assess(
     # Not a hash of the files: names are printed, and it would let guesses at records be tested.
     name = f"{re.sub(r'[^\w-]', '_', name)[:60]}-{secrets.token_hex(4)}"
     final = output.resolve() / "assess" / name
-    about: dict[str, Any] = {"status": "complete", "paper": "assess"}
-    about |= {"versions": {"srlib": version("srlib")}}
-    about |= {"inputs": inputs, "seconds": round(time.monotonic() - started, 1)}
+    about: dict[str, Any] = {"status": "complete", "paper": "assess", "inputs": inputs}
+    about |= {"seconds": round(time.monotonic() - started, 1), "versions": {"srlib": __version__}}
     written = found.files() | {"parameters.yaml": yamls.dump({**tables, "model": model})}
     with whole(final) as folder:
         (folder / "tables").mkdir()

@@ -18,7 +18,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from srlib.runner.parameters import UsageError
 
-TEMPLATES = Path(__file__).parent / "templates"
 _EXERCISE = re.compile(r"### Exercise (\d+)\b")
 
 
@@ -39,7 +38,8 @@ def source(notebook: NotebookNode) -> NotebookNode:
 
 
 def _template(name: str) -> str:
-    return (TEMPLATES / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
+    file = Path(__file__).with_name("templates") / f"{name}.txt"
+    return file.read_text(encoding="utf-8").rstrip("\n")
 
 
 def _tags(cell: NotebookNode) -> set[str]:
@@ -62,10 +62,9 @@ def _answering(
     yield from (cell for cell in behind if "hint" in _tags(cell))
     solution = [cell for cell in behind if "solution" in _tags(cell)]
     code = "\n".join(cell.source for cell in solution if cell.cell_type == "code")
-    answers = {}
-    for name in re.findall(r"`(\w+)`", question.source):
-        if lines := re.findall(rf"^assert .*\b{name}\b.*", code, re.MULTILINE):
-            answers[name] = "\n".join(lines)
+    names = dict.fromkeys(re.findall(r"`(\w+)`", question.source))
+    lines = {name: re.findall(rf"^assert .*\b{name}\b.*", code, re.MULTILINE) for name in names}
+    answers = {name: "\n".join(found) for name, found in lines.items() if found}
     if not answers:
         raise UsageError(f"{key}: the solution asserts no name that the question asks for")
     if "written" in _tags(question):

@@ -127,8 +127,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 def read_mapping(path: Path) -> dict[str, Any]:
     """Return the mapping in a file of YAML or JSON; the UsageError names the file, and no value."""
     try:
-        if path.exists() and not path.is_file():
-            raise ValueError("it is not a regular file")
         values = json.loads(path.read_bytes()) if path.suffix == ".json" else yamls.read(path) or {}
         if not isinstance(values, dict):
             raise ValueError("it must map names to values")
@@ -176,8 +174,8 @@ class Request(NamedTuple):
     @property
     def status(self) -> str:
         """``"done"``, ``"failed"`` or ``"open"``, by what lies on disk."""
-        words = {"complete": "done", "failed": "failed"}
-        return words.get(self.provenance.get("status", ""), "open")
+        status = self.provenance.get("status", "")
+        return {"complete": "done", "failed": "failed"}.get(status, "open")
 
 
 def source_hash(notebook: Path) -> str:
@@ -239,14 +237,14 @@ def resolve(
     that is wrong.
     """
     find_papers(root, [paper])
-    profiles: dict[str, Path | None] = {"default": None}
-    files = sorted(root.glob(f"params/{paper}/*.yaml"))
-    profiles |= {file.stem: file for file in files if not file.stem.startswith("sweep_")}
-    if profile not in profiles:
-        raise UsageError(f"{paper}: {unknown('profile', profile, profiles)}")
+    found = sorted(root.glob(f"params/{paper}/*.yaml"))
+    profiles = {file.stem: file for file in found if not file.stem.startswith("sweep_")}
+    if profile not in (known := dict.fromkeys(["default", *profiles])):
+        raise UsageError(f"{paper}: {unknown('profile', profile, known)}")
     notebook, wrong = root / f"notebooks/{paper}.py", list[str]()
     declared = read_parameters(notebook)
-    given = [read_mapping(file) if file else {} for file in (profiles[profile], params_file)]
+    files = profiles.get(profile), params_file
+    given = [read_mapping(file) if file else {} for file in files]
     values = {name: p.default for name, p in declared.items()}
     values |= checked(declared, given[0], wrong)
     changed = checked(declared, given[1], wrong)

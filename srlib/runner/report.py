@@ -112,8 +112,7 @@ def render(
 
 def _parts(cells: list[NotebookNode], hidden: set[str]) -> list[dict[str, Any]]:
     """Return what is shown, texts by section, and charts with the bold sentence behind as title."""
-    parts: list[dict[str, Any]] = []
-    figure: dict[str, Any] = {}
+    parts, figure = list[dict[str, Any]](), dict[str, Any]()
     folded = 0  # the level of the heading that is folded with what follows
     for cell in cells:
         tags, text = cell.metadata.get("tags", []), cell.source
@@ -158,8 +157,7 @@ def script(charts: bool) -> str:
 
         from srlib.charts import DARK
 
-        parts.append(vl_convert.javascript_bundle())  # type: ignore[call-arg]
-        parts.append(f"const DARK = {json.dumps(DARK)};")
+        parts += [vl_convert.javascript_bundle(), f"const DARK = {json.dumps(DARK)};"]  # type: ignore[call-arg]
         parts.append((TEMPLATES / "charts.js").read_text(encoding="utf-8"))
     return "\n".join(parts).replace("</script", "<\\/script")
 
@@ -219,9 +217,9 @@ def mathml(latex: str, display: str = "inline") -> Markup:
 # -------------------------------------------------------------------------------------- the layout
 
 
-def _opening(soup: BeautifulSoup) -> dict[str, Markup]:
+def _opening(soup: Any) -> dict[str, Markup]:
     """Take out title, references, lead and best picture; what else stands there is for students."""
-    title: Any = soup.select_one("section:first-child > h1:first-child")
+    title = soup.select_one("section:first-child > h1:first-child")
     if not title:
         return {}
     paragraphs = title.find_next_siblings("p")
@@ -233,10 +231,9 @@ def _opening(soup: BeautifulSoup) -> dict[str, Markup]:
     return {key: Markup("".join(map(str, of))) for key, of in parts.items()}
 
 
-def _tell_verdicts(soup: BeautifulSoup) -> Counter[str]:
+def _tell_verdicts(soup: Any) -> Counter[str]:
     """Color callouts, lead from the list of claims to what decides them, and count the words."""
     said: dict[str, str] = {}
-    part: Any
     for part in soup.select("blockquote > p:first-child > strong:first-child"):
         quote, text = part.parent.parent, part.get_text().removesuffix(".")
         claim, _, word = text.partition(" ")
@@ -257,9 +254,8 @@ def _kind(words: str) -> str:
     return "said-" + words.partition(" ")[0].lower()
 
 
-def _lay_out(soup: BeautifulSoup) -> None:
+def _lay_out(soup: Any) -> None:
     """Join code, frame what may be wide, and unlink what is not there."""
-    part: Any
     for part in soup.select("details.code + details.code"):
         part.find_previous_sibling().extend(part.contents[1:])
         part.extract()
@@ -276,9 +272,7 @@ def _lay_out(soup: BeautifulSoup) -> None:
             part.unwrap()
 
 
-_loader = jinja2.FileSystemLoader(TEMPLATES)
-_environment = jinja2.Environment(
-    loader=_loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
-)
+_environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+_environment.loader = jinja2.FileSystemLoader(TEMPLATES)
 _environment.filters.update(ansi=ansi2html, balanced=balanced, formula=mathml, markdown=markdown)
 _environment.filters.update(code=Highlight2HTML(pygments_lexer="ipython3"), quoted=quote)

@@ -109,16 +109,12 @@ def _provenance(request: Request) -> dict[str, Any]:
     names = ["srlib", *(re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required)]
     versions = {name: importlib.metadata.version(name) for name in names}
     return {
-        "paper": request.notebook.stem,
-        "profile": request.folder.name,
-        "changed_parameters": dict(request.changed),
-        "inputs": dict(request.inputs),
-        "seed": request.parameters.get("seed"),
-        "git_commit": commit or None,
-        "source_sha256": request.source,
+        "paper": request.notebook.stem, "profile": request.folder.name,
+        "changed_parameters": dict(request.changed), "inputs": dict(request.inputs),
+        "seed": request.parameters.get("seed"), "git_commit": commit or None,
+        "source_sha256": request.source, "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"python": platform.python_version(), **versions},
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+    }  # fmt: skip
 
 
 def run(request: Request, *, bar: bool = False) -> Path:

@@ -93,9 +93,8 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
         inputs = of_all if alike else settings.hash_inputs(values)
         # Without what files hold: names are printed, and would let guesses at records be tested.
         content = json.dumps([values, base.source], sort_keys=True).encode()
-        slug = ",".join(f"{name}={value}" for name, value in row.items()) or "point"
-        name = re.sub(r"[^\w.,=+-]", "", slug)[:100]
-        place = folder / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}"
+        slug = re.sub(r"[^\w.,=+-]", "", ",".join(f"{name}={value}" for name, value in row.items()))
+        place = folder / f"{slug[:100] or 'point'}-{hashlib.sha256(content).hexdigest()[:12]}"
         points[place] = base._replace(folder=place, parameters=values, changed=row, inputs=inputs)
     return list(points.values()), plan.collect
 
@@ -200,10 +199,9 @@ def load(folder: Path, table: str = "") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    frames = []
-    for name in pd.read_csv(Path(folder) / "index.csv")["point"]:
-        file = folder / name / (f"tables/{table}.csv" if table else "results.json")
-        if not file.is_file():
+    frames, held = [], f"tables/{table}.csv" if table else "results.json"
+    for name in pd.read_csv(folder / "index.csv")["point"]:
+        if not (file := folder / name / held).is_file():
             continue
         frame = pd.read_csv(file) if table else pd.DataFrame([read_mapping(file)])
         about, varied = read_mapping(folder / name / "provenance.json"), {}
