@@ -39,4 +39,4 @@ def test_from_files_to_the_page(
 
         kilobytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         benchmark.extra_info["megabytes"] = kilobytes // 1024
-    assert len(os.listdir(tmp_path / "outputs/assess")) == 1
+    assert os.listdir(tmp_path / "outputs/assess")
