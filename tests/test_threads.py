@@ -13,7 +13,6 @@ from dataclasses import replace
 from subprocess import PIPE, Popen
 
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from srlib import dpmpm
 from srlib import risk as disclosure
@@ -22,7 +21,6 @@ from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.mechanism import contingency, proportion
 from srlib.mechanism.families import beta_binomial, compositions
-from srlib.threads import one_blas_thread
 
 LEVELS = [2, 4, 6, 4, 5, 2, 7, 3, 3, 2]
 
@@ -64,15 +62,6 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
     one, two = [json.loads(process.communicate()[0]) for process in (start("1"), start("2"))]
     assert len(one) == 9
     assert one == two
-
-
-def test_blas_has_one_thread_during_a_call_and_as_many_as_before_after_it() -> None:
-    def threads() -> set[int]:
-        return {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
-
-    with threadpool_limits(2, user_api="blas"):
-        assert one_blas_thread(threads)() == {1}
-        assert threads() == {2}
 
 
 if __name__ == "__main__":
