@@ -250,7 +250,13 @@ def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() ->
 
 def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_or_all() -> None:
     text = " ".join(verdict.stated())
-    numbers = answers.SURE, answers.CERTAIN, answers.ITSELF, 2 * answers.CERTAIN, answers.FEWEST
+    numbers = (
+        answers.SURE,
+        answers.CERTAIN,
+        answers.BEYOND_ITSELF,
+        2 * answers.CERTAIN,
+        answers.FEWEST,
+    )
     assert all(f"{number:g}" in text for number in numbers)
     limits = answers.FAR, answers.MORE, answers.UNSEEN, use.GOOD, use.LIMITED
     assert all(percent(share) in text for share in limits)

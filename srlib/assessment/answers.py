@@ -21,8 +21,8 @@ from srlib.display import MIN_RECORDS, in_percent
 # A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
 # is above its baseline if it takes MORE of what that leaves to disclose, and far above from FAR on.
 SURE, CERTAIN, MORE, FAR = 2.58, 3.3, 0.05, 0.20
-# Against its own records a release is held ten times, and what is found there is a sign alone.
-ITSELF = 3.0
+# Beyond the release's own records: with SURE a fresh sample in a hundred would be a sign.
+BEYOND_ITSELF = 3.0
 UNSEEN = 0.10  # undecided: copies of more people who are alone could hide among chance meetings
 LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
@@ -118,13 +118,13 @@ def of_copies(each: Sequence[copies.Copies]) -> list[Row]:
 def of_model(learned: list[Row], agree: bool, people: int) -> list[Row]:
     """Answer what an intruder learns who believes in a model, and whether the data refute it."""
     *_, belief, chains = learned
+    for row in learned:
+        row["z"] = ratio(row["value"] - row["baseline"], row.pop("between"))
+        row |= {"question": f"model: {row['question']}", "people": people, "word": ""}
     wrong = "misleads" if belief["value"] > 1 else "falls short"
     belief["word"] = wrong if abs(belief["z"]) > SURE else "not refuted"
-    chains["word"] = "agree"
-    for row in learned:
-        row |= {"question": f"model: {row['question']}", "people": people}
-        row["word"] = row.get("word", "") if agree else "unreliable"
-    return learned
+    chains |= {"word": "agree", "z": np.nan}
+    return learned if agree else [row | {"word": "unreliable"} for row in learned]
 
 
 def largest_z(row: Row) -> float:
@@ -151,7 +151,7 @@ def copied(found: copies.Copies) -> tuple[str, str]:
          f"an estimated {handed} of the people alone with their values are in it"),
         (z >= CERTAIN, "found",
          "more of its records nearly repeat original ones than other people's records would"),
-        (z >= SURE or itself["z"] >= ITSELF or uncut["z"] >= CERTAIN, "signs",
+        (z >= SURE or itself["z"] >= BEYOND_ITSELF or uncut["z"] >= CERTAIN, "signs",
          "there are signs of copied records"),
         (found.premise == "twins", "undecided",
          "the original repeats people, so that copies cannot be told from twins"),

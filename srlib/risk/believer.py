@@ -35,9 +35,10 @@ def beliefs(
     people: an average above says that the model misleads the intruder, one below that the release
     tells more than it can explain. Errors come from between chains.
 
-    The first result has a row for each of these three questions, and one for the chains' R-hat; the
-    second says whether the chains agree, so that the numbers can be relied on. The third has a row
-    for each distinct original combination, with the risk of the whole record and of the target.
+    The first result has a row for each of these three questions, with the error `between` value and
+    baseline, and one for the chains' R-hat; the second says whether the chains agree, so that the
+    numbers can be relied on. The third has a row for each distinct original combination, with the
+    risk of the whole record and of the target.
     """
     combinations, repetitions, _ = distinct(original)
     n_kept = CHAINS * len(combinations) * int(n_levels.sum()) * (1 + len(released))
@@ -62,7 +63,7 @@ def beliefs(
     def mean_of_whole(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.array([weight @ np.exp(posterior(log_likelihood)[:, 0])])
 
-    (told, prior, gain, inverse), errors = jackknife(means, of_target)
+    (told, prior, _, inverse), errors = jackknife(means, of_target)
     (value,), (error,) = column.read(mean_of_whole)
     before, after = log_told(*map(log_mean, of_target))
     # The average over people has a spread of its own, of combinations that move together.
@@ -70,15 +71,15 @@ def beliefs(
     spread = float(np.hypot(np.sqrt((moves**2).sum()) / repetitions.sum(), errors[3]))
     agree = (np.mean(~(column.r_hat <= MAX_R_HAT), axis=1) <= APART).all()
     r_hat = float(np.quantile(column.r_hat, 0.95, axis=1).max())
-    uniform, beyond = 1 / whole.support_size, (inverse - 1) / spread
+    uniform = 1 / whole.support_size
     nan, of_truth, ratio = np.nan, "mean probability of the truth", "mean of prior over posterior"
     numbers = [
-        ("whole record", of_truth, value, error, uniform, 0.0, (value - uniform) / error),
-        ("target", of_truth, told, errors[0], prior, errors[1], gain / errors[2]),
-        ("belief", ratio, inverse, spread, 1.0, 0.0, beyond),
+        ("whole record", of_truth, value, error, uniform, 0.0, error),
+        ("target", of_truth, told, errors[0], prior, errors[1], errors[2]),
+        ("belief", ratio, inverse, spread, 1.0, 0.0, spread),
         ("chains", "R-hat, 95th percentile, and its limit", r_hat, nan, MAX_R_HAT, nan, nan),
     ]
-    names = ["question", "about", "value", "error", "baseline", "baseline_error", "z"]
+    names = ["question", "about", "value", "error", "baseline", "baseline_error", "between"]
     risks = pd.DataFrame({
         "probability": whole.probability, "log_mcse": whole.log_mcse[:, 0], "rank": whole.rank,
         "target_prior": np.exp(before), "target_probability": np.exp(after),
