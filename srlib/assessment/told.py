@@ -245,7 +245,7 @@ def predicted(
         for _ in range(PAIRS):
             shares = []
             for half in np.array_split(rng.permutation(len(codes)), 2):
-                asked = np.setdiff1d(rows, half) if own else np.append(rows, strangers)
+                asked = rows[~np.isin(rows, half)] if own else np.append(rows, strangers)
                 right = _by_tree(codes[half[:size]], people[asked], keys, target, n_levels, rng)
                 prob[asked] += right / (PAIRS if own else 2 * PAIRS)
                 in_file = right[: len(rows)]
