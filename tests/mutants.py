@@ -62,7 +62,7 @@ agree(d - valued, d_t - valued, => agree(d, d_t, # a person's own record tells o
 reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1
 truth + reach, side="right" => truth + reach, side="left" # the largest number within is left out
 np.mean(np.square(apart))) / 4 => np.mean(np.square(apart))) / 2 # variance of a half
-np.setdiff1d(rows, half) if own => rows if own # trees guess those they grew from
+rows[~np.isin(rows, half)] if own => rows if own # trees guess those they grew from
 variance + max(variance, of_others) => variance + of_others # others may look too sure
 (s > 0) & (apart == 0) & => (s > 0) & # keys need not agree on the target
 len(f) - times(f, f) => len(f) - 2 * times(f, f) # companions of a person
