@@ -96,6 +96,7 @@ HARMLESS = [
     ("<details><summary>a</summary>x<sup>2</sup></details>",) * 2,
     ("[a](https://doi.org) [b](other.ipynb#Part)", '<a href="https://doi.org">a</a> <a>b</a>'),
     ("[a](#An-exercise) b", "<p>a b</p>"),
+    ("![a](attachment:a.png)", '<img alt="a"'),
     ("$x < y \\,$", '<mi>x</mi><mo>&lt;</mo><mi>y</mi><mspace width="0.167em">'),
     ("$\\log D$", '<mo lspace="0" rspace="0.17em">log</mo><mi>D</mi>'),
     ("$D' \\sim x$", '<mi>D</mi><mo lspace="0" rspace="0">′</mo><mo>∼</mo><mi>x</mi>'),

@@ -19,6 +19,11 @@ from srlib.assessment import answers, copies, use
 from srlib.display import MIN_RECORDS, NOT_SHOWN, in_percent, percent, show
 
 _SHOWN = 12  # records to look at
+_HEADS = {
+    "z": "difference, in errors", "z_divided": "by random division", "held_out": "people held out",
+    "held_out_z": "beyond these, in errors", "baseline_of": "that is",
+}  # fmt: skip
+
 # What to do, the best first.
 ADVICE = ("nothing found", "undecided", "look", "withhold")
 # Risks of the card, in words; the largest loss stands below them.
@@ -161,7 +166,7 @@ def page(
     for one in judgments:
         rows = table[table["release"] == one.release]
         told = rows.drop(columns=["asked", "release"]).replace("", None).dropna(axis=1, how="all")
-        each = {"card": _html(card(rows)), "answers": _html(told)}
+        each = {"card": _html(card(rows)), "answers": _html(told, names=_HEADS)}
         releases.append(vars(one) | each | {"rows": of_card(rows).to_dict("records")})
     worst = judgments[0].release
     some = records.query("release == @worst").head(_SHOWN).drop(columns="release")

@@ -127,6 +127,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 def read_mapping(path: Path) -> dict[str, Any]:
     """Return the mapping in a file of YAML or JSON; the UsageError names the file, and no value."""
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is not a regular file")
         values = json.loads(path.read_bytes()) if path.suffix == ".json" else yamls.read(path) or {}
         if not isinstance(values, dict):
             raise ValueError("it must map names to values")

@@ -66,7 +66,10 @@ def write(run_dir: Path, public: bool = False) -> Path:
 
 def read(run_dir: Path) -> tuple[NotebookNode, dict[str, Any], dict[str, Any]]:
     """Read executed notebook, parameters and provenance; a UsageError names what is damaged."""
-    text = (file := run_dir / "notebook.ipynb").read_bytes()
+    file = run_dir / "notebook.ipynb"
+    if not file.is_file():
+        raise UsageError(f"{file} is no file; a folder of a notebook's run has one")
+    text = file.read_bytes()
     try:
         notebook = nbformat.reads(text.decode(), as_version=4, capture_validation_error={})
         nbformat.validate(notebook)
@@ -75,6 +78,9 @@ def read(run_dir: Path) -> tuple[NotebookNode, dict[str, Any], dict[str, Any]]:
         raise UsageError(told) from None
     files = run_dir / "parameters.yaml", run_dir / "provenance.json"
     values, about = (read_mapping(file) if file.exists() else {} for file in files)
+    for name in ("versions", "changed_parameters", "inputs"):
+        if not isinstance(about.get(name, {}), dict):
+            raise UsageError(f"{files[1]} cannot be read: {name} must map names to values")
     return notebook, values, about
 
 
@@ -187,6 +193,10 @@ def balanced(html: str) -> Markup:
 
 class _Renderer(IPythonRenderer):
     """Markdown to HTML, its mathematics to MathML."""
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        # Attachments are of cells, and lie in no run's folder that was written here.
+        return super().image(text, url.removeprefix("attachment:"), title)
 
     def block_math(self, body: str) -> str:
         return f'<span class="scroll">{mathml(body, "block")}</span>'  # it may be in a paragraph
