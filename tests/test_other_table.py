@@ -24,11 +24,16 @@ def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) ->
     return CliRunner().invoke(main, ["run", paper, *given, "--output", str(tmp_path)])
 
 
-def test_wrong_names_are_refused_before_any_chain(tmp_path: Path) -> None:
-    given = SMALL | {"unknown": "[sick, twon]"}
-    result = run_on(tmp_path, "hu_reiter_wang", records(200, 3), **given)
+WRONG = [
+    ({"unknown": "[sick, twon]"}, "unknown names twon; the variables are job, town, sick"),
+    ({"predictors": "[job, sick]"}, "outcome with predictors is [sick, job, sick]; each"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "told"), WRONG)
+def test_wrong_names_are_refused_before_any_chain(tmp_path: Path, wrong: dict, told: str) -> None:
+    result = run_on(tmp_path, "hu_reiter_wang", records(200, 3), **SMALL | wrong)
     assert "under 'The data'" in result.output
-    told = "unknown names twon; the variables are job, town, sick"
     assert told in result.output.replace("'", "")
 
 
