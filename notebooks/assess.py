@@ -19,14 +19,14 @@
 # This report compares released tables with the original that they were made from, whatever tool made
 # them. It is for the person who decides on a release. The verdict comes first, then the table that it
 # follows from, then the records to look at.
-#
+
+# %% [markdown] tags=["notebook-only"]
 # Synthetic data that are worth anything tell something about the people in the original, because they
 # tell something about everybody. Each risk is therefore compared with an answer to one question: **does
 # the release tell more about these people than other people's records would?** What a fresh sample of
 # the same population would give away is knowledge of the population. Whatever goes beyond that comes
 # from somebody's record.
-
-# %% [markdown] tags=["notebook-only"]
+#
 # ## Parameters
 #
 # `srlib assess ORIGINAL RELEASED [RELEASED ...]` answers the same questions in a few seconds, without a

@@ -24,7 +24,8 @@
 # model. For the Dirichlet-multinomial model a large enough prior makes the release differentially
 # private. For better models the paper knows of no such result. It proposes the model's predictive
 # probability as the score of the exponential mechanism, which supplies the guarantee.
-#
+
+# %% [markdown] tags=["notebook-only"]
 # Small spaces of tables can be written down completely, and the exact epsilon of a mechanism can be
 # computed. This notebook audits the paper's example, repeats it at equal privacy, carries it to
 # contingency tables and to scores estimated by Monte Carlo, and answers the paper's open

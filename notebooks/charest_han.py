@@ -24,7 +24,8 @@
 # the line into bins, and compare. The paper asks what that number is. Its answer: not
 # differential privacy, but a sensitivity, which depends on the data at hand and on the bins and
 # takes many draws to estimate.
-#
+
+# %% [markdown] tags=["notebook-only"]
 # This notebook computes empirical differential privacy (EDP) exactly where it can, finds out how the printed
 # tables came about, and ends with an estimate from *one* posterior sample, with its error. You should know
 # Bayes' rule with beta and normal priors, quantiles, and what epsilon is.

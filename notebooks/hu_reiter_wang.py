@@ -26,7 +26,8 @@
 # Community Survey. On the embedded population, which is not the paper's file, most probabilities stay within
 # a factor of two of the prior, too. But the paper's estimator does not stand: one or two of all the posterior
 # draws carry most of the weight.
-#
+
+# %% [markdown] tags=["notebook-only"]
 # Few truths rank near the top, and some parts of records are more exposed than the whole. **You should
 # know** Bayes' rule, Markov chain Monte Carlo and logistic regression.
 #

@@ -25,7 +25,8 @@
 # $e^{\epsilon}$. Statistical disclosure control asks about *this* release and *these* data: how
 # sure of one record is an intruder who knows all others? The paper compares the two where both
 # can be computed: $n$ yes/no records, replaced by $n_s$ synthetic ones.
-#
+
+# %% [markdown] tags=["notebook-only"]
 # Both are readings of one table, the probability of every release given every data set. This
 # notebook computes the whole table, so the paper's ten simulated pairs become exact distributions.
 # Nearly all printed numbers that can be compared agree with them. Several conclusions depend on the

@@ -20,7 +20,8 @@
 # has $\epsilon = 2$". Another says: "after this release an intruder's probability rose from 10 %
 # to 45 %". Both numbers can be right, and neither follows from the other. Both are read from the
 # same table, which holds the probability of every possible release given every possible data set.
-#
+
+# %% [markdown] tags=["notebook-only"]
 # This is the first hour of a course. It needs a pencil, Bayes' rule in odds, logarithms and the binomial distribution.
 # Before reading on: which of the two experts would you ask before a release, and which after it?
 #

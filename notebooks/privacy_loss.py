@@ -21,7 +21,8 @@
 # summaries of a privacy loss, and so are the other numbers of the four papers. Then four synthesizers from three of the
 # papers fill the table at the same exact epsilon. With one of them an intruder's probability rises on average several
 # times as far as with the other three, although its largest rise is the smallest.
-#
+
+# %% [markdown] tags=["notebook-only"]
 # **You should know** the first hour, the binomial and the beta distribution.
 #
 # ## Parameters

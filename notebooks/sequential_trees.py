@@ -24,7 +24,8 @@
 # value is that of a random donor from the tree's leaf (Reiter 2005). Programs differ in where a tree stops, and
 # that decides what a release says of single people. With the mixture model of the paper whole records are at little risk,
 # as far as its chains can tell ([hu_reiter_wang](hu_reiter_wang.ipynb)).
-#
+
+# %% [markdown] tags=["notebook-only"]
 # Here two rules stand side by side.
 #
 # - **Grown to impurity**: a node is split as long as its parts are purer than it is, down to leaves of some
@@ -43,8 +44,7 @@
 #
 # **You should know** Bayes' rule, classification trees and the likelihood ratio test; best after `hu_reiter_wang`.
 # The four exercises need no more than a pencil and a calculator.
-
-# %% [markdown] tags=["notebook-only"]
+#
 # ## Parameters
 #
 # With `data` and `schema` the notebook runs on any table of categorical columns.

@@ -25,12 +25,12 @@
 # guess finds are counted. If each truth is drawn from the intruder's prior and the intruder knows the generator, a
 # probability of $p$ is right for a share $p$: that is Bayes' rule. For records as they are, released by trees,
 # best guesses are right more often than they claim. An intruder with another generator can be sure and wrong.
-#
+
+# %% [markdown] tags=["notebook-only"]
 # On average, an intruder who knows nobody and believes the model gives the truth a lower log probability than one
 # who knows all others and has the model's own prior, and a higher one than one who knows all others and has a
 # uniform prior. The last section separates what a release tells of its participants from what it tells of everybody.
-
-# %% [markdown] tags=["notebook-only"]
+#
 # ## Parameters
 #
 # All records are simulated: the first experiments draw new data sets from a population, and the later ones
