@@ -6,18 +6,18 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
-from srlib.runner.report import mathml
+from srlib.runner.markup import mathml
 
 
 def inline(translator: HTML5Translator, node: nodes.math) -> None:
     """Write a formula within a line."""
-    translator.body.append(mathml(node.astext()))
+    translator.body.append(mathml(node.astext(), {"display_mode": False}))
     raise nodes.SkipNode
 
 
 def block(translator: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula on lines of its own."""
-    translator.body.append(f'<div class="formula">{mathml(node.astext(), "block")}</div>')
+    translator.body.append(f'<div class="formula">{mathml(node.astext())}</div>')
     raise nodes.SkipNode
 
 

@@ -17,7 +17,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
-from srlib.runner import confidential, report
+from srlib.runner import confidential, markup, report
 
 SCRIPT = "charts.js"
 
@@ -53,7 +53,7 @@ class Live(Directive):
                     html += f'<img alt="{about}" src="data:image/svg+xml,{picture}">'
                     html += f'<script type="application/json" class="vega-lite">{text}</script>'
                 elif kind == "table" and "text/html" in data:
-                    html += report.clean(data["text/html"])
+                    html += markup.clean(data["text/html"])
         return [nodes.raw("", f'<div class="chart">{html}</div>', format="html")]
 
 

@@ -211,4 +211,4 @@ def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.Monk
     result = call("report", report.parent, "--open")
     assert (result.exit_code, result.output) == (0, f"{report}\n")
     assert (report.is_file(), opened) == (True, [str(report)])
-    assert "notebook.ipynb is no file; a folder of a notebook's run" in refused("report", tmp_path)
+    assert "notebook.ipynb cannot be read: [Errno 2] No such file" in refused("report", tmp_path)

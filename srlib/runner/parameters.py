@@ -129,7 +129,8 @@ def read_mapping(path: Path) -> dict[str, Any]:
     try:
         if path.exists() and not path.is_file():
             raise ValueError("it is not a regular file")
-        values = json.loads(path.read_bytes()) if path.suffix == ".json" else yamls.read(path) or {}
+        is_json = path.suffix in (".json", ".ipynb")
+        values = json.loads(path.read_bytes()) if is_json else yamls.read(path) or {}
         if not isinstance(values, dict):
             raise ValueError("it must map names to values")
     except (OSError, ValueError, RecursionError) as error:
