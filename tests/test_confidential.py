@@ -80,8 +80,7 @@ def leaving(runs: Path) -> dict[str, str]:
     pages = {}
     for run in (runs / "hu_reiter_wang/default", runs / "assess/default"):
         assert call("report", run, "--public").exit_code == 0
-        site = report.render(*report.read(run), public=True, reports=["assess"])
-        pages[f"site {run.parent.name}"] = site
+        pages[f"site {run.parent.name}"] = report.render(*report.read(run), True, ["assess"])
     files = [*runs.glob("*/*/public/*"), *runs.glob("*/*/report-public.html")]
     return pages | {str(f.relative_to(runs)): f.read_text(encoding="utf-8") for f in files}
 

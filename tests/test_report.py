@@ -117,8 +117,7 @@ def test_a_chart_that_is_none_is_shown_as_its_picture(spec: Any) -> None:
 
 
 def test_links_lead_to_reports_where_they_are() -> None:
-    links = text("[b](other.ipynb#Part) [c](https://doi.org/other.ipynb)")
-    page = seen(links, reports=["other"])
+    page = seen(text("[b](other.ipynb#Part) [c](https://doi.org/other.ipynb)"), reports=["other"])
     assert {"other.html#Part", "https://doi.org/other.ipynb"} <= {a.get("href") for a in page("a")}
     assert page.select('.contents a[href="../index.html"]')
 
@@ -191,17 +190,17 @@ def test_a_report_opens_with_title_lead_picture_paper_and_what_became_of_the_cla
 
 
 def test_what_is_for_students_stays_in_the_notebook() -> None:
-    exercise = text("### Exercise 1: think"), text("Half is a factor.", "hint")
-    others = code("n = 4", tags=("solution",)), text("You will learn", "notebook-only")
-    main = seen(*exercise, *others, text("After it.")).main
+    tags = ("hint", "solution", "notebook-only", "parameters", "injected-parameters")
+    hidden = [cell for tag in tags for cell in (text("a", tag), code("n = 4", tags=(tag,)))]
+    main = seen(text("### Exercise 1: think"), *hidden, text("After it.")).main
     shown = [part.get_text(strip=True) for part in main.select("section, details.code")]
     assert shown == ["Title", "After it."]
 
 
 def test_code_and_small_print_are_folded() -> None:
     table = displayed({"text/html": display.show(pd.DataFrame({"n": [1]}), caption="A & b").html})
-    proof = text("Before.\n\n## Proof\n\nIt is so.", "appendix"), text("### A detail")
-    page = seen(code("a = 1"), code("b", table), *proof, text("## Next\n\nLast."))
+    proof = text("No **caption**.\n\n## Proof\n\nIt is so.", "appendix"), text("### A detail")
+    page = seen(code("a = 1"), code("b", table, chart("c")), *proof, text("## Next\n\nLast."))
     assert page.select("details.code")[0].get_text(" ").split() == ["Code", "a", "=", "1", "b"]
     assert [head.get_text() for head in page.select("figure > figcaption")] == ["A & b"]
     assert page.select("figure.table .scroll > table")
