@@ -11,13 +11,13 @@ from srlib.runner.markup import mathml
 
 def inline(translator: HTML5Translator, node: nodes.math) -> None:
     """Write a formula within a line."""
-    translator.body.append(mathml(node.astext(), {"display_mode": False}))
+    translator.body.append(mathml(node.astext()))
     raise nodes.SkipNode
 
 
 def block(translator: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula on lines of its own."""
-    translator.body.append(f'<div class="formula">{mathml(node.astext())}</div>')
+    translator.body.append(f'<div class="formula">{mathml(node.astext(), "block")}</div>')
     raise nodes.SkipNode
 
 

@@ -27,8 +27,6 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("one", "other", "expected"), PAIRS)
-def test_words_agree_and_numbers_but_for_rounding(
-    one: object, other: object, expected: bool
-) -> None:
+def test_words_agree_and_numbers_but_for_rounding(one, other, expected):
     assert (comparable(one) == comparable(other)) is expected
     assert (comparable(one) != comparable(other)) is not expected

@@ -183,12 +183,11 @@ def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
         time.sleep(0.05)
 
 
-def kernel(n: int = 3) -> tuple[int, int]:
+def kernel(n: int = 3) -> list[int]:
     """Wait for the notebook that waits; return its kernel's process and the one that started it."""
     file = Path(f"kernel-{n}")
     wait_until(lambda: file.exists() and " " in file.read_text())
-    one, other = file.read_text().split()
-    return int(one), int(other)
+    return [int(process) for process in file.read_text().split()]
 
 
 def text(source: str, *tags: str) -> NotebookNode:

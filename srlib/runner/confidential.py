@@ -68,7 +68,8 @@ def public_run(
         if shown and "public" in tags:
             cell.outputs = [o for o in shown if {o.output_type, o.get("name")}.isdisjoint(_ERRORS)]
         elif shown:
-            if any("vega" in mime for output in shown for mime in output.get("data", {})):
+            kinds = "".join(kind for output in shown for kind in output.get("data", {}))
+            if "vega" in kinds or "image/" in kinds:
                 cell.metadata["tags"] = [*tags, "lost-figure"]  # its caption goes as well
             cell.outputs = [nbformat.v4.new_output("display_data", rule)]
     about = {name: provenance[name] for name in _PROVENANCE if name in provenance}

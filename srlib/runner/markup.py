@@ -4,16 +4,14 @@ Texts, labels and HTML in a run's folder are anybody's, and so are those in a fi
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import nh3
-from bs4 import BeautifulSoup
 from latex2mathml import converter
-from markdown_it import MarkdownIt
 from markupsafe import Markup
-from mdit_py_plugins import amsmath, anchors, dollarmath
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from srlib import yamls
 
@@ -24,7 +22,8 @@ _SIGNS = {
     r"<mo>/</mo>": '<mo lspace="0" rspace="0">/</mo>',
     r"<msup>(<mi>\w</mi>)<mi>′</mi></msup>": r'\1<mo lspace="0" rspace="0">′</mo>',
 }
-_ADDRESSES = {"src": "data:image/", "href": "#|https?://|mailto:"}
+# Where sources and links may lead; ids that the library of charts gives a style are its own.
+_VALUES = {"src": "data:image/", "href": "#|https?://|mailto:", "id": "(?!vg-|vega-)"}
 _MORE = yamls.read(Path(__file__).with_name("templates") / "allowed.yaml")
 _MORE = {name: {*words.split()} for name, words in _MORE.items()}
 _ALLOWED: Any = {
@@ -43,36 +42,46 @@ def clean(html: str, reports: Collection[str] = ()) -> Markup:
     links the words stay.
     """
 
-    def address(tag: str, name: str, value: str) -> str | None:
+    def value_of(tag: str, name: str, value: str) -> str | None:
         found = re.fullmatch(r"(\w+)\.ipynb(#.*)?", value)
         if name == "href" and found and found[1] in reports:
             return f"{found[1]}.html{found[2] or ''}"
-        return value if re.match(_ADDRESSES.get(name, ""), value) else None
+        return value if re.match(_VALUES.get(name, ""), value) else None
 
-    return Markup(nh3.clean(html, attribute_filter=address, **_ALLOWED))
+    return Markup(nh3.clean(html, attribute_filter=value_of, **_ALLOWED))
 
 
 def balanced(html: str) -> Markup:
-    """Return HTML that closes what it opens and nothing else."""
-    return Markup(BeautifulSoup(html, "html.parser"))
+    """Return HTML of harmless elements that closes what it opens; its links are not cleaned."""
+    return Markup(nh3.clean(html.encode(errors="replace").decode(), **_ALLOWED))
 
 
-def markdown(source: str, html: bool = True) -> Markup:
-    """Return Markdown as HTML that is not cleaned; HTML in it is taken as such or as text."""
-    parser = MarkdownIt("commonmark", {"html": html}).enable(["table", "strikethrough"])
-    parser.use(anchors.anchors_plugin, 1, 6, slug_func=lambda heading: heading.replace(" ", "-"))
-    parser.use(dollarmath.dollarmath_plugin, renderer=mathml, double_inline=True)
-    parser.use(amsmath.amsmath_plugin, renderer=mathml)
-    return balanced(parser.render(source))
+class _Renderer(IPythonRenderer):
+    """Markdown to HTML, its mathematics to MathML."""
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        name = url.removeprefix("attachment:")
+        return super().image(text, url if self.attachments.get(name) else name, title)
+
+    def block_math(self, body: str) -> str:
+        return f'<span class="scroll">{mathml(body, "block")}</span>'  # it may be in a paragraph
+
+    def inline_math(self, body: str) -> str:
+        return mathml(body)
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self.block_math(rf"\begin{{{name}}}{body}\end{{{name}}}")
 
 
-def mathml(latex: str, how: Mapping[str, Any] | None = None) -> Markup:
-    """Return a formula, on a line of its own unless ``display_mode`` is false.
+def markdown(source: str, html: bool = True, attachments: Any = None) -> Markup:
+    """Return Markdown as balanced HTML; HTML in it is taken as such or as text."""
+    renderer = _Renderer(escape=not html, attachments=attachments or {})
+    return balanced(MarkdownWithMath(renderer=renderer).render(source))
 
-    What the converter cannot read is shown as it was written.
-    """
+
+def mathml(latex: str, display: str = "inline") -> Markup:
+    """Return a formula; what the converter cannot read is shown as it was written."""
     try:
-        display = "block" if how is None or how["display_mode"] else "inline"
         html = str(balanced(converter.convert(latex.strip(), display=display)))
     except Exception:  # of all kinds
         return Markup("<code>{}</code>").format(latex)

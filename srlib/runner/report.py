@@ -110,11 +110,13 @@ def script(charts: bool) -> str:
 def _lay_out(soup: Any) -> None:
     """Give charts the captions behind them, frame what may be wide, unlink what is gone."""
     for title in soup.select("figure.picture + section > p:first-child > strong:first-child"):
-        if not title.previous_sibling:
+        if not title.previous_sibling and title.get_text().endswith((".", "?", "!", ":")):
             caption, figure = title.parent, title.parent.parent.find_previous_sibling()
             caption.name, title.name, title["class"] = "figcaption", "div", "title"
             figure.insert(0, title)
             figure.append(caption)
+    for part in soup.select("a.anchor-link, figure.lost"):  # the contents lead to headings
+        part.decompose()
     for part in soup.select("figure.table caption"):
         part.name = "figcaption"
         part.find_parent("figure").insert(0, part)
@@ -130,21 +132,21 @@ def _lay_out(soup: Any) -> None:
 
 def _tell_verdicts(soup: Any) -> Counter[str]:
     """Color callouts, lead from the list of claims to what decides them, and count the words."""
-    said = dict[str, str]()
+    said, kinds = dict[str, str](), dict[str, str]()
     for part in soup.select("blockquote > p:first-child > strong:first-child"):
-        claim, word = re.match(r"(?:(C\d+\w*) )?(\w*)", part.get_text()).groups()  # type: ignore[union-attr]
-        quote, kind = part.find_parent("blockquote"), f"said-{word.lower()}"
-        quote["class"] = ["callout", kind]
+        quote, text = part.find_parent("blockquote"), part.get_text().removesuffix(".")
+        claim, word = re.match(r"(?s)(?:(C\d+\w*) )?(.*)", text).groups()  # type: ignore[union-attr]
+        quote["class"] = f"callout {(kind := f'said-{word.partition(" ")[0].lower()}')}"
         if claim and claim not in said:
-            said[claim], quote["id"] = kind, f"verdict-{claim}"
-    for part in soup.select("td:first-child > strong"):
-        if kind := said.get(claim := part.get_text(), ""):
-            word = part.find_parent("tr").select("td")[-1]
-            about = {"href": f"#verdict-{claim}", "class": f"verdict {kind}"}
+            said[claim], kinds[claim], quote["id"] = word, kind, f"verdict-{claim}"
+    for part in soup.select("td:first-child:has(> strong) ~ td"):
+        claim = part.parent.td.get_text()
+        if part.get_text() == said.get(claim):
+            about = {"href": f"#verdict-{claim}", "class": f"verdict {kinds[claim]}"}
             link = soup.new_tag("a", attrs=about)
-            link.extend(word)
-            word.append(link)
-    return Counter(said.values())
+            link.extend(part)
+            part.append(link)
+    return Counter(kinds.values())
 
 
 def _base64(content: bytes) -> str:
@@ -156,5 +158,6 @@ _environment.loader = jinja2.FileSystemLoader(TEMPLATES)
 _environment.filters.update(ansi=ansi2html, balanced=balanced, formula=mathml, markdown=markdown)
 _environment.filters.update(code=Highlight2HTML(pygments_lexer="ipython3"), quoted=quote)
 _environment.filters["font"] = lambda file: _base64((TEMPLATES / "fonts" / file).read_bytes())
-_environment.filters["sections"] = re.compile("^(?=##+ )", re.MULTILINE).split
+_environment.filters["sections"] = re.compile("^(?=<h[2-6])", re.MULTILINE).split
+_environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
 _environment.tests["picture"] = lambda output: any(map(_PICTURE.match, output.get("data", {})))

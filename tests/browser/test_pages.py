@@ -35,7 +35,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     run = toy.finished(tmp_path_factory.mktemp("outputs"))
     notebook = nbformat.read(run / "notebook.ipynb", as_version=4)
     spec = {"description": RUN, "mark": "bar", "data": {"values": [{"x": RUN}]},
-            "encoding": {"x": {"field": "x", "type": "nominal", "title": RUN}}}  # fmt: skip
+            "encoding": {"x": {"field": "x", "type": "nominal", "title": RUN}},
+            "params": [{"name": "a", "value": 1, "bind": {"input": "text", "element": "main"}}],
+            "usermeta": {"embedOptions": {"defaultStyle": ["main {margin: 99rem}"]}}}  # fmt: skip
     evil = {"text/html": RUN}, {"text/markdown": f"{RUN}\n\n$${RUN}$$"}, {"text/plain": RUN}
     chart = {charts.MIME_TYPE: spec, "image/svg+xml": f"<svg>{RUN}</svg>"}
     notebook.cells[-1].outputs += [toy.displayed(data) for data in (chart, *evil)]

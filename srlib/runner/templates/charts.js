@@ -15,7 +15,10 @@ showAll();
 
 async function show(data) {
   const chart = data.parentElement;
-  const spec = JSON.parse(data.textContent);
+  // Sliders stand below their chart, whatever part of the page it names for them.
+  const spec = JSON.parse(data.textContent, function (key, value) {
+    return key === "element" && "input" in this ? undefined : value;
+  });
   const target = document.createElement("div");
   chart.replaceChildren(...chart.querySelectorAll(":scope > :is(img, .vega-lite)"), target);
   try {
@@ -44,23 +47,27 @@ function button(textContent, onclick) {
 
 // Where a chart is wider than the page, its parts are set one below the other and drawn narrower,
 // so that its letters keep their size. What is still too wide is scaled by the style sheet.
-async function drawn(target, { $schema, datasets, config, ...spec }) {
+async function drawn(target, { $schema, datasets, config, usermeta, ...spec }) {
   // The theme's colors go over the chart's own. Nothing is evaluated, which the page's policy forbids.
   const settings = { config, ast: true, renderer: "svg", actions: false, mode: "vega-lite" };
   const draw = async (one) => (await vegaEmbed(target, { ...one, datasets, config: dark ? DARK : {} }, settings)).view;
   const excess = () => target.querySelector("svg.marks").getAttribute("width") - target.clientWidth;
   let view = await draw(spec);
   // Labels that stand beside points would cover each other in a narrower plot.
-  if (!target.clientWidth || excess() <= 0 || spec.usermeta?.scales) return view;
+  if (!target.clientWidth || excess() <= 0 || usermeta?.scales) return view;
   view = await draw(narrower(spec, 0));
   return excess() > 0 ? draw(narrower(spec, excess())) : view;
 }
-function narrower(spec, by) {
-  return JSON.parse(JSON.stringify(spec, function (key, value) {
-    if (key === "columns") return this.concat || this.facet ? 1 : Math.ceil(value / 2); // or a legend's
-    const shrinks = key === "width" || (key === "height" && value === this.width);
-    return shrinks && value > 160 ? Math.max(160, value - by) : value;
-  }).replaceAll('"hconcat":', '"vconcat":'));
+function narrower(part, by) {
+  if (Array.isArray(part)) return part.map((one) => narrower(one, by));
+  if (!part || typeof part !== "object") return part;
+  return Object.fromEntries(Object.entries(part).map(([key, value]) => {
+    if (["data", "transform", "params", "mark"].includes(key)) return [key, value];
+    if (key === "columns") return [key, part.concat || part.facet ? 1 : Math.ceil(value / 2)]; // or a legend's
+    const shrinks = key === "width" || (key === "height" && value === part.width);
+    if (shrinks && value > 160) return [key, Math.max(160, value - by)];
+    return [key === "hconcat" ? "vconcat" : key, narrower(value, by)];
+  }));
 }
 
 // Entries of a legend, or names beside lines, that can be clicked become buttons.
