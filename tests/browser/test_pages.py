@@ -50,9 +50,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     if "Cannot find module" in told.stderr:
         pytest.skip("needs playwright-core and axe-core (see tests/browser)")
     assert told.returncode == 0, told.stderr
-    found: list[dict[str, object]] = json.loads(told.stdout)
-    assert len(found) == 4
-    return found
+    return json.loads(told.stdout)
 
 
 PAPER = {"ground": "rgb(255, 255, 255)", "navigation": False, "pictures": 4, "twice": 0, "cut": 0}

@@ -1,8 +1,8 @@
 // Each chart is drawn over its picture, and again where the theme changes; where that fails, the
 // picture stays. What is folded has no width and is drawn when it opens.
 const system = matchMedia("(prefers-color-scheme: dark)");
-const theme = () => document.body.dataset.theme ?? "auto"; // where a page lets its reader choose
-const isDark = () => (theme() === "auto" ? system.matches : theme() === "dark");
+// Where a page lets its reader choose, it says so.
+const isDark = () => ({ light: false, dark: true })[document.body.dataset.theme] ?? system.matches;
 const showIn = (part) => part.querySelectorAll(".vega-lite:not(details:not([open]) *)").forEach(show);
 let dark;
 function showAll() {

@@ -30,6 +30,16 @@ if (contents) {
   addEventListener("scroll", mark, { passive: true });
 }
 
+// A link to a folded part unfolds it; browsers do so for what is inside.
+function reveal() {
+  const folded = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("summary");
+  if (!folded) return;
+  folded.parentElement.open = true;
+  folded.scrollIntoView();
+}
+addEventListener("hashchange", reveal);
+reveal();
+
 // One switch for all code of the page.
 const code = document.querySelectorAll("details.code");
 if (contents && code.length) {
