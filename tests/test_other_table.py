@@ -2,14 +2,17 @@
 
 from pathlib import Path
 
+import jupytext
 import numpy as np
 import pandas as pd
 import pytest
 from cases import SURVEY, records
 from click.testing import CliRunner, Result
+from toy import ROOT
 
 from srlib.ledger import WORDS as ANY_WORD
 from srlib.runner.cli import main
+from srlib.runner.parameters import read_parameters
 
 SMALL: dict[str, object] = {"outcome": "sick", "predictors": "[job, town]"}
 SMALL |= {"unknown": "[sick, town]", "n_records": 150, "n_releases": 2, "n_classes": 4}
@@ -25,16 +28,23 @@ def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) ->
 
 
 WRONG = [
-    ({"unknown": "[sick, twon]"}, "unknown names twon; the variables are job, town, sick"),
-    ({"predictors": "[job, sick]"}, "outcome with predictors is [sick, job, sick]; each"),
+    ({"unknown": ["sick", "twon"]}, "unknown names twon; the variables are job, town, sick"),
+    ({"predictors": ["job", "sick"]}, "outcome with predictors is [sick, job, sick]; each"),
 ]
 
 
 @pytest.mark.parametrize(("wrong", "told"), WRONG)
 def test_wrong_names_are_refused_before_any_chain(tmp_path: Path, wrong: dict, told: str) -> None:
-    result = run_on(tmp_path, "hu_reiter_wang", records(200, 3), **SMALL | wrong)
-    assert "under 'The data'" in result.output
-    assert told in result.output.replace("'", "")
+    text, data = ROOT / "notebooks/hu_reiter_wang.py", tmp_path / "table.csv"
+    records(200, 3).to_csv(data, index=False)
+    given = {name: one.default for name, one in read_parameters(text).items()}
+    given |= {"data": str(data), "outcome": "sick", "n_records": 150, "output_dir": ""} | wrong
+    sources = [cell.source for cell in jupytext.read(text).cells]
+    (imports,) = [source for source in sources if source.startswith("import")]
+    (at,) = [at for at, source in enumerate(sources) if source.startswith("## The data\n")]
+    with pytest.raises(ValueError, match=r"names|outcome") as refused:
+        exec(f"{imports}\n{sources[at + 1]}", given)
+    assert told in str(refused.value).replace("'", "")
 
 
 def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
