@@ -74,6 +74,7 @@ from srlib.outputs import Outputs
 from srlib.rng import stream
 
 outputs = Outputs(output_dir)
+rules = acceptance.read_rules(acceptable)  # a wrong one is told before anything is computed
 
 # %% [markdown]
 # ## What is claimed
@@ -718,7 +719,6 @@ assert not prove_it
 # at each $\epsilon$, at the rarest $p_0$:
 
 # %%
-rules = acceptance.read_rules(acceptable)
 w, wrong = np.arange(1, 1001) / 1001, []
 for log_l in pairs["log_ratio"]:
     risk = expit(np.log(w / (1 - w)) + log_l)

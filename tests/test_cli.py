@@ -65,6 +65,7 @@ USAGE = [
     ("run toy --profile publish", "unknown profile 'publish' (known: default, published)"),
     ("run toy --params nowhere.yaml", "nowhere.yaml"),
     ("build nothing", "unknown paper 'nothing'"),
+    ("run toy -p data nowhere.csv", "toy: there is no file 'nowhere.csv'"),
     *((f"sweep notebooks/toy.py --shard {part}", "i/n") for part in ("0/3", "4/3", "1")),
     ("grade .", "No such command"),  # Python cannot confine Python
 ]
@@ -120,9 +121,9 @@ def test_a_wrong_parameters_cell_is_refused(cell: str, told: str) -> None:
 
 def test_values_come_from_defaults_profile_file_and_command_in_this_order(project: Path) -> None:
     Path("params/toy/published.yaml").write_text("n: 5\nshare: 1\nnames: [b]\n")
-    Path("more.yaml").write_text("share: 0.25\nmethod: simulated\nwithin: {a: 2}\n")
+    Path("010").write_text("share: 0.25\nmethod: simulated\nwithin: {a: 2}\n")
     given = {"names": "[c]", "data": "010", "seed": str(2**128), "delta": "null"}
-    request = resolve(project, Path("o"), "toy", "published", Path("more.yaml"), given)
+    request = resolve(project, Path("o"), "toy", "published", Path("010"), given)
     assert request.folder == project / "o/toy/published"
     texts = {"method": "simulated", "names": ["c"], "data": "010"}
     numbers = {"share": 0.25, "within": {"a": 2.0}, "seed": 2**128, "delta": None}

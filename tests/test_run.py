@@ -13,7 +13,7 @@ import toy
 
 from srlib.__main__ import ended_by_signals
 from srlib.rng import stream
-from srlib.runner import run
+from srlib.runner import files, run
 from srlib.runner.parameters import resolve
 
 SCRIPT = str(Path(sys.executable).with_name("srlib"))
@@ -172,15 +172,15 @@ def test_a_folder_that_no_run_has_written_stays(project: Path, name: str, held: 
 def test_what_killed_processes_have_left_is_removed(project: Path) -> None:
     """But not what another run is writing."""
     final = execute(project)
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    (final / f".report.html-{gone.pid}-a1b2c3d4").mkdir()
-    left, writing = (final.with_name(f".default-{n}-a1b2c3d4") for n in (gone.pid, os.getpid()))
+    gone, here = 2**22 + 1, files._HERE  # larger than the number of any process
+    (final / f".report.html-{here}-{gone}-a1b2c3d4").mkdir()
+    files.write_whole(final / "report-public.html", "")
+    assert not list(final.glob(".report*"))
+    left, writing = (final.with_name(f".a-{here}-{n}-a1b2c3d4") for n in (gone, os.getpid()))
     left.mkdir()
     writing.mkdir()
     assert execute(project) == final
     assert {*final.parent.iterdir()} == {final, writing}
-    assert not list(final.glob(".report*"))
 
 
 def test_a_full_disk_leaves_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

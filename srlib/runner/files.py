@@ -2,8 +2,10 @@
 
 import errno
 import os
+import platform
 import re
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,20 +15,25 @@ import psutil
 
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
 _OF_RUNS |= {"figures", "public", "report.html", "report-public.html", ".ipynb_checkpoints"}
-_PARTIAL = re.compile(r"\.(.+)-(\d+)-\w{8}")  # what is written, and by which process
+_HERE = f"{zlib.crc32(platform.node().encode()):08x}"  # this machine, of several in one folder
+_PARTIAL = re.compile(r"\.(.+)-(\w{8})-(\d+)-\w{8}")  # what is written, where, by which process
 
 
 def _beside(final: Path) -> TemporaryDirectory[str]:
     """Return a folder beside a file or folder for its owner alone; its name has the process."""
-    return TemporaryDirectory(prefix=f".{final.name}-{os.getpid()}-", dir=final.parent)
+    return TemporaryDirectory(prefix=f".{final.name}-{_HERE}-{os.getpid()}-", dir=final.parent)
 
 
 def remove_leftovers(final: Path) -> None:
-    """Remove what processes that were killed have left beside a file or folder."""
+    """Remove what processes that were killed have left beside a file or folder.
+
+    Another machine's processes are not seen here: of theirs goes what has the same name.
+    """
     for path in final.parent.glob(".*"):
-        left = _PARTIAL.fullmatch(path.name)
-        if left and left[1] == final.name and not psutil.pid_exists(int(left[2])):
-            shutil.rmtree(path, ignore_errors=True)
+        if left := _PARTIAL.fullmatch(path.name):
+            known = left[2] == _HERE or left[1] == final.name
+            if known and not psutil.pid_exists(int(left[3])):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
@@ -52,6 +59,7 @@ def whole(final: Path) -> Iterator[Path]:
 
 def write_whole(path: Path, content: str) -> None:
     """Write a file for its owner, in the place of an older one only when all of it is on disk."""
+    remove_leftovers(path)
     with _beside(path) as place:
         partial = Path(place, path.name)
         partial.touch(0o600)

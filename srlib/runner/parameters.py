@@ -192,6 +192,12 @@ def source_hash(notebook: Path) -> str:
     return digest.hexdigest()
 
 
+def named_files(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the files and folders that parameters name."""
+    named = [parameters[name] for name in FILES if parameters.get(name)]
+    return [path for one in named for path in ([one] if isinstance(one, str) else one)]
+
+
 def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of each file that parameters name.
 
@@ -199,8 +205,7 @@ def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
     confidential records lets anyone who knows all but one of them find that one, so it belongs in
     no public report.
     """
-    named = [parameters[name] for name in FILES if parameters.get(name)]
-    paths = [Path(path) for one in named for path in ([one] if isinstance(one, str) else one)]
+    paths = map(Path, named_files(parameters))
     held = [sorted(path.glob("[!.]*")) if path.is_dir() else [path] for path in paths]
     hashes = {}
     for path in filter(Path.is_file, itertools.chain(*held)):
@@ -252,6 +257,9 @@ def resolve(
     values |= checked(declared, given[0], wrong)
     changed = checked(declared, given[1], wrong)
     changed |= checked(declared, overrides or {}, wrong, typed=True)
+    for path in named_files(values | changed):
+        if not (Path(path).exists() or re.match("acs(:|$)", path)):
+            wrong.append(f"there is no file {yamls.brief(path)}")
     if wrong:
         raise UsageError("\n".join(f"{paper}: {line}" for line in wrong))
     values |= changed

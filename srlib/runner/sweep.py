@@ -27,7 +27,7 @@ from tqdm import tqdm
 
 from srlib.rng import stream
 from srlib.runner import parameters as settings
-from srlib.runner.files import remove_leftovers, write_whole
+from srlib.runner.files import write_whole
 from srlib.runner.parameters import Request, UsageError, read_mapping
 from srlib.runner.run import NotebookFailed, run
 
@@ -122,9 +122,7 @@ def run_sweep(
                     lost[name] = str(error) if known else type(error).__name__
                     tqdm.write(f"{name}: {lost[name]}", file=sys.stderr)
     finally:
-        for point in left:  # whose processes were killed
-            remove_leftovers(point.folder)
-        write_index(points, lost)
+        write_index(points, lost)  # and what killed processes have left beside it goes
     for table in tables if all(point.status == "done" for point in points) else ():
         write_whole(folder / f"{table}.csv", load(folder, table).to_csv(index=False))
 
