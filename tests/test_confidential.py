@@ -140,12 +140,12 @@ def lacking(tmp_path: Path) -> Path:
 
 
 def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
-    base = {"data": f"{lacking}/people.csv", "schema": f"{lacking}/schema.yaml"}
-    sweep = {"paper": "hu_reiter_wang", "base": base, "grid": {"n_records": [100]}}
+    base = {"original": (file := f"{lacking}/people.csv"), "schema": f"{lacking}/schema.yaml"}
+    sweep = {"paper": "assess", "base": base | {"released": [file]}, "grid": {"by": ["town"]}}
     (lacking / "sweep_x.yaml").write_text(yaml.safe_dump(sweep), encoding="utf-8")
     result = call("sweep", lacking / "sweep_x.yaml", "--output", lacking / "o")
     assert result.exit_code == 1
-    (failed,) = lacking.glob("o/hu_reiter_wang/sweep_x/*.failed")
+    (failed,) = lacking.glob("o/assess/sweep_x/*.failed")
     index = (failed.parent / "index.csv").read_text(encoding="utf-8")
     error = json.loads((failed / "provenance.json").read_text(encoding="utf-8"))["error"]
     for text in (result.output, index, error):

@@ -214,6 +214,7 @@ def test_a_dask_cluster_runs_the_points() -> None:
 
 def test_a_cluster_that_is_not_there_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     read("grid: {n: [1]}")
+    monkeypatch.setattr(sweep, "_PATIENCE", 0.5)
     found = asked("--scheduler", "tcp://127.0.0.1:1")
     assert (found.exit_code, len(found.stderr.splitlines())) == (1, 1)
     monkeypatch.setenv("PYTHONSAFEPATH", "1")  # which the command sets

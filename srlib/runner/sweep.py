@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # a second of CPU, for each process that runs points
     import pandas as pd
 
 MOST_POINTS = 1_000_000
+_PATIENCE = 10.0  # seconds for a cluster to answer
 _ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: a run has its folder and umask
 
 
@@ -150,7 +151,7 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
     if scheduler:
         from distributed import Client
 
-        with Client(scheduler, timeout=10, set_as_default=False) as client:
+        with Client(scheduler, timeout=_PATIENCE, set_as_default=False) as client:
             yield client.get_executor(pure=False)  # tasks that look alike are still several
         return
     share, spawn = max(1, (os.cpu_count() or 1) // jobs), multiprocessing.get_context("spawn")
