@@ -145,18 +145,17 @@ def test_of_a_users_file_nothing_is_public_that_is_not_marked(parameters, proven
     """So it is where nobody knows whose file it is."""
     parameters, provenance = (it and it | {"seed": 48151623} for it in (parameters, provenance))
     injected = code('data = "people.csv"\nseed = 48151623', tags=("injected-parameters",))
-    record = displayed({"text/plain": "record 12"}), chart("record 12")
-    one = code("1", *record, tags=("confidential",))
-    caption = text("**It rises.** Yes.\n\nAfter it.")
+    one = code("1", displayed({"text/plain": "12th"}), chart("record 12"), tags=("confidential",))
+    caption = text("**It rises.** Yes.\n\nAfter it. ![](attachment:a)")
+    caption["attachments"] = {"a": PNG}
     whole = notebook(injected, one, caption, text("In words", "public-only"))
     full, public = (render(whole, parameters, provenance, public=only) for only in (False, True))
-    secret = ("record 12", "people", "48151623", "income", "town", "It rises", 'vega-lite"')
-    in_full = {word for word in secret if word in full}
+    secret = {"record 12", "12th", "people", "48151623", "income", "town", "It rises", "aGk="}
+    in_full = {word for word in secret | {'vega-lite"'} if word in full}
     assert "record 12" in in_full
-    assert {word for word in secret if word in public} == (set() if closed else in_full)
+    assert {word for word in in_full if word in public} == (set() if closed else in_full)
     assert ("Confidential: single combinations" in full, "In words" in public) == (closed, closed)
-    assert "In words" not in full
-    assert "After it." in public
+    assert ("In words" in full, "After it." in public) == (False, True)
     one.metadata["tags"] = ["public"]
     marked = render(whole, parameters, provenance, public=True)
     assert "record 12" in marked

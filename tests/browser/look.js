@@ -21,6 +21,13 @@ async function look(browser, file, colorScheme, width) {
   });
   await page.goto(pathToFileURL(file).href);
   await page.waitForFunction(() => !document.querySelector(".chart:not(.drawn, details:not([open]) *)"));
+  const folded = await page.evaluate(async () => {
+    const heading = document.querySelector("main summary [id]");
+    location.hash = encodeURIComponent(heading.id);
+    await new Promise((done) => setTimeout(done, 300));
+    return !heading.closest("details").open;
+  });
+  if (folded) found.console.push("a link leaves its part folded");
   await page.evaluate(() => {
     for (const details of document.querySelectorAll("main details")) details.open = true;
   });

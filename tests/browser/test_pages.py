@@ -42,7 +42,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     chart = {charts.MIME_TYPE: spec, "image/svg+xml": f"<svg>{RUN}</svg>"}
     notebook.cells[-1].outputs += [toy.displayed(data) for data in (chart, *evil)]
     notebook.cells[-1].outputs += [nbformat.v4.new_output("stream", text=RUN)]
-    notebook.cells[-1:-1] = [toy.text(f"## {RUN}\n\n{RUN}\n\n$$\\text{{{RUN}}}$$", "appendix")]
+    folded = f"## Folded\n\na\n\n## {RUN}\n\n{RUN}\n\n$$\\text{{{RUN}}}$$"
+    notebook.cells[-1:-1] = [toy.text(folded, "appendix")]
     notebook.cells[1].metadata["tags"].append("hero")
     nbformat.write(notebook, run / "notebook.ipynb")
     command = [node, str(HERE / "look.js"), browser, str(report.write(run))]
