@@ -95,14 +95,14 @@ def test_no_text_runs_or_leads_away_from_the_page(html: str, wrap: str) -> None:
 
 HARMLESS = [
     ("<details><summary>a</summary>x<sup>2</sup></details>",) * 2,
-    ("[a](https://doi.org) [b](other.ipynb#Part)", '<a href="https://doi.org">a</a> <a>b</a>'),
+    ("[a](https://doi.org) [b](other.ipynb#Part)", '<a href="https://doi.org">a</a> b'),
     ("[a](#An-exercise) b", "<p>a b</p>"),
     ("![a](attachment:a.png)", '<img alt="a"'),
     ("```\n## a\n```\n\n## b", "<code>## a\n</code>"),
-    ("$x < y \\,$", '<mi>x</mi><mo>&lt;</mo><mi>y</mi><mspace width="0.167em">'),
-    ("$\\log D$", '<mo lspace="0" rspace="0.17em">log</mo><mi>D</mi>'),
-    ("$D' \\sim x$", '<mi>D</mi><mo lspace="0" rspace="0">′</mo><mo>∼</mo><mi>x</mi>'),
+    ("$x < y \\,$", "<mi>x</mi><mo>&lt;</mo><mi>y</mi><mspace"),
+    ("$\\log D' \\text{<b>}$", "<mrow><mi>D</mi><mo>′</mo></mrow></mrow><mtext>&lt;b&gt;</mtext>"),
     ("$\\begin$ and `$y$`", "<code>\\begin</code> and <code>$y$</code>"),
+    (f"${'{' * 100_000}$", "<code>{{{"),  # which would end the process
 ]
 
 
@@ -146,11 +146,10 @@ def test_of_a_users_file_nothing_is_public_that_is_not_marked(parameters, proven
     parameters, provenance = (it and it | {"seed": 48151623} for it in (parameters, provenance))
     injected = code('data = "people.csv"\nseed = 48151623', tags=("injected-parameters",))
     one = code("1", displayed({"text/plain": "12th"}), chart("record 12"), tags=("confidential",))
-    caption = text("**It rises.** Yes.\n\nAfter it. ![](attachment:a)")
-    caption["attachments"] = {"a": PNG}
+    caption = text("**It rises.** Yes.\n\nAfter it.")
     whole = notebook(injected, one, caption, text("In words", "public-only"))
     full, public = (render(whole, parameters, provenance, public=only) for only in (False, True))
-    secret = {"record 12", "12th", "people", "48151623", "income", "town", "It rises", "aGk="}
+    secret = {"record 12", "12th", "people", "48151623", "income", "town", "It rises"}
     in_full = {word for word in secret | {'vega-lite"'} if word in full}
     assert "record 12" in in_full
     assert {word for word in in_full if word in public} == (set() if closed else in_full)

@@ -50,8 +50,8 @@ def public_run(
 ) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
     """Return what of a run may be passed on; all of it where the run is on no user's file.
 
-    Source code stays but that of parameters, and texts without what is attached; of outputs stay
-    those of cells tagged ``public``. The seed and parameters with text are replaced: what was drawn
+    Texts stay, and source code but that of parameters; of outputs stay those of cells tagged
+    ``public``. The seed and parameters with text are replaced: what was drawn
     from the records with a known seed can be drawn again from every guess at them. Names and hashes
     of files go. A UsageError refuses a failed run: where it stopped and why may depend on a single
     record.
@@ -64,7 +64,6 @@ def public_run(
     public.metadata.clear()
     for cell in public.cells:
         tags, shown = cell.metadata.get("tags", []), cell.get("outputs", [])
-        cell.pop("attachments", None)
         if {"parameters", "injected-parameters"} & {*tags}:
             cell.source = f"# Parameters: {NOT_SHOWN}"
         if shown and "public" in tags:

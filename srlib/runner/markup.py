@@ -4,67 +4,54 @@ Texts, labels and HTML in a run's folder are anybody's, and so are those in a fi
 """
 
 import re
-from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 import nh3
-from latex2mathml import converter
 from markupsafe import Markup
+from math_core import LatexError, LatexToMathML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from srlib import yamls
-
-# What the converter writes, and how it looks as in print: functions, relations, slashes, primes.
-_SIGNS = {
-    r"<mi>(\w{2,})</mi>": r'<mo lspace="0" rspace="0.17em">\1</mo>',
-    r"<mi>~</mi>": "<mo>∼</mo>",
-    r"<mo>/</mo>": '<mo lspace="0" rspace="0">/</mo>',
-    r"<msup>(<mi>\w</mi>)<mi>′</mi></msup>": r'\1<mo lspace="0" rspace="0">′</mo>',
-}
-# Where sources and links may lead; ids that the library of charts gives a style are its own.
-_VALUES = {"src": "data:image/", "href": "#|https?://|mailto:", "id": "(?!vg-|vega-)"}
-_MORE = yamls.read(Path(__file__).with_name("templates") / "allowed.yaml")
-_MORE = {name: {*words.split()} for name, words in _MORE.items()}
+# What a report keeps beside the harmless elements and attributes that nh3 knows.
+_ELEMENTS = """math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts
+mroot mrow mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover section"""
+_ATTRIBUTES = """accent accentunder aria-label class depth display displaystyle form height id
+linethickness lspace mathvariant maxsize minsize movablelimits role rspace scriptlevel stretchy
+style symmetric title voffset width"""
 _ALLOWED: Any = {
-    "tags": nh3.ALLOWED_TAGS - {"area", "map"} | _MORE.pop("elements"),
-    "attributes": nh3.ALLOWED_ATTRIBUTES | _MORE,
+    "tags": nh3.ALLOWED_TAGS - {"area", "map"} | {*_ELEMENTS.split()},
+    "attributes": nh3.ALLOWED_ATTRIBUTES | {"*": {*_ATTRIBUTES.split()}},
     "filter_style_properties": {"text-align"},
     "url_schemes": {"http", "https", "mailto", "data"},
     "link_rel": None,
 }
+# Where sources and links may lead; ids that the library of charts gives a style are its own.
+_HREF = r"#|https?://|mailto:|\w+\.ipynb(#|$)"
+_VALUES = {"src": "data:image/", "href": _HREF, "id": "(?!vg-|vega-)"}
+_FORMULAS = LatexToMathML(fancy_error=False, max_expansions=0)
+_PRIME = re.compile("<msup>(<mi>.</mi><mo>′</mo>)</msup>")  # the font's is small and high as it is
 
 
-def clean(html: str, reports: Collection[str] = ()) -> Markup:
-    """Return HTML without what loads, leads away, runs or restyles.
+def clean(html: str) -> Markup:
+    """Return HTML that closes what it opens, without what loads, leads away, runs or restyles.
 
-    Links to notebooks lead to their reports, where these lie beside this one; of other relative
-    links the words stay.
+    Links lead within the page, into the web, or to a notebook that lies beside it.
     """
 
     def value_of(tag: str, name: str, value: str) -> str | None:
-        found = re.fullmatch(r"(\w+)\.ipynb(#.*)?", value)
-        if name == "href" and found and found[1] in reports:
-            return f"{found[1]}.html{found[2] or ''}"
         return value if re.match(_VALUES.get(name, ""), value) else None
 
+    html = html.encode(errors="replace").decode()
     return Markup(nh3.clean(html, attribute_filter=value_of, **_ALLOWED))
-
-
-def balanced(html: str) -> Markup:
-    """Return HTML of harmless elements that closes what it opens; its links are not cleaned."""
-    return Markup(nh3.clean(html.encode(errors="replace").decode(), **_ALLOWED))
 
 
 class _Renderer(IPythonRenderer):
     """Markdown to HTML, its mathematics to MathML."""
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
-        name = url.removeprefix("attachment:")
-        return super().image(text, url if self.attachments.get(name) else name, title)
+        return super(IPythonRenderer, self).image(text, url, title)  # a script has no attachments
 
     def block_math(self, body: str) -> str:
-        return f'<span class="scroll">{mathml(body, "block")}</span>'  # it may be in a paragraph
+        return f'<span class="scroll">{mathml(body, True)}</span>'  # it may be in a paragraph
 
     def inline_math(self, body: str) -> str:
         return mathml(body)
@@ -73,18 +60,17 @@ class _Renderer(IPythonRenderer):
         return self.block_math(rf"\begin{{{name}}}{body}\end{{{name}}}")
 
 
-def markdown(source: str, html: bool = True, attachments: Any = None) -> Markup:
-    """Return Markdown as balanced HTML; HTML in it is taken as such or as text."""
-    renderer = _Renderer(escape=not html, attachments=attachments or {})
-    return balanced(MarkdownWithMath(renderer=renderer).render(source))
+def markdown(source: str, html: bool = True) -> Markup:
+    """Return Markdown as HTML; HTML in it is taken as such or as text."""
+    return clean(MarkdownWithMath(renderer=_Renderer(escape=not html)).render(source))
 
 
-def mathml(latex: str, display: str = "inline") -> Markup:
+def mathml(latex: str, block: bool = False) -> Markup:
     """Return a formula; what the converter cannot read is shown as it was written."""
     try:
-        html = str(balanced(converter.convert(latex.strip(), display=display)))
-    except Exception:  # of all kinds
+        if len(latex) > 1000:  # it could nest too deep
+            raise LatexError
+        html = _FORMULAS.convert_with_local_state(latex, displaystyle=block)
+    except LatexError:
         return Markup("<code>{}</code>").format(latex)
-    for sign, printed in _SIGNS.items():
-        html = re.sub(sign, printed, html)
-    return Markup(html)
+    return Markup(_PRIME.sub(r"<mrow>\1</mrow>", html))

@@ -21,17 +21,13 @@ import nbformat
 from bs4 import BeautifulSoup
 from markupsafe import Markup
 from nbconvert.filters import Highlight2HTML, ansi2html
-from nbformat import NotebookNode
 
 from srlib.runner import confidential
 from srlib.runner.files import write_whole
-from srlib.runner.markup import balanced, clean, markdown, mathml
+from srlib.runner.markup import clean, markdown, mathml
 from srlib.runner.parameters import UsageError, read_mapping
 
 TEMPLATES = Path(__file__).parent / "templates"
-# Tags of cells that stand in the notebook alone, as exercises do.
-_NOTEBOOK_ONLY = {"notebook-only", "hint", "solution", "parameters", "injected-parameters"}
-_PICTURE = re.compile(r"application/vnd\.vegalite|image/")
 
 
 def write(run_dir: Path, public: bool = False) -> Path:
@@ -41,74 +37,68 @@ def write(run_dir: Path, public: bool = False) -> Path:
     return path
 
 
-def read(run_dir: Path) -> tuple[NotebookNode, dict[str, Any], dict[str, Any]]:
+def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
     """Read executed notebook, parameters and provenance; a UsageError names what is damaged."""
-    files = [run_dir / name for name in ("notebook.ipynb", "parameters.yaml", "provenance.json")]
-    first = json.dumps(read_mapping(files[0]))
+    path, *others = (run_dir / f for f in ("notebook.ipynb", "parameters.yaml", "provenance.json"))
+    text = json.dumps(read_mapping(path))
     try:
-        notebook = nbformat.reads(first, as_version=4, capture_validation_error={})
+        notebook = nbformat.reads(text, as_version=4, capture_validation_error={})
         nbformat.validate(notebook)
     except Exception as error:  # of all kinds, whose messages quote the file
-        told = f"{files[0]} cannot be read: it is no notebook ({type(error).__name__})"
-        raise UsageError(told) from None
-    values, about = (read_mapping(file) if file.exists() else {} for file in files[1:])
-    for name in ("versions", "changed_parameters", "inputs"):
-        if not isinstance(about.get(name, {}), dict):
-            raise UsageError(f"{files[2]} cannot be read: {name} must map names to values")
+        raise UsageError(f"{path} cannot be read: no notebook ({type(error).__name__})") from None
+    values, about = (read_mapping(file) if file.exists() else {} for file in others)
     return notebook, values, about
 
 
 def render(
-    notebook: NotebookNode, parameters: dict[str, Any], provenance: dict[str, Any],
+    notebook: nbformat.NotebookNode, parameters: dict[str, Any], provenance: dict[str, Any],
     public: bool = False, reports: Collection[str] = (),
 ) -> str:  # fmt: skip
     """Return the report of what `read` returns as HTML; if public, of what `public_run` leaves.
 
     Links lead to reports of the notebooks that lie beside this one, below the guide; of a link to
-    any other file, or to what is left out, the words stay.
+    any other notebook, or to what is left out, the words stay.
     """
     of_users_file = confidential.of_users_file(parameters, provenance)
     if public:
         notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
-    hidden = _NOTEBOOK_ONLY | (set() if public and of_users_file else {"public-only"})
+    hidden = {"notebook-only", "hint", "solution", "parameters", "injected-parameters"}
+    hidden |= set() if public and of_users_file else {"public-only"}
     if of_users_file:
         hidden |= {"example", *(f"needs-{name}" for name, value in parameters.items() if not value)}
     cells = [cell for cell in notebook.cells if hidden.isdisjoint(cell.metadata.get("tags", []))]
-    html = _environment.get_template("cells.html.j2").render(
-        cells=[cell for cell in cells if not cell.source.startswith("### Exercise ")],
-        confidential=of_users_file and not public,
-    )
-    soup: Any = BeautifulSoup(clean(html, reports), "html.parser")
-    _lay_out(soup)
+    secret = of_users_file and not public
+    html = _environment.get_template("cells.html.j2").render(cells=cells, secret=secret)
+    soup: Any = BeautifulSoup(clean(html), "html.parser")
+    _lay_out(soup, reports)
     tally, title = _tell_verdicts(soup), soup.select_one("section:first-child > h1:first-child")
     opening = [title.parent, *soup.select("figure.hero")[:1]] if title else []
-    opening = [Markup(part.extract()) for part in opening]
     code = script(charts='class="vega-lite"' in html)
-    digest = hashlib.sha256(code.encode()).digest()
     return _environment.get_template("report.html.j2").render(
-        title=title and title.get_text(), opening=opening, tally=tally, body=Markup(soup),
-        headings=soup.select(":is(section, summary) > :is(h1, h2)"), parameters=parameters,
-        provenance=provenance, public=public, of_users_file=of_users_file, reports=reports,
-        rule=confidential.RULE, script=Markup(code), script_hash=_base64(digest),
+        title=title and title.get_text(), opening=[Markup(part.extract()) for part in opening],
+        headings=soup.select(":is(section, summary) > :is(h1, h2)"), body=Markup(soup),
+        tally=tally, parameters=parameters, provenance=provenance, public=public, reports=reports,
+        of_users_file=of_users_file, rule=confidential.RULE, script=Markup(code),
+        script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
     )  # fmt: skip
 
 
 @cache
 def script(charts: bool) -> str:
     """Return a page's script: a megabyte where it draws charts."""
-    parts = [(TEMPLATES / "report.js").read_text(encoding="utf-8")]
+    names = ["report.js", "charts.js"] if charts else ["report.js"]
+    parts = [(TEMPLATES / name).read_text(encoding="utf-8") for name in names]
     if charts:
         import vl_convert  # 50 MB, and Altair: for reports with charts only
 
         from srlib.charts import DARK
 
-        parts += [vl_convert.javascript_bundle(), f"const DARK = {json.dumps(DARK)};"]  # type: ignore[call-arg]
-        parts.append((TEMPLATES / "charts.js").read_text(encoding="utf-8"))
+        parts[1:1] = [vl_convert.javascript_bundle(), f"const DARK = {json.dumps(DARK)};"]  # type: ignore[call-arg]
     return "\n".join(parts).replace("</script", "<\\/script")
 
 
-def _lay_out(soup: Any) -> None:
-    """Give charts the captions behind them, frame what may be wide, unlink what is gone."""
+def _lay_out(soup: Any, reports: Collection[str]) -> None:
+    """Give charts the captions behind them, frame what may be wide, mend links."""
     for title in soup.select("figure.picture + section > p:first-child > strong:first-child"):
         if not title.previous_sibling and title.get_text().endswith((".", "?", "!", ":")):
             caption, figure = title.parent, title.parent.parent.find_previous_sibling()
@@ -124,40 +114,40 @@ def _lay_out(soup: Any) -> None:
         part.name = "td"
     for part in soup.select("table"):
         part.wrap(soup.new_tag("div", attrs={"class": "scroll"}))
-    there = {part["id"] for part in soup.select("[id]")}
-    for part in soup.select('a[href^="#"]'):
-        if unquote(part["href"][1:]) not in there:
+    there = {f"#{part['id']}" for part in soup.select("[id]")}
+    for part in soup.select("a[href]"):
+        name, _, place = part["href"].partition(".ipynb")
+        if name in reports:
+            part["href"] = f"{name}.html{place}"
+        elif unquote(name) not in there and not re.match("https?:|mailto:", name):
             part.unwrap()
 
 
 def _tell_verdicts(soup: Any) -> Counter[str]:
     """Color callouts, lead from the list of claims to what decides them, and count the words."""
-    said, kinds = dict[str, str](), dict[str, str]()
+    kinds = dict[str, str]()
     for part in soup.select("blockquote > p:first-child > strong:first-child"):
         quote, text = part.find_parent("blockquote"), part.get_text().removesuffix(".")
         claim, word = re.match(r"(?s)(?:(C\d+\w*) )?(.*)", text).groups()  # type: ignore[union-attr]
         quote["class"] = f"callout {(kind := f'said-{word.partition(" ")[0].lower()}')}"
-        if claim and claim not in said:
-            said[claim], kinds[claim], quote["id"] = word, kind, f"verdict-{claim}"
-    for part in soup.select("td:first-child:has(> strong) ~ td"):
-        claim = part.parent.td.get_text()
-        if part.get_text() == said.get(claim):
-            about = {"href": f"#verdict-{claim}", "class": f"verdict {kinds[claim]}"}
-            link = soup.new_tag("a", attrs=about)
-            link.extend(part)
-            part.append(link)
+        if not claim or claim in kinds:
+            continue
+        kinds[claim], quote["id"] = kind, f"verdict-{claim}"
+        for cell in soup.select("td:first-child:has(> strong) ~ td"):
+            if (cell.parent.td.get_text(), cell.get_text()) == (claim, word):
+                link = soup.new_tag("a", href=f"#{quote['id']}", attrs={"class": f"verdict {kind}"})
+                link.extend(cell)
+                cell.append(link)
     return Counter(kinds.values())
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode()
 
 
 _environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
 _environment.loader = jinja2.FileSystemLoader(TEMPLATES)
-_environment.filters.update(ansi=ansi2html, balanced=balanced, formula=mathml, markdown=markdown)
-_environment.filters.update(code=Highlight2HTML(pygments_lexer="ipython3"), quoted=quote)
-_environment.filters["font"] = lambda file: _base64((TEMPLATES / "fonts" / file).read_bytes())
-_environment.filters["sections"] = re.compile("^(?=<h[2-6])", re.MULTILINE).split
 _environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
-_environment.tests["picture"] = lambda output: any(map(_PICTURE.match, output.get("data", {})))
+_environment.tests["picture"] = lambda o: re.search("vega|image/", " ".join(o.get("data", [])))
+_environment.filters.update(
+    ansi=ansi2html, clean=clean, formula=mathml, markdown=markdown, quoted=quote,
+    code=Highlight2HTML(pygments_lexer="ipython3"),
+    font=lambda name: base64.b64encode((TEMPLATES / "fonts" / name).read_bytes()).decode(),
+    sections=re.compile("^(?=<h[2-6])", re.MULTILINE).split,
+)  # fmt: skip
