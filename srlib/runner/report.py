@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -83,7 +82,6 @@ def render(
     )  # fmt: skip
 
 
-@cache
 def script(charts: bool) -> str:
     """Return a page's script: a megabyte where it draws charts."""
     names = ["report.js", "charts.js"] if charts else ["report.js"]
