@@ -132,9 +132,8 @@ class _Core(_Texts, SafeConstructor):
         """Merge nothing: ``<<`` is a key as any other."""
 
     def construct_yaml_int(self, node: Any) -> int:
-        if len(node.value) > MAX_DIGITS + 1:  # a sign
-            digits = f"a whole number of {len(node.value):,} digits"
-            problem = f"{digits}; at most {MAX_DIGITS} are allowed"
+        if (digits := len(node.value.lstrip("+-"))) > MAX_DIGITS:
+            problem = f"a whole number of {digits:,} digits; at most {MAX_DIGITS} are allowed"
             raise MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
         return super().construct_yaml_int(node)
 

@@ -173,7 +173,7 @@ def test_an_interruption_kills_the_workers_at_once() -> None:
     begun = time.monotonic()
     with suppress(KeyboardInterrupt), sweep.workers(1) as pool:
         process = pool.submit(os.getpid).result()
-        pool.submit(time.sleep, 60)
+        toy.wait_until(pool.submit(time.sleep, 60).running)
         raise KeyboardInterrupt
     assert not toy.alive(process)
     assert time.monotonic() - begun < 60

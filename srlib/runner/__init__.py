@@ -1,4 +1,4 @@
-"""What executes notebooks and keeps what they leave; it knows nothing of the methods."""
+"""What executes notebooks and keeps what they leave."""
 
 import sys
 

@@ -28,6 +28,8 @@ _ALLOWED: Any = {
 _HREF = r"#|https?://|mailto:|\w+\.ipynb(#|$)"
 _VALUES = {"src": "data:image/", "href": _HREF, "id": "(?!vg-|vega-)"}
 _FORMULAS = LatexToMathML(fancy_error=False, max_expansions=0)
+# Parentheses of all kinds: each that is not closed doubles the time that a formula takes.
+_OPENING = re.compile(r"[(\[]|[^\0-\x7f]|\\(\{|lang|l[^adeio]|ul)")
 _PRIME = re.compile("<msup>(<mi>.</mi><mo>′</mo>)</msup>")  # the font's is small and high as it is
 
 
@@ -68,7 +70,7 @@ def markdown(source: str, html: bool = True) -> Markup:
 def mathml(latex: str, block: bool = False) -> Markup:
     """Return a formula; what the converter cannot read is shown as it was written."""
     try:
-        if len(latex) > 1000:  # it could nest too deep
+        if len(latex) > 1000 or len(_OPENING.findall(latex)) > 16:  # deep nests end the process
             raise LatexError
         html = _FORMULAS.convert_with_local_state(latex, displaystyle=block)
     except LatexError:

@@ -1,5 +1,5 @@
 // The section at hand is marked in the contents, which fold once they have led somewhere.
-const links = [...document.querySelectorAll(".contents a[href^='#']")];
+const links = [...document.querySelectorAll("body > .contents a[href^='#']")];
 const place = (link) => document.getElementById(decodeURIComponent(link.hash.slice(1)))?.getBoundingClientRect();
 addEventListener("scroll", () => {
   const here = links.findLast((link) => place(link)?.top < 120);
@@ -13,7 +13,7 @@ addEventListener("hashchange", unfold);
 addEventListener("load", unfold);
 
 // One switch for all code of the page.
-for (const button of document.querySelectorAll(".contents > button")) button.onclick = () => {
+for (const button of document.querySelectorAll("body > .contents > button")) button.onclick = () => {
   const code = [...document.querySelectorAll("details.code")];
   const open = code.some((part) => !part.open);
   for (const part of code) part.open = open;
