@@ -15,8 +15,8 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 _ELEMENTS = """math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts
 mroot mrow mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover section"""
 _ATTRIBUTES = """accent accentunder aria-label class depth display displaystyle form height id
-linethickness lspace mathvariant maxsize minsize movablelimits role rspace scriptlevel stretchy
-style symmetric title voffset width"""
+linethickness lspace mathvariant maxsize minsize movablelimits role rspace stretchy style
+symmetric title width"""
 _ALLOWED: Any = {
     "tags": nh3.ALLOWED_TAGS - {"area", "map"} | {*_ELEMENTS.split()},
     "attributes": nh3.ALLOWED_ATTRIBUTES | {"*": {*_ATTRIBUTES.split()}},
@@ -27,9 +27,10 @@ _ALLOWED: Any = {
 # Where sources and links may lead; ids that the library of charts gives a style are its own.
 _HREF = r"#|https?://|mailto:|\w+\.ipynb(#|$)"
 _VALUES = {"src": "data:image/", "href": _HREF, "id": "(?!vg-|vega-)"}
-_FORMULAS = LatexToMathML(fancy_error=False, max_expansions=0)
-# Parentheses of all kinds: each that is not closed doubles the time that a formula takes.
-_OPENING = re.compile(r"[(\[]|[^\0-\x7f]|\\(\{|lang|l[^adeio]|ul)")
+_FORMULAS = LatexToMathML(fancy_error=False, max_expansions=10)
+# Each opening sign that is not closed doubles the time that a formula takes.
+_OPENING = re.compile(r"[(\[]|[^\0-\x7f]|\\(\{|lang|l[^adeio]|ul|\w*[bB]ra)")
+_DEFINING = re.compile(r"\\g?def|\\\w+command")  # of commands that may not end
 _PRIME = re.compile("<msup>(<mi>.</mi><mo>′</mo>)</msup>")  # the font's is small and high as it is
 
 
@@ -42,7 +43,6 @@ def clean(html: str) -> Markup:
     def value_of(tag: str, name: str, value: str) -> str | None:
         return value if re.match(_VALUES.get(name, ""), value) else None
 
-    html = html.encode(errors="replace").decode()
     return Markup(nh3.clean(html, attribute_filter=value_of, **_ALLOWED))
 
 
@@ -70,8 +70,8 @@ def markdown(source: str, html: bool = True) -> Markup:
 def mathml(latex: str, block: bool = False) -> Markup:
     """Return a formula; what the converter cannot read is shown as it was written."""
     try:
-        if len(latex) > 1000 or len(_OPENING.findall(latex)) > 16:  # deep nests end the process
-            raise LatexError
+        if len(latex) > 1000 or len(_OPENING.findall(latex)) > 16 or _DEFINING.search(latex):
+            raise LatexError  # it could nest so deep that it ends the process
         html = _FORMULAS.convert_with_local_state(latex, displaystyle=block)
     except LatexError:
         return Markup("<code>{}</code>").format(latex)

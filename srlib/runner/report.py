@@ -27,6 +27,7 @@ from srlib.runner.markup import clean, markdown, mathml
 from srlib.runner.parameters import UsageError, read_mapping
 
 TEMPLATES = Path(__file__).parent / "templates"
+_PICTURE = re.compile(r"vegalite\.v[56]|image/(svg\+xml|png|jpeg|webp|gif)")
 
 
 def write(run_dir: Path, public: bool = False) -> Path:
@@ -39,7 +40,7 @@ def write(run_dir: Path, public: bool = False) -> Path:
 def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
     """Read executed notebook, parameters and provenance; a UsageError names what is damaged."""
     path, *others = (run_dir / f for f in ("notebook.ipynb", "parameters.yaml", "provenance.json"))
-    text = json.dumps(read_mapping(path))
+    text = json.dumps(read_mapping(path), ensure_ascii=False).encode(errors="replace").decode()
     try:
         notebook = nbformat.reads(text, as_version=4, capture_validation_error={})
         nbformat.validate(notebook)
@@ -112,37 +113,37 @@ def _lay_out(soup: Any, reports: Collection[str]) -> None:
         part.name = "td"
     for part in soup.select("table"):
         part.wrap(soup.new_tag("div", attrs={"class": "scroll"}))
-    there = {f"#{part['id']}" for part in soup.select("[id]")}
+    there = {f"#{unquote(part['id'])}" for part in soup.select("[id]")}
     for part in soup.select("a[href]"):
         name, _, place = part["href"].partition(".ipynb")
         if name in reports:
             part["href"] = f"{name}.html{place}"
-        elif unquote(name) not in there and not re.match("https?:|mailto:", name):
+        elif unquote(part["href"]) not in there and not re.match("https?:|mailto:", name):
             part.unwrap()
 
 
 def _tell_verdicts(soup: Any) -> Counter[str]:
     """Color callouts, lead from the list of claims to what decides them, and count the words."""
-    kinds = dict[str, str]()
+    said, kinds = dict[str, str](), dict[str, str]()
     for part in soup.select("blockquote > p:first-child > strong:first-child"):
         quote, text = part.find_parent("blockquote"), part.get_text().removesuffix(".")
         claim, word = re.match(r"(?s)(?:(C\d+\w*) )?(.*)", text).groups()  # type: ignore[union-attr]
         quote["class"] = f"callout {(kind := f'said-{word.partition(" ")[0].lower()}')}"
-        if not claim or claim in kinds:
-            continue
-        kinds[claim], quote["id"] = kind, f"verdict-{claim}"
-        for cell in soup.select("td:first-child:has(> strong) ~ td"):
-            if (cell.parent.td.get_text(), cell.get_text()) == (claim, word):
-                link = soup.new_tag("a", href=f"#{quote['id']}", attrs={"class": f"verdict {kind}"})
-                link.extend(cell)
-                cell.append(link)
+        if claim and claim not in said:
+            said[claim], kinds[claim], quote["id"] = word, kind, f"verdict-{claim}"
+    for cell in soup.select("td:first-child:has(> strong) ~ td"):
+        if cell.get_text() == said.get(claim := cell.parent.td.get_text()):
+            link = soup.new_tag("a", href=f"#verdict-{claim}")
+            link["class"] = f"verdict {kinds[claim]}"
+            link.extend(cell)
+            cell.append(link)
     return Counter(kinds.values())
 
 
 _environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
 _environment.loader = jinja2.FileSystemLoader(TEMPLATES)
 _environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
-_environment.tests["picture"] = lambda o: re.search("vega|image/", " ".join(o.get("data", [])))
+_environment.tests["picture"] = lambda o: _PICTURE.search(" ".join(o.get("data", [])))
 _environment.filters.update(
     ansi=ansi2html, clean=clean, formula=mathml, markdown=markdown, quoted=quote,
     code=Highlight2HTML(pygments_lexer="ipython3"),

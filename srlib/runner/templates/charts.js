@@ -1,7 +1,7 @@
 // Each chart is drawn over its picture, and again where the theme changes; where that fails, the
 // picture stays. What is folded has no width and is drawn when it opens.
 const system = matchMedia("(prefers-color-scheme: dark)");
-const showIn = (part) => part.querySelectorAll(".vega-lite:not(details:not([open]) *)").forEach(show);
+const showIn = (part) => part.querySelectorAll(".chart > .vega-lite:not(details:not([open]) *)").forEach(show);
 const showAll = () => showIn(document);
 system.addEventListener("change", showAll);
 new MutationObserver(showAll).observe(document.body, { attributeFilter: ["data-theme"] }); // where readers choose
@@ -13,28 +13,26 @@ async function show(data) {
   chart.replaceChildren(...chart.querySelectorAll(":scope > :is(img, .vega-lite)"), target);
   try {
     const { $schema, datasets, config, usermeta, ...spec } = JSON.parse(data.textContent);
-    // The theme's colors go over the chart's own. Nothing is evaluated, which the page's policy forbids.
+    // The theme's colors go over the chart's own. Nothing is evaluated, and a click leads into the web alone.
     const settings = { config, ast: true, renderer: "svg", actions: false, mode: "vega-lite" };
     const dark = { light: false, dark: true }[document.body.dataset.theme] ?? system.matches;
     const room = chart.clientWidth || 640;
-    const drawn = async (by) => {
-      const fitted = narrower(spec, by, room < 500);
-      return (await vegaEmbed(target, { ...fitted, datasets, config: dark ? DARK : {} }, settings)).view;
-    };
-    let view = await drawn(0);
+    const drawn = (by) => vegaEmbed(target,
+      { ...narrower(structuredClone(spec), by, room < 500), datasets, config: dark ? DARK : {} }, settings);
+    let { view } = await drawn(0);
     const excess = target.querySelector("svg.marks").getAttribute("width") - room;
     // Labels that stand beside points would cover each other in a narrower plot.
-    if (excess > 0 && !usermeta?.scales) view = await drawn(excess);
+    if (excess > 0 && !usermeta?.scales) ({ view } = await drawn(excess));
+    view.loader().sanitize = async (uri) => ({ href: /^(https?:|mailto:|data:image)/.test(uri) ? uri : "#" });
     chart.classList.add("drawn");
-    const button = (textContent, onclick) =>
-      Object.assign(document.createElement("button"), { type: "button", textContent, onclick });
+    const button = (textContent, onclick) => Object.assign(document.createElement("button"), { type: "button", textContent, onclick });
     target.querySelector(".vega-bindings")?.prepend(...Object.entries(usermeta?.presets ?? {}).map(([name, values]) =>
       button(name, () => Object.entries(values).reduce((seen, preset) => seen.signal(...preset), view).runAsync())));
     chart.append(button("Picture", async () => {
       const file = { href: await view.toImageURL("svg"), download: "chart.svg" };
       Object.assign(document.createElement("a"), file).click();
     }));
-    if (spec.params?.some(({ bind }) => bind === "legend")) makeButtons(target);
+    if (Object.keys(view.getState().signals).some((name) => name.endsWith("_legend"))) makeButtons(target);
   } catch (error) {
     target.remove();
     console.error(error);
@@ -43,16 +41,14 @@ async function show(data) {
 
 // Sliders stay with their chart. On a narrow page parts stand one below the other, and what is still
 // too wide is drawn narrower, so that its letters keep their size; the style sheet scales the rest.
-function narrower(spec, by, oneColumn) {
-  return JSON.parse(JSON.stringify(spec), (key, part) => {
-    if (part?.input) delete part.element;
-    if (part?.columns && oneColumn) part.columns = part.concat || part.facet ? 1 : Math.ceil(part.columns / 2);
-    if (part?.width > 160) {
-      const width = Math.max(160, part.width - by);
-      Object.assign(part, part.height === part.width ? { width, height: width } : { width });
-    }
-    return part;
-  });
+function narrower(part, by, oneColumn) {
+  for (const [key, inner] of Object.entries(part))
+    if (Object(inner) === inner && !/^(data|mark|transform|value)$/.test(key)) narrower(inner, by, oneColumn);
+  if ("input" in part) delete part.element;
+  if (part.columns && oneColumn) part.columns = part.concat || part.facet ? 1 : Math.ceil(part.columns / 2);
+  const width = Math.max(160, part.width - by);
+  if (part.width > 160) Object.assign(part, part.height === part.width ? { width, height: width } : { width });
+  return part;
 }
 
 // Entries of a legend that can be clicked become buttons.

@@ -1,14 +1,19 @@
 // The section at hand is marked in the contents, which fold once they have led somewhere.
 const links = [...document.querySelectorAll("body > .contents a[href^='#']")];
 const place = (link) => document.getElementById(decodeURIComponent(link.hash.slice(1)))?.getBoundingClientRect();
-addEventListener("scroll", () => {
+const mark = () => {
   const here = links.findLast((link) => place(link)?.top < 120);
   for (const link of links) link.ariaCurrent = link === here ? "true" : null;
-}, { passive: true });
+};
+addEventListener("scroll", mark, { passive: true });
 for (const link of links) link.addEventListener("click", () => { link.closest("details").open = false; });
 
 // A link to the heading of a folded part unfolds it.
-const unfold = () => document.querySelector("summary:has(:target)")?.parentElement.setAttribute("open", "");
+const unfold = () => document.querySelectorAll("summary:has(:target)").forEach((folded) => {
+  folded.parentElement.open = true;
+  folded.scrollIntoView();
+  mark();
+});
 addEventListener("hashchange", unfold);
 addEventListener("load", unfold);
 
