@@ -186,7 +186,7 @@ CELL = '[{"cell_type": "markdown", "source": "SECRET"}]'  # without an id
 NOTEBOOKS = [NOTEBOOK.format(*given) for given in (("[]", 99), ("5", 4), (CELL, 4))]
 DAMAGED = {
     "notebook.ipynb": ["SECRET", "[]", "5", "null", "{}", "\xff", NESTED, *NOTEBOOKS],
-    "provenance.json": ["{", "[]", "5", "null", "\xff", NESTED],
+    "provenance.json": ["{", "[]", "5", "null", "\xff", NESTED, '{"versions": 5}'],
     "parameters.yaml": ["a: [", "\xff", "5", "[" * 3000],
 }
 

@@ -51,10 +51,9 @@ def public_run(
     """Return what of a run may be passed on; all of it where the run is on no user's file.
 
     Texts stay, and source code but that of parameters; of outputs stay those of cells tagged
-    ``public``. The seed and parameters with text are replaced: what was drawn
-    from the records with a known seed can be drawn again from every guess at them. Names and hashes
-    of files go. A UsageError refuses a failed run: where it stopped and why may depend on a single
-    record.
+    ``public``. The seed and parameters with text are replaced: what was drawn from the records with
+    a known seed can be drawn again from every guess at them. Names and hashes of files go. A
+    UsageError refuses a failed run: where it stopped and why may depend on a single record.
     """
     if provenance.get("status") == "failed":
         raise UsageError("there is no public report of a failed run")

@@ -47,6 +47,9 @@ def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str
     except Exception as error:  # of all kinds, whose messages quote the file
         raise UsageError(f"{path} cannot be read: no notebook ({type(error).__name__})") from None
     values, about = (read_mapping(file) if file.exists() else {} for file in others)
+    for name in ("versions", "changed_parameters", "inputs"):
+        if not isinstance(about.get(name, {}), dict):
+            raise UsageError(f"{others[1]} cannot be read: {name} must map names to values")
     return notebook, values, about
 
 

@@ -33,6 +33,8 @@ async function look(browser, file, colorScheme, width) {
   });
   await page.evaluate(() => document.querySelectorAll("main a:not([href])").forEach((link) => link.click()));
   await page.waitForTimeout(50); // the folded parts are measured when they open
+  const axis = await page.locator("svg.marks", { hasText: "Sum of width" }).textContent();
+  if (!axis.includes("5,000")) found.console.push("a chart's data were changed with its size");
   found.title = await page.title();
   found.overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   found.charts = await page.evaluate(() => document.querySelectorAll(".chart.drawn").length);

@@ -17,7 +17,6 @@ import toy
 from srlib import charts
 from srlib.runner import report
 
-HERE = Path(__file__).parent
 pytestmark = pytest.mark.slow
 IMAGE = "<img src=x alt=a onerror='document.title = 1'>"
 RUN = f"<script>document.title = 2</script>{IMAGE}<svg onload='document.title = 3'></svg>"
@@ -34,8 +33,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
         pytest.skip("needs Chromium and node (see tests/browser)")
     run = toy.finished(tmp_path_factory.mktemp("outputs"))
     notebook = nbformat.read(run / "notebook.ipynb", as_version=4)
-    spec = {"description": RUN, "mark": "bar", "data": {"values": [{"x": RUN}]},
-            "encoding": {"x": {"field": "x", "type": "nominal", "title": RUN}},
+    x, y = {"field": "x", "title": RUN}, {"field": "width", "aggregate": "sum"}
+    spec = {"description": RUN, "mark": "bar", "width": 2000, "encoding": {"x": x, "y": y},
+            "data": {"values": [{"x": RUN, "width": 5000}]},
             "params": [{"name": "a", "value": 1, "bind": {"input": "text", "element": "main"}}],
             "usermeta": {"embedOptions": {"defaultStyle": ["main {margin: 99rem}"]}}}  # fmt: skip
     evil = {"text/html": RUN}, {"text/markdown": f"{RUN}\n\n$${RUN}$$"}, {"text/plain": RUN}
@@ -46,7 +46,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     notebook.cells[-1:-1] = [toy.text(folded, "appendix")]
     notebook.cells[1].metadata["tags"].append("hero")
     nbformat.write(notebook, run / "notebook.ipynb")
-    command = [node, str(HERE / "look.js"), browser, str(report.write(run))]
+    command = [node, str(Path(__file__).with_name("look.js")), browser, str(report.write(run))]
     told = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     if "Cannot find module" in told.stderr:
         pytest.skip("needs playwright-core and axe-core (see tests/browser)")
