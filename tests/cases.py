@@ -136,7 +136,7 @@ def advice(found: Copies, questions: Mapping[str, Row]) -> str:
 def found(original: Codes, released: Codes) -> dict[str, Any]:
     """Value, baseline, their errors and z of each question, and the advice by the risks alone."""
     copied, of = copies(original, released, LEVELS), questions(original, released)
-    repeats, handed_out, hidden, *_ = copied.rows
+    repeats, handed_out, hidden = (copied.rows[q] for q in ("copies", "handed out", "could hide"))
     shares = [repeats[name] for name in ("value", "baseline", "error", "baseline_error")]
     more = handed_out["z_divided"], handed_out["value"], hidden["value"]
     row: dict[str, Any] = {"copies": [*shares, *more]}

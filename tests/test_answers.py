@@ -9,7 +9,7 @@ from cases import LEVELS, margins, samples
 
 from srlib.assessment import answers, report, told, use, verdict
 from srlib.assessment.copies import Copies
-from srlib.assessment.counting import Row, beside
+from srlib.assessment.counting import Row, answer, beside
 from srlib.assessment.tables import File, Tables
 from srlib.data.schema import Schema, Variable
 from srlib.display import MIN_RECORDS, NOT_SHOWN, in_percent, percent
@@ -18,21 +18,30 @@ NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
 
 
 def copied(
-    alone: int = 400, released: int = 500, at_most: float = 0.04, handed_out: float = 0.0,
-    premise: str = "", same_table: bool = False, **z: float,
+    alone: int = 400, released: int = 500, at_most: float = 0.04, held: float = 0.1,
+    handed_out: float = 0.0, repeated: float = 0.3, others: float = 0.32,
+    complete: float = 0.3, premise: str = "", same_table: bool = False, **z: float,
 ) -> Copies:  # fmt: skip
     """A release without copies, but for what is given."""
-    excess = max(z.get("handed_out_z", 0), z.get("near_z", 0))
-    numbers: list[dict[str, float]] = [{}] * 7
-    shares = {"value": z.get("repeated", 0.3), "baseline": z.get("others", 0.32)}
-    numbers[0] = shares | {"error": 0.01, "baseline_error": 0.01}
-    numbers[0] |= {"people": released, "z": z.get("repeated_z", -1.0), "z_divided": excess}
-    numbers[1] = {"value": handed_out, "z_divided": z.get("handed_out_z", 0.0)}
-    numbers[2] = {"value": at_most, "people": alone}
-    numbers[4:6] = [{"z": z.get(f"{name}_z", 0.0)} for name in ("itself", "uncut")]
-    numbers[6] = {"value": 0.5, "z": z.get("same_row_z", 0.0)}
-    names = "copies", "handed out", "could hide", "near copies", "beyond itself", "uncut", "rows"
-    rows: list[Row] = [{"question": name} | of for name, of in zip(names, numbers, strict=True)]
+    shares = {
+        "copies": {"value": repeated, "error": 0.01, "baseline": others, "baseline_error": 0.01},
+        "handed out": {"value": handed_out},
+        "could hide": {"value": at_most, "baseline": held},
+        "near copies": {"value": 0.2, "baseline": 0.1},
+        "multiplicity": {"value": 0.1, "baseline": 0.0},
+        "beyond itself": {},
+        "uncut copies": {"value": min(repeated, complete), "baseline": others},
+        "same rows": {"value": 0.5},
+    }
+    rows = {question: answer(question, "", released, **of) for question, of in shares.items()}
+    rows["could hide"]["people"] = alone
+    rows["near copies"]["about"] = "9 or more of 14 values alike"
+    rows["multiplicity"]["about"] = "one unique person, 12 times"
+    rows["copies"]["z"] = z.get("repeated_z", -1.0)
+    for question in ("handed out", "near copies", "uncut copies"):
+        rows[question]["z_divided"] = z.get(f"{question.replace(' ', '_')}_z", 0.0)
+    for question in ("multiplicity", "beyond itself", "same rows"):
+        rows[question]["z"] = z.get(f"{question.replace(' ', '_')}_z", 0.0)
     return Copies(rows, same_table, premise, np.zeros(1_000, bool), np.zeros(1_000, int))
 
 
@@ -183,25 +192,49 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataF
     ("given", "advice", "first"),
     [
         ({}, "nothing found", "made; it is as useful as a fresh sample."),
-        ({"copies": {"alone": 0, "at_most": NAN}}, "nothing found", ""),
+        ({"copies": {"alone": 0, "at_most": NAN, "held": NAN}}, "nothing found", ""),
         ({"copies": {"at_most": 0.11}}, "undecided", "hide copies of up to 11.0\xa0% of the"),
         ({"copies": {"at_most": 0.11, "alone": 27}}, "nothing found", ""),
         ({"copies": {"at_most": 0.11, "alone": 28}}, "undecided", "could hide copies of up to"),
-        ({"copies": {"repeated": 0.006, "others": 0.005}}, "undecided", "too few to tell copies"),
-        ({"copies": {"repeated": 0.004, "others": 0.001}}, "nothing found", ""),
+        # Where a fresh sample would have the values of more than a third, a copy says little.
+        ({"copies": {"at_most": 0.9, "held": 0.34}}, "nothing found", ""),
+        ({"copies": {"at_most": 0.9, "held": 0.33}}, "undecided", "could hide copies of up to"),
+        ({"copies": {"repeated": 0.006, "others": 0.0005}}, "undecided", "too few to tell copies"),
+        ({"copies": {"repeated": 0.006, "others": 0.002}}, "nothing found", ""),
+        ({"copies": {"complete": 0.006, "others": 0.0005}}, "undecided", "0.6\xa0% of its records"),
+        (
+            {"copies": {"repeated": 0.004, "others": 0.0005}},
+            "nothing found",
+            "made, but it has 2 complete copies among 500 records, against none expected; it is as",
+        ),
+        (
+            {"copies": {"repeated": 0.002, "others": 0.0005}},
+            "nothing found",
+            "made, but it has 1 complete copy among 500 records, against none expected; it is as",
+        ),
+        ({"copies": {"repeated": 0.004, "others": 0.0011}}, "nothing found", "made; it is as"),
         ({"copies": {"repeated": 0.006, "others": 0.006}}, "nothing found", ""),
         ({"copies": {"repeated_z": 2.6}}, "look", "there are signs of copied records"),
-        ({"copies": {"itself_z": 3.0}}, "look", "signs of copied"),
-        ({"copies": {"itself_z": 2.9}}, "nothing found", ""),
-        ({"copies": {"uncut_z": 3.2}}, "nothing found", ""),
+        ({"copies": {"handed_out_z": 2.6}}, "look", "there are signs of copied records"),
+        ({"copies": {"near_copies_z": 2.6}}, "look", "there are signs of copied records"),
+        ({"copies": {"multiplicity_z": 2.6}}, "look", "there are signs of copied records"),
+        ({"copies": {"beyond_itself_z": 3.0}}, "look", "signs of copied"),
+        ({"copies": {"beyond_itself_z": 2.9}}, "nothing found", ""),
+        ({"copies": {"uncut_copies_z": 3.4}}, "look", "signs of copied"),
+        ({"copies": {"uncut_copies_z": 3.2}}, "nothing found", ""),
         ({"copies": {"repeated_z": 9.0}}, "withhold", "30.0\xa0% of its records repeat original"),
         ({"copies": {"handed_out_z": 3.4, "handed_out": 0.1}}, "withhold", "estimated 10.0\xa0%"),
         ({"copies": {"same_table": True}}, "withhold", "it is the original itself"),
-        ({"copies": {"same_row_z": 7.0}}, "withhold", "its rows follow the original's, with 50.0"),
-        ({"copies": {"same_row_z": 6.5}}, "nothing found", ""),
+        ({"copies": {"same_rows_z": 7.0}}, "withhold", "its rows follow the original's, with 50.0"),
+        ({"copies": {"same_rows_z": 6.5}}, "nothing found", ""),
         ({"copies": {"released": 20, "alone": 180, "at_most": 0.1}}, "nothing found", ""),
         ({"copies": {"at_most": 0.09, "alone": 900}}, "nothing found", ""),
-        ({"copies": {"near_z": 3.4}}, "withhold", "more of its records nearly repeat original"),
+        (
+            {"copies": {"near_copies_z": 3.4}},
+            "withhold",
+            "20.0\xa0% of its records share 9 or more of 14 values with an original; in a",
+        ),
+        ({"copies": {"multiplicity_z": 3.4}}, "withhold", "the record of one unique person, 12 t"),
         ({"copies": {"premise": "twins"}}, "undecided", "the original repeats people"),
         ({"copies": {"premise": "removed", "repeated_z": NAN}}, "undecided", "seem to be removed"),
         ({"copies": {"released": 19}}, "undecided", "there are too few records to judge"),

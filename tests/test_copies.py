@@ -9,15 +9,25 @@ from hypothesis import given
 from scipy import stats
 
 from srlib.assessment.answers import CERTAIN, SURE, copied
-from srlib.assessment.copies import FEWEST, Copies, _bernoulli_z, _divided, copies
+from srlib.assessment.copies import Copies, copies
+from srlib.assessment.deviates import FEWEST, bernoulli_z, division_odds
 from srlib.data.codes import Codes
 
-PARTS = ("repeated", "handed_out", "hidden", "near", "itself", "uncut", "same_row")
+PARTS = {
+    "repeated": "copies",
+    "handed_out": "handed out",
+    "hidden": "could hide",
+    "near": "near copies",
+    "many": "multiplicity",
+    "itself": "beyond itself",
+    "uncut": "uncut copies",
+    "same_row": "same rows",
+}
 
 
 def of(found: Copies, part: str, name: str = "value") -> float:
     """A number of a row, by its part of the test for copies."""
-    return float(found.rows[PARTS.index(part)][name])
+    return float(found.rows[PARTS[part]][name])
 
 
 def test_copies_by_hand() -> None:
@@ -56,7 +66,7 @@ def test_random_divisions_by_the_hypergeometric_law() -> None:
     o, s = np.array([1, 2, 0, 1, 3, 0, 2]), np.array([1, 0, 2, 2, 0, 1, 1])
     law = stats.hypergeom(int((o + s).sum()), o + s, int(o.sum()))
     for every in (True, False):
-        pure, p = _divided(o, s, every)
+        pure, p = division_odds(o, s, every)
         one, own = law.pmf(1), law.pmf(o + s)
         expected = one / (one + own + (law.pmf(0) if every else 0))
         some = o + s > 1
@@ -72,11 +82,11 @@ def test_tails_of_weighted_sums_by_enumeration(rng: np.random.Generator) -> None
     for _ in range(20):
         hit = rng.random(12) < 0.6
         tail = probability[sums >= weight[hit].sum() - 1e-9].sum()
-        z = _bernoulli_z(hit, p, weight)
+        z = bernoulli_z(hit, p, weight)
         if hit.sum() >= FEWEST and tail < 0.3:
             assert 0.7 * tail < stats.norm.sf(z) < 2.5 * tail
-    assert _bernoulli_z(np.arange(12) < 2, p, weight) <= 0
-    assert _bernoulli_z(np.ones(12, bool), p, weight) > 3
+    assert bernoulli_z(np.arange(12) < 2, p, weight) <= 0
+    assert bernoulli_z(np.ones(12, bool), p, weight) > 3
 
 
 def test_a_copy_in_any_order_is_the_original_itself(rng: np.random.Generator) -> None:
@@ -204,7 +214,7 @@ def test_copies_that_hide_in_a_coarse_release_are_found(rng: np.random.Generator
     dense = dense[:, :6]
     shuffled = np.apply_along_axis(rng.permutation, 0, dense)
     released = np.concatenate([dense[:1_000], shuffled[1_000:]])
-    word, _ = copied(copies(dense, rng.permutation(released), LEVELS[:6]))
+    word, *_ = copied(copies(dense, rng.permutation(released), LEVELS[:6]))
     assert word in ("signs", "undecided")
 
 

@@ -42,7 +42,7 @@ def test_the_advice_is_right_on_every_rung(monkeypatch: pytest.MonkeyPatch, n: i
     for name, original, released in drawn(n, 0, LADDER):
         copied = copies(original, released, LEVELS)
         if name in COPIED:  # how much of the original was handed out is known
-            handed_out = copied.rows[1]
+            handed_out = copied.rows["handed out"]
             band = 5 * handed_out["error"] + 0.05
             assert handed_out["value"] == pytest.approx(COPIED[name], abs=band)
         assert copied.same_table == (name == "copy")

@@ -7,14 +7,16 @@ people held out; and a word that follows by the thresholds below. Rows that were
 in words of the verdict.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
-from srlib.assessment import copies
+from srlib.assessment.copies import Copies
 from srlib.assessment.counting import Bools, Row, between, error_of, means, ratio
+from srlib.assessment.deviates import FEWEST as FEWEST_COPIES
+from srlib.assessment.deviates import beta, beta_binomial_z
 from srlib.assessment.told import Told
 from srlib.display import MIN_RECORDS, in_percent
 
@@ -23,10 +25,15 @@ from srlib.display import MIN_RECORDS, in_percent
 SURE, CERTAIN, MORE, FAR = 2.58, 3.3, 0.05, 0.20
 # Beyond the release's own records: with SURE a fresh sample in a hundred would be a sign.
 BEYOND_ITSELF = 3.0
-UNSEEN = 0.10  # undecided: copies of more people who are alone could hide among chance meetings
+# Undecided: more of the people who are alone could be copied than UNSEEN, where to find one in the
+# release raises the odds that they are in the file by a factor of RARE or more.
+UNSEEN, RARE = 0.10, 3.0
+UNLIKELY = 0.01  # of complete copies, by chance; no error of the expected number is known
 LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
 LEAST = 2.0  # people, the least error of a sum: one pair more than was seen
+# Values that all but this share of people have are no disclosure by themselves: the margin tells.
+ALL_BUT_CERTAIN = 0.10
 
 TEXTS = ("about", "baseline_of", "word", "why")
 
@@ -63,12 +70,16 @@ def _of_release(told: Told, some: Bools | None) -> Row:
     spread = np.sqrt(people * gap[counted].var()) if of_trees else error_of(gap, told.group)
     # One pair of people more than were seen: where there is none, others would have no error.
     z = ratio(gap.sum(), np.sqrt(spread**2 + LEAST**2 + told.grown * people**2))
+    if told.left is not None:
+        # A release that knows less than others' records may say the commonest value more often.
+        open_gap = np.where(told.left >= ALL_BUT_CERTAIN, gap, 0.0)
+        z = min(z, ratio(open_gap.sum(), np.hypot(error_of(open_gap, told.group), LEAST)))
     of_more = np.hypot(error_of(more, told.group), 0.0 if some is None else LEAST)
     if met:  # or not, so that errors are binomial
         error, of_more = np.sqrt([value * (1 - value) / people, (margins * (1 - margins)).sum()])
         others_error = max(others_error, LEAST / people)
-        law = copies.beta(by_others, others_error, people)
-        z = copies.beta_binomial_z(round(value * told.trials), round(told.trials), *law)
+        law = beta(by_others, others_error, people)
+        z = beta_binomial_z(round(value * told.trials), round(told.trials), *law)
     z_margins = np.inf if of_trees else ratio(more.sum(), of_more)  # these tell no better guess
     by_others = float(np.clip(by_others, 0, 1))
     return {
@@ -93,7 +104,9 @@ def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
     """
     for row in rows:
         nobody = row["of"] == "all" and not row["people"]  # as where nobody is alone
-        row["word"] = "no more" if nobody and not few else "too few"
+        row["word"] = "not applicable" if nobody and not few else "too few"
+        if few or row["people"] < MIN_RECORDS:
+            row["baseline_error"] = np.nan  # a pair of people more is half of four
     judged = [row for row in rows if row["people"] >= MIN_RECORDS and not few]
     z = [np.fmax(row["z"], row["z_divided"]) for row in judged]
     tail, clear = special.ndtr(-np.nan_to_num(z, nan=-np.inf)), np.zeros(len(z), bool)
@@ -107,12 +120,28 @@ def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
         )
 
 
-def of_copies(each: Sequence[copies.Copies]) -> list[Row]:
+def put_agreeing_words(rows: Sequence[Row]) -> None:
+    """Let *far more* about a target stand only where a trained guess is above its baseline, too."""
+    guesses = {(row["about"], row["of"]): row for row in rows if row["question"] == "predicted"}
+    for row in rows:
+        guess = guesses.get((row["about"], row["of"]))
+        is_attributes = row["question"] == "attributes" and row["word"] == "far more"
+        if is_attributes and guess and not guess["z"] >= SURE:
+            row["word"] = "more"
+
+
+def of_copies(each: Sequence[Copies]) -> list[Row]:
     """Answer by the released records that repeat original ones; the worst of several decides."""
-    found = max(each, key=lambda one: (LEVELS.index(copied(one)[0]), largest_z(one.rows[0])))
-    word, why = copied(found)
-    found.rows[0].update(baseline_of="others", word=word, why=why, asked=True)
-    return found.rows
+
+    def badness(one: Copies) -> tuple[int, bool, float]:
+        word, why, _ = copied(one)
+        return LEVELS.index(word), why != "", largest_z(one.rows["copies"])
+
+    found = max(each, key=badness)
+    word, why, decides = copied(found)
+    found.rows["copies"].update(baseline_of="others", word=word, why=why, asked=True)
+    found.rows[decides]["word"] = word
+    return list(found.rows.values())
 
 
 def of_model(learned: list[Row], agree: bool, people: int) -> list[Row]:
@@ -132,37 +161,83 @@ def largest_z(row: Row) -> float:
     return float(np.fmax.reduce([-np.inf, row["z"], row["z_divided"]]))
 
 
-def copied(found: copies.Copies) -> tuple[str, str]:
-    """Say whether records were copied, one of `LEVELS`, and how, or why that is not known."""
-    repeats, handed_out, hidden, _, itself, uncut, same_rows = found.rows
-    n, m, z = len(found.found), repeats["people"], largest_z(repeats)
-    hardly_any = round(repeats["value"] * m) >= copies.FEWEST > repeats["baseline"] * m
-    few, could_hide = min(n, m) < FEWEST, hidden["value"] * hidden["people"]
-    repeated, in_rows, handed, at_most = (
-        in_percent(row["value"]) for row in (repeats, same_rows, handed_out, hidden)
-    )
-    cases = [
-        (found.same_table, "found", "it is the original itself"),
-        (same_rows["z"] >= 2 * CERTAIN and not few, "found",
-         f"its rows follow the original's, with {in_rows} of the values"),
-        (repeats["z"] >= CERTAIN, "found", f"{repeated} of its records repeat original ones; "
-         f"of other people's records {in_percent(repeats['baseline'])} would"),
-        (handed_out["z_divided"] >= CERTAIN, "found",
-         f"an estimated {handed} of the people alone with their values are in it"),
-        (z >= CERTAIN, "found",
-         "more of its records nearly repeat original ones than other people's records would"),
-        (z >= SURE or itself["z"] >= BEYOND_ITSELF or uncut["z"] >= CERTAIN, "signs",
-         "there are signs of copied records"),
-        (found.premise == "twins", "undecided",
-         "the original repeats people, so that copies cannot be told from twins"),
-        (found.premise == "removed", "undecided",
-         "equal records seem to be removed from the original; give people held out"),
-        (few, "undecided", "there are too few records to judge"),
-        (hardly_any, "undecided",
-         f"{repeated} of its records repeat original ones, too few to tell copies from chance"),
-        (hidden["value"] > UNSEEN and could_hide >= copies.FEWEST, "undecided",
-         f"chance meetings could hide copies of up to {at_most} of the people alone with their "
-         "values"),
-        (True, "none", ""),
-    ]  # fmt: skip
-    return next((level, why) for right, level, why in cases if right)
+def odds_factor(hidden: Row) -> float:
+    """Return by how much a copy raises the odds that its person is in the file, at most.
+
+    `hidden` is the row *could hide*, with the share of the unique people whose values a fresh
+    sample would have as well.
+    """
+    return float(1 / max(hidden["baseline"], 1e-12))
+
+
+def copied(found: Copies) -> tuple[str, str, str]:
+    """Say whether records were copied, one of `LEVELS`, how, and the question that decides."""
+    return next(_reasons(found))
+
+
+def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
+    """Yield what speaks for copies, or why that is not known, the worst first."""
+    rows = found.rows
+    repeats, handed_out, near = rows["copies"], rows["handed out"], rows["near copies"]
+    many, itself, uncut = rows["multiplicity"], rows["beyond itself"], rows["uncut copies"]
+    same_rows, hidden = rows["same rows"], rows["could hide"]
+    n, m = len(found.found), repeats["people"]
+    few = min(n, m) < FEWEST
+    complete = round(uncut["value"] * m)
+    by_chance = uncut["baseline"] * m
+
+    if found.same_table:
+        yield "found", "it is the original itself", "copies"
+    if same_rows["z"] >= 2 * CERTAIN and not few:
+        share = in_percent(same_rows["value"])
+        yield "found", f"its rows follow the original's, with {share} of the values", "same rows"
+    if repeats["z"] >= CERTAIN:
+        share, others = in_percent(repeats["value"]), in_percent(repeats["baseline"])
+        why = (
+            f"{share} of its records repeat original ones; of other people's records {others} would"
+        )
+        yield "found", why, "copies"
+    if handed_out["z_divided"] >= CERTAIN:
+        share = in_percent(handed_out["value"])
+        why = f"an estimated {share} of the people alone with their values are in it"
+        yield "found", why, "handed out"
+    if near["z_divided"] >= CERTAIN:
+        share, others = in_percent(near["value"]), in_percent(near["baseline"])
+        alike = near["about"].removesuffix(" alike")
+        why = f"{share} of its records share {alike} with an original; in a fresh sample {others}"
+        yield "found", why, "near copies"
+    if many["z"] >= CERTAIN:
+        yield "found", f"it has the record of {many['about']}", "multiplicity"
+    deviates = {
+        "copies": repeats["z"], "handed out": handed_out["z_divided"],
+        "near copies": near["z_divided"], "multiplicity": many["z"],
+        "beyond itself": itself["z"] - BEYOND_ITSELF + SURE,
+        "uncut copies": uncut["z_divided"] - CERTAIN + SURE,
+    }  # fmt: skip
+    decides = max(deviates, key=lambda question: np.nan_to_num(deviates[question], nan=-np.inf))
+    if deviates[decides] >= SURE:
+        yield "signs", "there are signs of copied records", decides
+    if found.premise == "twins":
+        why = "the original repeats people, so that copies cannot be told from twins"
+        yield "undecided", why, "copies"
+    if found.premise == "removed":
+        why = "equal records seem to be removed from the original; give people held out"
+        yield "undecided", why, "copies"
+    if few:
+        yield "undecided", "there are too few records to judge", "copies"
+    unlikely = stats.poisson.sf(complete - 1, by_chance) < UNLIKELY
+    if complete >= FEWEST_COPIES > by_chance and unlikely:
+        share = in_percent(uncut["value"])
+        why = f"{share} of its records repeat original ones, too few to tell copies from chance"
+        yield "undecided", why, "copies"
+    could_hide = hidden["value"] * hidden["people"]
+    is_rare = odds_factor(hidden) >= RARE
+    if hidden["value"] > UNSEEN and could_hide >= FEWEST_COPIES and is_rare:
+        share = in_percent(hidden["value"])
+        why = f"chance could hide copies of up to {share} of the people alone with their values"
+        yield "undecided", why, "could hide"
+    if complete and by_chance < 0.5:
+        copied_whole = "complete copy" if complete == 1 else "complete copies"
+        why = f"it has {complete:,} {copied_whole} among {m:,} records, against none expected"
+        yield "none", why, "copies"
+    yield "none", "", "copies"

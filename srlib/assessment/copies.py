@@ -4,37 +4,54 @@ Were a release a fresh sample of the population, the records of both files would
 fresh record repeats an original one with the probability with which an original record repeats
 another (Good 1953, Biometrika 40, 237-264: one minus the share of records that are alone with their
 values), and equal records lie in the two files as a random division of both would leave them. Those
-in thinly settled places, where strangers hardly ever meet, weigh most. The same with some variables
-left out finds records that were changed in a few values. No model enters, and no threshold is
-estimated from the release.
+in thinly settled places, where strangers hardly ever meet, weigh most. No model enters, and no
+threshold is estimated from the release.
 
 Copies can hide: a generator that is rougher than the population repeats fewer records than
 strangers would. So the release is also held against itself: does it repeat people in the file more
 often than its own records, where it is as dense? That is a sign and no proof, since a tool that
-garbles only some of its records, or suppresses repeats, does so without copies. `Copies.at_most`
-bounds what could hide.
+garbles only some of its records, or suppresses repeats, does so without copies. The row *could
+hide* bounds what remains.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import stats
 
-from srlib.assessment import counting
-from srlib.assessment.counting import Bools, Floats, Ints, Row, numbered, rows_of, tallied, times
+from srlib.assessment.counting import (
+    Bools,
+    Floats,
+    Ints,
+    Row,
+    answer,
+    error_of,
+    numbered,
+    ratio,
+    tallied,
+    times,
+)
+from srlib.assessment.deviates import (
+    across_z,
+    beta,
+    beta_binomial_z,
+    divided_z,
+    division_odds,
+)
+from srlib.assessment.near import near_copies
+from srlib.assessment.repeats import most_repeated
+from srlib.assessment.told import Numbers, share_met_by_others
 from srlib.data.codes import Codes, Levels, row_numbers
-from srlib.margins import log_choose, log_density, pair_table, tree_of_pairs
-from srlib.threads import one_blas_thread
+from srlib.margins import log_density, pair_table, tree_of_pairs
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the logarithm of how much more
 # often such a pair lies across the files if some of the records were copied. Set once; any
 # weights that depend on both files alike leave the test exact.
 COPIED, ITSELF = 5.0, 0.5
 COINCIDENCE = 1e-3  # equal tables are a coincidence if that is at least this probable
-FEWEST = 3  # fewer coincidences than these are no sign of anything
-# Variables are left out in blocks of these shares, from ten places at most.
-LEFT_OUT, PLACES = (0.3, 0.5), 10
 ROWS = 20_000  # rows whose order is compared
 
 # Repeated people without neighbors are twins from this share of all without neighbors on, and
@@ -45,20 +62,24 @@ REMOVED = 10.0
 # Parts of both files, and strata of density, in which a release is held against itself; strata
 # weigh by one over the share that is found there and this much.
 PARTS, STRATA, RARELY = 10, 10, 0.005
+LIMIT = 0.95  # of how many there may be
+_UNIQUE = "people alone with all their values"
 
 
 class Copies(NamedTuple):
     """Released records that repeat original ones, with all their values.
 
-    `rows` are those of the table, with deviates (z) that are NaN where nothing can be said. Of the
-    original records that are alone with all their values, *handed out* is the estimated share that
-    the release was given, beyond coincidence, and *could hide* its upper 95 % limit if copies, with
-    numbers as the files have them, are spread over all of these and nobody was met by coincidence.
-    The excess of equal records is that of *near copies* with some variables left out, *beyond
-    itself* of people over the release's own records where its own shares make both as probable, and
-    *uncut copies* with numbers as the files have them. *Same rows* is the share of values that
-    agree with those of the original's row at the best distance between rows, beside the second
-    best.
+    `rows` are those of the table, by their questions, with deviates (z) that are NaN where nothing
+    can be said. Of the original records that are alone with all their values, *handed out* is the
+    estimated share that the release was given, beyond coincidence. *Could hide* is an upper 95 %
+    limit of that share: were all copies that are met, with numbers as the files have them, or, where
+    that is less, all by which people are found more often than the release's own records, or that
+    are estimated. Beside it stands the share of these people whose values a fresh sample would have.
+    *Near copies* are those of `near.near_copies`, *multiplicity* that of `repeats.most_repeated`.
+    *Beyond itself* is the excess of people over the release's own records where its own shares make
+    both as probable, and *uncut copies* that of equal records with numbers as the files have them.
+    *Same rows* is the share of values that agree with those of the original's row at the best
+    distance between rows, beside the second best.
 
     `same_table` says whether both tables have the same records, and chance would hardly do that.
     `premise` says why the original does not tell what others would repeat: "twins" (equal records
@@ -67,16 +88,44 @@ class Copies(NamedTuple):
     records of both files differ from it in exactly one variable.
     """
 
-    rows: list[Row]
+    rows: dict[str, Row]
     same_table: bool
     premise: str
     found: Bools
     neighbors: Ints
 
 
+@dataclass(frozen=True)
+class _Files:
+    """Both files, and their records in groups of equal ones.
+
+    `cell` and `of_record` number the groups of the original's and the release's records, `o` and
+    `s` count both in each group, and `neighbors` the records of each file that differ from it in
+    exactly one variable, (2, n_groups).
+    """
+
+    original: Codes
+    released: Codes
+    levels: list[int]
+    cell: Ints
+    of_record: Ints
+    o: Ints
+    s: Ints
+    neighbors: Ints
+
+    @classmethod
+    def of(cls, original: Codes, released: Codes, n_levels: Levels) -> "_Files":
+        """Find the groups of both files' equal records."""
+        levels = [int(k) for k in n_levels]
+        cell, of_record = numbered(range(len(levels)), levels, original, released)
+        o, s = tallied(cell, of_record)
+        neighbors = _neighbors(levels, original, released)
+        return cls(original, released, levels, cell, of_record, o, s, neighbors)
+
+
 def copies(
     original: Codes, released: Codes, n_levels: Levels, held_out: Codes | None = None, *,
-    numbers: Sequence[Floats] = (),
+    numbers: Numbers = MappingProxyType({}),
 ) -> Copies:  # fmt: skip
     r"""Count released records that repeat an original one, and those expected by coincidence.
 
@@ -92,115 +141,229 @@ def copies(
     of independent weighted Bernoulli variables, by a saddlepoint: once so and once without s = t,
     since a rough generator has many equal records of its own. The larger excess counts.
 
-    *Beyond itself* takes a tenth of the original and a tenth of the release, ten times. Of both,
-    records alone in their tenth are sought in the other nine tenths of the release, in strata of
-    their log density in a tree of pairs of variables (Chow and Liu 1968) with the shares of these
-    nine tenths. The score is the covariance of file and finding in each stratum over the share
-    found there; its error is between combinations.
-
-    `held_out` are people of the same population who are not in the original; `numbers` those that
-    were cut, a variable each, of the original's records and then the release's.
+    `held_out` are people of the same population who are not in the original; `numbers` those behind
+    columns that were cut, by column, of the original's records and of the release's.
     """
-    n, m, levels, nan = len(original), len(released), [int(k) for k in n_levels], np.nan
-    cell, of_record = numbered(range(len(levels)), levels, original, released)
-    o, s = tallied(cell, of_record)
-    neighbors = _neighbors(levels, original, released)
-    premise = _premise(original, levels, o, neighbors)
-    told = premise != "removed"
-    repeated = float(s[o > 0].sum() / m)
-    others, others_error, a, b = _repeating(original, levels, held_out, not premise)
-    # Would both be equal by chance, in order or in any, were they drawn from the table's shares?
-    in_order, shares = np.array_equal(original, released), o / n
-    chance = np.prod(shares**o) if in_order else stats.multinomial.pmf(o, n, shares)
-    same_table = bool((o == s).all() and chance < COINCIDENCE)
-    weight = np.log1p(COPIED / (neighbors + ITSELF))
-    repeated_z = itself_z = uncut_z = near_z = nan
-    exact = np.ones(len(o), bool)  # combinations of which a released record has the numbers, too
-    if len(numbers):
-        each = (np.unique(values, return_inverse=True)[1] for values in numbers)
-        uncut = np.column_stack([np.append(cell, of_record), *each])
-        people, records = np.split(row_numbers(uncut, uncut.max(axis=0) + 1), [n])
-        exact = np.bincount(cell, np.isin(people, records), len(o)) > 0
-        uncut_z = nan if premise and held_out is None else divided_z(people, records)
-    handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight, exact)
-    if told or held_out is not None:
-        repeated_z = beta_binomial_z(round(repeated * m), m, a, b)
-    handed_out_z = handed_out_z if told else nan
-    if told:
-        near_z = _near_z(levels, original, released)
-        if _premise(released, levels, s, neighbors) != "removed":
-            itself_z = _itself_z(original, released, cell, of_record, levels)
-    premise = premise if held_out is None else ""
-    alone, n_alone = "people alone with all their values", int((o == 1).sum())
-    error, near = float(np.sqrt(repeated * (1 - repeated) / m)), np.fmax(handed_out_z, near_z)
-    best, second_best, in_rows_z = rows_alike(original, released)
-    rows = rows_of(
-        ("copies", "records that repeat an original one", m, repeated, error, others, others_error,
-         repeated_z, near),
-        ("handed out", alone, n_alone, handed_out, handed_out_error, 0.0, nan, nan, handed_out_z),
-        ("could hide", alone, n_alone, at_most),
-        ("near copies", "some variables left out", m, nan, nan, nan, nan, nan, near_z),
-        ("beyond itself", "people against its own records", m, nan, nan, nan, nan, itself_z),
-        ("uncut copies", "numbers as the files have them", m, nan, nan, nan, nan, uncut_z),
-        ("same rows", "values equal, row by row", m, best, nan, second_best, nan, in_rows_z),
+    files = _Files.of(original, released, n_levels)
+    original_alone = _premise(original, files.levels, files.o, files.neighbors.sum(axis=0))
+    release_alone = _premise(released, files.levels, files.s, files.neighbors.sum(axis=0))
+    comparable = original_alone != "removed"
+    same_numbers = _with_same_numbers(files, numbers)
+
+    handed_out = _handed_out(files)
+    near = near_copies(original, released, files.levels)
+    if not comparable:
+        handed_out["z_divided"] = near["z_divided"] = np.nan
+    itself = answer("beyond itself", "people against its own records", len(released))
+    at_most = 1.0
+    if comparable and release_alone != "removed":
+        itself, at_most = _beyond_itself(files)
+    repeated = _repeated(files, held_out, original_alone, (handed_out, near))
+    repeated["about"] += ", numbers cut" if numbers else ""
+    rows = [
+        repeated,
+        handed_out,
+        _could_hide(files, same_numbers, max(at_most, _upper(handed_out)), numbers),
+        near,
+        most_repeated(files.o, files.s, *files.neighbors),
+        itself,
+        _uncut(files, numbers, comparable=not original_alone or held_out is not None),
+        _same_rows(original, released),
+    ]
+    unique_and_released = (files.o == 1) & (files.s > 0)
+    return Copies(
+        {row["question"]: row for row in rows},
+        _is_same_table(files),
+        original_alone if held_out is None else "",
+        unique_and_released[files.cell],
+        files.neighbors.sum(axis=0)[files.cell],
+    )
+
+
+def _repeated(files: _Files, held_out: Codes | None, premise: str, more: Sequence[Row]) -> Row:
+    """Share of the released records that repeat an original one, beside that of other people's."""
+    m = len(files.released)
+    value = float(files.s[files.o > 0].sum() / m)
+    others, others_error, a, b = _repeating(files.original, files.levels, held_out, not premise)
+    row = answer(
+        "copies", "records that repeat an original one", m, value=value, baseline=others,
+        error=float(np.sqrt(value * (1 - value) / m)), baseline_error=others_error,
+        z_divided=float(np.fmax.reduce([one["z_divided"] for one in more])),
     )  # fmt: skip
-    return Copies(rows, same_table, premise, ((o == 1) & (s > 0))[cell], neighbors[cell])
+    if premise != "removed" or held_out is not None:
+        row["z"] = beta_binomial_z(round(value * m), m, a, b)
+    return row
 
 
-def _itself_z(
-    original: Codes, released: Codes, of_person: Ints, of_record: Ints, levels: Sequence[int]
-) -> float:
-    """Excess of people found in a release over its own records found there, as `copies` says."""
-    n, m, each = len(original), len(released), []
-    if (size := min(n, m) // PARTS) < STRATA:
-        return np.nan
-    # Sorted files are spread over the parts, and rows of the same number over different ones.
-    parts = (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int), np.arange(n) % PARTS
-    _, every = tallied(of_person, of_record)
-    tree = tree_of_pairs(released, levels)
-    for part in range(PARTS):
-        own = parts[0] == part
-        rest = every - np.bincount(of_record[own], minlength=len(every))
-        without = {
-            edge: all_ - pair_table(released[own], levels, *edge) for edge, all_ in tree.items()
-        }
-        for is_person, (codes, key) in enumerate(((released, of_record), (original, of_person))):
-            rows = np.flatnonzero(parts[is_person] == part)
-            rows = rows[np.arange(size) * len(rows) // size]
-            rows = rows[times(key[rows], key[rows]) == 1]
-            found, of = rest[key[rows]] > 0, np.full(len(rows), is_person)
-            each.append(np.array([of, found, log_density(codes[rows], without), key[rows]]))
-    of, met, log_p, key = np.hstack(each)
-    if not len(key):  # nobody is alone, even in a tenth
-        return np.nan
-    stratum = np.digitize(log_p, np.quantile(log_p, np.arange(1, STRATA) / STRATA))
-    people = np.bincount(stratum, minlength=STRATA)
-    share, hits = (np.bincount(stratum, v, STRATA) / np.maximum(people, 1) for v in (of, met))
-    moves = 1 / (hits[stratum] + RARELY) * (of - share[stratum]) * (met - hits[stratum])
-    return counting.ratio(moves.sum(), counting.error_of(moves, key.astype(int)))
+def _is_same_table(files: _Files) -> bool:
+    """Whether both tables have the same records, and chance would hardly do that."""
+    o, n = files.o, len(files.original)
+    if np.array_equal(files.original, files.released):
+        chance = np.prod((o / n) ** o)  # drawn from the table's shares, in this order
+    else:
+        chance = stats.multinomial.pmf(o, n, o / n)
+    return bool((o == files.s).all() and chance < COINCIDENCE)
 
 
-def _handed_out(o: Ints, s: Ints, weight: Floats, exact: Bools) -> tuple[float, ...]:
-    """Share of people alone who were handed out, its error, its excess, and its upper limit.
+def _uncut(files: _Files, numbers: Numbers, comparable: bool) -> Row:
+    """Share of complete copies, with numbers as the files have them, and their excess."""
+    n, m = len(files.original), len(files.released)
+    people, records = _with_numbers(files, numbers)
+    value = float(np.isin(records, people).mean())
+    unique = np.count_nonzero(times(people, people) == 1)
+    row = answer("uncut copies", "numbers as the files have them", m)
+    row |= {"value": value, "baseline": float(1 - unique / n)}
+    if numbers and comparable:
+        row["z_divided"] = divided_z(people, records)
+    return row
 
-    NaN where nobody is alone.
-    """
+
+def _with_numbers(files: _Files, numbers: Numbers) -> list[Ints]:
+    """Number the records of both files by their values and their numbers."""
+    columns = [np.append(files.cell, files.of_record)]
+    for of_both in numbers.values():
+        values = np.concatenate(of_both[:2])
+        columns.append(np.unique(values, return_inverse=True)[1])
+    uncut = np.column_stack(columns)
+    return np.split(row_numbers(uncut, uncut.max(axis=0) + 1), [len(files.cell)])
+
+
+def _with_same_numbers(files: _Files, numbers: Numbers) -> Bools:
+    """Say of which groups a released record has the numbers of an original one as well."""
+    if not numbers:
+        return np.ones(len(files.o), bool)
+    people, records = _with_numbers(files, numbers)
+    return np.bincount(files.cell, np.isin(people, records), len(files.o)) > 0
+
+
+def _weights(neighbors: Ints) -> Floats:
+    return np.log1p(COPIED / (neighbors.sum(axis=0) + ITSELF))
+
+
+def _handed_out(files: _Files) -> Row:
+    """Share of the people alone who were handed out, and its excess; NaN where nobody is alone."""
+    o, s, weight = files.o, files.s, _weights(files.neighbors)
     alone, met = o == 1, (o == 1) & (s > 0)
     everyone = weight[alone].sum()
+    row = answer("handed out", _UNIQUE, int(alone.sum()), baseline=0.0)
     if not everyone:
-        return np.nan, np.nan, np.nan, np.nan
-    pure, p = _divided(o, s, every=True)
-    beyond = weight * np.where(met, 1.0, np.where(pure, -p / (1 - p), 0.0))
+        return row
+    pure, prob = division_odds(o, s, both=True)
+    beyond = weight * np.where(met, 1.0, np.where(pure, -prob / (1 - prob), 0.0))
     share = beyond.sum() / everyone
     # Of a sure thing there is no error: with all handed out, none is left to chance.
     variance = (beyond[met] ** 2).sum() * (1 - np.clip(share, 0, 1)) + (beyond[~met] ** 2).sum()
-    excess = max(across_z(o, s, weight, every) for every in (True, False))
-    # The upper 95 % limit of a weighted Poisson count; copies have the numbers as well.
-    met &= exact
+    return row | {
+        "value": float(share),
+        "error": float(np.sqrt(variance) / everyone),
+        "z_divided": max(across_z(o, s, weight, both) for both in (True, False)),
+    }
+
+
+def _upper(row: Row) -> float:
+    """Upper limit of a share; 0 where there is none."""
+    return float(np.nan_to_num(row["value"] + stats.norm.ppf(LIMIT) * row["error"]))
+
+
+def _could_hide(files: _Files, same_numbers: Bools, at_most: float, numbers: Numbers) -> Row:
+    """Upper limit of the share of the people alone who could be copied; NaN where nobody is.
+
+    Were all copied who are met, their weighted number would be Poisson.
+    """
+    weight = _weights(files.neighbors)
+    alone = files.o == 1
+    row = answer("could hide", _UNIQUE, int(alone.sum()))
+    if not alone.any():
+        return row
+    met = alone & (files.s > 0) & same_numbers
     mean = (weight[met] ** 2).sum() / weight[met].sum() if met.any() else weight[alone].mean()
-    limit = mean * stats.chi2.ppf(0.95, 2 * (weight[met].sum() / mean + 1)) / 2
-    error = float(np.sqrt(variance) / everyone)
-    return float(share), error, excess, float(min(1.0, limit / everyone))
+    limit = mean * stats.chi2.ppf(LIMIT, 2 * (weight[met].sum() / mean + 1)) / 2
+    row["value"] = float(min(1.0, at_most, limit / weight[alone].sum()))
+    row["baseline"] = share_met_by_others(
+        files.original, files.levels, len(files.released), numbers
+    )
+    return row
+
+
+def _beyond_itself(files: _Files) -> tuple[Row, float]:
+    """Hold people who are found in a release against its own records; and limit their excess.
+
+    A tenth of the original and a tenth of the release are taken, ten times. Of both, records alone
+    in their tenth are sought in the other nine tenths of the release, in strata of their log
+    density in a tree of pairs of variables (Chow and Liu 1968) with the shares of these nine
+    tenths. The score is the covariance of file and finding in each stratum over the share found
+    there; its error is between combinations. The limit is that of the share by which people are
+    found more often, each stratum weighed by its people, and of nine tenths of the release.
+    """
+    row = answer("beyond itself", "people against its own records", len(files.released))
+    sought = _sought(files)
+    if sought is None:
+        return row, 1.0
+    of_original, found, log_p, key = sought
+    stratum = np.digitize(log_p, np.quantile(log_p, np.arange(1, STRATA) / STRATA))
+    records = np.bincount(stratum, minlength=STRATA)
+    people = np.bincount(stratum, of_original, STRATA)
+    share = people / np.maximum(records, 1)
+    hits = np.bincount(stratum, found, STRATA) / np.maximum(records, 1)
+    moves = 1 / (hits[stratum] + RARELY) * (of_original - share[stratum]) * (found - hits[stratum])
+    row["z"] = ratio(moves.sum(), error_of(moves, key))
+
+    own = records - people
+    by_people = np.bincount(stratum, of_original * found, STRATA) / np.maximum(people, 1)
+    by_own = np.bincount(stratum, (1 - of_original) * found, STRATA) / np.maximum(own, 1)
+    weight = people / max(people.sum(), 1)
+    row["value"] = float(weight @ by_people)
+    row["baseline"] = float(weight @ by_own)
+    one_more = np.where(of_original, 1 / np.maximum(people, 1)[stratum], 0.0)
+    one_more -= np.where(of_original, 0.0, 1 / np.maximum(own, 1)[stratum])
+    error = error_of(weight[stratum] * one_more * (found - hits[stratum]), key)
+    error = np.hypot(error, 2 / max(people.sum(), 1))  # a pair more than was seen
+    above = max(row["value"] - row["baseline"], 0.0) + stats.norm.ppf(LIMIT) * error
+    # Copies are no more than this where those of them that chance would make as well count, too.
+    found_anyway = min(row["baseline"], 1 - 1e-9)
+    return row, float(min(1.0, above / (1 - 1 / PARTS) / (1 - found_anyway)))
+
+
+def _sought(files: _Files) -> tuple[Ints, Ints, Floats, Ints] | None:
+    """Seek records that are alone in a tenth of their file in nine tenths of the release.
+
+    Returns
+    -------
+    of_original, found, log_p, group : (n_sought,)
+        Whether each is an original record, whether it was found, its log density in these nine
+        tenths, and its group of equal records. None where files are too small.
+    """
+    n, m = len(files.original), len(files.released)
+    size = min(n, m) // PARTS
+    if size < STRATA:
+        return None
+    # Sorted files are spread over the parts, and rows of the same number over different ones.
+    part_of_record = (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int)
+    part_of_person = np.arange(n) % PARTS
+    tree = tree_of_pairs(files.released, files.levels)
+    sides = (
+        (0, files.released, files.of_record, part_of_record),
+        (1, files.original, files.cell, part_of_person),
+    )
+    parts = []
+    for part in range(PARTS):
+        own = part_of_record == part
+        rest = files.s - np.bincount(files.of_record[own], minlength=len(files.s))
+        without = {
+            edge: table - pair_table(files.released[own], files.levels, *edge)
+            for edge, table in tree.items()
+        }
+        for is_original, codes, group, part_of in sides:
+            rows = np.flatnonzero(part_of == part)
+            rows = rows[np.arange(size) * len(rows) // size]
+            rows = rows[times(group[rows], group[rows]) == 1]
+            found = rest[group[rows]] > 0
+            log_p = log_density(codes[rows], without)
+            parts.append((np.full(len(rows), is_original), found, log_p, group[rows]))
+    of_original, found, log_p, group = map(np.concatenate, zip(*parts, strict=True))
+    if not len(group):  # nobody is alone, even in a tenth
+        return None
+    return of_original, found.astype(int), log_p, group
 
 
 def _repeating(
@@ -228,128 +391,42 @@ def _repeating(
     return float(again / h), by_strangers, again + 0.5, h - again + 0.5
 
 
-def beta(share: float, error: float, n: int) -> tuple[float, float]:
-    """Return the beta law of a share of n with a standard error."""
-    share = min(max(share, 0.5 / n), 1 - 0.5 / n)
-    size = max(share * (1 - share) / error**2 - 1, 1.0)
-    return float(share * size), float((1 - share) * size)
-
-
-def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
-    """Normal deviate of the tail of k of m with a beta-distributed probability."""
-    share = a / (a + b)
-    spread = np.sqrt(share * (1 - share) * (1 / m + 1 / (a + b + 1)))
-    normal = float((k / m - share) / spread)
-    if k < FEWEST:
-        return min(normal, 0.0)
-    if normal <= 0 or min(m, a + b) * share * (1 - share) > 1_000:
-        return normal
-    tail = stats.betabinom.sf(k - 1, m, a, b)
-    return min(normal, float(stats.norm.isf(tail))) if tail > 1e-15 else normal
-
-
-def _divided(o: Ints, s: Ints, every: bool) -> tuple[Bools, Floats]:
-    """Find groups of two or more in one file alone, and the odds of the others as a probability.
-
-    The probability that a random division leaves one of the records in the original, given that it
-    does so or leaves all in the original or, where `every`, all in the release.
-    """
-    n, m, total = int(o.sum()), int(s.sum()), o + s
-    sizes, which = np.unique(total, return_inverse=True)
-    left = n + m - sizes
-    one = np.log(sizes) + log_choose(left, n - 1)
-    pure = log_choose(left, m)  # all are the original's
-    if every:
-        pure = np.logaddexp(pure, log_choose(left, n))
-    with np.errstate(invalid="ignore"):  # no way to do either
-        odds = np.where(np.isneginf(pure), np.inf, one - pure)
-    p = special.expit(odds).clip(max=1 - 1e-12)
-    return (total > 1) & ((s == 0) | ((o == 0) & every)), p[which]
-
-
-def across_z(o: Ints, s: Ints, weight: Floats, every: bool) -> float:
-    """Excess of groups with one original record and released ones, as a normal deviate."""
-    pure, p = _divided(o, s, every)
-    hit = (o == 1) & (s > 0)
-    some = hit | pure
-    return _bernoulli_z(hit[some], p[some], weight[some])
-
-
-def divided_z(of_original: Ints, of_release: Ints) -> float:
-    """Excess of rows met over a random division of both files, without weights."""
-    o, s = tallied(of_original, of_release)
-    return across_z(o, s, np.ones(len(o)), every=True)
-
-
-@one_blas_thread
-def _bernoulli_z(hit: Bools, p: Floats, weight: Floats) -> float:
-    """Normal deviate of the upper tail of a weighted sum of independent Bernoulli variables.
-
-    By Barndorff-Nielsen's saddlepoint, half of the smallest weight below the sum.
-    """
-    open_ = (p > 0) & (p < 1)
-    hit, p, weight = hit[open_], p[open_], weight[open_]
-    variance = (weight**2 * p * (1 - p)).sum()
-    if variance == 0:
-        return 0.0
-    x = float(weight[hit].sum() - weight.min() / 2)
-    normal = float((x - weight @ p) / np.sqrt(variance))
-    if hit.sum() < FEWEST:
-        return min(normal, 0.0)
-    if normal <= 0.5:
-        return normal
-    logit = special.logit(p)
-
-    def mean(tilt: float) -> float:
-        return float(weight @ special.expit(logit + tilt * weight))
-
-    most = 1.0
-    while mean(most) < x:
-        most *= 2
-    tilt = optimize.brentq(lambda value: mean(value) - x, 0.0, most)
-    after = special.expit(logit + tilt * weight)
-    log_mean = np.logaddexp(np.log1p(-p), np.log(p) + tilt * weight).sum()
-    r = np.sqrt(2 * (tilt * x - log_mean))
-    u = tilt * np.sqrt((weight**2 * after * (1 - after)).sum())
-    return float(r + np.log(u / r) / r)
-
-
-def _near_z(levels: Sequence[int], *files: Codes) -> float:
-    """Excess of equal records across the files with a block of the variables left out.
-
-    The mean deviate over blocks that begin at ten variables at most, and the larger of two sizes of
-    block. Blocks share variables, so that their mean has a deviation of 1 at most.
-    """
-    p, found = len(levels), [0.0]
-    for size in (round(share * p) for share in LEFT_OUT):
-        if 0 < size < p - 1:
-            blocks = (np.arange(start, start + size) % p for start in range(0, p, -(-p // PLACES)))
-            kept = (np.setdiff1d(np.arange(p), block) for block in blocks)
-            found.append(float(np.mean([divided_z(*numbered(at, levels, *files)) for at in kept])))
-    return max(found)
-
-
-def _premise(original: Codes, levels: Sequence[int], o: Ints, neighbors: Ints) -> str:
-    """Reason that the original does not tell how often strangers repeat it, if there is one."""
-    lonely = (neighbors == 0) & (o > 0)
-    twins = lonely & (o > 1)
-    if twins.sum() >= FEWEST_TWINS and o[twins].sum() > TWINS * o[lonely].sum():
+def _premise(table: Codes, levels: Sequence[int], counts: Ints, neighbors: Ints) -> str:
+    """Reason that a table does not tell how often strangers repeat it, if there is one."""
+    lonely = (neighbors == 0) & (counts > 0)
+    twins = lonely & (counts > 1)
+    if twins.sum() >= FEWEST_TWINS and counts[twins].sum() > TWINS * counts[lonely].sum():
         return "twins"
+    if (counts > 1).any():
+        return ""
     # A record's own place is settled as densely as those around it, as a rule more so.
-    around = sum(len(np.unique(column)) - 1 for column in original.T)
-    removed = (o <= 1).all() and _neighbors(levels, original).sum() / 2 > REMOVED * around
-    return "removed" if removed else ""
+    around = sum(len(np.unique(column)) - 1 for column in table.T)
+    pairs = _neighbors(levels, table).sum() / 2
+    return "removed" if pairs > REMOVED * around else ""
 
 
 def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
-    """Records that differ from each combination in exactly one variable, (n_combinations,)."""
-    p, cell = len(levels), np.concatenate(numbered(range(len(levels)), levels, *tables))
-    _, first, size = np.unique(cell, return_index=True, return_counts=True)
-    neighbors = -p * size
-    for k in range(p):
-        without = np.concatenate(numbered(set(range(p)) - {k}, levels, *tables))
-        neighbors += times(without, without[first])
+    """Records of each table that differ from each group in exactly one variable, (n_tables, ...).
+
+    Groups are those of equal records of all tables.
+    """
+    n_variables = len(levels)
+    cells = numbered(range(n_variables), levels, *tables)
+    _, first = np.unique(np.concatenate(cells), return_index=True)
+    counts = np.array([np.bincount(cell, minlength=len(first)) for cell in cells])
+    neighbors = -n_variables * counts
+    for k in range(n_variables):
+        without = numbered(set(range(n_variables)) - {k}, levels, *tables)
+        at = np.concatenate(without)[first]
+        neighbors += [times(of_table, at) for of_table in without]
     return neighbors
+
+
+def _same_rows(original: Codes, released: Codes) -> Row:
+    """Share of values that agree row by row, as a row of the table."""
+    best, second_best, z = rows_alike(original, released)
+    row = answer("same rows", "values equal, row by row", len(released))
+    return row | {"value": best, "baseline": second_best, "z": z}
 
 
 def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:
@@ -368,4 +445,4 @@ def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:
     second_best, best = np.argsort(means)[-2:]
     error = np.hypot(*(agree[k].std() / np.sqrt(len(agree[k])) for k in (best, second_best)))
     difference = means[best] - means[second_best]
-    return float(means[best]), float(means[second_best]), counting.ratio(difference, error)
+    return float(means[best]), float(means[second_best]), ratio(difference, error)

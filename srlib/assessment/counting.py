@@ -80,6 +80,12 @@ def beside(tells: Floats, weight: Floats, n: int, group: Ints | None = None) -> 
     return {"held_out": float(other), "held_out_z": ratio(float(share - other), error)}
 
 
+def answer(question: str, about: str, people: int, **numbers: float) -> Row:
+    """Return a row with the numbers that are given, and NaN for the others."""
+    none = dict.fromkeys(["value", "error", "baseline", "baseline_error", "z", "z_divided"], np.nan)
+    return {"question": question, "about": about, "people": people} | none | numbers
+
+
 def rows_of(*each: Sequence[Any]) -> list[Row]:
     """Return rows by their question, about and people, and then numbers in the order of columns."""
     named = [name for name in COLUMNS if name not in ("release", "of", "baseline_of")]

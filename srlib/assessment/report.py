@@ -12,7 +12,16 @@ from tqdm import tqdm
 
 from srlib.assessment import answers, told, use, verdict
 from srlib.assessment.copies import Copies, copies
-from srlib.assessment.counting import COLUMNS, Row, beside, between, means, numbered, rows_of
+from srlib.assessment.counting import (
+    COLUMNS,
+    Floats,
+    Row,
+    beside,
+    between,
+    means,
+    numbered,
+    rows_of,
+)
 from srlib.assessment.tables import File, Names, Releases, Table, Tables, take_in
 from srlib.assessment.told import Told
 from srlib.data.codes import distinct
@@ -171,8 +180,7 @@ def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
     for name, released in tables.tools.items():
         found, original, joined = list[Copies](), tables.original.codes, [z.codes for z in released]
         for z in released:
-            both = zip(tables.original.numbers.values(), z.numbers.values(), strict=True)
-            numbers = list(map(np.concatenate, both))
+            numbers = numbers_of([tables.original, z])
             held_out = tables.held_out.codes if tables.held_out else None
             found.append(copies(original, z.codes, levels, held_out, numbers=numbers))
         of_people, first = _of_people(tables, released, chance)
@@ -265,7 +273,14 @@ def _of_people(
     answers.put_words(rows[:3], family=False, few=few)
     answers.put_words(rows[3:], True, few)
     answers.put_words(groups, family=True)
+    answers.put_agreeing_words(rows)
+    answers.put_agreeing_words(groups)
     return rows + groups, first
+
+
+def numbers_of(files: Sequence[File]) -> dict[int, list[Floats]]:
+    """Return the numbers behind columns that are cut, by column and of each file."""
+    return {at: [file.numbers[at] for file in files] for at in files[0].numbers}
 
 
 def _ask(question: Question, tables: Tables, released: File, rng: np.random.Generator) -> Told:
@@ -274,7 +289,7 @@ def _ask(question: Question, tables: Tables, released: File, rng: np.random.Gene
     given = files[0].codes, files[1].codes, tables.schema.n_levels, question.knows
     held_out = files[2].codes if tables.held_out else None
     if wants is None:
-        return told.met(*given, held_out)
+        return told.met(*given, held_out, numbers=numbers_of(files))
     wanted = wants, tables.schema.variables[wants].no_values, held_out
     if question.name == "predicted":
         return told.predicted(*given, *wanted, rng=rng)
@@ -294,7 +309,12 @@ def _of_everybody(tables: Tables, released: Sequence[File]) -> list[Row]:
         copied.append({"value": met[:n].mean()} | beside(met, np.ones(len(people)), n))
     if copied:
         rows = [{"question": "people copied", "about": "all values", "people": n} | means(copied)]
-    each = [told.matched(tables.original.codes, z.codes, levels, keys, target) for z in released]
+    each = [
+        told.matched(
+            tables.original.codes, z.codes, levels, keys, target, numbers_of([tables.original, z])
+        )
+        for z in released
+    ]  # fmt: skip
     measures = pd.DataFrame(each).items()
     return rows + rows_of(*((name, "", n, np.mean(v), between(v)) for name, v in measures))
 

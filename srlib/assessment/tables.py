@@ -238,7 +238,7 @@ def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
 def _check_strangers(schema: Schema, original: Codes, held_out: Codes) -> None:
     """Refuse people held out who are, beyond any doubt, people of the original."""
     found = copies(original, held_out, schema.n_levels)
-    handed_out = found.rows[1]
+    handed_out = found.rows["handed out"]
     share = percent(1.0 if found.same_table else handed_out["value"], 1)
     told = f"{share} of the {handed_out['people']:,} people of the"
     require(

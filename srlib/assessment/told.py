@@ -10,15 +10,16 @@ thinned to the size of the other.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from srlib.assessment.copies import divided_z
 from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, tallied, times
-from srlib.data.codes import Codes, Levels
+from srlib.assessment.deviates import divided_z
+from srlib.data.codes import Codes, Levels, row_numbers
 from srlib.margins import log_choose, log_density, tree_of_pairs
 
 REACH = 1.5  # log of the part that corrects a prediction, over that of both files
@@ -26,6 +27,10 @@ ROUNDS = 5  # in which the expected number of companions settles
 PAIRS = 20  # pairs of trees that predict, each of a half of the records
 MOST_GROWN, MOST_GUESSED = 40_000, 20_000  # records of a file that trees grow from, and people
 _ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and is to count as 0.1
+
+
+# The numbers behind columns that are cut, NaN where there is none, by column and of each table.
+type Numbers = Mapping[int, Sequence[Floats]]
 
 
 class Told(NamedTuple):
@@ -41,7 +46,8 @@ class Told(NamedTuple):
     Of `met`, `divided_z` is the excess over a random division of both files, and `trials` the
     number of people who, were all as likely to be met by others' records, would have the variance
     of these, who differ. Of `predicted`, `grown` is the variance of the share from the records that
-    trees grow from.
+    trees grow from. Of `told`, `left` is the share of people of whom another value is true: what
+    was left to tell of the person to somebody who knows the commonest value.
     """
 
     counted: Bools
@@ -54,11 +60,12 @@ class Told(NamedTuple):
     divided_z: float = np.nan
     trials: float = 0.0
     grown: float = 0.0
+    left: Floats | None = None
 
 
 def met(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int],
-    held_out: Codes | None = None,
+    held_out: Codes | None = None, *, numbers: Numbers = MappingProxyType({}),
 ) -> Told:  # fmt: skip
     r"""Find the people alone with their keys of whom a released record has the keys.
 
@@ -75,12 +82,16 @@ def met(
     A smaller part makes that surer, and less like what is foretold. With people held out,
     companions are those in both tables, and g is known as far as these reach.
 
+    `numbers` are those behind keys that are cut, by column and of each table: an intruder knows an
+    age in years, so that keys are equal where their numbers are.
+
     `Told.divided_z` is the test of `copies.copies` without weights, which needs no prediction: it
     is sharper, but blind to a release with many keys of its own. To be alone among people held out
     is to be so in a random part of the larger of both tables, as large as the smaller.
     """
     n, m, strangers = len(original), len(released), original[:0] if held_out is None else held_out
-    key, of_release, of_strangers = numbered(keys, n_levels, original, released, strangers)
+    known = _Keys.of([original, released, strangers], n_levels, keys, numbers)
+    key, of_release, of_strangers = known.numbered()
     o, s, h = (times(numbers, key) for numbers in (key, of_release, of_strangers))
     size, missed, alone = min(m, n), (1 - min(1.0, n / m)) ** s, o == 1
     compared = {}
@@ -92,27 +103,113 @@ def met(
         weight = np.exp(np.concatenate([each[1:] - each[0] for each in logs]))
         everybody = np.concatenate(files)
         compared = beside(weight * (times(of_release, everybody) > 0), weight, n, everybody)
-    prob = np.prod([np.bincount(x)[x] / n for x in original[:, list(keys)].T], axis=0)
+    prob = np.prod([np.bincount(x)[x] / n for x in known.exact[0].T], axis=0)
     margins = -np.expm1(size * np.log1p(-np.minimum(prob, 1 - 1e-12)))
-    everybody = np.concatenate([original, strangers])[:, list(keys)]
-    levels = [int(n_levels[k]) for k in keys]
-    others, trials = _met_by_others(alone, o + h, 1 + size / n, everybody, levels)
+    others, trials = _met_by_others(alone, o + h, 1 + size / n, known.without(1))
     return Told(
         alone, np.where(alone, 1 - missed, 0.0), others, np.where(alone, margins, 0.0), key,
         alone & (s > 0), compared, divided_z=divided_z(key, of_release), trials=trials,
     )  # fmt: skip
 
 
-def _met_by_others(
-    alone: Bools, people: Ints, wanted: float, everybody: Codes, n_levels: Sequence[int]
-) -> tuple[Floats, float]:
+def share_met_by_others(
+    original: Codes, n_levels: Levels, size: int, numbers: Numbers = MappingProxyType({})
+) -> float:
+    """Share of the people unique with all their values whose values a fresh sample would have.
+
+    NaN where nobody is unique. `size` is that of the sample, `numbers` are those of `met`.
+    """
+    known = _Keys.of([original], n_levels, range(original.shape[1]), numbers)
+    (key,) = known.numbered()
+    people = times(key, key)
+    unique = people == 1
+    if not unique.any():
+        return np.nan
+    others, _ = _met_by_others(unique, people, 1 + min(size, len(key)) / len(key), known)
+    return float(np.clip(others.sum() / unique.sum(), 0, 1))
+
+
+class _Keys(NamedTuple):
+    """The keys of several tables: as they are cut, and as the files have them.
+
+    `cut` and `exact` have codes, (n, n_keys) a table, and `n_levels` and `n_exact` say how many
+    there are. The two differ for keys that are numbers.
+    """
+
+    cut: list[Codes]
+    exact: list[Codes]
+    n_levels: list[int]
+    n_exact: list[int]
+
+    @classmethod
+    def of(
+        cls, tables: Sequence[Codes], n_levels: Levels, keys: Sequence[int], numbers: Numbers
+    ) -> "_Keys":
+        """Take the keys from tables, and number their numbers."""
+        keys = list(keys)
+        levels = [int(n_levels[k]) for k in keys]
+        cut: list[Codes] = [table[:, keys].astype(np.int64) for table in tables]
+        known = cls(cut, [table.copy() for table in cut], levels, list(levels))
+        ends = np.cumsum([len(table) for table in tables])[:-1]
+        for at, key in enumerate(keys):
+            if key in numbers:
+                pieces = np.concatenate([table[:, at] for table in cut])
+                values = np.concatenate(list(numbers[key])[: len(tables)])
+                # What is no number, as "not applicable", is as it is cut.
+                pieces = np.where(np.isnan(values), pieces + 1, 0)
+                _, ids = np.unique(values, return_inverse=True)
+                pairs = np.column_stack([ids, pieces])
+                ids = row_numbers(pairs, [len(ids) + 1, levels[at] + 1])
+                known.n_exact[at] = int(ids.max(initial=0)) + 1
+                for table, column in zip(known.exact, np.split(ids, ends), strict=True):
+                    table[:, at] = column
+        return known
+
+    def numbered(self) -> list[Ints]:
+        """Number the combinations of keys, equal ones alike; an array a table."""
+        return numbered(range(len(self.n_exact)), self.n_exact, *self.exact)
+
+    def without(self, table: int) -> "_Keys":
+        """Return the keys of the other tables."""
+        cut, exact = ([*each[:table], *each[table + 1 :]] for each in (self.cut, self.exact))
+        return _Keys(cut, exact, self.n_levels, self.n_exact)
+
+    def foretell(self, n: int) -> Callable[[Floats], Floats]:
+        """Return the log probability of the keys of the first n, given how many more have them.
+
+        By a tree of pairs of the keys as they are cut, and by the share of a number among those of
+        its piece, where two more are divided as in `margins.log_density`.
+        """
+        cut, exact = np.concatenate(self.cut), np.concatenate(self.exact)
+        tree = tree_of_pairs(cut, self.n_levels)
+        finer = []
+        for pieces, ids, n_pieces, n_ids in zip(
+            cut.T, exact.T, self.n_levels, self.n_exact, strict=True
+        ):
+            if n_ids != n_pieces or not np.array_equal(pieces, ids):
+                _, first = np.unique(ids, return_index=True)
+                distinct = np.bincount(pieces[first], minlength=n_pieces)
+                at, of = pieces[:n], ids[:n]
+                finer.append((np.bincount(ids)[of], np.bincount(pieces)[at], 2 / distinct[at]))
+
+        def log_p(more: Floats) -> Floats:
+            found = log_density(cut[:n], tree, more)
+            for of_number, of_piece, prior in finer:
+                found += np.log((of_number + prior + more) / (of_piece + 2 + more))
+            return found
+
+        return log_p
+
+
+def _met_by_others(alone: Bools, people: Ints, wanted: float, keys: _Keys) -> tuple[Floats, float]:
     """Return each person's part in the number of people alone whom others' records would meet.
 
     It is the derivative of that number by the person, so that the parts add up to it. `people` have
-    each person's keys in the original and held out, `everybody` are their keys, the original's
-    first; `wanted` is the t at which `met` needs g. The other result is `Told.trials`.
+    each person's keys in the original and held out, of whom `keys` are, the original's first;
+    `wanted` is the t at which `met` needs g. The other result is `Told.trials`.
     """
-    n_alone, known = int(alone.sum()), len(everybody) / len(alone)
+    n_alone, everybody = int(alone.sum()), sum(map(len, keys.cut))
+    known = everybody / len(alone)
     if not n_alone or (wanted >= known and not (people == 1).any()):
         return alone.astype(float), n_alone
 
@@ -124,12 +221,10 @@ def _met_by_others(
         # The expected number of companions in a file as large, by a tree of pairs. All who share a
         # person's keys are left out of its counts, and their expected number is put in. It begins
         # at Good's (1953) for those alone, where it stays with a single key.
-        tree = tree_of_pairs(everybody, n_levels)
+        log_p = keys.foretell(len(people))
         companions = np.where(people > 1, people - 1.0, (people == 2).sum() / (people == 1).sum())
         for _ in range(ROUNDS):
-            more: Floats = companions - people
-            log_p = log_density(everybody[: len(people)], tree, more)
-            companions = len(everybody) * np.exp(log_p)
+            companions = everybody * np.exp(log_p(companions - people))
 
         def log_left(at: float, further: float) -> float:
             after = still_alone(at) - companions * further / known
@@ -182,6 +277,8 @@ def told(
     d, d_t = count_near(key[:n], who[:n], key[:n], truth[:n], within)
     s, s_t = count_near(key, who, of_release, values[1], within)
     alike = count_near(nobody[:n], who[:n], nobody[:m], values[1], within)[1] / m
+    as_common = count_near(nobody[:n], who[:n], nobody[:n], truth[:n], within)[1]
+    left = 1 - as_common / max(valued[:n].sum(), 1)
     tells = valued & (s > 0) & (s == s_t)
     compared = {} if held_out is None else beside(tells.astype(float), valued.astype(float), n)
     valued, s, s_t, kept = valued[:n], s[:n], s_t[:n], min(1.0, n / m)
@@ -196,7 +293,7 @@ def told(
     others = agree(d - valued, d_t - valued, min(1.0, m / n))
     return Told(
         valued, agree(s, s_t, kept), others, np.where(valued & (s > 0), margins, 0.0), key[:n],
-        tells[:n], compared,
+        tells[:n], compared, left=left,
     )  # fmt: skip
 
 
@@ -283,15 +380,18 @@ def _by_tree(
 
 
 def matched(
-    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int
-) -> dict[str, float]:
+    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
+    numbers: Numbers = MappingProxyType({}),
+) -> dict[str, float]:  # fmt: skip
     """Return repU and TCAP.
 
     repU is the share of people who are alone with their keys and meet one released record alone
-    (Raab, Nowok and Dibben 2024). TCAP is, of released records whose fellows with the same keys
-    agree on the target, the mean share of people with these keys who have it (Taub and Elliot
-    2019). The third customary measure, DiSCO, is `told`.
+    (Raab, Nowok and Dibben 2024), with numbers as the files have them. TCAP is, of released records
+    whose fellows with the same keys agree on the target, the mean share of people with these keys
+    who have it (Taub and Elliot 2019). The third customary measure, DiSCO, is `told`.
     """
+    of_person, of_record = _Keys.of([original, released], n_levels, keys, numbers).numbered()
+    once = (times(of_person, of_person) == 1) & (times(of_record, of_person) == 1)
     q, of_release = numbered(keys, n_levels, original, released)
     d, s = tallied(q, of_release)
     level = np.full(len(d), -1, np.int64)
@@ -300,4 +400,4 @@ def matched(
     aim = (s > 0) & (apart == 0) & (d > 0)
     right = np.bincount(q, original[:, target] == level[q], len(d))[aim]
     tcap = (right * s[aim] / d[aim]).sum() / s[aim].sum() if aim.any() else np.nan
-    return {"repU": float(((d == 1) & (s == 1))[q].mean()), "TCAP": float(tcap)}
+    return {"repU": float(once.mean()), "TCAP": float(tcap)}

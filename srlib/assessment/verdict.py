@@ -19,6 +19,7 @@ from srlib.assessment import answers, copies, use
 from srlib.display import MIN_RECORDS, NOT_SHOWN, in_percent, percent, show
 
 _SHOWN = 12  # records to look at
+MOST_SHOWN = 100  # factor of odds
 _HEADS = {
     "z": "difference, in errors", "z_divided": "by random division", "held_out": "people held out",
     "held_out_z": "beyond these, in errors", "baseline_of": "that is",
@@ -32,6 +33,17 @@ CARD = {
     "attributes": "target told by all with the keys",
     "predicted": "target told by a trained guess",
     "copies": "records that repeat an original",
+    "could hide": "copies that chance could hide",
+}
+# A further line of the card where one of these rows decides on copies.
+DECIDING = {
+    "identifiers": "identifiers of original records",
+    "handed out": "unique people handed out",
+    "near copies": "records near an original one",
+    "multiplicity": "one unique person's record",
+    "beyond itself": "people beyond its own records",
+    "uncut copies": "complete copies",
+    "same rows": "values equal, row by row",
 }
 # By the words of rows that were asked for, the worst first.
 _BY_WORD = {
@@ -67,7 +79,10 @@ def judge(release: str, rows: pd.DataFrame) -> Judgment:
             if "more" in word:
                 why = f"it tells {word} about {why} than other people's records would"
             return Judgment(release, advice, f"{what.format(release)}: {why}.")
-    first = f"Nothing found against releasing {release}{_USE[loss(rows)['word']]}."
+    remarks = [f", but {why}" for why in risks["why"][risks["word"] == "none"] if why]
+    first = (
+        f"Nothing found against releasing {release}{''.join(remarks)}{_USE[loss(rows)['word']]}."
+    )
     return Judgment(release, "nothing found", first)
 
 
@@ -88,32 +103,45 @@ def worst_first(judgments: Sequence[Judgment], table: pd.DataFrame) -> list[Judg
 
 
 def of_card(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return four rows of a release: people met, their target told, copies, and the worst loss.
+    """Return the rows of a release's card: its risks, what decides on copies, and the worst loss.
 
-    Of the two ways to tell the target it is the one further above its baseline.
+    Further keys and targets have no line.
     """
     risks = rows.drop_duplicates("question").set_index("question", drop=False)
-    target = risks.loc[["attributes", "predicted"]].sort_values("z", ascending=False, kind="stable")
+    decides = [q for q in DECIDING if q in risks.index and risks.loc[q, "word"]]
+    lines = CARD | {question: DECIDING[question] for question in decides}
+    if "numbers cut" in risks.loc["copies", "about"]:
+        lines["copies"] += ", numbers cut"
     worst = loss(rows)
-    risks = pd.concat([risks.loc[["identity"]], target[:1], risks.loc[["copies"]]])
-    lines = [*risks["question"].map(CARD), f"use: {worst['question']}"]
-    return pd.concat([risks, worst.to_frame().T]).assign(line=lines)
+    shown = risks.loc[[*list(CARD)[:-1], *decides, "could hide"]]
+    shown = pd.concat([shown, worst.to_frame().T])
+    return shown.assign(line=[*shown["question"][:-1].map(lines), f"use: {worst['question']}"])
 
 
 def card(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of a release's card as texts, numbers with their standard errors."""
-    lines, hidden = [], rows.loc[rows["question"] == "could hide", "value"].iloc[0]
-    could = f"; {in_percent(hidden)} could hide" if pd.notna(hidden) else ""  # somebody is alone
-    for row in of_card(rows).to_dict("records"):
-        held_against = in_percent(row["baseline"], row["baseline_error"])
-        held_against += f" ({row['baseline_of']})"
-        nobody = row["question"] == "identity" and not row["people"]
-        lines.append({
-            "question": row["line"],
-            "release": "nobody alone" if nobody else in_percent(row["value"], row["error"]),
-            "baseline": held_against if pd.notna(row["baseline"]) else "",
-            "word": row["word"] + could * (row["word"] in ("none", "undecided")),
-        })  # fmt: skip
+    shown = of_card(rows)
+    of_copies = "" if set(shown["question"]).isdisjoint(DECIDING) else "see below"
+    lines = []
+    for row in shown.to_dict("records"):
+        line = {"question": row["line"], "release": "", "baseline": "", "word": row["word"]}
+        if pd.notna(row["value"]):
+            line["release"] = in_percent(row["value"], row["error"])
+        if pd.notna(row["baseline"]):
+            line["baseline"] = in_percent(row["baseline"], row["baseline_error"])
+            line["baseline"] += f" ({row['baseline_of']})" if row["baseline_of"] else ""
+        if row["question"] == "identity" and not row["people"]:
+            line |= {"release": "nobody is unique", "baseline": ""}
+        if row["question"] == "copies" and of_copies:
+            line["word"] = of_copies
+        if row["question"] == "could hide" and pd.isna(row["value"]):
+            line |= {"release": "nobody is unique", "word": "not applicable"}
+        elif row["question"] == "could hide":
+            factor = answers.odds_factor(row)
+            line["release"] = f"up to {in_percent(row['value'])} of the unique"
+            times = f"{factor:.1f}" if factor < MOST_SHOWN else f"{MOST_SHOWN} or more"
+            line["baseline"] = f"odds times {times}"
+        lines.append(line)
     return pd.DataFrame(lines)
 
 
@@ -146,7 +174,7 @@ def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFram
     return pd.DataFrame(found)
 
 
-_ORDER = ("too few", *answers.LEVELS, "no more", "more", "far more")
+_ORDER = ("not applicable", "too few", *answers.LEVELS, "no more", "more", "far more")
 
 
 def stated(what: str = "rules") -> list[str]:
@@ -167,12 +195,17 @@ def page(
         rows = table[table["release"] == one.release]
         told = rows.drop(columns=["asked", "release"]).replace("", None).dropna(axis=1, how="all")
         each = {"card": _html(card(rows)), "answers": _html(told, names=_HEADS)}
-        releases.append(vars(one) | each | {"rows": of_card(rows).to_dict("records")})
+        releases.append(vars(one) | each | {"rows": _drawn(rows)})
     worst = judgments[0].release
     some = records.query("release == @worst").head(_SHOWN).drop(columns="release")
     caption = f"Records of the original to look at first, for {worst}."
     shown = {"records": _html(some, caption=caption), "notes": [*notes, *stated("assumptions")]}
     return _template("page.html").render(releases=releases, **shown, rules=stated())
+
+
+def _drawn(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a card whose value and baseline are shares of the same people."""
+    return of_card(rows).query("question != 'could hide'").to_dict("records")
 
 
 def public_page(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:

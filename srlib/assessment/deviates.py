@@ -1,0 +1,190 @@
+"""How improbable a count is: normal deviates of its upper tail.
+
+Were a release a fresh sample of the population, the records of both files would be exchangeable:
+given all of them, each division into an original and a release of their sizes would be as probable
+as any other. Records that are equal, or nearest neighbors, then lie in both files as often as a
+random division leaves them there, whatever the population is. A release from another distribution
+has fewer of them in both files, and not more (Henze and Penrose 1999, Annals of Statistics 27,
+290-298): more are a sign of copies.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import optimize, special, stats
+
+from srlib.assessment.counting import Bools, Floats, Ints, tallied
+from srlib.margins import log_choose
+from srlib.threads import one_blas_thread
+
+FEWEST = 3  # fewer coincidences than these are no sign of anything
+
+
+def beta(share: float, error: float, n: int) -> tuple[float, float]:
+    """Return the beta law of a share of n with a standard error."""
+    share = min(max(share, 0.5 / n), 1 - 0.5 / n)
+    size = max(share * (1 - share) / error**2 - 1, 1.0)
+    return float(share * size), float((1 - share) * size)
+
+
+def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
+    """Normal deviate of the tail of k of m with a beta-distributed probability."""
+    share = a / (a + b)
+    spread = np.sqrt(share * (1 - share) * (1 / m + 1 / (a + b + 1)))
+    normal = float((k / m - share) / spread)
+    if k < FEWEST:
+        return min(normal, 0.0)
+    if normal <= 0 or min(m, a + b) * share * (1 - share) > 1_000:
+        return normal
+    tail = stats.betabinom.sf(k - 1, m, a, b)
+    return min(normal, float(stats.norm.isf(tail))) if tail > 1e-15 else normal
+
+
+def deviate(log_tail: float) -> float:
+    """Normal deviate whose upper tail has this logarithm."""
+    return float(-special.ndtri_exp(min(log_tail, -1e-12)))
+
+
+def largest_of(z: float, tests: int) -> float:
+    """Deviate of the largest of several tests, by Bonferroni's rule."""
+    return deviate(special.log_ndtr(-z) + np.log(tests))
+
+
+def division_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
+    """Find groups of equal records in one file alone, and how probable that is.
+
+    Parameters
+    ----------
+    o, s : (n_groups,) int
+        Original and released records of each group.
+    both : bool
+        Whether groups that lie in the release alone count, beside those in the original alone.
+
+    Returns
+    -------
+    pure : (n_groups,) bool
+        Groups of two records or more that lie in one file alone.
+    prob : (n_groups,) float
+        Probability that a random division leaves one of the group in the original, given that it
+        leaves one there, or all, or (with `both`) none.
+    """
+    n, m, total = int(o.sum()), int(s.sum()), o + s
+    sizes, which = np.unique(total, return_inverse=True)
+    left = n + m - sizes
+    one = np.log(sizes) + log_choose(left, n - 1)
+    pure = log_choose(left, m)  # all are the original's
+    if both:
+        pure = np.logaddexp(pure, log_choose(left, n))
+    with np.errstate(invalid="ignore"):  # no way to do either
+        odds = np.where(np.isneginf(pure), np.inf, one - pure)
+    prob = special.expit(odds).clip(max=1 - 1e-12)
+    alone = (s == 0) | ((o == 0) & both)
+    return (total > 1) & alone, prob[which]
+
+
+def across_z(o: Ints, s: Ints, weight: Floats, both: bool) -> float:
+    """Excess of groups with one original record and released ones over a random division."""
+    pure, prob = division_odds(o, s, both)
+    across = (o == 1) & (s > 0)
+    counted = across | pure
+    return bernoulli_z(across[counted], prob[counted], weight[counted])
+
+
+def divided_z(of_original: Ints, of_release: Ints) -> float:
+    """Excess of rows in both files over a random division, without weights."""
+    o, s = tallied(of_original, of_release)
+    return across_z(o, s, np.ones(len(o)), both=True)
+
+
+@one_blas_thread
+def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
+    """Normal deviate of the upper tail of a weighted sum of independent Bernoulli variables.
+
+    By Barndorff-Nielsen's saddlepoint, half of the smallest weight below the sum.
+    """
+    uncertain = (prob > 0) & (prob < 1)
+    hit, prob, weight = hit[uncertain], prob[uncertain], weight[uncertain]
+    variance = (weight**2 * prob * (1 - prob)).sum()
+    if variance == 0:
+        return 0.0
+    x = float(weight[hit].sum() - weight.min() / 2)
+    normal = float((x - weight @ prob) / np.sqrt(variance))
+    if hit.sum() < FEWEST:
+        return min(normal, 0.0)
+    if normal <= 0.5:
+        return normal
+    logit = special.logit(prob)
+
+    def mean(tilt: float) -> float:
+        return float(weight @ special.expit(logit + tilt * weight))
+
+    most = 1.0
+    while mean(most) < x:
+        most *= 2
+    tilt = optimize.brentq(lambda value: mean(value) - x, 0.0, most)
+    after = special.expit(logit + tilt * weight)
+    log_mean = np.logaddexp(np.log1p(-prob), np.log(prob) + tilt * weight).sum()
+    r = np.sqrt(2 * (tilt * x - log_mean))
+    u = tilt * np.sqrt((weight**2 * after * (1 - after)).sum())
+    return float(r + np.log(u / r) / r)
+
+
+class Edges(NamedTuple):
+    """Edges from records without an equal to groups of equal records, of weight one in all.
+
+    Parameters
+    ----------
+    source, target : (n_edges,) int
+        Groups that they lead from and to.
+    weight : (n_edges,) float
+        Weight of the edge to each single record of the target.
+    """
+
+    source: Ints
+    target: Ints
+    weight: Floats
+
+    def where(self, chosen: Bools) -> "Edges":
+        """Return some of the edges."""
+        return Edges(self.source[chosen], self.target[chosen], self.weight[chosen])
+
+
+def crossing_z(edges: Edges, o: Ints, s: Ints) -> float:
+    r"""Excess of edges between the files over a random division of all records.
+
+    With :math:`a_{ij}` the weight of the edges between two records in either direction, :math:`d_i`
+    its sum at a record, and N = n + m records, the weight that crosses has the mean and variance
+
+    .. math:: S p_1, \quad
+              \sum_{i<j} a_{ij}^2 (p_1 - 2 p_2 + p_3) + \sum_i d_i^2 (p_2 - p_3)
+              + S^2 (p_3 - p_1^2),
+
+    where :math:`S = \sum_{i<j} a_{ij}`, and a random division separates one pair of records with
+    probability :math:`p_1 = 2nm / (N(N-1))`, each of two pairs that share a record with
+    :math:`p_2 = p_1 / 2`, and each of two that share none with
+    :math:`p_3 = 4n(n-1)m(m-1) / (N(N-1)(N-2)(N-3))`.
+    """
+    total, n, m = o + s, int(o.sum()), int(s.sum())
+    size, groups = n + m, len(total)
+    is_original = o[edges.source] > 0
+    in_other_file = np.where(is_original, s[edges.target], o[edges.target])
+    crossing = (edges.weight * in_other_file).sum()
+    # Of two records without an equal that lead to each other, weights add.
+    there, back = edges.source * groups + edges.target, edges.target * groups + edges.source
+    order = np.argsort(there)
+    place = np.searchsorted(there, back, sorter=order).clip(max=len(there) - 1)
+    mutual = there[order[place]] == back
+    weight_back = edges.weight[order[place]]
+    squares = (total[edges.target] * edges.weight**2).sum()
+    squares += (edges.weight * weight_back)[mutual].sum()
+    degree = np.bincount(edges.target, edges.weight, groups)
+    degree[np.unique(edges.source)] += 1
+    squared_degrees = (total * degree**2).sum()
+    everything = (total[edges.target] * edges.weight).sum()
+
+    p_1 = 2 * n * m / (size * (size - 1))
+    p_2 = p_1 / 2
+    p_3 = 4 * n * (n - 1) * m * (m - 1) / (size * (size - 1) * (size - 2) * (size - 3))
+    variance = squares * (p_1 - 2 * p_2 + p_3) + squared_degrees * (p_2 - p_3)
+    variance += everything**2 * (p_3 - p_1**2)
+    return float((crossing - everything * p_1) / np.sqrt(max(variance, 1e-12)))

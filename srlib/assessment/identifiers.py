@@ -1,0 +1,95 @@
+"""Identifiers: values that columns left out of both files have in common.
+
+Names and numbers of people tell nothing of the population, so that a release must have none of the
+original's. One common value is enough, unless chance makes some as well: numbers of records run
+from 1 on in both files, and amounts can be equal.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from srlib.assessment.counting import Floats, Row, answer
+from srlib.data.codes import MISSING_TEXTS, factor, whole_number
+
+DIFFERENT = 0.95  # share of the records that have a value of their own, of an identifier
+BY_CHANCE = 0.01  # common values are a coincidence if that is at least this probable
+
+
+def common_identifiers(
+    original: Mapping[str, pd.Series], released: Mapping[str, pd.Series]
+) -> list[Row]:
+    """Count the values that columns left out of both tables have in common.
+
+    Returns
+    -------
+    list of Row
+        A row a column that differs for nearly all original records: the share of the released
+        records whose value is an original one's, beside the share that chance would make; its word
+        is "found" where chance would hardly do that, or "none".
+    """
+    rows = []
+    for name, column in original.items():
+        values = _present(column)
+        is_identifier = values.nunique() >= DIFFERENT * len(values) > 0
+        if name not in released or not is_identifier:
+            continue
+        others = _present(released[name])
+        common = int(others.isin(values).sum())
+        expected = _expected(values, others)
+        probability = stats.poisson.sf(common - 1, expected) if common else 1.0
+        found = probability < BY_CHANCE
+        row = answer("identifiers", name, len(others))
+        row["value"] = common / max(len(others), 1)
+        row["baseline"] = expected / max(len(others), 1)
+        row["word"] = "found" if found else "none"
+        row["asked"] = True
+        records = "record has" if common == 1 else "records have"
+        row["why"] = (
+            f"{common:,} of its {records} the {name} of an original record" if found else ""
+        )
+        rows.append(row)
+    return rows
+
+
+def _present(column: pd.Series) -> pd.Series:
+    """Return the texts of a column that are no missing values."""
+    ids, texts = factor(column)
+    known = np.array([whole_number(text) for text in texts] + [""], object)
+    values = pd.Series(known[ids])
+    return values[~values.isin(MISSING_TEXTS)]
+
+
+def _expected(values: pd.Series, others: pd.Series) -> float:
+    """Expected number of common values by chance, from how often the original's are equal.
+
+    Of texts of one form with numbers in it that is estimated from numbers that are close, each
+    number by itself.
+    """
+    n = len(values)
+    repetitions = values.value_counts()
+    probability = _pairs(repetitions).sum() / max(_pairs(n), 1)
+    one_form = pd.concat([values, others]).str.replace(r"\d+", "0", regex=True).nunique() == 1
+    numbers = values.str.findall(r"\d+")
+    if one_form and len(numbers.iloc[0]):
+        parts = np.array(numbers.tolist(), float).T
+        of_numbers = np.prod([_equal(part) for part in parts])
+        probability = max(probability, of_numbers)
+    return float(min(len(others), n * len(others) * probability))
+
+
+def _pairs(n: Any) -> Any:
+    return n * (n - 1) / 2
+
+
+def _equal(numbers: Floats) -> float:
+    """Probability that two draws of a whole number are equal, from unequal ones that are close."""
+    numbers = np.sort(numbers)
+    near = max(np.ptp(numbers) // 100, 1)
+    first_above = np.searchsorted(numbers, numbers, side="right")
+    last_near = np.searchsorted(numbers, numbers + near, side="right")
+    close = (last_near - first_above).sum()
+    return float(close / max(_pairs(len(numbers)), 1) / (2 * near))

@@ -1,0 +1,121 @@
+"""Near copies: released records that lie nearer to original ones than a fresh sample's would.
+
+The nearest neighbors of a record are those records of both files that agree with it in most
+variables. Of a record without an equal they lie in the other file as often as a random division of
+both files leaves them there, if the release is a fresh sample. A record that was copied with some
+values changed has its nearest neighbor across the files, however many values were changed, as long
+as strangers are further away.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from srlib.assessment.counting import Bools, Ints, Row, answer, numbered, tallied
+from srlib.assessment.deviates import Edges, crossing_z, largest_of
+from srlib.data.codes import Codes, Levels
+
+FEWEST_NEAR = 10  # records with neighbors as near, before a distance is looked at
+LEAST_ALIKE = 0.5  # share of the values that a near copy has kept, at least
+MOST_COMPARED = 2_000_000_000  # values that are compared; of larger files fewer records are asked
+FEWEST_ASKED = 400  # however large the files are
+_AT_ONCE = 8_000_000  # pairs of records in memory
+
+
+class _Neighbors(NamedTuple):
+    """Nearest neighbors of groups of equal records, (n_asked,) each but the edges.
+
+    `asked` are the groups, `alike` says in how many variables each agrees with the nearest other
+    group, and `alike_original` with the nearest other group that has original records. `edges` lead
+    from groups of a single record to all of their nearest groups.
+    """
+
+    asked: Ints
+    alike: Ints
+    alike_original: Ints
+    edges: Edges
+
+
+def near_copies(original: Codes, released: Codes, n_levels: Levels) -> Row:
+    """Compare released records with original ones at every distance.
+
+    The larger file is thinned to the size of the other: of files of one size, none that is without
+    copies has more neighbors across than a fresh sample.
+
+    Returns
+    -------
+    Row
+        At the distance with the clearest excess, the share of the released records that agree with
+        an original record in so many values, beside the share of the original records that agree
+        with another one; `z_divided` is the excess of nearest neighbors across the files over a
+        random division, as the largest of all distances.
+    """
+    n_variables, size = original.shape[1], min(len(original), len(released))
+    both = np.concatenate([_thinned(original, size), _thinned(released, size)])
+    (cell,) = numbered(range(n_variables), n_levels, both)
+    groups = both[np.unique(cell, return_index=True)[1]]
+    o, s = tallied(cell[:size], cell[size:])
+    row = answer("near copies", "most values alike", len(released))
+    if len(groups) < 2:
+        return row
+    near = _nearest(groups, o, s)
+    tests = {}
+    for least in range(int(np.ceil(LEAST_ALIKE * n_variables)), n_variables):
+        is_near = near.alike[np.searchsorted(near.asked, near.edges.source)] >= least
+        edges = near.edges.where(is_near)
+        if len(np.unique(edges.source)) >= FEWEST_NEAR:
+            tests[least] = crossing_z(edges, o, s)
+    if not tests:
+        return row
+    least = max(tests, key=lambda alike: tests[alike])
+    value, error = _share_near(near, s, o > 0, least)
+    baseline, baseline_error = _share_near(near, o, o > 1, least)
+    return row | {
+        "about": f"{least} or more of {n_variables} values alike",
+        "value": value,
+        "error": error,
+        "baseline": baseline,
+        "baseline_error": baseline_error,
+        "z_divided": largest_of(tests[least], len(tests)),
+    }
+
+
+def _thinned(table: Codes, size: int) -> Codes:
+    """Take evenly spaced rows."""
+    return table[np.linspace(0, len(table) - 1, size).astype(int)]
+
+
+def _nearest(groups: Codes, o: Ints, s: Ints) -> _Neighbors:
+    """Find the nearest of other groups of equal records, for all or for evenly spaced ones."""
+    n_groups, n_variables = groups.shape
+    most = max(MOST_COMPARED // (n_groups * n_variables), FEWEST_ASKED)
+    asked = np.linspace(0, n_groups - 1, min(most, n_groups)).astype(int)
+    total, columns = o + s, np.ascontiguousarray(groups.T)
+    alike, alike_original = np.zeros((2, len(asked)), int)
+    found = []
+    for part in np.array_split(np.arange(len(asked)), -(-len(asked) * n_groups // _AT_ONCE)):
+        some = asked[part]
+        agree = np.zeros((len(some), n_groups), np.min_scalar_type(n_variables))
+        for column in columns:
+            agree += column[some, None] == column
+        agree[np.arange(len(some)), some] = 0
+        alike[part] = agree.max(axis=1)
+        alike_original[part] = agree[:, o > 0].max(axis=1, initial=0)
+        is_nearest = agree == alike[part, None]
+        is_nearest[(total[some] > 1) | (alike[part] < LEAST_ALIKE * n_variables)] = False
+        source, target = np.nonzero(is_nearest)
+        weight = 1 / np.bincount(source, total[target], len(some))[source]
+        found.append(Edges(some[source], target, weight))
+    edges = Edges(*map(np.concatenate, zip(*found, strict=True)))
+    return _Neighbors(asked, alike, alike_original, edges)
+
+
+def _share_near(
+    near: _Neighbors, records: Ints, has_equal: Bools, least: int
+) -> tuple[float, float]:
+    """Share of a file's records that are as near to an original one, and its standard error."""
+    is_near = has_equal[near.asked] | (near.alike_original >= least)
+    counted = records[near.asked]
+    n_counted = max(int(counted.sum()), 1)
+    share = float((counted * is_near).sum() / n_counted)
+    return share, float(np.sqrt(share * (1 - share) / n_counted))
