@@ -40,6 +40,7 @@ def copied(
     rows["copies"]["z"] = z.get("repeated_z", -1.0)
     for question in ("handed out", "near copies", "uncut copies"):
         rows[question]["z_divided"] = z.get(f"{question.replace(' ', '_')}_z", 0.0)
+    rows["uncut copies"]["z"] = z.get("complete_z", 1.7)
     for question in ("multiplicity", "beyond itself", "same rows"):
         rows[question]["z"] = z.get(f"{question.replace(' ', '_')}_z", 0.0)
     return Copies(rows, same_table, premise, np.zeros(1_000, bool), np.zeros(1_000, int))
@@ -200,7 +201,11 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataF
         ({"copies": {"at_most": 0.9, "held": 0.34}}, "nothing found", ""),
         ({"copies": {"at_most": 0.9, "held": 0.33}}, "undecided", "could hide copies of up to"),
         ({"copies": {"repeated": 0.006, "others": 0.0005}}, "undecided", "too few to tell copies"),
-        ({"copies": {"repeated": 0.006, "others": 0.002}}, "nothing found", ""),
+        (
+            {"copies": {"repeated": 0.006, "others": 0.0005, "complete_z": 1.6}},
+            "nothing found",
+            "made, but it has 3 complete copies among 500 records, against none expected",
+        ),
         ({"copies": {"complete": 0.006, "others": 0.0005}}, "undecided", "0.6\xa0% of its records"),
         (
             {"copies": {"repeated": 0.004, "others": 0.0005}},

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from srlib.assessment.copies import Copies
 from srlib.assessment.counting import Bools, Row, between, error_of, means, ratio
@@ -27,8 +27,8 @@ SURE, CERTAIN, MORE, FAR = 2.58, 3.3, 0.05, 0.20
 BEYOND_ITSELF = 3.0
 # Undecided: more of the people who are alone could be copied than UNSEEN, where to find one in the
 # release raises the odds that they are in the file by a factor of RARE or more.
-UNSEEN, RARE = 0.10, 3.0
-UNLIKELY = 0.01  # of complete copies, by chance; no error of the expected number is known
+UNSEEN, RARE = 0.12, 3.0
+UNLIKELY = 1.645  # errors by which three complete copies or more are seldom chance: 5 %
 LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
 LEAST = 2.0  # people, the least error of a sum: one pair more than was seen
@@ -225,8 +225,7 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         yield "undecided", why, "copies"
     if few:
         yield "undecided", "there are too few records to judge", "copies"
-    unlikely = stats.poisson.sf(complete - 1, by_chance) < UNLIKELY
-    if complete >= FEWEST_COPIES > by_chance and unlikely:
+    if complete >= FEWEST_COPIES > by_chance and uncut["z"] >= UNLIKELY:
         share = in_percent(uncut["value"])
         why = f"{share} of its records repeat original ones, too few to tell copies from chance"
         yield "undecided", why, "copies"

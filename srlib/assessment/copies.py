@@ -72,9 +72,9 @@ class Copies(NamedTuple):
     `rows` are those of the table, by their questions, with deviates (z) that are NaN where nothing
     can be said. Of the original records that are alone with all their values, *handed out* is the
     estimated share that the release was given, beyond coincidence. *Could hide* is an upper 95 %
-    limit of that share: were all copies that are met, with numbers as the files have them, or, where
-    that is less, all by which people are found more often than the release's own records, or that
-    are estimated. Beside it stands the share of these people whose values a fresh sample would have.
+    limit of that share: were all copies that are met, with numbers as the files have them, or,
+    where that is less, all by which people are found more often than the release's own records, or
+    that are estimated. Beside it stands the share of these people whose values a fresh sample has.
     *Near copies* are those of `near.near_copies`, *multiplicity* that of `repeats.most_repeated`.
     *Beyond itself* is the excess of people over the release's own records where its own shares make
     both as probable, and *uncut copies* that of equal records with numbers as the files have them.
@@ -209,10 +209,11 @@ def _uncut(files: _Files, numbers: Numbers, comparable: bool) -> Row:
     """Share of complete copies, with numbers as the files have them, and their excess."""
     n, m = len(files.original), len(files.released)
     people, records = _with_numbers(files, numbers)
-    value = float(np.isin(records, people).mean())
-    unique = np.count_nonzero(times(people, people) == 1)
+    complete = np.count_nonzero(np.isin(records, people))
+    others, error = _repeated_by_others(np.bincount(people))
     row = answer("uncut copies", "numbers as the files have them", m)
-    row |= {"value": value, "baseline": float(1 - unique / n)}
+    row |= {"value": complete / m, "baseline": others, "baseline_error": error}
+    row["z"] = beta_binomial_z(complete, m, *beta(others, error, n))
     if numbers and comparable:
         row["z_divided"] = divided_z(people, records)
     return row
@@ -375,11 +376,8 @@ def _repeating(
     """
     n = len(original)
     counts = np.bincount(*numbered(range(len(levels)), levels, original))
-    once, twice = (counts == 1).sum(), (counts == 2).sum()
-    # Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). One pair is
-    # the least that it is computed from: none would make every repetition a certain copy.
-    error = float(np.sqrt(once * (1 - once / n) + 2 * max(twice, 1)) / n)
-    by_original = float(1 - once / n), error, *beta(1 - once / n, error, n)
+    share, error = _repeated_by_others(counts)
+    by_original = share, error, *beta(share, error, n)
     if held_out is None:
         return by_original
     kept, others = numbered(range(len(levels)), levels, original, held_out)
@@ -389,6 +387,19 @@ def _repeating(
     if trusted and by_strangers > error:
         return by_original
     return float(again / h), by_strangers, again + 0.5, h - again + 0.5
+
+
+def _repeated_by_others(counts: Ints) -> tuple[float, float]:
+    """Share of other people's records that repeat one of counted values, and its standard error.
+
+    Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). One pair is the
+    least that it is computed from: none would make every repetition a certain copy.
+    """
+    n = int(counts.sum())
+    once = np.count_nonzero(counts == 1)
+    pairs = max(int(np.count_nonzero(counts == 2)), 1)
+    error = np.sqrt(once * (1 - once / n) + 2 * pairs) / n
+    return float(1 - once / n), float(error)
 
 
 def _premise(table: Codes, levels: Sequence[int], counts: Ints, neighbors: Ints) -> str:
