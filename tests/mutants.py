@@ -21,13 +21,16 @@ TESTS = {
     "assessment/counting": "told answers copies",
     "assessment/answers": "answers told ladder",
     "assessment/report": "answers assess",
+    "assessment/tables": "assess",
     "assessment/verdict": "answers",
     "assessment/use": "use answers",
+    "data/codes": "microdata",
     "dpmpm/exact": "enumerated",
     "dpmpm/gibbs": "dpmpm",
     "dpmpm/kernels": "dpmpm",
     "dpmpm/model": "dpmpm",
     "dpmpm/predict": "dpmpm enumerated",
+    "margins": "margins use synthesizers",
     "mechanism/acceptance": "acceptance",
     "mechanism/bayes": "mechanism estimators",
     "mechanism/contingency": "contingency",
@@ -38,6 +41,7 @@ TESTS = {
     "mechanism/proportion": "proportion",
     "mechanism/scores": "exponential",
     "risk/before": "before",
+    "risk/believer": "model_rows",
     "risk/black_box": "black_box",
     "risk/candidates": "estimators posterior_risk before",
     "risk/column": "estimators",
@@ -67,6 +71,7 @@ variance + max(variance, of_others) => variance + of_others # others may look to
 (s > 0) & (apart == 0) & => (s > 0) & # keys need not agree on the target
 len(f) - times(f, f) => len(f) - 2 * times(f, f) # companions of a person
 divided_z(key, of_release) => divided_z(of_release, key) # files are swapped
+alone & (s > 0), compared => s > 0, compared # people who are not alone are told of
 assessment/counting
 ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
 - p * weight[at] => - p # weight is dropped
@@ -97,6 +102,9 @@ enough = rows["people"] >= MIN_RECORDS => enough = rows["people"] > MIN_RECORDS 
 max(of["word"], key => min(of["word"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
 (losses["value"] - losses["baseline"]) => (losses["value"]) # loss with what chance has
+assessment/tables
+not found.same_table and not handed_out["z_divided"] => not handed_out["z_divided"] # by z alone
+handed_out["z_divided"] >= 2 * CERTAIN, => found.same_table, # by the table alone
 assessment/use
 special.log_ndtr(-TIE) - np.log(len(some)) => special.log_ndtr(-TIE) # largest of many
 (size - 1) / (records - 1) => (size - 1) / records # explained by chance
@@ -116,6 +124,10 @@ if in_order else => if not in_order else # orders
 weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count
 chance < COINCIDENCE) => True) # few records agree by chance
 rest = every - np.bincount( => rest = every - 0 * np.bincount( # a record finds itself
+met &= exact => met &= True # copies that hide need not have the numbers
+if hit.sum() < FEWEST: => if hit.sum() < 0: # two coincidences are a sign
+data/codes
+if size * n >= 2**63: => if False: # numbers of rows leave 64 bits
 dpmpm/exact
 betaln(1 + size[:, None], alpha + left => betaln(size[:, None] + 1e-9, alpha + left # a stick
 levels * gammaln(a) => gammaln(a) # levels
@@ -139,6 +151,11 @@ dpmpm/model
 dpmpm/predict
 np.cumsum(log_left, axis=1) => log_left # what all sticks before have left
 np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
+margins
++ 0.5 * table.shape[1] + more) => + 0.5 * table.shape[1]) # a level's share without the companions
+.sum(axis=1)[i] + 2 + more) => .sum(axis=1)[i] + 2) # a pair's share without the companions
+).sum() - chance => ).sum() # many levels seem to inform
+np.sqrt(np.maximum(1 - p, 0)) => 1 # counts of a large share as Poisson's
 mechanism/acceptance
 np.maximum(at_low, at_high) > rule => np.maximum(at_low, at_high) >= rule # a limit met exactly
 & (rr > rule.rr_at_most) => & (rr >= rule.rr_at_most) # a limit met exactly
@@ -186,6 +203,9 @@ values.var(axis=0, ddof=1) / len(values) => values.var(axis=0, ddof=1) # error o
 value - size * sum(means) => value - sum(means) # chains of the data count once
 (gammaln(counts + 1) / counts) => (gammaln(counts + 1)) # orders of a set
 cumulative >= level - 1e-9 => cumulative > level + 1e-9 # a level met exactly
+risk/believer
+errors[1], errors[2]) => errors[1], errors[0]) # error of the value for that of the difference
+axis=1) <= APART).all() => axis=1) <= APART).any() # one set of chains that agrees suffices
 risk/black_box
 1 - (1 - confidence) / 2 => confidence # two limits
 prior * u**2 / => prior * u / # an average of the posterior
@@ -230,6 +250,7 @@ several - 1): => several): # a leaf has no price
 if errors - below <= threshold => if errors - below < threshold # the smallest of the cheapest
 log_prob += released[c] * np.log => log_prob += np.log # repetitions do not count
 trees/model
+records[:, k]]) => records[:, list(self.order).index(k)]]) # columns in the order of drawing
 / counts.shape[1] => / 1 # smoothing for all levels together
 else 2, => else 12, # sets of levels that rpart does not try
 """

@@ -80,7 +80,7 @@ def test_frames_and_files_give_back_their_records(tmp_path_factory, table, suffi
 
 @given(tables(least=0))
 @example(Microdata(np.random.default_rng(1).integers(0, 256, (50, 9), dtype=np.uint8), SMALL))
-@example(Microdata(np.eye(4, 70, dtype=np.uint8), SMALL))
+@example(Microdata(np.eye(70, dtype=np.uint8), SMALL))
 def test_distinct_counts_combinations_in_lexicographic_order(table):
     codes = table.codes
     combinations, counts, inverse = distinct(codes)

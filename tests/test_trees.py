@@ -680,9 +680,10 @@ def test_records_have_their_probability_in_the_trees() -> None:
     schema = Schema(tuple(Variable(name, ("0", "1")) for name in ("first", "second")))
     cells = np.array(list(itertools.product((0, 1), repeat=2)), dtype=np.uint8)
     people = cells[[0, 0, 1, 2, 3, 3, 3]]
-    trees = SequentialTrees(schema, growth=Growth(1, smoothing=1.0)).grown_on(people)
-    np.testing.assert_allclose(
-        trees.record_log_prob(cells), [trees.log_prob(cell[None]) for cell in cells]
-    )
-    last = np.exp(trees.record_log_prob(cells, [1])).reshape(2, 2)
-    np.testing.assert_allclose(last.sum(axis=1), 1)
+    for order in ([0, 1], [1, 0]):
+        names = [schema.names[k] for k in order]
+        trees = SequentialTrees(schema, names, Growth(1, smoothing=1.0)).grown_on(people)
+        one_by_one = [trees.log_prob(cell[None]) for cell in cells]
+        np.testing.assert_allclose(trees.record_log_prob(cells), one_by_one)
+        last = np.exp(trees.record_log_prob(cells, order[1:])).reshape(2, 2)
+        np.testing.assert_allclose(last.sum(axis=order[1]), 1)
