@@ -123,6 +123,22 @@ def test_chains_that_disagree_are_told_of() -> None:
     assert repr(healthy) == f"<PosteriorRisk: {healthy.summary()}>"
 
 
+@pytest.mark.parametrize(
+    ("support_size", "counted"),
+    [
+        (2, "above 0.5, more than all alternatives together, for 5."),
+        (10, "above 0.5, more than all alternatives together, for 5."),
+        (11, "above 0.91, ten times an equal share, for 1."),
+        (100, "above 0.1, ten times an equal share, for 9."),
+    ],
+)
+def test_the_summary_counts_above_a_limit_below_one(support_size: int, counted: str) -> None:
+    found = risk_of(chains=Chains(n_classes=1, burn_in=0, n_draws=4, n_chains=2))
+    probability = np.linspace(0.05, 0.95, 10)
+    summary = replace(found, probability=probability, support_size=support_size).summary()
+    assert f"at most 0.95; it is {counted}" in summary
+
+
 def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     few: dict[str, int] = {"n_classes": 1, "n_chains": 4}
     rounds = agreement.rounds(8_000, n_draws=250, **few)
