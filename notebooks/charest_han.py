@@ -346,9 +346,9 @@ claims.check(
     "The reverse is the rule. EDP falls with less information only where all records are alike and "
     "the prior is weak already: then the posterior hugs its end with one record less, too.",
     measured="EDP against that of the next more informative prior, x and α",
-    value=named(priors[:-1].unstack()),
+    value=named(priors.iloc[:-1].unstack()),
     relation="<",
-    limit=priors[1:].unstack(),
+    limit=priors.iloc[1:].unstack(),
 )
 
 # %%
