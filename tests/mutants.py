@@ -152,6 +152,7 @@ dpmpm/predict
 np.cumsum(log_left, axis=1) => log_left # what all sticks before have left
 np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
 margins
+noisy / noisy.sum() if noisy.any() else => noisy / (noisy.sum() or 1) if True else # no shares
 + 0.5 * table.shape[1] + more) => + 0.5 * table.shape[1]) # a level's share without the companions
 .sum(axis=1)[i] + 2 + more) => .sum(axis=1)[i] + 2) # a pair's share without the companions
 ).sum() - chance => ).sum() # many levels seem to inform
@@ -202,6 +203,8 @@ share = self.repetitions / => share = np.ones(len(self.prior)) / # repetitions d
 values.var(axis=0, ddof=1) / len(values) => values.var(axis=0, ddof=1) # error of one
 value - size * sum(means) => value - sum(means) # chains of the data count once
 (gammaln(counts + 1) / counts) => (gammaln(counts + 1)) # orders of a set
+len(values), quantile_variance(values, WORST) => len(values), 0.0 # the worst has no error
+jackknife_variance(quantile(each, self.weights, WORST) for each in left_out) => 0.0 # nor by chains
 cumulative >= level - 1e-9 => cumulative > level + 1e-9 # a level met exactly
 risk/believer
 errors[1], errors[2]) => errors[1], errors[0]) # error of the value for that of the difference
@@ -210,8 +213,12 @@ risk/black_box
 1 - (1 - confidence) / 2 => confidence # two limits
 prior * u**2 / => prior * u / # an average of the posterior
 RidgeClassifier(alpha=len(within)) => RidgeClassifier(alpha=1) # shrinkage
+np.log(a) - np.log(b), np.log1p => np.log(a) - np.log(b), 0 * np.log1p # no alarm tells nothing
+drawn = np.sort(rng.integers(0, len(values), n_releases)) => drawn = [0] * n_releases # alternatives
+rng.permutation(second) => second # alternatives are in order
 [x[half:] for x in samples] => [x[:half] for x in samples] # tested where it learned
 risk/candidates
+len(frame),) and not np.isnan(values).any() => len(frame),) # a prior may be missing
 counts[inverse[at]] => counts[inverse[: len(at)]] # repetitions of other records
 risk/errors
 squares * (count - 1) / count => squares / (count - 1) # variance of a mean
@@ -224,16 +231,23 @@ other.rank[top] <= 3 => other.rank[top] <= 2 # top three to two
 difference < 2 * stated => difference < stated # two errors to one
 risk/membership
 np.sqrt(n / (n - 1) * np => np.sqrt(1 * np # variance of a sample
+% len(others) => % each # the same people beside each record
+min(1 / self.people.shape[1], 0.5), => 1e-9, # shares that too few people tell
 false_positives, side="right" => false_positives, side="left" # a limit met exactly
 shape[1] >= 1 - 1e-9 => shape[1] > 1 + 1e-9 # just enough people
 * of_person[self.people] => * np.ones(self.people.shape) # people do not vary
 risk/posterior
 r_hat=r_hat.max(axis=0) => r_hat=r_hat.min(axis=0) # the best set of chains
+if limit >= 1: => if limit > 1: # a limit that no probability exceeds
+np.isfinite(self.log_mcse) => (self.log_mcse >= 0) # an infinite error is reliable
+(self.rank == 1).sum() => (self.rank <= 2).sum() # the first two
 ~(self.pareto_k > MAX_PARETO_K) => (self.pareto_k <= MAX_PARETO_K) # unknown is bad
 risk/sets
+if chains is every[-1]: => if chains is every[0]: # the first round is the last
 .iloc[0] <= APART => .iloc[0] >= APART # chains stop where they disagree
 pareto_k(-log_prob[0] => pareto_k(log_prob[0] # weights upside down
 risk/synthesizers
+or np.isposinf(found).any(): => or False: # a probability may be infinite
 changed[row] = data[row] => changed[row] = candidate # the record is not put back
 for table in released) => for table in released[:1]) # all releases tell
 trees/changes

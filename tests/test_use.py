@@ -83,8 +83,9 @@ def test_a_release_that_is_a_sample_is_off_as_one(rng: np.random.Generator) -> N
     assert ratio == pytest.approx(1, abs=0.25)
     assert 0 < error < 0.1
     assert against_sampling(drawn[0], [drawn[0]] * 2, [3] * 4)[0] == 0
-    with pytest.raises(ValueError, match="two or more are needed of both"):
-        against_sampling(drawn[0], drawn[1:2], [3] * 4)
+    for released in (drawn[1:2], [drawn[1], drawn[2][:-1]]):
+        with pytest.raises(ValueError, match="two or more are needed of both"):
+            against_sampling(drawn[0], released, [3] * 4)
 
 
 def test_differences_between_samples_by_enumeration() -> None:
