@@ -30,6 +30,7 @@ TESTS = {
     "dpmpm/kernels": "dpmpm",
     "dpmpm/model": "dpmpm",
     "dpmpm/predict": "dpmpm enumerated",
+    "ledger": "ledger",
     "margins": "margins use synthesizers",
     "mechanism/acceptance": "acceptance",
     "mechanism/bayes": "mechanism estimators",
@@ -151,7 +152,10 @@ dpmpm/model
 dpmpm/predict
 np.cumsum(log_left, axis=1) => log_left # what all sticks before have left
 np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
+ledger
+yes > 1 - nearly and no > 1 - nearly => yes > 0 and no > 0 # one case makes it depend
 margins
+any(len(z) != n for z in released): => False: # releases of other sizes
 noisy / noisy.sum() if noisy.any() else => noisy / (noisy.sum() or 1) if True else # no shares
 + 0.5 * table.shape[1] + more) => + 0.5 * table.shape[1]) # a level's share without the companions
 .sum(axis=1)[i] + 2 + more) => .sum(axis=1)[i] + 2) # a pair's share without the companions

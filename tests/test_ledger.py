@@ -36,6 +36,10 @@ def checked(word="holds", **given):
         ("holds", {"value": [0.5] * 19 + [2.0], "nearly": 0.95}),
         ("fails", {"value": [0.5] + [2.0] * 19, "nearly": 0.95}),
         ("depends on the case", {"value": [0.5] * 2 + [2.0] * 18, "nearly": 0.95}),
+        (
+            "not decided",
+            {"value": [0.5] * 93 + [2.0] * 4 + [1.01] * 3, "error": 0.1, "nearly": 0.95},
+        ),
         ("fails", {"value": math.inf}),
     ],
 )
