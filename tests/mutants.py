@@ -154,6 +154,8 @@ np.cumsum(log_left, axis=1) => log_left # what all sticks before have left
 np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
 ledger
 yes > 1 - nearly and no > 1 - nearly => yes > 0 and no > 0 # one case makes it depend
+max(row["tolerance"], ERRORS * errors => (row["tolerance"] + ERRORS * errors # sum for the larger
+key in consistent and (key in skip => key in consistent and (True # what is computed goes first
 margins
 any(len(z) != n for z in released): => False: # releases of other sizes
 noisy / noisy.sum() if noisy.any() else => noisy / (noisy.sum() or 1) if True else # no shares
