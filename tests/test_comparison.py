@@ -6,12 +6,14 @@ from comparison import comparable
 TABLE = "term   estimate\nSEX     -0.2500\nn     10,000"
 
 
-def chart(
-    *values: float, name: str = "data-1", mark: str = "bar", view: str = f"view_{'1d' * 8}_0"
-) -> dict[str, object]:
+def chart(*values: float, name: str = "data-1", mark: str = "bar") -> dict[str, object]:
     rows = [{"draw": i, "value": value} for i, value in enumerate(values)]
-    layer = {"data": {"name": name}, "mark": mark, "name": view}
-    return {"layer": [layer], "datasets": {name: rows}}
+    return {"layer": [{"data": {"name": name}, "mark": mark}], "datasets": {name: rows}}
+
+
+def views(*places: int, digits: str = "1d") -> dict[str, object]:
+    """A chart whose parts are views by these numbers."""
+    return {"hconcat": [{"name": f"view_{8 * digits}_{place}"} for place in places]}
 
 
 PAIRS = [
@@ -23,8 +25,7 @@ PAIRS = [
     ("<td>0.1234</td>", "<td>0.12340000001</td>", True), ("<svg>1</svg>", "<svg>2</svg>", True),
     ("<td>0.1234</td>", "<th>0.1234</th>", False),
     # Altair names data by a hash of all their digits, and views by one of all they show.
-    (chart(1.0), chart(1.0, view=f"view_{'2e' * 8}_0"), True),
-    (chart(1.0), chart(1.0, view=f"view_{'1d' * 8}_1"), False),
+    (views(0, 1, 0), views(11, 1, 11, digits="2e"), True), (views(0, 1, 0), views(0, 1, 1), False),
     (chart(1.0, 2.0), chart(1.0, 2.0 + 1e-12, name="data-2"), True), (chart(1.0), "1.0", False),
     (chart(1.0, 2.0), chart(2.0, 1.0), False),
     (chart(1.0, 2.0), chart(1.0, 2.0, mark="line"), False),
