@@ -24,6 +24,7 @@ TESTS = {
     "assessment/tables": "assess",
     "assessment/verdict": "answers",
     "assessment/use": "use answers",
+    "checks": "trees",
     "data/codes": "microdata",
     "dpmpm/exact": "enumerated",
     "dpmpm/gibbs": "dpmpm",
@@ -127,6 +128,8 @@ chance < COINCIDENCE) => True) # few records agree by chance
 rest = every - np.bincount( => rest = every - 0 * np.bincount( # a record finds itself
 met &= exact => met &= True # copies that hide need not have the numbers
 if hit.sum() < FEWEST: => if hit.sum() < 0: # two coincidences are a sign
+checks
+np.isfinite(value).all() => not np.isnan(value).any() # infinity is finite
 data/codes
 if size * n >= 2**63: => if False: # numbers of rows leave 64 bits
 dpmpm/exact

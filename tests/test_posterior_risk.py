@@ -135,8 +135,8 @@ def test_chains_that_disagree_are_told_of() -> None:
 )
 def test_the_summary_counts_above_a_limit_below_one(support_size: int, counted: str) -> None:
     found = risk_of(chains=Chains(n_classes=1, burn_in=0, n_draws=4, n_chains=2))
-    made_up = {"probability": np.linspace(0.05, 0.95, 10), "rank": np.array([1, 1, 1.5, 2])}
-    summary = replace(found, support_size=support_size, **made_up).summary()
+    found = replace(found, probability=np.linspace(0.05, 0.95, 10), rank=np.array([1, 1, 1.5, 2]))
+    summary = replace(found, support_size=support_size).summary()
     assert f"at most 0.95; it is {counted}" in summary
     assert "the most probable candidate for 2." in summary
 

@@ -621,6 +621,7 @@ def risk(data: Microdata, **settings: Any) -> None:
         (lambda _: any_growth(cp=1.5), "cp is 1.5; it must lie in 0 to 1"),
         (lambda _: any_growth(cp="1"), "cp is '1'; it must be a number"),
         (lambda _: any_growth(smoothing=-1.0), "smoothing is -1.0; it must be 0 or more"),
+        (lambda _: any_growth(smoothing=np.inf), "smoothing is inf; it must be finite"),
         (lambda data: fit(data.to_frame()[:0]), "record"),
         (lambda data: fit(data, schema=data.schema), "schema is given beside Microdata"),
         (lambda _: fit(people(9, (2, 70), 1)), "v1 has 70 levels; trees take 64 at most"),
