@@ -2,19 +2,21 @@
 # make site     the guide with all reports, outputs/site/index.html, after making what is missing
 # make pictures copy the pictures of README from the runs that the site shows
 # make test     set up .venv, check the code and run the tests
-# make test-all the same with the slow ones: a fresh install, the browser, larger simulations
+# make test-all the same with the slow ones (a fresh install, the browser, larger ones), after make lowest
+# make lowest   all tests at the lowest versions that pyproject.toml allows (needs uv, Python 3.12)
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
 # make mutants  change lines of the library one at a time: do the tests find each? (an hour)
 # make bench    time sampler and tables (nothing is asserted about time in the tests)
 # make lock     resolve requirements.lock anew (needs uv)
 # make lab      open JupyterLab at notebooks/START_HERE.md, its texts as notebooks
-# make clean    remove .venv and what runs wrote
+# make clean    remove .venv, .venv-lowest and what runs wrote
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LOWEST := .venv-lowest
 
-.PHONY: papers site pictures test test-all mutants build bench lock lab clean help
+.PHONY: papers site pictures test test-all lowest mutants build bench lock lab clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -54,14 +56,25 @@ pictures: outputs/.papers outputs/.companions
 	cp $(foreach name,sequential_trees/published/figures/one_person hu_reiter_wang/published/figures/agreement \
 	    one_table_two_readings/default/figures/larger,outputs/$(name).svg) docs/pictures
 
+PYTEST := python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
+    --nbval --nbval-current-env notebooks tests
+
 test: LEFT_OUT := -m 'not slow'
+test-all: lowest
 test test-all: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(LEFT_OUT) \
-	    --nbval --nbval-current-env notebooks tests
+	$(BIN)/$(PYTEST) $(LEFT_OUT)
+
+lowest: $(LOWEST)/.ready
+	$(LOWEST)/bin/$(PYTEST)
+
+$(LOWEST)/.ready: pyproject.toml
+	uv venv --quiet --clear --python 3.12 $(LOWEST)
+	uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[dev]'
+	@touch $@
 
 mutants: $(READY)
 	$(BIN)/python tests/mutants.py
@@ -81,7 +94,7 @@ lock:
 	    --no-emit-find-links --extra dev --quiet --upgrade pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf $(VENV) outputs/*/ outputs/.papers outputs/.companions outputs/.doctrees
+	rm -rf $(VENV) $(LOWEST) outputs/*/ outputs/.papers outputs/.companions outputs/.doctrees
 
 $(READY): requirements.lock pyproject.toml
 	./tools/setup $(VENV)

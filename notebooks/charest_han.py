@@ -346,9 +346,9 @@ claims.check(
     "The reverse is the rule. EDP falls with less information only where all records are alike and "
     "the prior is weak already: then the posterior hugs its end with one record less, too.",
     measured="EDP against that of the next more informative prior, x and α",
-    value=named(priors[:-1].unstack()),
+    value=named(priors.iloc[:-1].unstack()),
     relation="<",
-    limit=priors[1:].unstack(),
+    limit=priors.iloc[1:].unstack(),
 )
 
 # %%
@@ -646,7 +646,7 @@ simulated = {
 }
 
 
-# %%
+# %% tags=["monte-carlo"]
 def at_distance(z, m, b, added):
     """Relative bias (%) at a distance, its error, and the deviation of a single replicate."""
     each, true = estimate(*simulated[m, b], b, m, added), normal_edp(z, b)
@@ -697,7 +697,7 @@ show(outputs.table("distances", asked), digits=2, caption=caption)
 # estimate. The second table has 0.01 added and the numbers of draws and bins of the paper's tables; the normal model has
 # 1,000 draws, too.
 
-# %%
+# %% tags=["monte-carlo"]
 distance = asked.loc[asked["added"] == 0.1, "250 bins"].item()
 low, high = stats.norm.ppf((1 + np.array([0.05, 0.95]) ** (1 / 100)) / 2)
 zeros = three[three["draws"] == 10_000]
@@ -717,7 +717,7 @@ shown = few.pivot_table("relative_bias_percent", "case", "bins", sort=False).map
 shown = shown.rename(columns="{} bins".format).rename_axis(columns=None).reset_index()
 show(shown, caption="Bias (%) of estimates from 10,000 draws, by case and number of bins.")
 
-# %%
+# %% tags=["monte-carlo"]
 off = named(few[few["bins"] > 10].set_index(["case", "bins"]))
 claims.check(
     "C4",
@@ -730,7 +730,7 @@ claims.check(
     error=off["bias_se"],
 )
 
-# %%
+# %% tags=["monte-carlo"]
 columns = ["draws", "bins", "exact", "relative_bias_percent", "bias_se"]
 normal_cells = [
     (m, b, normal_edp(distance, b), *at_distance(distance, m, b, 0.01)[:2])
@@ -751,7 +751,7 @@ caption = "The largest bias among the computed cells that pass the check, by mod
 show(worst[["model", "draws", "bins", "exact", "size", "imprecision"]], caption=caption,
      names={"exact": "exact EDP", "size": "size of the bias (%)"})  # fmt: skip
 
-# %%
+# %% tags=["monte-carlo"]
 claims.check(
     "C5",
     "depends on the case",
@@ -950,7 +950,7 @@ for m, b in product(DRAWS, BINS):
     errors[key] = np.hypot(error, sd / 10)
     notes[key] = f"{at_distance(distance, m, b, 0.01)[0]:.2f} as stated; {PLACE}"
 
-# %%
+# %% tags=["monte-carlo"]
 settings = {"n": n, "alpha": alpha, "replicates": replicates, "normal_datasets": 100}
 settings |= {"bins_used": 20, "smoothing": 0.01, "abowd_draws": 10_000}
 settings |= {"normal_mean": 10, "normal_variance": 5, "prior_mean": 10, "prior_variance": 3}

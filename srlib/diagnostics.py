@@ -45,7 +45,8 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     stuck = (np.ptp(sample, axis=1) == 0).all(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.asarray(array_stats.rhat(sample, chain_axis=0, draw_axis=1))
-    return np.where(stuck, np.where(np.ptp(sample, axis=(0, 1)) == 0, np.nan, np.inf), value)
+    value = np.where(stuck, np.where(np.ptp(sample, axis=(0, 1)) == 0, np.nan, np.inf), value)
+    return value[()]  # of one quantity a number: older pandas keep arrays without axes as objects
 
 
 def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:

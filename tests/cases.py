@@ -129,8 +129,8 @@ def advice(found: Copies, questions: Mapping[str, Row]) -> str:
     rows = [asked | {"question": q} | row for q, row in questions.items()]
     answers.put_words(rows, family=False)
     fresh = {"question": "margins", "word": "as fresh", "value": 0.0, "baseline": 0.0, "z": 0.0}
-    frame = pd.DataFrame([*rows, *answers.of_copies([found]), fresh]).fillna({"asked": False})
-    return verdict.judge("", frame.astype({"asked": bool})).advice
+    frame = pd.DataFrame([*rows, *answers.of_copies([found]), fresh])
+    return verdict.judge("", frame.assign(asked=frame["asked"].notna())).advice
 
 
 def found(original: Codes, released: Codes) -> dict[str, Any]:

@@ -21,6 +21,7 @@ NUMBER = re.compile(
     r"(?<![\w.,])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+|\s×\s10⁻?[⁰¹²³⁴-⁹]+)?"
     r"(?!\w|[.,]\d)"
 )
+VIEW = re.compile(r'"view_[0-9a-f]{16}_\d+"')
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 # What outputs are computed and written with.
 COMPUTING = ["altair", "arviz-stats", "llvmlite", "numba", "numpy", "pandas", "scipy", "xarray"]
@@ -48,6 +49,9 @@ def comparable(value: Any) -> Any:
         # Data take the place of their names, which are hashes: another with every digit.
         for name, rows in value.get("datasets", {}).items():
             text = text.replace(json.dumps(name), json.dumps(rows, sort_keys=True))
+        # Names of views are another hash with a number, and stand in the order of the text.
+        for place, view in enumerate(dict.fromkeys(VIEW.findall(text))):
+            text = text.replace(view, f'"view {place}"')
         return Output(text)
     if not isinstance(value, str):
         return value

@@ -18,16 +18,25 @@ ROOT = Path(__file__).parents[1]
 TESTS = {
     "assessment/told": "told answers",
     "assessment/copies": "copies ladder",
+    "assessment/deviates": "copies near_copies told",
+    "assessment/identifiers": "identifiers",
+    "assessment/near": "near_copies",
+    "assessment/repeats": "near_copies",
     "assessment/counting": "told answers copies",
     "assessment/answers": "answers told ladder",
     "assessment/report": "answers assess",
+    "assessment/tables": "assess",
     "assessment/verdict": "answers",
     "assessment/use": "use answers",
+    "checks": "trees",
+    "data/codes": "microdata",
     "dpmpm/exact": "enumerated",
     "dpmpm/gibbs": "dpmpm",
     "dpmpm/kernels": "dpmpm",
     "dpmpm/model": "dpmpm",
     "dpmpm/predict": "dpmpm enumerated",
+    "ledger": "ledger",
+    "margins": "margins use synthesizers",
     "mechanism/acceptance": "acceptance",
     "mechanism/bayes": "mechanism estimators",
     "mechanism/contingency": "contingency",
@@ -38,6 +47,7 @@ TESTS = {
     "mechanism/proportion": "proportion",
     "mechanism/scores": "exponential",
     "risk/before": "before",
+    "risk/believer": "model_rows",
     "risk/black_box": "black_box",
     "risk/candidates": "estimators posterior_risk before",
     "risk/column": "estimators",
@@ -67,6 +77,7 @@ variance + max(variance, of_others) => variance + of_others # others may look to
 (s > 0) & (apart == 0) & => (s > 0) & # keys need not agree on the target
 len(f) - times(f, f) => len(f) - 2 * times(f, f) # companions of a person
 divided_z(key, of_release) => divided_z(of_release, key) # files are swapped
+alone & (s > 0), compared => s > 0, compared # people who are not alone are told of
 assessment/counting
 ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
 - p * weight[at] => - p # weight is dropped
@@ -81,10 +92,12 @@ min(told.divided_z, z_margins) => max(told.divided_z, z_margins) # one test suff
 people * gap[counted].var() => people**2 * gap[counted].var() # variance of one, not of a mean
 "z": min(z, z_margins) => "z": z # margins need not be beaten
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
-or uncut["z"] >= CERTAIN, "signs" => or uncut["z"] >= SURE, "signs" # threshold
-could_hide >= copies.FEWEST => could_hide > 0 # any people
-> repeats["baseline"] * m => > repeats["baseline"] # a share for a number
 hidden["value"] > UNSEEN and => hidden["value"] > UNSEEN or # either suffices
+uncut["z_divided"] - CERTAIN + SURE => uncut["z_divided"] # threshold
+could_hide >= FEWEST_COPIES => could_hide > 0 # any people
+>= FEWEST_COPIES > by_chance => >= FEWEST_COPIES # any number by chance
+and is_rare: => and True: # a copy may say little
+np.where(told.left >= ALL_BUT_CERTAIN, gap, 0.0) => gap # the commonest value counts
 same_rows["z"] >= 2 * CERTAIN => same_rows["z"] >= CERTAIN # threshold
 min(n, m) < FEWEST => n < FEWEST # the release alone may be small
 row["people"] >= MIN_RECORDS => row["people"] > MIN_RECORDS # ten are too few
@@ -97,25 +110,52 @@ enough = rows["people"] >= MIN_RECORDS => enough = rows["people"] > MIN_RECORDS 
 max(of["word"], key => min(of["word"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
 (losses["value"] - losses["baseline"]) => (losses["value"]) # loss with what chance has
+assessment/tables
+not found.same_table and not handed_out["z_divided"] => not handed_out["z_divided"] # by z alone
+handed_out["z_divided"] >= 2 * CERTAIN, => found.same_table, # by the table alone
 assessment/use
 special.log_ndtr(-TIE) - np.log(len(some)) => special.log_ndtr(-TIE) # largest of many
 (size - 1) / (records - 1) => (size - 1) / records # explained by chance
 "good" if loss <= GOOD => "good" if loss < GOOD # limit
-assessment/copies
-+ 2 * max(twice, 1) => + max(twice, 1) # Esty's variance
-if trusted and by_strangers > error => if trusted and by_strangers < error # the less sure
+assessment/deviates
 (1 / m + 1 / (a + b + 1)) => (1 / (a + b + 1)) # variance of a count is dropped
 logaddexp(pure, log_choose(left, n)) => logaddexp(pure, log_choose(left, m)) # wrong file
 hit].sum() - weight.min() / 2 => hit].sum() - 0 # correction for continuity
 r + np.log(u / r) / r => r - np.log(u / r) / r # sign of the saddlepoint's correction
-np.where(pure, -p / (1 - p), 0.0) => np.where(pure, -(1 - p) / p, 0.0) # odds upside down
-o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people
+if hit.sum() < FEWEST: => if hit.sum() < 0: # two coincidences are a sign
+squares += (edges => squares += 0 * (edges # records that lead to each other
+squared_degrees * (p_2 - p_3) => squared_degrees * p_2 # covariance of edges at a record
+log_ndtr(-z) + np.log(tests) => log_ndtr(-z) # the largest of many
+assessment/near
+is_nearest[(total[some] > 1) => is_nearest[(total[some] > 9) # records with an equal are asked
+agree[np.arange(len(some)), some] = 0 => agree[0, 0] = 0 # a record is its own neighbor
+_share_near(near, o, o > 1, least) => _share_near(near, o, o > 0, least) # its own equal
+assessment/repeats
+of_nobody = np.where(o == 0, s, 0) => of_nobody = s # the copies themselves make many probable
+x = (m / n) * _series => x = _series # size of the release
+np.log(x / (1 + x)), => np.log(x / (2 + x)), # the geometric law
+np.fmax(times * np.log => np.fmin(times * np.log # a rough release repeats anybody
+assessment/identifiers
+DIFFERENT * len(values) => 0 * len(values) # any column identifies
+max(probability, of_numbers) => probability # row numbers are no identifiers
+stats.poisson.sf(common - 1, => stats.poisson.sf(common, # one more is needed
+assessment/copies
++ 2 * pairs => + pairs # Esty's variance
+np.where(pure, -prob / (1 - prob), 0.0) => np.where(pure, -(1 - prob) / prob, 0.0) # upside down
+counts[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people
+neighbors = -n_variables * counts => neighbors = -counts # equal records are neighbors
+rest = files.s - np.bincount( => rest = files.s - 0 * np.bincount( # a record finds itself
+(files.s > 0) & same_numbers => (files.s > 0) # copies that hide need not have the numbers
+min(1.0, at_most, limit => min(1.0, limit # the release is not held against itself
+max(at_most, _upper(handed_out)) => at_most # copies that are found cannot hide
+if trusted and by_strangers > error => if trusted and by_strangers < error # the less sure
 .sum() / 2 => .sum() # pairs counted twice
-neighbors = -p * size => neighbors = -size # equal records are neighbors
-if in_order else => if not in_order else # orders
 weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count
 chance < COINCIDENCE) => True) # few records agree by chance
-rest = every - np.bincount( => rest = every - 0 * np.bincount( # a record finds itself
+checks
+np.isfinite(value).all() => not np.isnan(value).any() # infinity is finite
+data/codes
+if size * n >= 2**63: => if False: # numbers of rows leave 64 bits
 dpmpm/exact
 betaln(1 + size[:, None], alpha + left => betaln(size[:, None] + 1e-9, alpha + left # a stick
 levels * gammaln(a) => gammaln(a) # levels
@@ -139,6 +179,17 @@ dpmpm/model
 dpmpm/predict
 np.cumsum(log_left, axis=1) => log_left # what all sticks before have left
 np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
+ledger
+yes > 1 - nearly and no > 1 - nearly => yes > 0 and no > 0 # one case makes it depend
+max(row["tolerance"], ERRORS * errors => (row["tolerance"] + ERRORS * errors # sum for the larger
+key in consistent and (key in skip => key in consistent and (True # what is computed goes first
+margins
+any(len(z) != n for z in released): => False: # releases of other sizes
+noisy / noisy.sum() if noisy.any() else => noisy / (noisy.sum() or 1) if True else # no shares
++ 0.5 * table.shape[1] + more) => + 0.5 * table.shape[1]) # a level's share without the companions
+.sum(axis=1)[i] + 2 + more) => .sum(axis=1)[i] + 2) # a pair's share without the companions
+).sum() - chance => ).sum() # many levels seem to inform
+np.sqrt(np.maximum(1 - p, 0)) => 1 # counts of a large share as Poisson's
 mechanism/acceptance
 np.maximum(at_low, at_high) > rule => np.maximum(at_low, at_high) >= rule # a limit met exactly
 & (rr > rule.rr_at_most) => & (rr >= rule.rr_at_most) # a limit met exactly
@@ -185,13 +236,22 @@ share = self.repetitions / => share = np.ones(len(self.prior)) / # repetitions d
 values.var(axis=0, ddof=1) / len(values) => values.var(axis=0, ddof=1) # error of one
 value - size * sum(means) => value - sum(means) # chains of the data count once
 (gammaln(counts + 1) / counts) => (gammaln(counts + 1)) # orders of a set
+len(values), quantile_variance(values, WORST) => len(values), 0.0 # the worst has no error
+jackknife_variance(quantile(each, self.weights, WORST) for each in left_out) => 0.0 # nor by chains
 cumulative >= level - 1e-9 => cumulative > level + 1e-9 # a level met exactly
+risk/believer
+errors[1], errors[2]) => errors[1], errors[0]) # error of the value for that of the difference
+axis=1) <= APART).all() => axis=1) <= APART).any() # one set of chains that agrees suffices
 risk/black_box
 1 - (1 - confidence) / 2 => confidence # two limits
 prior * u**2 / => prior * u / # an average of the posterior
 RidgeClassifier(alpha=len(within)) => RidgeClassifier(alpha=1) # shrinkage
+np.log(a) - np.log(b), np.log1p => np.log(a) - np.log(b), 0 * np.log1p # no alarm tells nothing
+drawn = np.sort(rng.integers(0, len(values), n_releases)) => drawn = [0] * n_releases # alternatives
+rng.permutation(second) => second # alternatives are in order
 [x[half:] for x in samples] => [x[:half] for x in samples] # tested where it learned
 risk/candidates
+len(frame),) and not np.isnan(values).any() => len(frame),) # a prior may be missing
 counts[inverse[at]] => counts[inverse[: len(at)]] # repetitions of other records
 risk/errors
 squares * (count - 1) / count => squares / (count - 1) # variance of a mean
@@ -204,16 +264,23 @@ other.rank[top] <= 3 => other.rank[top] <= 2 # top three to two
 difference < 2 * stated => difference < stated # two errors to one
 risk/membership
 np.sqrt(n / (n - 1) * np => np.sqrt(1 * np # variance of a sample
+% len(others) => % each # the same people beside each record
+min(1 / self.people.shape[1], 0.5), => 1e-9, # shares that too few people tell
 false_positives, side="right" => false_positives, side="left" # a limit met exactly
 shape[1] >= 1 - 1e-9 => shape[1] > 1 + 1e-9 # just enough people
 * of_person[self.people] => * np.ones(self.people.shape) # people do not vary
 risk/posterior
 r_hat=r_hat.max(axis=0) => r_hat=r_hat.min(axis=0) # the best set of chains
+if limit >= 1: => if limit > 1: # a limit that no probability exceeds
+np.isfinite(self.log_mcse) => (self.log_mcse >= 0) # an infinite error is reliable
+(self.rank == 1).sum() => (self.rank <= 2).sum() # the first two
 ~(self.pareto_k > MAX_PARETO_K) => (self.pareto_k <= MAX_PARETO_K) # unknown is bad
 risk/sets
+if chains is every[-1]: => if chains is every[0]: # the first round is the last
 .iloc[0] <= APART => .iloc[0] >= APART # chains stop where they disagree
 pareto_k(-log_prob[0] => pareto_k(log_prob[0] # weights upside down
 risk/synthesizers
+or np.isposinf(found).any(): => or False: # a probability may be infinite
 changed[row] = data[row] => changed[row] = candidate # the record is not put back
 for table in released) => for table in released[:1]) # all releases tell
 trees/changes
@@ -230,6 +297,7 @@ several - 1): => several): # a leaf has no price
 if errors - below <= threshold => if errors - below < threshold # the smallest of the cheapest
 log_prob += released[c] * np.log => log_prob += np.log # repetitions do not count
 trees/model
+records[:, k]]) => records[:, list(self.order).index(k)]]) # columns in the order of drawing
 / counts.shape[1] => / 1 # smoothing for all levels together
 else 2, => else 12, # sets of levels that rpart does not try
 """

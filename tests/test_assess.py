@@ -241,6 +241,8 @@ SICK = Variable("sick", ("no", "yes", "N"), not_applicable=("N",))
 NOBODY = {"original": MADE[["job"]].assign(sick="N"), "target": "sick"}
 NOBODY |= {"released": NOBODY["original"], "schema": Schema((Variable("job", tuple("abc")), SICK))}
 HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
+LONE = records(60, 1).assign(street=[f"street {i % 40}" for i in range(60)])
+KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
 
 
 @pytest.mark.parametrize(
@@ -259,6 +261,7 @@ HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
         ({"released": STRANGE} | NUMBERS, "release 1: values outside the levels: job has 'z'"),
         ({"original": HALF, "released": [MADE, records(200, 5)]}, "release 2: the values of 'job'"),
         ({"holdout": ORIGINAL[::-1]}, r"holdout: an estimated 100.0\s% of the \d+ people"),
+        (KEPT_OUT_LATE, r"holdout: an estimated 8\d\.\d\s% of the 56 people of the original"),
         ({"schema": 3}, "schema is of type int; it must be a Schema or a file"),
         ({"keys": ["age"]}, "keys names 'age'; the variables are job, town, sick"),
         ({"keys": [["job"], "town"]}, r"keys names \['job'\]; the variables are job, town, sick"),

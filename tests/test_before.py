@@ -48,6 +48,8 @@ def test_risks_before_release_by_enumeration(size: int) -> None:
     within(frame["expected"], probability @ every, frame["expected_mcse"])
     deviation = np.sqrt(probability @ (every - probability @ every) ** 2)
     assert frame["expected_mcse"].tolist() == pytest.approx(deviation / np.sqrt(300), rel=0.3)
+    of_quantile = quantile_variance(risk.probability, 0.95)
+    assert frame["worst_mcse"].tolist() == pytest.approx(np.sqrt(of_quantile))
     for i in range(3):
         share = [probability[every[:, i] <= frame["worst"][i] + by].sum() for by in (-1e-9, 1e-9)]
         spread = 4.5 * np.sqrt(0.05 * 0.95 / 300)
@@ -103,6 +105,8 @@ def test_risks_by_the_mixture_are_those_of_its_marginal_likelihood() -> None:
     assert risk.left_out.shape == (SHARED * 4, 20, 3)
     between = risk.probability.std(axis=0, ddof=1) / np.sqrt(20)
     assert (risk.to_frame()["expected_mcse"] > between).all()
+    of_quantile = np.sqrt(quantile_variance(risk.probability, 0.95))
+    assert (risk.to_frame()["worst_mcse"] > of_quantile).all()
     assert "3 combinations of 3 records" in risk.summary()
 
 

@@ -13,6 +13,7 @@ import srlib
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.margins import PlugInMargins
 from srlib.mechanism import beta_binomial, sample
+from srlib.mechanism.audit import clopper_pearson
 from srlib.mechanism.bayes import posterior
 from srlib.risk.black_box import _discriminant, counts_of_releases, leakage, leakage_bound
 from srlib.trees import Growth, SequentialTrees, fit_trees
@@ -47,6 +48,15 @@ def test_a_perfect_test_by_hand() -> None:
     mean = low**2 / (low + high) + (1 - low) ** 2 / (2 - low - high)
     expected = np.log(low / high), low - high, mean
     assert (bound.epsilon, bound.advantage, bound.probability) == pytest.approx(expected)
+
+
+def test_no_alarm_tells_as_well() -> None:
+    """Half of the releases of the changed data look as all of the data do."""
+    first, second = np.ones((100, 1)), np.arange(100)[:, None] % 2.0
+    a = clopper_pearson(np.array([50]), 50, 0.975)[0]
+    b = clopper_pearson(np.array([25]), 50, 0.975)[1]
+    bound = leakage(first, second, prior=0.5)
+    assert bound.epsilon == pytest.approx(np.log((1 - b) / (1 - a)).item())
 
 
 @pytest.mark.parametrize("n", [15, 60])
@@ -98,6 +108,12 @@ def test_counts_are_of_cells() -> None:
     assert sorted(first[0] ** 2) == pytest.approx(counts, abs=1e-4)
     assert (second == second[0]).all()
     assert (first[0] != second[0]).any()
+    # Of two alternatives, in random order.
+    others = np.array([[0, 0], [1, 1]])
+    _, second = counts_of_releases(Copy(), data, 0, others, n_releases=40, rng=rng)
+    _, which = np.unique(second, axis=0, return_inverse=True)
+    for half in np.split(which.ravel(), 2):
+        assert 0.2 < half.mean() < 0.8
     # What tells the halves apart that are learned from is not in those that are tested.
     first, second = rng.normal(size=(2, 80, 3))
     first[:40, 0] += 5

@@ -85,7 +85,9 @@ def test_tails_of_weighted_sums_by_enumeration(rng: np.random.Generator) -> None
         z = bernoulli_z(hit, p, weight)
         if hit.sum() >= FEWEST and tail < 0.3:
             assert 0.7 * tail < stats.norm.sf(z) < 2.5 * tail
-    assert bernoulli_z(np.arange(12) < 2, p, weight) <= 0
+    # Two coincidences are no sign of anything, however improbable.
+    two, three = (bernoulli_z(np.arange(12) < size, p / 50, weight) for size in (2, 3))
+    assert two <= 0 < SURE < three
     assert bernoulli_z(np.ones(12, bool), p, weight) > 3
 
 
@@ -137,6 +139,18 @@ def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() ->
     known = copies(lone, lone[:10], [40] * 3, lone[:4] + 0)
     assert copies(lone, lone[:10], [40] * 3).premise == "twins"
     assert (known.premise, of(known, "repeated", "baseline")) == ("", 1)
+
+
+def test_only_records_with_the_numbers_as_well_could_hide(rng: np.random.Generator) -> None:
+    x, released = samples(rng, 300, 300)
+    numbers = np.split(np.arange(600.0), 2)
+    met_nowhere = copies(x, released, LEVELS, numbers={0: numbers})
+    n_alone = of(met_nowhere, "hidden", "people")
+    # The upper limit of a Poisson count where none was seen.
+    assert of(met_nowhere, "hidden") == pytest.approx(-np.log(0.05) / n_alone)
+    same_numbers = copies(x, released, LEVELS, numbers={0: [np.zeros(300)] * 2})
+    assert of(same_numbers, "hidden") == of(copies(x, released, LEVELS), "hidden")
+    assert of(same_numbers, "hidden") > 2 * of(met_nowhere, "hidden")
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])

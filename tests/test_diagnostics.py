@@ -73,6 +73,9 @@ def test_r_hat_is_the_rank_normalized_split_one(monkeypatch):
     draws = np.stack([chains(), chains(1.0), chains() ** 3, autoregressive(0.9, 1000)], axis=2)
     expected = [split_r_hat(draws[:, :, j]) for j in range(4)]
     assert diagnostics.r_hat(draws) == pytest.approx(expected)
+    of_one = diagnostics.r_hat(draws[:, :, 0])
+    assert isinstance(of_one, float)
+    assert of_one == pytest.approx(expected[0])
     assert diagnostics.r_hat(draws[:, :, 1]) == pytest.approx(expected[1])
     monkeypatch.setattr(diagnostics, "QUANTITIES", 3)  # in blocks
     assert diagnostics.r_hat(draws) == pytest.approx(expected)

@@ -36,6 +36,10 @@ def checked(word="holds", **given):
         ("holds", {"value": [0.5] * 19 + [2.0], "nearly": 0.95}),
         ("fails", {"value": [0.5] + [2.0] * 19, "nearly": 0.95}),
         ("depends on the case", {"value": [0.5] * 2 + [2.0] * 18, "nearly": 0.95}),
+        (
+            "not decided",
+            {"value": [0.5] * 93 + [2.0] * 4 + [1.01] * 3, "error": 0.1, "nearly": 0.95},
+        ),
         ("fails", {"value": math.inf}),
     ],
 )
@@ -148,8 +152,10 @@ def test_numbers_are_judged_by_the_last_digit_printed(book, key, value, verdict)
 
 
 def test_tolerance_is_two_errors_and_what_is_not_judged_has_a_reason(book):
-    told = [book({"a": -0.27}, errors={"a": error})["verdict"]["a"] for error in (0.011, 0.009)]
+    told = [book({"a": -0.27}, errors={"a": error})["verdict"]["a"] for error in (0.011, 0.0098)]
     assert told == ["match", "differs"]
+    ours = book({"a": -0.25}, consistent={"a": (9.0, "a check")})
+    assert ours.loc["a", ["computed", "verdict"]].tolist() == [-0.25, "match"]
     settings = {"settings": {"d": 35}, "skip": {"a": "other data"}, "notes": {}}
     found = book({"a": 3.0}, **settings)
     assert found["verdict"].tolist() == ["skipped", "skipped", "skipped", "setting"]

@@ -123,6 +123,7 @@ def test_power_is_that_of_the_test_with_exactly_its_false_positives() -> None:
     never = made_up(np.full(40, np.inf), np.full((40, 1000), -np.inf))
     assert [*never.power(rng=rng)["power"], never.roc()["power"].min()] == [1, 1, 1]
     curve = tied.roc()
+    assert curve["false_positives"].iloc[[0, -1]].tolist() == pytest.approx([1 / 1000, 1])
     np.testing.assert_allclose(curve["power"], curve["false_positives"])
 
 
@@ -167,6 +168,7 @@ def test_distances_are_to_the_nearest_released_record() -> None:
     rows = np.arange(5)
     for m, shown in ((1, [z[:20], z[20:]]), (2, [z])):
         test = distance_test(original, released, others, m, rows=rows, n_beside=7)
+        assert len(np.unique(test.people)) == 5 * 7  # different people beside each record
         for i, records in enumerate(shown):
             apart = ((x[:, None] != records).sum(axis=2) for x in (data[rows], y))
             own, of_people = (each.min(axis=1) for each in apart)

@@ -65,7 +65,12 @@ def test_frames_and_files_give_back_their_records(tmp_path_factory, table, suffi
     path = tmp_path_factory.mktemp("tables") / f"table{suffix}"
     frame = table.to_frame(labels=False)
     frame = frame[random.sample(list(frame.columns), frame.shape[1])]
-    frame.to_csv(path, index=False, quoting=random.choice([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]))
+    # Older Pythons quote a carriage return only where it ends lines, or where all is quoted.
+    styles = [{"quoting": csv.QUOTE_ALL}, {"lineterminator": "\r\n"}]
+    # What stands in the header without quotes may be taken for what separates its columns.
+    if set("".join(frame)) & set(";|"):
+        del styles[1:]
+    frame.to_csv(path, index=False, **random.choice(styles))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(microdata, "_CHUNK", chunk)
         read = read_table(path, table.schema)
@@ -77,7 +82,7 @@ def test_frames_and_files_give_back_their_records(tmp_path_factory, table, suffi
 
 @given(tables(least=0))
 @example(Microdata(np.random.default_rng(1).integers(0, 256, (50, 9), dtype=np.uint8), SMALL))
-@example(Microdata(np.eye(4, 70, dtype=np.uint8), SMALL))
+@example(Microdata(np.eye(70, dtype=np.uint8), SMALL))
 def test_distinct_counts_combinations_in_lexicographic_order(table):
     codes = table.codes
     combinations, counts, inverse = distinct(codes)

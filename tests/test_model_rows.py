@@ -1,13 +1,18 @@
 """An intruder with a model: against exact marginal likelihoods of tiny models."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from enumeration import exact_log_risk, log_marginal_likelihood
 
 from srlib import dpmpm
 from srlib.assessment.answers import SURE, of_model
+from srlib.data.codes import distinct
+from srlib.diagnostics import MAX_R_HAT
 from srlib.mechanism.bayes import posterior
 from srlib.risk.believer import beliefs
+from srlib.risk.sets import DrawSets
 
 TARGET, N_LEVELS = 1, np.array([2, 3])
 DATA = np.array([(0, 0), (0, 1), (1, 2), (1, 2)], np.uint8)
@@ -43,3 +48,42 @@ def test_risks_of_target_and_record_by_enumeration(rng: np.random.Generator) -> 
         assert abs(row["value"] - value) < 5 * row["error"] < 1
         assert abs(row["baseline"] - baseline) <= 5 * row["baseline_error"]
     assert (rows["belief"]["word"] == "not refuted") == (abs(rows["belief"]["z"]) <= SURE)
+    assert rows["chains"]["word"] == "agree"
+
+
+@pytest.mark.parametrize(("seed", "agree"), [(0, False), (1, True)])
+def test_a_difference_has_its_own_error_and_all_sets_of_chains_must_agree(
+    seed: int, agree: bool
+) -> None:
+    """By leaving out one chain of one set at a time; with the first seed one set is apart."""
+    chains = replace(CHAINS, n_draws=200, n_chains=3)
+    streams = [np.random.default_rng(seed) for _ in range(2)]
+    learned, agreed, _ = beliefs(DATA, RELEASES, N_LEVELS, TARGET, chains=chains, rng=streams[0])
+    draws = DrawSets.fit(DATA, RELEASES, N_LEVELS, chains, rng=streams[1])
+    combinations, repetitions, _ = distinct(DATA)
+    column = draws.column(combinations)
+    # Of the target's values, the true one first: (n_sets, n_chains, n_combinations, n_values).
+    sets = np.exp(column.sets)[..., [0, 2, 3]]
+
+    def gain(means: np.ndarray) -> float:
+        before = means[0] / means[0].sum(axis=1, keepdims=True)
+        odds = means[1] * means[2] / means[0]
+        after = odds / odds.sum(axis=1, keepdims=True)
+        return repetitions @ (after - before)[:, 0] / len(DATA)
+
+    variance = 0.0
+    for at in range(3):
+        left_out = []
+        for chain in range(3):
+            means = sets.mean(axis=1)
+            means[at] = np.delete(sets[at], chain, axis=0).mean(axis=0)
+            left_out.append(gain(means))
+        variance += 2 * np.var(left_out)
+    answers = of_model(learned.to_dict("records"), agreed, 4)
+    target = answers[1]
+    assert target["value"] - target["baseline"] == pytest.approx(gain(sets.mean(axis=1)))
+    assert target["z"] == pytest.approx(gain(sets.mean(axis=1)) / np.sqrt(variance))
+    n_apart = (column.r_hat > MAX_R_HAT).any(axis=1).sum()
+    assert (agreed, n_apart) == (agree, 0 if agree else 1)
+    unreliable = {row["word"] for row in answers} == {"unreliable"}
+    assert unreliable != agree

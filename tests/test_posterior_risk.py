@@ -119,8 +119,26 @@ def test_chains_that_disagree_are_told_of() -> None:
     assert healthy.converged
     # Of few draws Pareto k is not known, which says nothing against a record.
     assert replace(healthy, pareto_k=healthy.pareto_k * np.nan).reliable.mean() > 0.95
+    assert not replace(healthy, log_mcse=healthy.log_mcse + np.inf).reliable.any()
     assert "have not converged" not in healthy.summary()
     assert repr(healthy) == f"<PosteriorRisk: {healthy.summary()}>"
+
+
+@pytest.mark.parametrize(
+    ("support_size", "counted"),
+    [
+        (2, "above 0.5, more than all alternatives together, for 5."),
+        (10, "above 0.5, more than all alternatives together, for 5."),
+        (11, "above 0.91, ten times an equal share, for 1."),
+        (100, "above 0.1, ten times an equal share, for 9."),
+    ],
+)
+def test_the_summary_counts_above_a_limit_below_one(support_size: int, counted: str) -> None:
+    found = risk_of(chains=Chains(n_classes=1, burn_in=0, n_draws=4, n_chains=2))
+    found = replace(found, probability=np.linspace(0.05, 0.95, 10), rank=np.array([1, 1, 1.5, 2]))
+    summary = replace(found, support_size=support_size).summary()
+    assert f"at most 0.95; it is {counted}" in summary
+    assert "the most probable candidate for 2." in summary
 
 
 def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +159,11 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
     assert lengths.count(4_000) == 3  # one class agrees in the first round
     assert max(lengths) < 64_000
     assert found.converged
+    lengths.clear()
+    apart = pd.DataFrame({"apart": [agreement.APART + 0.01]})
+    monkeypatch.setattr("srlib.risk.sets.convergence", lambda *_: apart)
+    risk_of(chains=rounds[:2])
+    assert lengths == [500, 2_000] * 3
 
 
 @pytest.mark.parametrize(
@@ -153,6 +176,7 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
         ((ORIGINAL.replace({"job": {"b": None}}), RELEASED), {}, "original: missing values"),
         ((), {"unknown": ["age"]}, "unknown names 'age'"), ((), {"unknown": []}, "unknown is"),
         ((), {"log_prior": lambda some: 0.0}, r"log_prior returns shape \(\) for 7 candidates"),
+        ((), {"log_prior": lambda some: np.full(len(some), np.nan)}, "and none missing"),
         ((), {"chains": replace(FEW, n_chains=1)}, "chains are 1 of 40 draws"),
         ((), {"chains": []}, "chains is empty"),
         ((), {"draws": "sets"}, "draws and chains are both given"),

@@ -120,6 +120,10 @@ def test_laplace_margins_keep_their_epsilon(n: int, epsilon: float) -> None:
     found = log_likelihoods(margins, released, data, rows, candidates)
     apart = np.abs(found - found[:, :1])
     assert 0.3 * epsilon / 3 < apart.max() <= epsilon / 3 * (1 + 1e-9)
+    # Of levels that nobody has, all noisy counts are clipped once in eight times.
+    shares = [margins.shares(np.zeros(3, int), rng=rng) for _ in range(60)]
+    assert np.sum(shares, axis=1) == pytest.approx(1)
+    assert (np.array(shares) == 1 / 3).all(axis=1).any()
 
 
 def test_incomplete_gamma_functions_far_from_their_middle() -> None:
@@ -151,6 +155,17 @@ def test_the_mixture_releases_and_has_no_density() -> None:
     released = mixture.release(DATA, rng=np.random.default_rng(6))
     assert released.shape == DATA.shape
     assert (released < LEVELS).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_no_logarithm_of_a_probability_is_refused(value: float) -> None:
+    class Wrong(PlugInMargins):
+        def log_likelihoods(self, *_: Any) -> NDArray:
+            return np.where(np.arange(4) == 1, value, np.zeros((3, 4)))
+
+    data = Microdata(DATA, SCHEMA)
+    with pytest.raises(ValueError, match=r"Wrong.log_likelihoods returns NaN or infinity"):
+        posterior_risk(data, data, synthesizer=Wrong(LEVELS))
 
 
 def test_a_column_of_another_shape_is_refused() -> None:

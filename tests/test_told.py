@@ -27,6 +27,8 @@ def test_people_met_by_hand() -> None:
     original, released = table("0", "0", "1", "2", "3", "3"), table("1", "2", "2", "4", "4", "0")
     found = told.met(original, released, [5], [0])
     assert found.counted.tolist() == [False, False, True, True, False, False]  # 1 and 2
+    of_two = told.met(original, original[[0, 2]], [5], [0])  # of whom 1 alone is alone
+    assert of_two.outright.tolist() == [False, False, True, False, False, False]
     # Of two kinds are one record and of two kinds two, so that one person has 2 * 2 / 2 companions,
     # in a tree of one key whose six records lack a person's kind and have the companions instead.
     alone, pairs = 2.0, 1.0

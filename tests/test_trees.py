@@ -621,6 +621,7 @@ def risk(data: Microdata, **settings: Any) -> None:
         (lambda _: any_growth(cp=1.5), "cp is 1.5; it must lie in 0 to 1"),
         (lambda _: any_growth(cp="1"), "cp is '1'; it must be a number"),
         (lambda _: any_growth(smoothing=-1.0), "smoothing is -1.0; it must be 0 or more"),
+        (lambda _: any_growth(smoothing=np.inf), "smoothing is inf; it must be finite"),
         (lambda data: fit(data.to_frame()[:0]), "record"),
         (lambda data: fit(data, schema=data.schema), "schema is given beside Microdata"),
         (lambda _: fit(people(9, (2, 70), 1)), "v1 has 70 levels; trees take 64 at most"),
@@ -680,9 +681,10 @@ def test_records_have_their_probability_in_the_trees() -> None:
     schema = Schema(tuple(Variable(name, ("0", "1")) for name in ("first", "second")))
     cells = np.array(list(itertools.product((0, 1), repeat=2)), dtype=np.uint8)
     people = cells[[0, 0, 1, 2, 3, 3, 3]]
-    trees = SequentialTrees(schema, growth=Growth(1, smoothing=1.0)).grown_on(people)
-    np.testing.assert_allclose(
-        trees.record_log_prob(cells), [trees.log_prob(cell[None]) for cell in cells]
-    )
-    last = np.exp(trees.record_log_prob(cells, [1])).reshape(2, 2)
-    np.testing.assert_allclose(last.sum(axis=1), 1)
+    for order in ([0, 1], [1, 0]):
+        names = [schema.names[k] for k in order]
+        trees = SequentialTrees(schema, names, Growth(1, smoothing=1.0)).grown_on(people)
+        one_by_one = [trees.log_prob(cell[None]) for cell in cells]
+        np.testing.assert_allclose(trees.record_log_prob(cells), one_by_one)
+        last = np.exp(trees.record_log_prob(cells, order[1:])).reshape(2, 2)
+        np.testing.assert_allclose(last.sum(axis=order[1]), 1)

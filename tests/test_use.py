@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from numpy.typing import NDArray
+from scipy import stats
 
 from srlib.assessment import use
 from srlib.data.codes import Codes
@@ -82,8 +83,23 @@ def test_a_release_that_is_a_sample_is_off_as_one(rng: np.random.Generator) -> N
     assert ratio == pytest.approx(1, abs=0.25)
     assert 0 < error < 0.1
     assert against_sampling(drawn[0], [drawn[0]] * 2, [3] * 4)[0] == 0
-    with pytest.raises(ValueError, match="two or more are needed of both"):
-        against_sampling(drawn[0], drawn[1:2], [3] * 4)
+    for released in (drawn[1:2], [drawn[1], drawn[2][:-1]]):
+        with pytest.raises(ValueError, match="two or more are needed of both"):
+            against_sampling(drawn[0], released, [3] * 4)
+
+
+def test_differences_between_samples_by_enumeration() -> None:
+    """Two binomial counts in each of four cells, of which one has most of the records."""
+    n, cells = 200, np.array([(0, 0), (0, 1), (1, 0), (1, 1)])
+    counts = np.array([(170, 14, 10, 6), (180, 10, 6, 4), (160, 20, 12, 8)])
+    original, *released = (np.repeat(cells, each, axis=0) for each in counts)
+    possible = np.arange(n + 1)
+    apart = np.abs(possible[:, None] - possible)
+    laws = [stats.binom.pmf(possible, n, p) for p in counts.mean(axis=0) / n]
+    expected = np.mean([law @ apart @ law for law in laws])
+    differences = np.abs(counts[1:] - counts[0]).mean()
+    ratio, _ = against_sampling(original, released, [2, 2])
+    assert ratio == pytest.approx(differences / expected, rel=0.02)
 
 
 @pytest.mark.parametrize("pairs", [False, True])

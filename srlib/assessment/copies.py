@@ -209,7 +209,7 @@ def _uncut(files: _Files, numbers: Numbers, comparable: bool) -> Row:
     """Share of complete copies, with numbers as the files have them, and their excess."""
     n, m = len(files.original), len(files.released)
     people, records = _with_numbers(files, numbers)
-    complete = np.count_nonzero(np.isin(records, people))
+    complete = int(np.isin(records, people).sum())
     others, error = _repeated_by_others(np.bincount(people))
     row = answer("uncut copies", "numbers as the files have them", m)
     row |= {"value": complete / m, "baseline": others, "baseline_error": error}
@@ -375,7 +375,8 @@ def _repeating(
     By the original or, where that is surer or the original is not trusted, by people held out.
     """
     n = len(original)
-    counts = np.bincount(*numbered(range(len(levels)), levels, original))
+    (cell,) = numbered(range(len(levels)), levels, original)
+    counts = np.bincount(cell)
     share, error = _repeated_by_others(counts)
     by_original = share, error, *beta(share, error, n)
     if held_out is None:

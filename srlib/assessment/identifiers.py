@@ -47,10 +47,8 @@ def common_identifiers(
         row["baseline"] = expected / max(len(others), 1)
         row["word"] = "found" if found else "none"
         row["asked"] = True
-        records = "record has" if common == 1 else "records have"
-        row["why"] = (
-            f"{common:,} of its {records} the {name} of an original record" if found else ""
-        )
+        if found:
+            row["why"] = f"it has the {name} of original records, {common:,} times"
         rows.append(row)
     return rows
 

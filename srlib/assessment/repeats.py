@@ -3,13 +3,13 @@
 How often a fresh sample has the values of a person who is unique in a file depends on how many
 others are of the same kind. Counts of equal records whose places are settled as densely, by
 records that differ in one variable, have Fisher's log series (Fisher, Corbet and Williams 1943,
-Journal of Animal Ecology 12, 42-58): where their mean is -x / ((1 - x) log(1 - x)), values that
-occur once occur k times or more in a fresh sample of r times the size with probability
+Journal of Animal Ecology 12, 42-58): they are j with a probability proportional to x^j / j. Values
+that occur once then occur k times or more in a fresh sample of r times the size with probability
 (r x / (1 + r x))^k.
 """
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, special
 
 from srlib.assessment.counting import Floats, Ints, Row, answer
 from srlib.assessment.deviates import deviate, largest_of
@@ -43,29 +43,26 @@ def most_repeated(o: Ints, s: Ints, neighbors_original: Ints, neighbors_released
         return row
     times = s[repeated]
     of_nobody = np.where(o == 0, s, 0)
-    ratio = np.fmax(
-        _ratios(o, neighbors_original, neighbors_original[repeated], m / n),
-        _ratios(of_nobody, neighbors_released, neighbors_released[repeated], 1.0),
-    )
-    log_tail = times * np.log(ratio)
+    x = (m / n) * _series(o, neighbors_original, neighbors_original[repeated])
+    own = _series(of_nobody, neighbors_released, neighbors_released[repeated])
+    log_tail = np.fmax(times * np.log(x / (1 + x)), _log_tail(times, own))
     worst = int(log_tail.argmin())
-    expected = ratio[worst] / (1 - ratio[worst]) if ratio[worst] < 1 else times[worst]
     return row | {
         "about": f"one unique person, {times[worst]} times",
         "value": float(times[worst] / m),
-        "baseline": float(expected / m),
+        "baseline": float(x[worst] / m),
         "z": largest_of(deviate(log_tail[worst]), n_unique),
     }
 
 
-def _ratios(counts: Ints, neighbors: Ints, where: Ints, larger: float) -> Floats:
-    """Ratio of the geometric law of counts at places with so many neighbors, (n_places,).
+def _series(counts: Ints, neighbors: Ints, where: Ints) -> Floats:
+    """Parameter x of the log series of counts at places with so many neighbors, (n_places,).
 
     1 where nothing is known: any count is then as probable as another.
     """
     occurring = counts > 0
     density, counts = _density(neighbors[occurring]), counts[occurring]
-    ratios = np.ones(len(where))
+    series = np.ones(len(where))
     for stratum in np.unique(_density(where)):
         highest = stratum
         while np.count_nonzero((density >= stratum) & (density <= highest)) < FEWEST_GROUPS:
@@ -74,9 +71,15 @@ def _ratios(counts: Ints, neighbors: Ints, where: Ints, larger: float) -> Floats
             highest += 1
         some = counts[(density >= stratum) & (density <= highest)]
         if len(some):
-            x = _log_series((some.sum() + 1) / len(some))
-            ratios[_density(where) == stratum] = larger * x / (1 + larger * x)
-    return ratios
+            series[_density(where) == stratum] = _log_series((some.sum() + 1) / len(some))
+    return series
+
+
+def _log_tail(k: Ints, x: Floats) -> Floats:
+    """Log probability that a count with a log series is k or more; 0 where x is 1."""
+    inside = np.minimum(x, 1 - 1e-12)
+    tail = special.hyp2f1(1, k, k + 1, inside) / k / -np.log1p(-inside)
+    return np.where(x < 1, k * np.log(inside) + np.log(tail), 0.0)
 
 
 def _density(neighbors: Ints) -> Ints:

@@ -201,8 +201,8 @@ def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
         })  # fmt: skip
         records.append(_records(tables, name, people, risks))
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
-    table = table.fillna({"of": "all", "asked": False} | dict.fromkeys(answers.TEXTS, ""))
-    table = table.astype({"asked": bool})
+    table = table.fillna({"of": "all"} | dict.fromkeys(answers.TEXTS, ""))
+    table["asked"] = table["asked"].notna()
     each = dict(list(table.groupby("release", sort=False)))
     judgments = verdict.worst_first([verdict.judge(*one) for one in each.items()], table)
     table = pd.concat([each[one.release] for one in judgments], ignore_index=True)[COLUMNS]

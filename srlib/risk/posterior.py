@@ -114,14 +114,18 @@ class PosteriorRisk:
 
     def summary(self) -> str:
         """Say in words how high the risks are, and whether the chains support them."""
-        prior = 1 / self.support_size
-        above = (self.probability > 10 * prior).sum()
+        limit = 10 / self.support_size
+        meaning = "ten times an equal share"
+        if limit >= 1:  # of few candidates, which no probability exceeds
+            limit = 0.5
+            meaning = "more than all alternatives together"
+        above = (self.probability > limit).sum()
         sentences = [
             f"{len(self.combinations):,} combinations of {self.repetitions.sum():,} records, each "
             f"among {self.support_size:,} candidates.",
             f"The probability of the truth is {np.median(self.probability):.2g} for the median "
-            f"combination and at most {self.probability.max():.2g}; it is above {10 * prior:.2g}, "
-            f"ten times an equal share, for {above:,}.",
+            f"combination and at most {self.probability.max():.2g}; it is above {limit:.2g}, "
+            f"{meaning}, for {above:,}.",
             f"The truth is the most probable candidate for {(self.rank == 1).sum():,}.",
         ]
         if self.exact:
