@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 from ladder import LADDER, Codes, bootstrap, copy, independent, partly_copied, trees
+from scipy import stats
 
 from srlib.assessment import answers, told, verdict
 from srlib.assessment.copies import Copies, copies
@@ -39,6 +40,18 @@ def samples(rng: np.random.Generator, *sizes: int) -> list[Codes]:
 def margins(x: Codes, rng: np.random.Generator) -> Codes:
     """A release of the same size that has nothing but the margins."""
     return independent(x, SCHEMA.n_levels, rng)
+
+
+def copula(x: Codes, rng: np.random.Generator) -> Codes:
+    """A Gaussian copula of the margins and the rank correlations of the codes."""
+    n = len(x)
+    ranks = np.column_stack([stats.rankdata(column) for column in x.T])
+    correlation = np.nan_to_num(np.corrcoef(stats.norm.ppf((ranks - 0.5) / n).T))
+    np.fill_diagonal(correlation, 1.0)
+    values, vectors = np.linalg.eigh(correlation)
+    draws = rng.standard_normal(x.shape) * np.sqrt(values.clip(0)) @ vectors.T
+    places = (stats.norm.cdf(draws / draws.std(axis=0)) * n).astype(int).clip(max=n - 1)
+    return np.take_along_axis(np.sort(x, axis=0), places, axis=0)
 
 
 SURVEY = """variables:

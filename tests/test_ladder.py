@@ -5,7 +5,19 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from cases import FILE, LEVELS, SCHEMA, advice, cases, drawn, found, questions, samples
+from cases import (
+    FILE,
+    LEVELS,
+    SCHEMA,
+    advice,
+    cases,
+    copula,
+    drawn,
+    found,
+    margins,
+    questions,
+    samples,
+)
 from ladder import LADDER
 
 from srlib.assessment import answers, told, use, verdict
@@ -76,3 +88,39 @@ def test_halves_of_one_table_raise_an_alarm_in_at_most_one_of_twenty_cases() -> 
     assert sum(each in ("look", "withhold") for each in advised) <= 0.05 * len(advised)
     assert np.std(z) <= 1.3
     assert sum(np.array(z) > answers.SURE) <= 1
+
+
+def test_honest_samples_are_seldom_undecided() -> None:
+    """Of a table where hardly anybody is unique, one where many are, and one where all are."""
+    rng = np.random.default_rng(23)
+    words = {}
+    for n_variables in (5, 11, 14):
+        found = []
+        for _ in range(20):
+            x, z = (codes[:, :n_variables] for codes in samples(rng, 1_000, 1_000))
+            if n_variables == 14:
+                x, z = (
+                    np.column_stack([codes, rng.integers(0, 9, (1_000, 4))]) for codes in (x, z)
+                )
+            levels = [*LEVELS[:n_variables], *[9] * (x.shape[1] - n_variables)]
+            found.append(answers.copied(copies(x, z, levels))[0])
+        words[n_variables] = found
+    assert all(each.count("undecided") <= 3 for each in words.values())
+    assert sum(each.count("found") for each in words.values()) == 0
+
+
+def test_copies_that_could_hide_are_bounded() -> None:
+    """Whatever the rest is made by, in a table where a fresh sample has a third of the unique."""
+    rng, below = np.random.default_rng(24), []
+    for n, share in ((300, 0.05), (1_000, 0.05), (1_000, 0.15)) * 4:
+        for make in (margins, copula, lambda x, rng: samples(rng, len(x))[0]):
+            (x,) = samples(rng, n)
+            z = make(x, rng)
+            chosen = rng.permutation(n)[: round(share * n)]
+            z[: len(chosen)] = x[chosen]
+            _, place, repetitions = np.unique(x, axis=0, return_inverse=True, return_counts=True)
+            unique = repetitions[place] == 1
+            hidden = copies(x, rng.permutation(z), LEVELS).rows["could hide"]
+            below.append(hidden["value"] < unique[chosen].sum() / unique.sum())
+            assert hidden["people"] == unique.sum()
+    assert np.mean(below) <= 0.05

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from cases import LEVELS, SCHEMA, margins, samples, table, two_tables
+from cases import LEVELS, SCHEMA, copula, margins, samples, table, two_tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder import trees
+from ladder import independent, mixture, trees
 
 from srlib.assessment import told
-from srlib.assessment.answers import CERTAIN, SURE, of_people
+from srlib.assessment.answers import CERTAIN, SURE, of_people, put_words
 from srlib.data.codes import Codes
 
 
@@ -55,6 +55,53 @@ def test_people_met_by_hand() -> None:
     # The people alone are not so in both files together, be these large enough or not.
     for people in (table("0", "1"), table("0", "1", "2", "2")):
         assert shares(told.met(people, people, [3], [0], table("0", "1")))[1] == 1
+
+
+def with_ages(rng: np.random.Generator, n: int) -> tuple[Codes, np.ndarray]:
+    """Records of the population, and an age in years within the group of ages of each."""
+    (x,) = samples(rng, n)
+    youngest, oldest = np.array([18, 35, 55, 70]), np.array([34, 54, 69, 89])
+    group = x[:, SCHEMA.names.index("AGEP")]
+    return x, rng.integers(youngest[group], oldest[group] + 1).astype(float)
+
+
+def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
+    """Keys are equal where ages are, not groups of ages; others' records are foretold so, too."""
+    rng, keys, z, planted = np.random.default_rng(21), [0, 1, 2, 4], [], []
+    for _ in range(30):
+        (x, age), (released, other) = with_ages(rng, 1_000), with_ages(rng, 1_000)
+        found = told.met(x, released, LEVELS, keys, numbers={1: [age, other]})
+        exact = [(*row, years) for row, years in zip(x[:, [0, 2, 4]].tolist(), age, strict=True)]
+        again = Counter(exact)
+        unique = np.array([again[person] == 1 for person in exact])
+        assert found.counted.tolist() == unique.tolist()
+        kept = {
+            (*row, years) for row, years in zip(released[:, [0, 2, 4]].tolist(), other, strict=True)
+        }
+        assert found.outright.tolist() == [
+            u and e in kept for u, e in zip(unique, exact, strict=True)
+        ]
+        row = of_people([found])
+        z.append(row["z"])
+        chosen = np.flatnonzero(unique)[::3]
+        released[: len(chosen)], other[: len(chosen)] = x[chosen], age[chosen]
+        planted.append(of_people([told.met(x, released, LEVELS, keys, numbers={1: [age, other]})]))
+    assert abs(np.mean(z)) < 1
+    assert np.std(z) < 1.3
+    assert np.mean(np.array(z) > SURE) <= 0.05
+    assert (
+        np.mean([row["z"] > SURE and row["value"] > row["baseline"] + 0.05 for row in planted])
+        > 0.9
+    )
+    # A number that is not there is as it is cut, and who is unique may have no companions at all.
+    age[:5] = np.nan
+    found = told.met(x, x, LEVELS, keys, numbers={1: [age, age]})
+    same = (x[:, keys] == x[0, keys]).all(axis=1) & np.isnan(age)
+    assert found.counted[0] == (same.sum() == 1)
+    assert told.matched(x, x, LEVELS, keys, 9, {1: [age, age]})["repU"] == found.counted.mean()
+    alone = told.share_met_by_others(x, LEVELS, 1_000, {1: [age, age]})
+    assert 0 < alone < told.share_met_by_others(x, LEVELS, 1_000) < 1
+    assert np.isnan(told.share_met_by_others(np.repeat(x, 2, axis=0), LEVELS, 500))
 
 
 @pytest.mark.parametrize("people_held_out", [0, 300, 900])
@@ -246,3 +293,39 @@ def test_customary_measures_by_dictionaries(tables):
     if len(original) >= len(released):  # nothing is thinned
         release = told.told(x, z, levels, [0, 1], 2).release
         assert release.astype(bool).tolist() == disclosed
+
+
+def rare_target(rng: np.random.Generator, n: int) -> Codes:
+    """Seven variables and a rare one, which 1.2 % have: more of those with some of the levels."""
+    (x,) = samples(rng, n)
+    share = np.exp(0.8 * x[:, 1] + 0.7 * (x[:, 2] > 0))
+    return np.column_stack([x[:, :7], rng.random(n) < 0.012 * share / share.mean()]).astype(
+        np.int64
+    )
+
+
+def test_a_rare_target_raises_no_alarm_in_releases_that_know_less() -> None:
+    levels = np.array([*LEVELS[:7], 2])
+    alarms: list[bool] = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        x = rare_target(rng, (400, 1_000, 3_000)[seed % 3])
+        made = [copula(x, rng), independent(x, levels, rng)]
+        made += [mixture(x, levels, rng)] if seed % 20 == 0 else []
+        for z in made:
+            for known in ([0, 1, 2], [0, 1, 2, 3, 4, 5, 6]):
+                row = of_people([told.told(x, z, levels, known, 7)])
+                row["of"] = "all"
+                put_words([row], family=False)
+                alarms.append(row["word"] in ("more", "far more"))
+    assert len(alarms) >= 400
+    assert np.mean(alarms) <= 0.01
+    # All with the rare value are moved to one combination of keys, so that all others are told.
+    rng = np.random.default_rng(5)
+    keys = rng.integers(0, 4, (2, 2_000, 3))
+    x = np.column_stack([keys[0], rng.random(2_000) < 0.012]).astype(np.int64)
+    z = np.column_stack([keys[1], np.zeros(2_000, np.int64)])
+    z[np.flatnonzero((keys[1] == 0).all(axis=1))[:24], 3] = 1
+    row = of_people([told.told(x, z, [4, 4, 4, 2], [0, 1, 2], 3)])
+    assert row["value"] > row["baseline"] + 0.2
+    assert row["z"] < SURE
