@@ -157,17 +157,29 @@ show(outputs.table("in_public", in_public, public=True), caption="All that a pub
 # (Good 1953). A sharper test asks of single people: where both files together hold a combination twice,
 # a random division of files of one size puts one record into each half of the time, while a copied
 # record always lies so (the column *by random division*). Combinations with few near neighbors weigh most,
-# since strangers hardly ever meet there. *handed out* estimates the share of the people alone who were
-# handed out, *could hide* is its upper limit, and *near copies* leaves some variables out. *beyond itself*
-# asks whether people are repeated more often than the release's own records where it is as dense: a sign
-# of copies behind a rough tool, and no proof. *uncut copies* takes numbers as the files have them, a sign as
-# well: a tool that takes numbers from real people makes some. *same rows* compares rows of the same number.
+# since strangers hardly ever meet there. *handed out* estimates the share of the unique people whose records
+# were released. *beyond itself* asks whether people are repeated more often than the release's own records
+# where it is as dense: a sign of copies behind a rough tool, and no proof. *could hide* is the upper limit of
+# the share of the unique people who could be copied without notice. Its baseline is the share of them whose
+# values a fresh sample has as well: one over that is the factor by which to find a person's values in the release
+# raises the odds that they are in the file, at most.
+#
+# *near copies* are records with some values changed. Each record without an equal has nearest neighbors, with
+# which it agrees in most variables. A random division of both files leaves them in the other file about half of
+# the time; a record that was copied and changed has its nearest neighbor there. All distances are tried, and the
+# clearest one is shown. *multiplicity* asks for the one unique person whose record is released more often than a
+# fresh sample would have it, where as many people differ in one variable. *uncut copies* takes numbers as the files
+# have them, a sign as well: a tool that takes numbers from real people makes some. *same rows* compares rows of
+# the same number. *identifiers* are values that columns left out have in common.
 #
 # **identity.** Of the people alone with their keys, how many meet a released record with the same keys?
-# How many are alone in parts of the file foretells how many would meet other people's records.
+# How many are alone in parts of the file foretells how many would meet other people's records. Numbers among the
+# keys are matched as the files have them, since an intruder knows an age in years; for all other questions they
+# are cut.
 #
 # **attributes.** For how many people do all released records with their keys agree on the true target
-# (DiSCO; Raab and others 2024)? Others are all other people in the file. *within* asks the same of a
+# (DiSCO; Raab and others 2024)? Others are all other people in the file. A value that all but a tenth of the
+# people have does not count in the test: the margin tells it. *within* asks the same of a
 # number, within a distance (Giomi and others 2022).
 #
 # **predicted.** The stronger attack, on everybody: trees are grown from the release and guess the target

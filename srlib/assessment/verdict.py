@@ -15,7 +15,7 @@ import pandas as pd
 from jinja2 import Environment, Template
 from markupsafe import Markup
 
-from srlib.assessment import answers, copies, use
+from srlib.assessment import answers, use
 from srlib.display import MIN_RECORDS, NOT_SHOWN, in_percent, percent, show
 
 _SHOWN = 12  # records to look at
@@ -179,7 +179,7 @@ _ORDER = ("not applicable", "too few", *answers.LEVELS, "no more", "more", "far 
 
 def stated(what: str = "rules") -> list[str]:
     """Return the rules behind the first sentence, or the ``"assumptions"``, as sentences."""
-    known = {"answers": answers, "copies": copies, "use": use, "few": MIN_RECORDS}
+    known = {"answers": answers, "use": use, "few": MIN_RECORDS}
     return _template(f"{what}.txt").render(known).splitlines()
 
 
