@@ -35,7 +35,7 @@ def copied(
     }
     rows = {question: answer(question, "", released, **of) for question, of in shares.items()}
     rows["could hide"]["people"] = alone
-    rows["near copies"]["about"] = "9 or more of 14 values alike"
+    rows["near copies"]["about"] = "its records share 9 or more of 14 values with an original"
     rows["multiplicity"]["about"] = "one unique person, 12 times"
     rows["copies"]["z"] = z.get("repeated_z", -1.0)
     for question in ("handed out", "near copies", "uncut copies"):

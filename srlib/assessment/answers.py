@@ -203,8 +203,7 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         yield "found", why, "handed out"
     if near["z_divided"] >= CERTAIN:
         share, others = in_percent(near["value"]), in_percent(near["baseline"])
-        alike = near["about"].removesuffix(" alike")
-        why = f"{share} of its records share {alike} with an original; in a fresh sample {others}"
+        why = f"{share} of {near['about']}; in a fresh sample {others}"
         yield "found", why, "near copies"
     if many["z"] >= CERTAIN:
         yield "found", f"it has the record of {many['about']}", "multiplicity"

@@ -7,7 +7,7 @@ values changed has its nearest neighbor across the files, however many values we
 as strangers are further away.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from srlib.assessment.deviates import Edges, crossing_z, largest_of
 from srlib.data.codes import Codes, Levels
 
 FEWEST_NEAR = 10  # records with neighbors as near, before a distance is looked at
+CLEAR, DIFFERENT = 3.3, 0.05  # errors, and the difference of shares, from which on one is shown
 LEAST_ALIKE = 0.5  # share of the values that a near copy has kept, at least
 MOST_COMPARED = 2_000_000_000  # values that are compared; of larger files fewer records are asked
 FEWEST_ASKED = 400  # however large the files are
@@ -45,38 +46,63 @@ def near_copies(original: Codes, released: Codes, n_levels: Levels) -> Row:
     Returns
     -------
     Row
-        At the distance with the clearest excess, the share of the released records that agree with
-        an original record in so many values, beside the share of the original records that agree
-        with another one; `z_divided` is the excess of nearest neighbors across the files over a
-        random division, as the largest of all distances.
+        `z_divided` is the excess of nearest neighbors across the files over a random division, as
+        the largest of all distances. Of the clear ones that is shown at which the share of the
+        released records that have so many values of an original one differs most surely from that
+        of the original records; where these shares are alike, as in a dense table, the share of the
+        released records' nearest neighbors that are original ones.
     """
     n_variables, size = original.shape[1], min(len(original), len(released))
     both = np.concatenate([_thinned(original, size), _thinned(released, size)])
     (cell,) = numbered(range(n_variables), n_levels, both)
     groups = both[np.unique(cell, return_index=True)[1]]
     o, s = tallied(cell[:size], cell[size:])
-    row = answer("near copies", "most values alike", len(released))
+    row = answer("near copies", "its nearest neighbors are original records", len(released))
     if len(groups) < 2:
         return row
     near = _nearest(groups, o, s)
-    tests = {}
+    alike = near.alike[np.searchsorted(near.asked, near.edges.source)]
+    distances = []
     for least in range(int(np.ceil(LEAST_ALIKE * n_variables)), n_variables):
-        is_near = near.alike[np.searchsorted(near.asked, near.edges.source)] >= least
-        edges = near.edges.where(is_near)
+        edges = near.edges.where(alike >= least)
         if len(np.unique(edges.source)) >= FEWEST_NEAR:
-            tests[least] = crossing_z(edges, o, s)
-    if not tests:
+            distances.append(_at_distance(least, near, edges, o, s))
+    if not distances:
         return row
-    least = max(tests, key=lambda alike: tests[alike])
+    clearest = max(distances, key=lambda one: one["z"])
+    row["z_divided"] = largest_of(clearest["z"], len(distances))
+    clear = [one for one in distances if largest_of(one["z"], len(distances)) >= CLEAR]
+    apart = [one for one in clear if one["value"] - one["baseline"] >= DIFFERENT]
+    if apart:
+        plainest = max(apart, key=_difference)
+        shown = ("value", "error", "baseline", "baseline_error")
+        least = plainest["least"]
+        row["about"] = f"its records share {least} or more of {n_variables} values with an original"
+        return row | {name: plainest[name] for name in shown}
+    return row | {"value": clearest["across"], "baseline": size / (2 * size - 1)}
+
+
+def _difference(distance: dict[str, Any]) -> float:
+    """Difference of both shares in its standard errors."""
+    error = np.hypot(distance["error"], distance["baseline_error"])
+    return float((distance["value"] - distance["baseline"]) / max(error, 1e-12))
+
+
+def _at_distance(least: int, near: _Neighbors, edges: Edges, o: Ints, s: Ints) -> dict[str, Any]:
+    """Answer at one distance: by edges of so many values alike, and by shares of records."""
     value, error = _share_near(near, s, o > 0, least)
     baseline, baseline_error = _share_near(near, o, o > 1, least)
-    return row | {
-        "about": f"{least} or more of {n_variables} values alike",
+    of_release = edges.where(s[edges.source] > 0)
+    across = (of_release.weight * o[of_release.target]).sum()
+    everything = (of_release.weight * (o + s)[of_release.target]).sum()
+    return {
+        "least": least,
+        "z": crossing_z(edges, o, s),
+        "across": float(across / max(everything, 1)),
         "value": value,
         "error": error,
         "baseline": baseline,
         "baseline_error": baseline_error,
-        "z_divided": largest_of(tests[least], len(tests)),
     }
 
 

@@ -20,8 +20,10 @@ FEWEST_GROUPS = 20  # of equal records that a log series is fitted to, or denser
 def most_repeated(o: Ints, s: Ints, neighbors_original: Ints, neighbors_released: Ints) -> Row:
     """Find the unique person whose record is released more often than a fresh sample would have it.
 
-    A rough generator has many equal records of anybody's kind. So a person's are held against the
-    released records that are nobody's as well, and what makes them more probable counts.
+    A rough generator has many equal records of anybody's kind. So a person's are held against
+    released records that are nobody's as well, and what makes them more probable counts; and
+    nothing is said where the release has half as many of somebody who is not unique, or of nobody,
+    in a place that is settled as densely.
 
     Parameters
     ----------
@@ -46,6 +48,8 @@ def most_repeated(o: Ints, s: Ints, neighbors_original: Ints, neighbors_released
     x = (m / n) * _series(o, neighbors_original, neighbors_original[repeated])
     own = _series(of_nobody, neighbors_released, neighbors_released[repeated])
     log_tail = np.fmax(times * np.log(x / (1 + x)), _log_tail(times, own))
+    most_of_others = _most(np.where(o == 1, 0, s), neighbors_released, neighbors_released[repeated])
+    log_tail[2 * most_of_others >= times] = 0.0
     worst = int(log_tail.argmin())
     return row | {
         "about": f"one unique person, {times[worst]} times",
@@ -73,6 +77,14 @@ def _series(counts: Ints, neighbors: Ints, where: Ints) -> Floats:
         if len(some):
             series[_density(where) == stratum] = _log_series((some.sum() + 1) / len(some))
     return series
+
+
+def _most(counts: Ints, neighbors: Ints, where: Ints) -> Ints:
+    """Largest count at places with so many neighbors, (n_places,)."""
+    density, strata = _density(neighbors), _density(where)
+    most = np.zeros(int(max(density.max(), strata.max())) + 1, int)
+    np.maximum.at(most, density, counts)
+    return most[strata]
 
 
 def _log_tail(k: Ints, x: Floats) -> Floats:
