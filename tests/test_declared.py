@@ -168,6 +168,7 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
         (("1", "2"), ["1", "2.00", "9"], ["1", "2", "9"]),
         (("1", "01", "b"), ["1.0", "001", "B"], ["1", "001", "b"]),
         (("a", "A", "b"), ["a", "A", "B"], ["a", "A", "b"]),
+        (("1.70", "1.8"), ["1.7", "1.800"], ["1.70", "1.8"]),
     ],
 )
 def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, other, meant):
@@ -180,6 +181,18 @@ def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, othe
     assert found == (*levels, *more)
     assert notes == tuple(f"Levels that the original does not have: a {new!r}." for new in more)
     assert declared.with_unseen(schema, pd.DataFrame({"a": [*other, "NA"]})) == (schema, ())
+
+
+def test_a_text_that_fits_two_levels_in_other_case_is_an_error() -> None:
+    schema = Schema((Variable("sick", ("Yes", "YES", "No")),))
+    frame = pd.DataFrame({"sick": ["Yes", "yes", "no"]})
+    message = r"sick has 'yes'.*, which in other case or with other zeros is several of the levels"
+    with pytest.raises(ValueError, match=message):
+        Microdata.from_frame(frame, schema)
+    with pytest.raises(ValueError, match=message):
+        declared.with_unseen(schema, frame)
+    exact = pd.DataFrame({"sick": ["Yes", "YES", "no"]})
+    assert Microdata.from_frame(exact, schema).codes[:, 0].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +298,7 @@ def test_bad_declarations(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"schema.yaml: .*{message}"):
         Schema.from_yaml(path)
     path.write_text("variables: 3")
-    with pytest.raises(ValueError, match="the file must have the key 'variables', a list"):
+    with pytest.raises(ValueError, match="the file must have 'variables', a list, or 'leave_out'"):
         Schema.from_yaml(path)
 
 

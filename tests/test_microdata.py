@@ -75,6 +75,38 @@ def test_frames_and_files_give_back_their_records(tmp_path_factory, table, suffi
         assert (again.codes.dtype, again.schema, again.notes) == (np.uint8, table.schema, ())
 
 
+@given(tables(), st.data())
+def test_labels_come_back_or_are_refused(table, data):
+    """Whatever levels and labels have in common: no record comes back as another."""
+    variables = []
+    for variable in table.schema.variables:
+        label = st.sampled_from(variable.levels) | texts
+        labels = st.lists(label, min_size=len(variable.levels), max_size=len(variable.levels))
+        chosen = tuple(data.draw(labels.filter(lambda those: len({*those}) == len(those))))
+        variables.append(Variable(variable.name, variable.levels, chosen))
+    labelled = Microdata(table.codes, Schema(tuple(variables)))
+    permuted = any(v.labels != v.levels and {*v.labels} == {*v.levels} for v in variables)
+    if permuted:
+        with pytest.raises(ValueError, match="has categories that are labels and levels"):
+            Microdata.from_frame(labelled.to_frame(), labelled.schema)
+    else:
+        again = Microdata.from_frame(labelled.to_frame(), labelled.schema)
+        np.testing.assert_array_equal(again.codes, labelled.codes)
+        assert (again.schema, again.notes) == (labelled.schema, ())
+
+
+def test_labels_of_a_text_column_are_read_where_none_is_a_level():
+    schema = Schema((Variable("sick", ("0", "1", "9"), ("no", "yes", "1")),))
+    told = "Labels read as levels: 'sick'."
+    found = Microdata.from_frame(pd.DataFrame({"sick": ["yes", "no", None]}), schema,
+                                 drop_missing=True)  # fmt: skip
+    assert (found.codes[:, 0].tolist(), told in found.notes) == ([1, 0], True)
+    levels = Microdata.from_frame(pd.DataFrame({"sick": ["1", "0"]}), schema)
+    assert (levels.codes[:, 0].tolist(), levels.notes) == ([1, 0], ())
+    with pytest.raises(ValueError, match="values outside the levels: sick has 'no'"):
+        Microdata.from_frame(pd.DataFrame({"sick": ["no", "1"]}), schema)
+
+
 @given(tables(least=0))
 @example(Microdata(np.random.default_rng(1).integers(0, 256, (50, 9), dtype=np.uint8), SMALL))
 @example(Microdata(np.eye(4, 70, dtype=np.uint8), SMALL))
@@ -161,7 +193,7 @@ def test_what_is_refused(call, message):
 def test_texts_that_are_read(tmp_path, text, codes):
     found = read_table(write(tmp_path / "a.csv", text), SMALL)
     assert found.codes.tolist() == codes
-    spelled = "Values in other case, or integers with decimals, read as levels: 'color', 'size'."
+    spelled = "Values in other case, or numbers with other zeros, read as levels: 'color', 'size'."
     assert found.notes == ((spelled,) if "RED" in text else ())
 
 

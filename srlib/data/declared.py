@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from srlib import yamls
 from srlib.checks import require, shown
-from srlib.data.codes import MISSING_TEXTS, OUTSIDE, coded, factor, levels_in, numbers_in
+from srlib.data.codes import AMBIGUOUS, MISSING_TEXTS, OUTSIDE, coded, factor, levels_in, numbers_in
 from srlib.data.schema import MISSING_LEVEL, MOST_LEVELS, Schema, Variable
 
 # Numbers that a column may have and still be taken for categories, where nothing is declared;
@@ -151,6 +151,8 @@ def _unseen(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
     """Return the texts of a column that are outside the levels, and whether any is within."""
     texts = list(dict.fromkeys(factor(column)[1]))
     codes = variable.codes_of(texts)
+    unclear = [text for text, code in zip(texts, codes, strict=True) if code == AMBIGUOUS]
+    require(not unclear, variable.ambiguity(shown(unclear, 3)))
     new = [text for text, code in zip(texts, codes, strict=True) if code == OUTSIDE]
     return new, max(codes, default=OUTSIDE) >= 0
 
