@@ -250,7 +250,7 @@ def test_what_is_no_file(tmp_path):
 
 @pytest.mark.parametrize("text", ["color,size\n" + "r" * 10**7, "c" * 10**7, "\n" * 10**4])
 def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypatch, text):
-    monkeypatch.setattr(microdata, "MAX_CHARACTERS", 2000)
+    monkeypatch.setattr(microdata, "MAX_TEXT", 2000)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.csv", text)
@@ -259,7 +259,7 @@ def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypat
         refused = refusal(tmp_path / name)
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
         tracemalloc.stop()
-        assert re.match("the file has more than 2,000 characters|the file is empty, or", refused)
+        assert re.match("the file has more than 2,000 bytes; split it", refused)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "NA", "NaN", "nan", "null"])

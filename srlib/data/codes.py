@@ -97,6 +97,12 @@ def days(text: str) -> float:
     return (moment - _EPOCH) / timedelta(days=1)
 
 
+def iso_date(day: float) -> str:
+    """Return the ISO date of a number of days from 1970-01-01, with a time if it is not whole."""
+    moment = _EPOCH + timedelta(days=day)
+    return moment.isoformat(" ", "seconds") if day % 1 else moment.date().isoformat()
+
+
 def trimmed(text: str) -> str:
     """Return a number without zeros at its end, "1" for "1.0", and any other text as it is."""
     match = _WITH_ZEROS.fullmatch(text)

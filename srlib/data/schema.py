@@ -274,7 +274,7 @@ class Schema:
         not apply, which are levels. Beside ``variables`` the file may have ``leave_out``, a list of
         columns, and ``missing``, for all variables without their own; with ``leave_out`` alone all
         other columns are recognized. Dates are numbers, and so are edges that are dates. Every
-        level is taken as the text that stands there: ``01`` is not ``1`` and ``no`` is not false. ::
+        level is taken as the text that stands there: ``01`` is not ``1``, ``no`` is not false. ::
 
             leave_out: [SERIALNO]
             missing: level
@@ -289,7 +289,7 @@ class Schema:
         try:
             document = yamls.read(path, texts=True)
             is_schema = isinstance(document, dict) and {"variables", "leave_out"} & set(document)
-            entries = document.get("variables", []) if is_schema else None
+            entries = document.get("variables", []) if is_schema else ""
             required = "the file must have 'variables', a list, or 'leave_out' alone"
             require(isinstance(entries, list), required)
             unknown = shown(set(document) - {"variables", "leave_out", "missing"})
@@ -389,7 +389,8 @@ class Schema:
         if lacking := [name for name in self.names if name not in columns]:
             problems.append(f"missing columns {', '.join(lacking)}")
         if (unknown := [n for n in columns if n not in self.names]) and not ignore_unknown:
-            problems.append(f"unknown columns {shown(unknown)} (a schema may leave_out columns)")
+            how = "leave_out in a schema, or --leave-out of srlib assess, leaves columns out"
+            problems.append(f"unknown columns {shown(unknown)} ({how})")
         require(not problems, f"{'; '.join(problems)}; the schema has {', '.join(self.names)}")
 
     def check_apart(self, columns: Collection[str]) -> None:
