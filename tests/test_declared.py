@@ -362,9 +362,9 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
         ((made,),) = found.tools.values()
         assert {"id", "one"}.isdisjoint(found.schema.names)
         drops = wish.get("schema") is SEX_OWN
-        for file, frame in ((found.original, original), (made, released)):
+        for of, frame in ((found.original, original), (made, released)):
             expected = frame.loc[frame["own"].notna() | (not drops), "id"]
-            assert file.left_out["id"].fillna("").tolist() == expected.fillna("").tolist()
+            assert of.left_out["id"].fillna("").tolist() == expected.fillna("").tolist()
         assert len(found.original.left_out["one"]) == len(found.original)
         assert "one" not in made.left_out
     assert take_in(table(), table()).original.left_out == {}
