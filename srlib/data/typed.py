@@ -34,6 +34,14 @@ class Size(NamedTuple):
     n_bytes: int
 
 
+class SpssHeader(NamedTuple):
+    """Records of an SPSS file, below 0 where unknown; columns; parts of 8 bytes of a record."""
+
+    n_records: int
+    n_columns: int
+    n_parts: int
+
+
 def is_typed(path: Path) -> bool:
     """Say whether a file's name says that it has types."""
     return path.suffix.lower() in READERS
@@ -50,6 +58,9 @@ def names_in(path: Path) -> list[str]:
         if suffix == ".sav":
             import pyreadstat
 
+            # Its reader takes minutes for the names of very many columns.
+            if _spss_header(path).n_columns > MAX_COLUMNS:
+                return []
             return list(pyreadstat.read_sav(path, metadataonly=True)[1].column_names)
         with pd.read_stata(path, iterator=True) as reader:
             return list(reader.variable_labels())
@@ -134,19 +145,25 @@ def _spss_size(path: Path) -> Size:
     have a variable's record of their own. Where the header does not tell the number of records, one
     is looked for that would be too much.
     """
-    with path.open("rb") as file:
-        head = file.read(176)
-        order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
-        (n_records,) = struct.unpack(f"{order}80xi", head[:84])
-        n_columns, n_parts = _spss_variables(file, order)
-    width = _LEAST * n_parts
-    if n_records < 0 and n_columns <= MAX_COLUMNS:
+    about = _spss_header(path)
+    width = _LEAST * about.n_parts
+    n_records = about.n_records
+    if n_records < 0 and about.n_columns <= MAX_COLUMNS:
         import pyreadstat
 
         most = MAX_BYTES // max(width, 1)
         beyond, _ = pyreadstat.read_sav(path, row_offset=most, row_limit=1)
         n_records = most + len(beyond)
-    return Size(n_columns, n_records * width)
+    return Size(about.n_columns, n_records * width)
+
+
+def _spss_header(path: Path) -> SpssHeader:
+    """Read of an SPSS file's header how much there is of what."""
+    with path.open("rb") as file:
+        head = file.read(176)
+        order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
+        (n_records,) = struct.unpack(f"{order}80xi", head[:84])
+        return SpssHeader(n_records, *_spss_variables(file, order))
 
 
 def _spss_variables(file: BinaryIO, order: str) -> tuple[int, int]:
