@@ -42,6 +42,7 @@ target: list[str] = []  # variables that the intruder wants to know; empty: the 
 within: dict[str, float] = {}  # distances up to which numbers are told, by name of the variable
 by: str = ""  # variable whose levels are told of apart; empty: none
 holdout: str = ""  # file of people who are not in the original; empty: none
+leave_out: list[str] = []  # columns that are no variables, as names and numbers of people
 model: bool = False  # ask an intruder who knows all other records, which takes most of the time
 seed: int = 2026  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
@@ -87,6 +88,7 @@ asked = {"keys": keys, "target": target}
 asked = {name: value or of_example.get(name, value) for name, value in asked.items()}
 tables = assessment.take_in(
     people, tools, **asked, schema=schema, within=within, by=by, holdout=holdout,
+    leave_out=leave_out,
 )  # fmt: skip
 found = assessment.examine(tables, model=model, seed=seed)
 names = tables.schema.names

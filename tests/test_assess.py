@@ -335,6 +335,55 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     assert not list(folder.glob("out/assess/.tmp-*"))
 
 
+def test_the_terminal_shows_what_was_chosen_and_no_value(folder: Path) -> None:
+    """Beside the card: how numbers and dates were read, what was cut, what was left out."""
+    for name, frame in {"original": ORIGINAL, "made": MADE}.items():
+        more = {"height": np.arange(len(frame)) / 40, "id": [f"SECRET{i}" for i in frame.index]}
+        path = f"{name}.csv"
+        frame.assign(**more).to_csv(path, index=False, sep=";", decimal=",")
+    result = command("original.csv", "made.csv", "--target", "sick", "--leave-out", "id")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert "- original.csv: Numbers with a decimal comma: 'height'." in lines
+    assert "- made.csv: Columns left out: 'id'." in lines
+    assert any(line.startswith("- height is cut near the original's quantiles") for line in lines)
+    assert "SECRET" not in result.stdout
+    assert not any(line.startswith("- ") and line.endswith("records.") for line in lines)
+    wide = pd.DataFrame({f"v{i}": np.arange(60) for i in range(20)})
+    wide.to_csv("wide.csv", index=False)
+    wide.sample(frac=1, random_state=1).to_csv("other.csv", index=False)
+    told = command("wide.csv", "other.csv").stdout
+    assert sum(line.startswith("- ") for line in told.splitlines()) == 13
+    assert "- and 12 more\n" in told
+
+
+HABITS: dict[str, Any] = {
+    "45 columns": lambda frame: frame.assign(**{f"v{i}": frame["job"] for i in range(42)}),
+    "names": lambda frame: frame.rename(columns={"job": "a job?", "town": 'it\'s - "x"'}),
+    "twenty times": lambda frame: pd.concat([frame] * 20) if len(frame) == 50 else frame,
+    "a tenth": lambda frame: frame[:6] if len(frame) == 50 else frame,
+    "floats": lambda frame: frame.assign(town=1.0 if len(frame) == 50 else 1, n=range(len(frame))),
+    "other case": lambda frame: frame.assign(
+        job=frame["job"].str.upper() + " " if len(frame) == 50 else frame["job"]
+    ),
+    "missing": lambda frame: frame.assign(
+        job=frame["job"].where(frame["job"] != "a", "" if len(frame) == 50 else "NA")
+    ),
+    "no key in common": lambda frame: frame[
+        (frame["job"] + frame["town"]).isin(["anorth", "bsouth", "ceast"]) == (len(frame) == 50)
+    ],
+}
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_files_as_offices_have_them_are_assessed(folder: Path, habit: str) -> None:
+    for name, frame in {"original": ORIGINAL, "made": MADE}.items():
+        HABITS[habit](frame).to_csv(f"{name}.csv", index=False)
+    result = command("original.csv", "made.csv", "--target", "sick")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "Levels that the original does not have" not in result.stdout
+
+
 def test_the_status_says_what_the_verdict_is_worth(folder: Path) -> None:
     MADE[:19].to_csv("few.csv", index=False)
     statuses = [

@@ -6,7 +6,10 @@ import json
 import re
 import urllib.parse
 from pathlib import Path
+from typing import Any
 
+import nbformat
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -16,7 +19,7 @@ from srlib.data.declared import recognize
 from srlib.data.microdata import read_table, read_texts
 from srlib.data.schema import Schema, Variable
 from srlib.runner import confidential, report
-from srlib.runner.run import _is_ours
+from srlib.runner.run import _failure, _is_ours
 
 # A rare level each, the outcome of the record that has it, and names of folder and files.
 JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
@@ -171,7 +174,8 @@ MESSAGES = [
      "job has '...' (line 3), allowed are '...'; town has '...' (line 4)"),
     ("the record's value 'x' isn't \"it's\"", "the record's value '...' isn't '...'"),
     ("keys names 'jobb'; they are job, town", "keys names 'jobb'; they are job, town"),
-    ("unknown columns 'ill', 'b'; 'x'", "unknown columns 'ill', 'b'; '...'"),
+    ("unknown columns 'ill', \"o'k\"; 'x', 'ill'", "unknown columns 'ill', \"o'k\"; '...'"),
+    ("of columns 'SECRET'", "of columns '...'"),
     ("line 3:\n    secret", "line 3:"),
     ("the file must have one key, 'variables'", "the file must have one key, 'variables'"),
     ("", ""),
@@ -180,7 +184,30 @@ MESSAGES = [
 
 @pytest.mark.parametrize(("message", "told"), MESSAGES)
 def test_values_are_cut_from_messages(message: str, told: str) -> None:
-    assert confidential.without_values("ValueError", message, ["jobb"]) == f"ValueError: {told}"
+    found = confidential.without_values("ValueError", message, ["jobb"], ["ill", "o'k"])
+    assert found == f"ValueError: {told}"
+
+
+def test_columns_are_named_wherever_they_stand(tmp_path: Path) -> None:
+    """In the command and in a notebook, and their values never."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        rng.choice([JOB, TOWN, SICK, "a"], (200, 3)), columns=["job", "t own", "x"]
+    )
+    half = frame.assign(x=frame["x"].sample(frac=1, random_state=1).to_list())
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    half.to_parquet(tmp_path / "b.parquet")
+    told = "the values of 'job', 't own' are the original's, row by row, and only those of 'x' dif"
+    result = call("assess", tmp_path / "a.csv", tmp_path / "b.parquet", "--output", tmp_path)
+    assert (result.exit_code, found(result.output)) == (2, [])
+    assert told in result.stderr
+    error: Any = RuntimeError()
+    error.ename = "ValueError"
+    error.evalue = f"{told}fer '{JOB}'"
+    error.traceback = [f"File {LIBRARY}/assessment/tables.py:3, in x"]
+    (tmp_path / "n.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook()))
+    given = {"original": str(tmp_path / "a.csv"), "released": [str(tmp_path / "b.parquet")]}
+    assert f"{told}fer '...'" in _failure(tmp_path / "n.ipynb", error, given)
 
 
 ROWS = [

@@ -1,6 +1,7 @@
 """Numbers that are cut, missing values, levels unseen: what tables complete of a declaration."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,18 @@ from srlib.assessment import take_in
 from srlib.assessment.told import told
 from srlib.data import declared
 from srlib.data.declared import cut_numbers, quantile_edges, recognize, with_missing
-from srlib.data.microdata import read_table
+from srlib.data.microdata import read_table, read_texts
+from srlib.data.notation import unified
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.runner.cli import main
 
 NUMBERS, UNITS = st.lists(st.integers(-1000, 1000), min_size=2, max_size=300), [1.0, 1e-3, 1e6]
 INCOME = Variable("income", ("below 10", "10 or more", "N"), edges=(10.0,))
 OWN = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
+SEX_OWN = Schema(
+    (Variable("sex", ("f", "m")), Variable("own", ("no", "yes"), drop_missing=True)),
+    ("id", "age", "income", "code"),
+)
 
 
 def table(n: int = 300) -> pd.DataFrame:
@@ -168,6 +174,7 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
         (("1", "2"), ["1", "2.00", "9"], ["1", "2", "9"]),
         (("1", "01", "b"), ["1.0", "001", "B"], ["1", "001", "b"]),
         (("a", "A", "b"), ["a", "A", "B"], ["a", "A", "b"]),
+        (("1.70", "1.8"), ["1.7", "1.800"], ["1.70", "1.8"]),
     ],
 )
 def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, other, meant):
@@ -182,11 +189,23 @@ def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, othe
     assert declared.with_unseen(schema, pd.DataFrame({"a": [*other, "NA"]})) == (schema, ())
 
 
+def test_a_text_that_fits_two_levels_in_other_case_is_an_error() -> None:
+    schema = Schema((Variable("sick", ("Yes", "YES", "No")),))
+    frame = pd.DataFrame({"sick": ["Yes", "yes", "no"]})
+    message = r"sick has 'yes'.*, which in other case or with other zeros is several of the levels"
+    with pytest.raises(ValueError, match=message):
+        Microdata.from_frame(frame, schema)
+    with pytest.raises(ValueError, match=message):
+        declared.with_unseen(schema, frame)
+    exact = pd.DataFrame({"sick": ["Yes", "YES", "no"]})
+    assert Microdata.from_frame(exact, schema).codes[:, 0].tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sex": "x"}, "sex has 'x', where the original has 'f', 'm'; the values must be written"),
-        ({"age": [f"{i} years" for i in range(300)]}, "age has '0 years'.* original has numbers"),
+        ({"sex": "x"}, "sex has 1 value, 'x', where the original has 2, 'f', 'm'; the values must"),
+        ({"age": [f"{i} years" for i in range(300)]}, "age has 300 values.* original has numbers"),
     ],
 )
 def test_values_of_which_none_is_known_are_an_error(change: dict[str, Any], message: str) -> None:
@@ -211,8 +230,7 @@ def test_what_is_recognized() -> None:
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (pd.date_range("2020-01-01", periods=300), "day has dates, as '2020-01-01"),
-        ([f"2020-01-{i % 40 + 1:02d}" for i in range(300)], "day has dates, as '2020-01-01'"),
+        ([f"2020-01-{i % 40 + 1:02d}" for i in range(300)], "day has dates of which some are no"),
         (np.arange(300), "day differs for all records, as a name or a number of people does"),
         ([f"name {i}" for i in range(300)], "day differs for all records"),
     ],
@@ -222,7 +240,166 @@ def test_what_is_no_variable_is_named_at_once(column: object, message: str) -> N
     with pytest.raises(ValueError, match=message) as refused:
         recognize(frame)
     assert "place has 150 values that are no numbers, as 'street 0'" in str(refused.value)
+    assert "Leave out what is no variable: --leave-out day --leave-out place (in" in str(
+        refused.value
+    )
     assert "srlib schema ORIGINAL RELEASED suggests one" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("texts", "meant"),
+    [
+        (["1,72", "1,8", "2", "NA"], ["1.72", "1.8", "2", "NA"]),
+        (
+            ["1.234,5", "-999,25", "1.000.000,0", "1.234"],
+            ["1234.5", "-999.25", "1000000.0", "1234"],
+        ),
+        (["0,125", "1,250", "N"], ["0.125", "1.250", "N"]),
+        (["1,250", "3,500"], None),  # thousands, or decimals
+        (["1,72", "1.8"], None),
+        (["1,72", "1,2,3"], None),
+        (["1.250", "3.5"], None),
+    ],
+)
+def test_decimal_commas_are_read_where_they_can_be_nothing_else(tmp_path, texts, meant):
+    for mark, name in ((";", "a.csv"), ("\t", "a.tsv"), (",", "b.csv")):
+        frame = pd.DataFrame({"x": texts, "y": "a"})
+        frame.to_csv(tmp_path / name, index=False, sep=mark)
+        found = read_texts(tmp_path / name)
+        read = meant if meant and mark != "," else texts
+        assert found.frame["x"].fillna("NA").tolist() == read
+        told = ("Numbers with a decimal comma: 'x'.",)
+        assert found.notes == (told if read == meant else ())
+
+
+def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
+    """Cut numbers, and few of them that are levels; a schema's own levels stay."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"height": rng.normal(1.7, 0.1, 200).round(3), "sick": [*"ny"] * 100})
+    frame["dose"] = rng.choice([0.5, 1.25, 2], 200)
+    frame.to_csv(tmp_path / "comma.csv", index=False, sep=";", decimal=",")
+    frame.to_csv(tmp_path / "point.csv", index=False)
+    comma, point = (str(tmp_path / f"{name}.csv") for name in ("comma", "point"))
+    for original, released in ((comma, point), (point, comma)):
+        found = take_in(original, released)
+        (made,) = found.tools[Path(released).name]
+        np.testing.assert_array_equal(made.codes, found.original.codes)
+        np.testing.assert_array_equal(made.numbers[0], frame["height"])
+        (told,) = [note for note in found.choices if "decimal comma" in note]
+        assert told.endswith("comma: 'height', 'dose'.")
+    schema = Schema((Variable("dose", ("0,5", "1,25", "2,0")), Variable("sick", ("n", "y"))))
+    assert read_table(comma, schema, ignore_columns=True).schema == schema
+
+
+@pytest.mark.parametrize(
+    ("texts", "meant"),
+    [
+        (["1990-05-17", "2001-12-31", None], ["1990-05-17", "2001-12-31"]),
+        (["17.05.1990", "1.2.2001"], ["1990-05-17", "2001-02-01"]),
+        (["05/17/1990", "1/2/2001"], ["1990-05-17", "2001-01-02"]),
+        (["17/5/1990", "01/02/2001"], ["1990-05-17", "2001-02-01"]),
+        (["1990-05-17 00:00:00", "2001-12-31T12:30:00"], ["1990-05-17", "2001-12-31 12:30:00"]),
+        (["17.05.90", "1.2.01"], None),
+        (["31.02.1990", "1.2.2001"], None),
+        (["1990-05-17", "x"], None),
+        ([19900517, 20011231], None),
+    ],
+)
+def test_dates_are_read_where_all_values_are_dates(texts: list, meant: list | None) -> None:
+    found, notes = unified(pd.DataFrame({"day": texts}), None)
+    assert found["day"].dropna().tolist() == (meant or texts)
+    assert notes == (["Dates, compared by their days: 'day'."] if meant else [])
+    with pytest.raises(ValueError, match=r"dates of 'day' may be day/month/year or month/day/year"):
+        unified(pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]}), None)
+
+
+def test_dates_are_cut_as_days_however_files_write_them(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    born = pd.Series(
+        pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 20_000, 200), "D")
+    )
+    frame = pd.DataFrame({"born": born, "sick": [*"ny"] * 100})
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_stata(tmp_path / "a.dta", write_index=False)
+    frame.assign(born=born.dt.strftime("%d.%m.%Y")).to_csv(tmp_path / "a.csv", index=False)
+    files = [tmp_path / name for name in ("a.csv", "a.parquet", "a.dta")]
+    found = take_in(frame, dict(zip("abc", files, strict=True)), within={"born": 365})
+    born_on = found.schema.variables[0]
+    days = (born - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    for file in (found.original, *(file for (file,) in found.tools.values())):
+        np.testing.assert_array_equal(file.numbers[0], days)
+        np.testing.assert_array_equal(file.codes, found.original.codes)
+    assert all(re.search(r"\d{4}-\d\d-\d\d", level) for level in born_on.levels)
+    assert any("born is cut near the original's quantiles, at 19" in note for note in found.choices)
+    text = (
+        "variables: [{name: born, edges: [1970-01-01, 1990-01-01]}, {name: sick, levels: [n, y]}]"
+    )
+    (tmp_path / "schema.yaml").write_text(text)
+    read = read_table(files[0], tmp_path / "schema.yaml")
+    assert read.schema.variables[0].levels[1] == "1970-01-01 to 1989-12-31"
+    np.testing.assert_array_equal(read.codes[:, 0], np.digitize(days, [0, 7305]))
+
+
+def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
+    original = table().assign(id=[f"P{i:04d}" for i in range(300)], one=range(300))
+    released = original.drop(columns="one").iloc[::-1].reset_index(drop=True)
+    released.loc[0, "id"] = None
+    released.loc[1, "own"] = None
+    files, frames = (tmp_path / "a.csv", tmp_path / "b.csv"), (original, released)
+    for file, frame in zip(files, frames, strict=True):
+        frame.to_csv(file, index=False)
+    alone = tmp_path / "schema.yaml"
+    alone.write_text("leave_out: [id, one]")
+    both = ["id", "one"]
+    asked: list[tuple[Any, dict[str, Any]]] = [
+        (files, {"leave_out": both}),
+        (frames, {"leave_out": both}),
+        (files, {"schema": alone}),
+        (files, {"schema": SEX_OWN, "leave_out": "one"}),
+    ]
+    for tables, wish in asked:
+        found = take_in(*tables, **wish)
+        ((made,),) = found.tools.values()
+        assert {"id", "one"}.isdisjoint(found.schema.names)
+        drops = wish.get("schema") is SEX_OWN
+        for of, frame in ((found.original, original), (made, released)):
+            expected = frame.loc[frame["own"].notna() | (not drops), "id"]
+            assert of.left_out["id"].fillna("").tolist() == expected.fillna("").tolist()
+        assert len(found.original.left_out["one"]) == len(found.original)
+        assert "one" not in made.left_out
+    assert take_in(table(), table()).original.left_out == {}
+    with pytest.raises(ValueError, match="leave_out names 'ID', which no file has"):
+        take_in(*files, leave_out=["id", "one", "ID"])
+    with pytest.raises(ValueError, match="target names 'id', which was left out: it was to be"):
+        take_in(*files, leave_out=["id", "one"], target="id")
+    constant = [frame.assign(id="", one=1) for frame in frames]
+    with pytest.raises(ValueError, match="keys names 'one', which was left out: all records have"):
+        take_in(*constant, keys=["sex", "one"])
+    result = CliRunner().invoke(main, ["schema", *map(str, files), "--leave-out", "id",
+                                       "--leave-out", "one"])  # fmt: skip
+    assert "id is left out: it was to be left out." in result.stderr
+    assert "leave_out:\n- id\n- one\n" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "told"),
+    [
+        (["1", "0"], ["True", "False"], "coded true/false here and 1/0 in the original"),
+        (["yes", "no"], ["y", "n"], "coded y/n here and yes/no in the original"),
+        (["f", "t"], ["1.0", "0.0"], "coded 1/0 here and t/f in the original"),
+        (
+            ["f", "m"],
+            ["1", "0"],
+            "sick has 2 values, '1', '0', where the original has 2, 'f'",
+        ),
+    ],
+)
+def test_values_that_are_coded_otherwise_are_told_by_their_kind(ours, theirs, told):
+    frame = table().drop(columns="own")
+    original, released = (frame.assign(sick=each * 150) for each in (ours, theirs))
+    with pytest.raises(ValueError, match=told) as refused:
+        take_in(original, released)
+    assert "left out: --leave-out sick (in Python leave_out=['sick'])" in str(refused.value)
 
 
 def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path: Path) -> None:
@@ -285,12 +462,12 @@ def test_bad_declarations(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"schema.yaml: .*{message}"):
         Schema.from_yaml(path)
     path.write_text("variables: 3")
-    with pytest.raises(ValueError, match="the file must have the key 'variables', a list"):
+    with pytest.raises(ValueError, match="the file must have 'variables', a list, or 'leave_out'"):
         Schema.from_yaml(path)
 
 
 def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
-    original = table().assign(id=np.arange(300), day=pd.date_range("2020-01-01", periods=300))
+    original = table().assign(id=np.arange(300), day=[f"31.12.{i % 90:02d}" for i in range(300)])
     released = original[::-1].assign(sex=original["sex"].replace("m", "x"), draw=1)
     released.loc[0, "own"] = "NO"
     original["weight"] = 1

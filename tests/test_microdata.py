@@ -4,6 +4,10 @@ import csv
 import gzip
 import os
 import re
+import struct
+import subprocess
+import sys
+import time
 import tracemalloc
 import zipfile
 from collections import Counter
@@ -12,11 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
-from srlib.data import microdata
+from srlib.data import microdata, typed
 from srlib.data.codes import cell_numbers, distinct, row_numbers
 from srlib.data.microdata import ACS, load, read_table
 from srlib.data.schema import Microdata, Schema, Variable
@@ -78,6 +84,38 @@ def test_frames_and_files_give_back_their_records(tmp_path_factory, table, suffi
     for again in (read, Microdata.from_frame(frame, table.schema), categories):
         np.testing.assert_array_equal(again.codes, table.codes)
         assert (again.codes.dtype, again.schema, again.notes) == (np.uint8, table.schema, ())
+
+
+@given(tables(), st.data())
+def test_labels_come_back_or_are_refused(table, data):
+    """Whatever levels and labels have in common: no record comes back as another."""
+    variables = []
+    for variable in table.schema.variables:
+        label = st.sampled_from(variable.levels) | texts
+        labels = st.lists(label, min_size=len(variable.levels), max_size=len(variable.levels))
+        chosen = tuple(data.draw(labels.filter(lambda those: len({*those}) == len(those))))
+        variables.append(Variable(variable.name, variable.levels, chosen))
+    labelled = Microdata(table.codes, Schema(tuple(variables)))
+    permuted = any(v.labels != v.levels and {*v.labels} == {*v.levels} for v in variables)
+    if permuted:
+        with pytest.raises(ValueError, match="has categories that are labels and levels"):
+            Microdata.from_frame(labelled.to_frame(), labelled.schema)
+    else:
+        again = Microdata.from_frame(labelled.to_frame(), labelled.schema)
+        np.testing.assert_array_equal(again.codes, labelled.codes)
+        assert (again.schema, again.notes) == (labelled.schema, ())
+
+
+def test_labels_of_a_text_column_are_read_where_none_is_a_level():
+    schema = Schema((Variable("sick", ("0", "1", "9"), ("no", "yes", "1")),))
+    told = "Labels read as levels: 'sick'."
+    found = Microdata.from_frame(pd.DataFrame({"sick": ["yes", "no", None]}), schema,
+                                 drop_missing=True)  # fmt: skip
+    assert (found.codes[:, 0].tolist(), told in found.notes) == ([1, 0], True)
+    levels = Microdata.from_frame(pd.DataFrame({"sick": ["1", "0"]}), schema)
+    assert (levels.codes[:, 0].tolist(), levels.notes) == ([1, 0], ())
+    with pytest.raises(ValueError, match="values outside the levels: sick has 'no'"):
+        Microdata.from_frame(pd.DataFrame({"sick": ["no", "1"]}), schema)
 
 
 @given(tables(least=0))
@@ -166,7 +204,7 @@ def test_what_is_refused(call, message):
 def test_texts_that_are_read(tmp_path, text, codes):
     found = read_table(write(tmp_path / "a.csv", text), SMALL)
     assert found.codes.tolist() == codes
-    spelled = "Values in other case, or integers with decimals, read as levels: 'color', 'size'."
+    spelled = "Values in other case, or numbers with other zeros, read as levels: 'color', 'size'."
     assert found.notes == ((spelled,) if "RED" in text else ())
 
 
@@ -191,8 +229,8 @@ def test_texts_that_are_read(tmp_path, text, codes):
          "values outside the levels: color has 'pink' (line 3), allowed are 'red', 'green', "
          "'blue'; size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), allowed are '1', '2'"),
         ("color,weight,id\nred,1,7\n",
-         "missing columns size; unknown columns 'weight', 'id' (a schema may leave_out columns); "
-         "the schema has color, size"),
+         "missing columns size; unknown columns 'weight', 'id' (leave_out in a schema, or "
+         "--leave-out of srlib assess, leaves columns out); the schema has color, size"),
     ],
 )  # fmt: skip
 def test_texts_that_are_refused_in_one_line(tmp_path, text, message):
@@ -223,7 +261,7 @@ def test_what_is_no_file(tmp_path):
 
 @pytest.mark.parametrize("text", ["color,size\n" + "r" * 10**7, "c" * 10**7, "\n" * 10**4])
 def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypatch, text):
-    monkeypatch.setattr(microdata, "MAX_CHARACTERS", 2000)
+    monkeypatch.setattr(microdata, "MAX_TEXT", 2000)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.csv", text)
@@ -232,7 +270,148 @@ def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypat
         refused = refusal(tmp_path / name)
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
         tracemalloc.stop()
-        assert re.match("the file has more than 2,000 characters|the file is empty, or", refused)
+        assert re.match("the file has more than 2,000 bytes; split it", refused)
+
+
+CHILD = """
+import resource, sys, time
+import pyreadstat
+from srlib.data import typed
+from srlib.data.microdata import read_texts
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+typed.MAX_BYTES = int(sys.argv[2])
+before, start = peak(), time.perf_counter()
+try:
+    read_texts(sys.argv[1])
+except ValueError as error:
+    print(error)
+print(peak() - before, time.perf_counter() - start)
+"""
+TEXT = "x" * 1_000_000
+
+
+def write_dictionary(path: Path) -> None:
+    indices = pa.array(np.zeros(40_000, np.int32))
+    column = pa.DictionaryArray.from_arrays(indices, pa.array([TEXT]))
+    parquet.write_table(pa.table({"a.b": column}), path, compression="zstd")
+
+
+def write_shared(path: Path) -> None:
+    """Texts that are coded by what they share with the one before."""
+    rows = pa.table({"a": pa.array([TEXT] * 50)})
+    coding = {"use_dictionary": False, "column_encoding": {"a": "DELTA_BYTE_ARRAY"}}
+    with parquet.ParquetWriter(path, rows.schema, compression="zstd", **coding) as writer:
+        for _ in range(10):
+            writer.write_table(rows)
+
+
+def write_nothing(path: Path) -> None:
+    parquet.write_table(pa.table({"a": pa.nulls(600_000_000)}), path)
+
+
+def write_spss(path: Path, n_records: int = 2**30) -> None:
+    """A file whose header tells a number of records, which readers believe; -1: unknown."""
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pd.DataFrame({"a": ["x", "y"] * 500, "b": [1.0, 2] * 500})
+    pyreadstat.write_sav(frame, path, compress=True)
+    content = bytearray(path.read_bytes())
+    content[80:84] = struct.pack("<i", n_records)
+    path.write_bytes(content)
+
+
+def write_line(path: Path) -> None:
+    path.write_bytes(gzip.compress(b"a" * 400_000_000, 1))
+
+
+LARGE = [
+    (write_dictionary, "a.parquet", 2 * 10**9),
+    (write_shared, "a.parquet", 4 * 10**8),
+    (write_nothing, "a.parquet", 2 * 10**9),
+    (write_spss, "a.sav", 2 * 10**9),
+    (write_line, "a.csv.gz", 2 * 10**9),
+]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measures a peak of memory as Linux tells it")
+@pytest.mark.parametrize(("written", "name", "most"), LARGE)
+def test_what_a_file_stands_for_is_refused_before_it_takes_memory(tmp_path, written, name, most):
+    written(tmp_path / name)
+    command = [sys.executable, "-c", CHILD, str(tmp_path / name), str(most)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    message, figures = told.splitlines()
+    line = "line 1 has more than 10,000,000 characters"
+    large = f"its records stand for more than {most:,} bytes, at 8 or more for a value; split it"
+    assert message == f"{tmp_path / name}: {line if name == 'a.csv.gz' else large}"
+    megabytes, seconds = map(float, figures.split())
+    assert (tmp_path / name).stat().st_size < 5_000_000
+    assert megabytes < 200
+    assert seconds < 10
+
+
+def test_spss_files_that_do_not_tell_their_records_are_read_within_bounds(tmp_path, monkeypatch):
+    write_spss(tmp_path / "a.sav", -1)
+    assert len(read_table(tmp_path / "a.sav")) == 1000
+    monkeypatch.setattr(typed, "MAX_BYTES", 16 * 999)
+    assert "its records stand for more than 15,984 bytes" in refusal(tmp_path / "a.sav", None)
+    monkeypatch.setattr(typed, "MAX_BYTES", 16 * 1000)
+    assert len(read_table(tmp_path / "a.sav")) == 1000
+
+
+def test_values_of_a_text_file_are_bounded_where_they_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(microdata, "MAX_VALUES", 10)
+    path = write(tmp_path / "a.csv", "color,size,more\n" + "red,1,x\n" * 5)
+    assert len(read_table(path, SMALL, ignore_columns=True)) == 5
+    write(path, "color,size\n" + "red,1\n" * 6)
+    told = "the file has more than 10 values in the columns that are kept; split it"
+    assert refusal(path) == told
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "sav", "dta"])
+def test_a_file_of_very_many_columns_is_refused(tmp_path, monkeypatch, suffix):
+    n = {"csv": 100_000, "parquet": 6_000, "sav": 5_001, "dta": 60}[suffix]
+    frame = pd.DataFrame(np.ones((2, n)), columns=[f"v{i}" for i in range(n)])
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "csv":
+        write(path, ",".join(frame) + "\n" + ",".join("1" * n) + "\n")
+    elif suffix == "parquet":
+        frame.to_parquet(path)
+    elif suffix == "sav":
+        pytest.importorskip("pyreadstat").write_sav(frame, path)
+    else:
+        monkeypatch.setattr(typed, "MAX_COLUMNS", 50)
+        frame.to_stata(path, write_index=False)
+    start = time.perf_counter()
+    assert refusal(path, None) == f"the file has {n:,} columns; it may have {typed.MAX_COLUMNS:,}"
+    assert suffix in ("parquet", "dta") or microdata.column_names(path) == ()
+    assert time.perf_counter() - start < 10
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet", "sav", "dta", "none"])
+def test_names_of_columns_are_read_from_the_header(tmp_path, suffix):
+    frame = pd.DataFrame({"job": ["a", "b"], "sick": [1.0, 2.0]})
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "parquet":
+        frame.to_parquet(path)
+    elif suffix == "sav":
+        pytest.importorskip("pyreadstat").write_sav(frame, path)
+    elif suffix == "dta":
+        frame.to_stata(path, write_index=False)
+    elif suffix != "none":
+        frame.to_csv(path, index=False)
+    assert microdata.column_names(path) == (() if suffix == "none" else ("job", "sick"))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    assert microdata.column_names(path) == ()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xd8\xff\xe0\0\x10JFIF", b"PK\3\4\x14\0\x98\xff"],
+)
+def test_what_is_no_text_is_no_table(tmp_path, head):
+    assert refusal(write(tmp_path / "a.csv", head + b"\xde\xad" * 99)).startswith("it is no table;")
 
 
 @pytest.mark.parametrize("blank", ["", " ", "NA", "NaN", "nan", "null"])

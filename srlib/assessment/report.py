@@ -109,7 +109,8 @@ class Assessment:
 def assess(
     original: Table, released: Releases, keys: Names | Sequence[Names] = (), target: Names = (), *,
     schema: Declared = None, within: Mapping[str, float] | None = None, by: str = "",
-    holdout: Table | None = None, model: bool = False, rng: np.random.Generator,
+    holdout: Table | None = None, leave_out: Names = (), model: bool = False,
+    rng: np.random.Generator,
 ) -> Assessment:  # fmt: skip
     """Judge releases of an original table by what they tell and what they are good for.
 
@@ -135,6 +136,9 @@ def assess(
         Variable whose levels are told of apart.
     holdout : DataFrame, Microdata, str or Path, optional
         People of the same population who are not in the original.
+    leave_out : str or sequence of str
+        Columns that are no variables, as names and numbers of people; not every table must have
+        them.
     model : bool
         Whether an intruder is asked who knows all other records and believes in a Dirichlet process
         mixture (DPMPM): half a minute at 1,000 records.
@@ -168,7 +172,7 @@ def assess(
         raise ValueError(f"rng is {rng!r}; it must be a Generator, as numpy.random.default_rng(1)")
     tables = take_in(
         original, released, keys=keys, target=target, schema=schema, within=within, by=by,
-        holdout=holdout,
+        holdout=holdout, leave_out=leave_out,
     )  # fmt: skip
     return examine(tables, model=model, seed=int(rng.integers(2**63)))
 

@@ -13,10 +13,12 @@ from srlib.assessment.answers import CERTAIN, FEWEST
 from srlib.assessment.copies import copies, rows_alike
 from srlib.assessment.counting import Floats, Ints
 from srlib.checks import positive, repeated, require, shown
-from srlib.data.codes import Codes, factor
-from srlib.data.declared import cut_numbers, recognize, with_missing, with_unseen
-from srlib.data.microdata import Declared, Texts, declared, read_texts
+from srlib.data.codes import MISSING_TEXTS, Codes, factor, trimmed
+from srlib.data.declared import SINGLE, cut_numbers, recognize, with_missing, with_unseen
+from srlib.data.microdata import Declared, Texts, check_left_out, declared, read_texts, without
+from srlib.data.notation import unified
 from srlib.data.schema import Microdata, Schema
+from srlib.data.typed import check_width
 from srlib.display import percent
 
 # Records: a DataFrame of categorical, text or number columns, microdata, or a file's path.
@@ -30,12 +32,14 @@ type Names = str | Sequence[str]
 class File:
     """A table: codes from 0, (n, p), and by column the numbers behind them, NaN where none is.
 
-    `lines` are those of a file that its records begin at.
+    `lines` are those of a file that its records begin at. `left_out` are columns that a user or a
+    schema leaves out and that the table has, as text of the same records, NA where missing.
     """
 
     codes: Codes
     numbers: Mapping[int, Floats] = field(default_factory=dict)
     lines: Ints = field(default_factory=lambda: np.arange(0))
+    left_out: Mapping[str, pd.Series] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -57,21 +61,33 @@ class _Source(NamedTuple):
             place = self.table if isinstance(self.table, str | Path) else self.name
             raise ValueError(f"{place}: {error}") from None
 
-    def texts(self, schema: Schema | None) -> Texts:
+    def texts(self, schema: Schema | None, leave_out: Collection[str]) -> Texts:
         """Return the variables, checked against what is declared, before they are coded."""
         table = self.table
         if isinstance(table, str | Path):
-            return read_texts(table, schema)
+            return read_texts(table, schema, leave_out=leave_out)
+        kind = f"{self.name} is of type {type(table).__name__}; it must be a DataFrame,"
+        right = isinstance(table, Microdata | pd.DataFrame)
+        require(right, f"{kind} Microdata, or the path of a file")
+        notes = tuple[str, ...]()
         if isinstance(table, Microdata):
-            texts = Texts(table.to_frame(labels=False), schema or table.schema, table.notes)
+            frame = table.to_frame(labels=False)
+            schema = schema or table.schema
+            notes = table.notes
         else:
-            kind = f"{self.name} is of type {type(table).__name__}; it must be a DataFrame,"
-            require(isinstance(table, pd.DataFrame), f"{kind} Microdata, or the path of a file")
-            texts = Texts(table.rename(columns=str), schema)
-        if texts.schema:
-            with self.named():
-                texts.schema.check_columns(list(texts.frame))
-        return texts
+            frame = table.rename(columns=str)
+        known, left_out = without(schema, leave_out)
+        with self.named():
+            again = repeated(frame)
+            require(not again, f"duplicate column names {shown(again)}")
+            check_width(frame.shape[1])
+            if known:
+                known.check_columns(list(frame))
+            apart = {name: frame[name] for name in frame if name in left_out}
+            frame, more = unified(frame[[name for name in frame if name not in apart]], known)
+        if apart:
+            notes += (f"Columns left out: {shown(apart)}.",)
+        return Texts(frame, known, (*notes, *more), apart)
 
 
 class Tables(NamedTuple):
@@ -80,7 +96,8 @@ class Tables(NamedTuple):
     Releases are under the name under which they are judged, by column numbers all else: sets of
     `keys` and `targets`, of which the first decide, `by` of groups, and distances `within` which
     numbers are told. With `all_keys` the keys are all but the target, whichever that is. `notes`
-    tell in a sentence each what was recognized, dropped or chosen.
+    tell in a sentence each what was read, recognized, dropped or chosen; `choices` are those of
+    them that tell what was done without being asked for.
     """
 
     schema: Schema
@@ -93,6 +110,7 @@ class Tables(NamedTuple):
     by: int | None
     within: Mapping[int, float]
     notes: Sequence[str]
+    choices: Sequence[str] = ()
 
     def beside(self, released: File) -> list[File]:
         """The original, a release and, where there are any, people held out."""
@@ -102,7 +120,7 @@ class Tables(NamedTuple):
 def take_in(
     original: Table, released: Releases, *, keys: Names | Sequence[Names] = (), target: Names = (),
     schema: Declared = None, within: Mapping[str, float] | None = None, by: str = "",
-    holdout: Table | None = None,
+    holdout: Table | None = None, leave_out: Names = (),
 ) -> Tables:  # fmt: skip
     """Take in and check an original and its releases; arguments as of `report.assess`.
 
@@ -113,17 +131,26 @@ def take_in(
     require(isinstance(schema, Schema | str | Path | None), kind)
     wrong = f"within is {within!r}; it must give distances by names of variables"
     require(isinstance(within, Mapping | None), wrong)
+    leave_out = [leave_out] if isinstance(leave_out, str) else leave_out
+    wrong = f"leave_out is {leave_out!r}; it must be a list of names"
+    require(isinstance(leave_out, Collection), wrong)
     releases, notes = _listed(released)
+    choices = list(notes)
     sources = [_Source(original, "original"), *releases]
     if holdout is not None and not (isinstance(holdout, str) and not holdout):
         sources.append(_Source(holdout, "holdout"))
-    complete, texts, more = _read(sources, declared(schema))
+    known, wished = without(declared(schema), leave_out)
+    complete, texts, more = _read(sources, known, wished)
+    check_left_out(leave_out, texts)
+    absent = dict.fromkeys(complete.leave_out, SINGLE)
+    absent |= dict.fromkeys(wished, "it was to be left out")
+    _check_present(absent, keys=keys, target=target, within=within, by=by)
     key_sets, targets, chosen = _roles(complete, keys or (), target)
     distances = {}
     for name, distance in (within or {}).items():
         (at,) = complete.positions([name], "within")
-        known = keys and at in key_sets[0]
-        require(not known, f"within names {name!r}, which is among the keys")
+        among_keys = keys and at in key_sets[0]
+        require(not among_keys, f"within names {name!r}, which is among the keys")
         cut = f"within names {name!r}, which is not numeric; bins or edges in a schema make it so"
         require(complete.variables[at].edges, cut)
         positive(**{f"within of {name}": distance})
@@ -131,7 +158,7 @@ def take_in(
     files, tools = list[File](), dict[str, list[File]]()
     for source, text in zip(sources, texts, strict=True):
         with source.named():
-            file, of_file = _coded(text, complete, distances)
+            file, size, of_file = _coded(text, complete, distances, wished)
             if source.tool:
                 _check_synthetic(complete, files[0].codes, file.codes)
                 tools.setdefault(source.tool, []).append(file)
@@ -139,20 +166,41 @@ def take_in(
                 _check_strangers(complete, files[0].codes, file.codes)
         is_path = not source.tool and isinstance(source.table, str | Path)
         called = Path(str(source.table)).name if is_path else source.name
-        notes += [f"{called}: {note}" for note in of_file]
+        told = [f"{called}: {note}" for note in of_file]
+        notes += [f"{called}: {size}", *told]
+        choices += told
         files.append(file)
     n = len(files[0])
     for variable, column in ((complete.variables[at], files[0].codes[:, at]) for at in targets):
         lacking = int(np.isin(column, variable.no_values).sum())
         none = f"target is {variable.name!r}, of which nobody in the original has a value: all are"
         require(lacking < n, f"{none} missing or not applicable")
-        told = f"{variable.name} is missing or does not apply for {lacking:,} of {n:,} people"
-        more += [f"{told}, of whom it can tell no value: they are not counted."] * (lacking > 0)
+        told_of = f"{variable.name} is missing or does not apply for {lacking:,} of {n:,} people"
+        more += [f"{told_of}, of whom it can tell no value: they are not counted."] * (lacking > 0)
     return Tables(
         complete, files[0], tools, tuple(key_sets), targets, not keys,
         None if sources[-1].tool else files[-1], complete.positions([by], "by")[0] if by else None,
-        distances, (*notes, *more, *chosen),
+        distances, (*notes, *more, *chosen), (*choices, *more, *chosen),
     )  # fmt: skip
+
+
+def _check_present(absent: Mapping[str, str], **arguments: Any) -> None:
+    """Refuse arguments that name a column that was left out, with the reason."""
+    for argument, names in arguments.items():
+        for name in _texts_in(names):
+            require(
+                name not in absent,
+                f"{argument} names {name!r}, which was left out: {absent.get(name)}",
+            )
+
+
+def _texts_in(names: Any) -> Iterator[str]:
+    """Yield the texts in collections of them."""
+    if isinstance(names, str):
+        yield names
+    elif isinstance(names, Collection):
+        for one in names:
+            yield from _texts_in(one)
 
 
 def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
@@ -181,12 +229,12 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
 
 
 def _read(
-    sources: Sequence[_Source], known: Schema | None
+    sources: Sequence[_Source], known: Schema | None, leave_out: Collection[str]
 ) -> tuple[Schema, list[Texts], list[str]]:
     """Read all tables; return their schema, and a sentence for all that was not declared."""
     texts, notes = list[Texts](), list[str]()
     for source in sources:
-        texts.append(source.texts(known))
+        texts.append(source.texts(known, leave_out))
         with source.named():
             frame, more = texts[-1].frame, tuple[str, ...]()
             if len(texts) == 1:
@@ -203,8 +251,13 @@ def _read(
     return schema, texts, [*notes, *more]
 
 
-def _coded(texts: Texts, schema: Schema, distances: Collection[int]) -> tuple[File, list[str]]:
-    """Return a table's records, of two people or more, and notes on it."""
+def _coded(
+    texts: Texts, schema: Schema, distances: Collection[int], wished: Collection[str]
+) -> tuple[File, str, list[str]]:
+    """Return a table's records, of two people or more, their number, and notes on it.
+
+    Of columns that are left out, those stay beside them that are wished to be.
+    """
     codes, kept = schema.encode_complete(texts.frame, drop_missing=False)
     n, numbers = len(codes), {}
     require(n > 1, f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
@@ -217,8 +270,18 @@ def _coded(texts: Texts, schema: Schema, distances: Collection[int]) -> tuple[Fi
     of_all = f"{n:,} complete of {len(kept):,}" if not kept.all() else f"{n:,}"
     is_file = texts.frame.index.name is not None  # "line" or "record"
     lines = np.asarray(texts.frame.index if is_file else np.arange(1, len(kept) + 1))
-    notes = [f"{of_all} records.", *texts.notes, *schema.respelled(texts.frame)]
-    return File(codes, numbers, lines[kept]), notes
+    left_out = {
+        name: _as_text(column[kept]) for name, column in texts.left_out.items() if name in wished
+    }
+    notes = [*texts.notes, *schema.respelled(texts.frame)]
+    return File(codes, numbers, lines[kept], left_out), f"{of_all} records.", notes
+
+
+def _as_text(column: pd.Series) -> pd.Series:
+    """Return the values of a column as text, NA where they are missing."""
+    ids, texts = factor(column)
+    values = [None if text in MISSING_TEXTS else trimmed(text) for text in texts]
+    return pd.Series(np.array([*values, None], object)[ids], dtype="string")
 
 
 def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:

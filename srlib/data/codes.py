@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,15 @@ from srlib.checks import rows_where, shown
 Codes = NDArray[np.integer]
 # Number of levels of each variable, (n_variables,).
 Levels = Sequence[int] | NDArray[np.integer]
-# Codes of missing values and of those outside the levels.
-MISSING, OUTSIDE = -1, -2
+# Codes of missing values, of those outside the levels, and of those that fit several levels.
+MISSING, OUTSIDE, AMBIGUOUS = -1, -2, -3
 # Text that stands for a missing value, unless a variable declares it as a level.
 MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
-_WHOLE = re.compile(r"([+-]?\d+)(?:\.0+)?")
+_WHOLE = re.compile(r"[+-]?\d+(\.0+)?")
+_WITH_ZEROS = re.compile(r"([+-]?\d+)(?:\.0+|(\.\d*?[1-9])0*)")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
+_EPOCH = datetime(1970, 1, 1)
 
 
 def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
@@ -69,7 +73,7 @@ def coded(column: pd.Series, codes_of: Callable[[list[str]], list[int]]) -> tupl
     """Return a column's codes, and which of its texts are outside the levels, and where."""
     ids, texts = factor(column)
     codes = np.array(codes_of([*texts, ""]))[ids]  # NaN, of which the id is -1, is as no text
-    outside = codes == OUTSIDE
+    outside = codes <= OUTSIDE
     values = dict.fromkeys(texts[i] for i in pd.unique(ids[outside]))
     return codes, f"{shown(values)} ({rows_where(outside, column.index)})" if values else ""
 
@@ -80,18 +84,39 @@ def number(text: str) -> float:
     return value if np.isfinite(value) else np.nan
 
 
-def whole_number(text: str) -> str:
-    """Return "1" for "1.0", and any text that is no whole number as it is."""
-    match = _WHOLE.fullmatch(text)
-    return match[1] if match else text
+def days(text: str) -> float:
+    """Return the days from 1970-01-01 to an ISO date, also one with a time; NaN for other texts."""
+    if not _ISO_DATE.fullmatch(text):
+        return np.nan
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return np.nan
+    if moment.tzinfo:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return (moment - _EPOCH) / timedelta(days=1)
 
 
-def numbers_in(column: pd.Series, *absent: str) -> tuple[pd.Series, list[str]]:
+def iso_date(day: float) -> str:
+    """Return the ISO date of a number of days from 1970-01-01, with a time if it is not whole."""
+    moment = _EPOCH + timedelta(days=day)
+    return moment.isoformat(" ", "seconds") if day % 1 else moment.date().isoformat()
+
+
+def trimmed(text: str) -> str:
+    """Return a number without zeros at its end, "1" for "1.0", and any other text as it is."""
+    match = _WITH_ZEROS.fullmatch(text)
+    return match[1] + (match[2] or "") if match else text
+
+
+def numbers_in(
+    column: pd.Series, *absent: str, number_of: Callable[[str], float] = number
+) -> tuple[pd.Series, list[str]]:
     """Count the records that have each number, rising, and list the texts that are none."""
     ids, texts = factor(column)
     counts = pd.Series(np.bincount(ids[ids >= 0], minlength=len(texts)), texts)
-    counts = counts[[MISSING_TEXTS.union(absent).isdisjoint({t, whole_number(t)}) for t in texts]]
-    numbers = np.array([number(text) for text in counts.index], np.float64)
+    counts = counts[[MISSING_TEXTS.union(absent).isdisjoint({t, trimmed(t)}) for t in texts]]
+    numbers = np.array([number_of(text) for text in counts.index], np.float64)
     return counts.groupby(numbers).sum(), list(counts.index[np.isnan(numbers)])
 
 
@@ -99,6 +124,6 @@ def levels_in(column: pd.Series) -> tuple[str, ...]:
     """Return the values of a column but missing ones, in numeric or alphabetic order."""
     texts = set(factor(column)[1]) - MISSING_TEXTS
     if all(map(_WHOLE.fullmatch, texts)):
-        texts = set(map(whole_number, texts))
+        texts = set(map(trimmed, texts))
     numeric = not any(np.isnan(number(text)) for text in texts)
     return tuple(sorted(texts, key=lambda text: (numeric and number(text), text)))

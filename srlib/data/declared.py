@@ -6,9 +6,11 @@ original; any other is read by what came of it.
 """
 
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,19 @@ from numpy.typing import ArrayLike
 
 from srlib import yamls
 from srlib.checks import require, shown
-from srlib.data.codes import MISSING_TEXTS, OUTSIDE, coded, factor, levels_in, numbers_in
+from srlib.data.codes import (
+    AMBIGUOUS,
+    MISSING_TEXTS,
+    OUTSIDE,
+    coded,
+    days,
+    factor,
+    iso_date,
+    levels_in,
+    number,
+    numbers_in,
+    trimmed,
+)
 from srlib.data.schema import MISSING_LEVEL, MOST_LEVELS, Schema, Variable
 
 # Numbers that a column may have and still be taken for categories, where nothing is declared;
@@ -24,23 +38,43 @@ from srlib.data.schema import MISSING_LEVEL, MOST_LEVELS, Schema, Variable
 # that it is cut at.
 FEW_NUMBERS, FEW_TEXTS, BINS = 30, 5, 10
 
-_SINGLE = "all records have one value, or none"
+SINGLE = "all records have one value, or none"
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+
+
+# Ways to write one of two values, each in small letters.
+_TWO_VALUES = {
+    "true/false": {"true", "false"},
+    "t/f": {"t", "f"},
+    "yes/no": {"yes", "no"},
+    "y/n": {"y", "n"},
+    "1/0": {"1", "0"},
+}
+
+
+def leaving_out(names: Sequence[str]) -> str:
+    """Return how a user leaves columns out."""
+    options = " ".join(f"--leave-out {shlex.quote(name)}" for name in names)
+    return f"{options} (in Python leave_out={list(names)})"
 
 
 def recognize(frame: pd.DataFrame) -> Schema:
     """Declare a table by its values.
 
-    A column of numbers with more than 30 distinct ones, beside five texts at most, is numeric. The
-    levels of any other are its categories, or the values that it has. Columns with one value, or
-    none, are left out. A ValueError names all dates, columns that look like names or numbers of
-    people, and those with more than 100 values that are no numbers.
+    A column of numbers with more than 30 distinct ones, beside five texts at most, is numeric, and
+    so is one of dates. The levels of any other are its categories, or the values that it has.
+    Columns with one value, or none, are left out. A ValueError names columns that look like names
+    or numbers of people, and those with more than 100 values that are no numbers.
     """
     require(len(frame) > 1, "the table has fewer than two records; levels take two or more")
     schema, left = _recognized(frame)
-    problems = "; ".join(f"{name} {why}" for name, why in left.items() if why != _SINGLE)
-    told = "A schema may leave columns out (leave_out) or declare them; srlib schema ORIGINAL"
-    require(not problems, f"{problems}. {told} RELEASED suggests one")
+    wrong = {name: reason for name, reason in left.items() if reason != SINGLE}
+    problems = "; ".join(f"{name} {reason}" for name, reason in wrong.items())
+    require(
+        not wrong,
+        f"{problems}. Leave out what is no variable: {leaving_out([*wrong])}, or declare it in a "
+        "schema; srlib schema ORIGINAL RELEASED suggests one",
+    )
     return schema
 
 
@@ -66,22 +100,30 @@ def _recognized(original: pd.DataFrame, *others: pd.DataFrame) -> tuple[Schema, 
 def _variable(name: str, column: pd.Series) -> Variable | str:
     """Return the variable that a column is, or why it is none."""
     texts = [text for text in factor(column)[1] if text not in MISSING_TEXTS]
-    if len(texts) > FEW_NUMBERS and all(map(_DATE.fullmatch, texts)):
-        return f"has dates, as {texts[0]!r}; make a year or an age of them"
-    values, others = numbers_in(column)
-    if len(texts) == len(column) > MOST_LEVELS and not np.mod(values.index, 1).any():
+    dates = _are_dates(texts)
+    if not dates and len(texts) > FEW_NUMBERS and all(map(_DATE.fullmatch, texts)):
+        return "has dates of which some are no day/month/year, month/day/year or year-month-day"
+    values, others = numbers_in(column, number_of=days if dates else number)
+    whole = not dates and not np.mod(values.index, 1).any()
+    if whole and len(texts) == len(column) > MOST_LEVELS:
         return "differs for all records, as a name or a number of people does"
     if isinstance(column.dtype, pd.CategoricalDtype):
         return Variable(name, tuple(map(str, column.cat.categories)))
     names = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
     if len(values) > FEW_NUMBERS and len(others) <= FEW_TEXTS and not names:
-        return Variable(name, bins=BINS)
+        return Variable(name, bins=BINS, dates=dates)
     levels = levels_in(column)
     if len(levels) > MOST_LEVELS:
         return f"has {len(levels):,} values that are no numbers, as {shown(levels, 3)}"
     if len(levels) == 1 and (column.isna().any() or MISSING_TEXTS & set(factor(column)[1])):
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
-    return Variable(name, levels) if len(levels) > 1 else _SINGLE
+    return Variable(name, levels) if len(levels) > 1 else SINGLE
+
+
+def _are_dates(texts: Iterable[str]) -> bool:
+    """Say whether there are texts, and all of them ISO dates."""
+    found = list(texts)
+    return bool(found) and not any(np.isnan(days(text)) for text in found)
 
 
 def cut_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
@@ -95,16 +137,21 @@ def cut_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
 
 def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     """Return a variable whose numbers are cut by a column, and a sentence that says where."""
-    counts, texts = numbers_in(column, *variable.missing_codes, *variable.not_applicable)
+    absent = {*variable.missing_codes, *variable.not_applicable}
+    dates = variable.dates or _are_dates({*factor(column)[1]} - MISSING_TEXTS - absent)
+    counts, texts = numbers_in(column, *absent, number_of=days if dates else number)
     texts += variable.not_applicable
     has = f"{variable.name} is declared to be numeric and has {len(counts)} numbers"
     require(len(texts) <= MOST_LEVELS, f"{has}, and {len(texts)} texts, as {shown(texts, 3)}")
     require(len(counts) > 1 or variable.edges, f"{has}; there must be two or more")
     edges = variable.edges or quantile_edges(counts.index, counts, variable.bins)
-    names = piece_names(edges, not np.mod([*counts.index, *edges], 1).any())
-    done = replace(variable, levels=(*names, *texts), labels=(), edges=edges, bins=0, missing="")
+    written = iso_date if dates else plain
+    names = piece_names(edges, not np.mod([*counts.index, *edges], 1).any(), written)
+    levels = (*names, *texts)
+    undone: dict[str, Any] = {"labels": (), "bins": 0, "missing": ""}
+    done = replace(variable, levels=levels, edges=edges, dates=dates, **undone)
     how = "near the original's quantiles, at {}" if variable.bins else "at {} as declared"
-    note = f"{variable.name} is cut {how.format(', '.join(map(plain, edges)))}."
+    note = f"{variable.name} is cut {how.format(', '.join(map(written, edges)))}."
     return done.with_missing() if variable.missing else done, note
 
 
@@ -137,31 +184,54 @@ def with_unseen(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
     for variable in schema.variables:
         new, known = _unseen(variable, frame[variable.name])
         if new:
-            own = "numbers" if variable.edges else shown(variable.levels, 3)
-            right = known and not (variable.edges and len(new) > FEW_TEXTS)
-            told = f"{variable.name} has {shown(new, 3)}, where the original has {own}; the values"
-            require(right, f"{told} must be written alike, or a schema leave the column out")
+            comparable = known and not (variable.edges and len(new) > FEW_TEXTS)
+            require(comparable, _other_values(variable, new))
             unseen.append(f"{variable.name} {shown(new, 3)}")
         variables.append(variable.with_levels(new))
     note = f"Levels that the original does not have: {'; '.join(unseen)}."
     return replace(schema, variables=tuple(variables)), (note,) if unseen else ()
 
 
+def _other_values(variable: Variable, new: Sequence[str]) -> str:
+    """Return what is wrong with values of which the original has none."""
+    own = [level for level in variable.levels if level != variable.missing]
+    has = "numbers" if variable.edges else f"{len(own)}, {shown(own, 3)}"
+    here, there = _coding(new), _coding(own)
+    likely = f": it is coded {here} here and {there} in the original" if here and there else ""
+    values = f"{len(new)} value{'s' * (len(new) > 1)}, {shown(new, 3)}"
+    return (
+        f"{variable.name} has {values}, where the original has {has}{likely}; the values must be "
+        f"written alike, or the column left out: {leaving_out([variable.name])}"
+    )
+
+
+def _coding(texts: Sequence[str]) -> str:
+    """Return which way to write one of two values texts are; "" where none."""
+    found = {trimmed(text).casefold() for text in texts}
+    return next((kind for kind, both in _TWO_VALUES.items() if found <= both), "")
+
+
 def _unseen(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
     """Return the texts of a column that are outside the levels, and whether any is within."""
     texts = list(dict.fromkeys(factor(column)[1]))
     codes = variable.codes_of(texts)
+    unclear = [text for text, code in zip(texts, codes, strict=True) if code == AMBIGUOUS]
+    require(not unclear, variable.ambiguity(shown(unclear, 3)))
     new = [text for text, code in zip(texts, codes, strict=True) if code == OUTSIDE]
     return new, max(codes, default=OUTSIDE) >= 0
 
 
-def suggest(tables: Sequence[pd.DataFrame]) -> tuple[str, tuple[str, ...]]:
+def suggest(
+    tables: Sequence[pd.DataFrame], left_out: Sequence[str] = ()
+) -> tuple[str, tuple[str, ...]]:
     """Suggest the YAML file of a schema, and say why columns are left out.
 
-    Variables are what the columns of the original, the first table, are; further levels of the
-    others come last, and missing values of any table are one more.
+    Columns that were left out on a user's wish are named as well. Variables are what the columns
+    of the original, the first table, are; further levels of the others come last, and missing
+    values of any table are one more.
     """
     schema, left = _recognized(*tables)
+    left = dict.fromkeys(left_out, "it was to be left out") | left
     entries = []
     for variable in with_missing(schema, *tables)[0].variables:
         entry: dict[str, object] = {"name": variable.name, "bins": variable.bins}
@@ -209,16 +279,19 @@ def _roundest(above: float, near: float, most: float) -> float:
     return float(most)
 
 
-def piece_names(edges: Sequence[float], whole: bool) -> tuple[str, ...]:
+def piece_names(
+    edges: Sequence[float], whole: bool, written: Callable[[float], str] | None = None
+) -> tuple[str, ...]:
     """Name the pieces of numbers at rising edges: "below 0", "0 to 9", "10", "11 or more".
 
     Where not all numbers are whole: "below 0.5", "0.5 to below 1", "1 or more".
     """
-    names = [f"below {plain(edges[0])}"]
+    text = written or plain
+    names = [f"below {text(edges[0])}"]
     for low, end in pairwise(edges):
-        last = f" to {plain(end - 1)}" if end - 1 > low else ""
-        names.append(plain(low) + (last if whole else f" to below {plain(end)}"))
-    return (*names, f"{plain(edges[-1])} or more")
+        last = f" to {text(end - 1)}" if end - 1 > low else ""
+        names.append(text(low) + (last if whole else f" to below {text(end)}"))
+    return (*names, f"{text(edges[-1])} or more")
 
 
 def plain(value: float) -> str:

@@ -9,34 +9,41 @@ import gzip
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from array import array
+from codecs import getincrementaldecoder
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from io import TextIOWrapper
-from itertools import batched, chain
+from itertools import chain, islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pandas.api.types import is_list_like
-from pyarrow import parquet
 
 from srlib.checks import repeated, require, shown
 from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, recode_acs
 from srlib.data.declared import cut_numbers
+from srlib.data.notation import unified
 from srlib.data.schema import Microdata, Schema
+from srlib.data.typed import MAX_BYTES, check_width, is_typed, names_in, read_typed
 
 PAPER_VINTAGE = 2012
-# What is read of a text file at most: a small compressed one may stand for more than fits.
-MAX_CHARACTERS = 2_000_000_000
-MAX_VALUES = 500_000_000  # of a Parquet file, likewise
-_TYPED = {".parquet": pd.read_parquet, ".sav": pd.read_spss, ".dta": pd.read_stata}
-_HINTS = {".parquet": f"; it may have {MAX_VALUES:,} values", ".sav": "; it takes pyreadstat"}
+# What a text file may have, uncompressed: a small compressed one may stand for more than fits.
+MAX_TEXT = 2_000_000_000  # bytes
+MAX_LINE = 10_000_000  # characters
+MAX_VALUES = MAX_BYTES // 8  # that are kept
 
 _CHUNK = 1 << 14  # records
+_CHUNK_CHARACTERS = 1 << 22
+_READ = "text with a header, also as .gz or .zip, .parquet, .dta and .sav can be read"
 _TO_UTF_8 = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
+_MARKS = ",\t;|"  # between fields
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_CONTROLS = re.compile(b"[\0-\x08\x0e-\x1f]")  # bytes that no text has
 _NO_TEXT = re.compile("[\0\udc80-\udcff]")  # what stands for bytes that are not UTF-8, and NUL
 
 # A schema, its YAML file, or "acs"; None or "": recognized.
@@ -46,11 +53,15 @@ type Record = tuple[int, list[str]]
 
 
 class Texts(NamedTuple):
-    """The columns of a table by its lines or records, what is declared of them, and notes."""
+    """The columns of a table by its lines or records, what is declared of them, and notes.
+
+    `left_out` are columns that it has and that a schema or a user leaves out.
+    """
 
     frame: pd.DataFrame
     schema: Schema | None
     notes: tuple[str, ...] = ()
+    left_out: Mapping[str, pd.Series] = MappingProxyType({})
 
 
 def load(
@@ -97,9 +108,12 @@ def read_table(
     Text is UTF-8 with a header, fields separated by commas, tabs, semicolons or ``|``; ``.gz`` is
     uncompressed, and of a ``.zip`` the one CSV file in it is read (the person file of a PUMS zip).
     Uncompressed it may have 2,000,000,000 characters. ``.parquet``, ``.dta`` and ``.sav`` are read
-    with their types. Values are compared with the levels as text without spaces around it; see
-    `Variable.codes_of` for "1.0" and other case. A file with the raw columns of an American
-    Community Survey person file is recoded to the paper's Table 1 if ``schema`` is ``ACS`` or None.
+    with their types; decoded they may have 2,000,000,000 bytes, at 8 or more for a value. A file
+    may have 5,000 columns. Where fields are separated by tabs or semicolons, numbers may have
+    decimal commas. Dates are numbers of days. Values are compared with the levels as text without
+    spaces around it; see `Variable.codes_of` for "1.0" and other case. A file with the raw columns
+    of an American Community Survey person file is recoded to the paper's Table 1 if ``schema`` is
+    ``ACS`` or None.
 
     Parameters
     ----------
@@ -151,36 +165,72 @@ def read_table(
 
 
 def read_texts(
-    path: str | Path, schema: Declared = None, *, ignore_columns: bool = False, vintage: int = 0
-) -> Texts:
+    path: str | Path, schema: Declared = None, *, ignore_columns: bool = False, vintage: int = 0,
+    leave_out: Collection[str] = (),
+) -> Texts:  # fmt: skip
     """Read a file's columns as `read_table`, without coding them.
 
     Columns of text are Arrow dictionaries, with the lines that records begin at as the index; a
     file with types keeps its own, with labels where it has them, and records count from 1. A raw
-    person file is recoded where the schema is ``ACS``, with a vintage also where none is.
+    person file is recoded where the schema is ``ACS``, with a vintage also where none is. Columns
+    to leave out may lack.
     """
-    known, notes = declared(schema), []
-    with named_errors(path := Path(path)):
-        if is_typed := path.suffix.lower() in _TYPED:
-            frame = _typed(path)
+    path = Path(path)
+    known, left_out = without(declared(schema), leave_out)
+    notes = list[str]()
+    with named_errors(path):
+        if typed := is_typed(path):
+            frame = _with_types(path)
             header = list(frame)
         else:
-            records = _records(path)
+            mark, records = _records(path)
             header = _names(next(records, (1, []))[1])
         raw = set(RAW_NAMES.values()) <= set(header) and "RACE1P" not in header
-        raw = raw and (known == ACS or (known is None and vintage > 0))
+        of_acs = {*known.variables} <= {*ACS.variables} if known else vintage > 0
+        raw = raw and of_acs
         if known and not raw:
             known.check_columns(header, ignore_unknown=ignore_columns)
-        wanted = list(RAW_NAMES.values() if raw else known.names if known else header)
+        free = [name for name in header if name not in left_out]
+        wanted = list(RAW_NAMES.values() if raw else known.names if known else free)
         if ignored := shown(name for name in header if name not in wanted):
             notes.append(f"Columns left out: {ignored}.")
-        frame = frame[wanted] if is_typed else _columns(records, header, wanted)
+        kept = [*wanted, *(name for name in header if name in left_out and name not in wanted)]
+        frame = frame[kept] if typed else _columns(records, header, kept)
+        apart = {name: frame[name] for name in header if name in left_out}
+        frame = frame[wanted]
         if raw:
-            n, known, vintage = len(frame), ACS, vintage or PAPER_VINTAGE
-            frame = recode_acs(frame, vintage)
+            known, vintage = known or ACS, vintage or PAPER_VINTAGE
+            n = len(frame)
+            frame = recode_acs(frame, vintage)[list(known.names)]
+            apart = {name: column[frame.index] for name, column in apart.items()}
             told = f"A person file, recoded to Table 1 by the codes of vintage {vintage}; records"
             notes.append(f"{told} of persons below 18 left out: {n - len(frame):,} of {n:,}.")
-        return Texts(frame, known, tuple(notes))
+        frame, more = unified(frame, known, decimal_comma=not typed and mark in ";\t")
+        return Texts(frame, known, (*notes, *more), apart)
+
+
+def without(schema: Schema | None, leave_out: Collection[str]) -> tuple[Schema | None, list[str]]:
+    """Return what is declared of the columns that are not left out, and those that are."""
+    left_out = list(dict.fromkeys((*leave_out, *(schema.leave_out if schema else ()))))
+    variables = [v for v in schema.variables if v.name not in left_out] if schema else []
+    return Schema(tuple(variables), tuple(left_out)) if variables else None, left_out
+
+
+def check_left_out(leave_out: Iterable[str], tables: Iterable[Texts]) -> None:
+    """Raise a ValueError that names columns to leave out which no table has."""
+    found = {name for table in tables for name in table.left_out}
+    lacking = [name for name in leave_out if name not in found]
+    require(not lacking, f"leave_out names {shown(lacking)}, which no file has")
+
+
+def column_names(path: str | Path) -> tuple[str, ...]:
+    """Return the names of a file's columns from its header, none where it cannot be read."""
+    path = Path(path)
+    try:
+        names = names_in(path) if is_typed(path) else next(_records(path)[1])[1]
+    except (ValueError, OSError, EOFError, RuntimeError, StopIteration, zlib.error):
+        return ()
+    return tuple(name.strip() for name in names)
 
 
 def declared(schema: Declared) -> Schema | None:
@@ -192,48 +242,61 @@ def declared(schema: Declared) -> Schema | None:
     return Schema.from_yaml(schema) if schema else None
 
 
-def _typed(path: Path) -> pd.DataFrame:
-    """Read a file with types; errors of its reader may quote values, and are not passed on."""
-    suffix = path.suffix.lower()
-    try:
-        about = parquet.read_metadata(path) if suffix == ".parquet" else None
-        if about and about.num_rows * about.num_columns > MAX_VALUES:
-            raise OverflowError
-        frame = _TYPED[suffix](path)
-    except Exception as error:  # each reader has its own kinds
-        told = f"it cannot be read as a {suffix} file ({type(error).__name__})"
-        raise ValueError(told + _HINTS.get(suffix, "")) from None
+def _with_types(path: Path) -> pd.DataFrame:
+    """Read a file with types; its records count from 1."""
+    frame = read_typed(path)
     frame.columns = pd.Index(_names(map(str, frame.columns)))
-    objects = frame.columns[frame.dtypes.eq(object)]
-    nested = [name for name in objects if frame[name].map(is_list_like).any()]
-    require(not nested, f"columns {shown(nested)} hold lists; a value is one number or text")
     require(len(frame), "the file has no records")
     return frame.set_index(pd.RangeIndex(1, len(frame) + 1, name="record"))
 
 
 def _columns(records: Iterator[Record], header: list[str], wanted: list[str]) -> pd.DataFrame:
     """Read columns of the records behind a header."""
-    parts, lines, n = [], list[int](), len(header)
-    for chunk in batched(records, _CHUNK):
-        bad = [f"line {line} has {len(row)}" for line, row in chunk if len(row) != n]
-        told = "; ".join(bad[:5]) + "; and more" * (len(bad) > 5)
-        require(not bad, f"records must have {n} fields like the header: {told}")
-        lines += [line for line, _ in chunk]
+    parts, lines = list[pa.Table](), array("q")
+    for chunk in _chunks(records, len(header)):
+        lines.extend(line for line, _ in chunk)
+        most = f"the file has more than {MAX_VALUES:,} values in the columns that are kept"
+        require(len(lines) * len(wanted) <= MAX_VALUES, f"{most}; split it")
         texts = dict(zip(header, zip(*(row for _, row in chunk), strict=True), strict=True))
         arrays = {name: pa.array(texts[name], pa.string()).dictionary_encode() for name in wanted}
         parts.append(pa.table(arrays))
-    require(lines, "the file has a header and no records")
+    require(len(lines), "the file has a header and no records")
     table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
     frame = table.to_pandas(types_mapper=pd.ArrowDtype)
-    return frame.set_index(pd.Index(lines, name="line"))
+    return frame.set_index(pd.Index(np.asarray(lines), name="line"))
 
 
-def _records(path: Path) -> Iterator[Record]:
-    """Yield the header and all records of a text file, but no blank lines."""
+def _chunks(records: Iterator[Record], n_fields: int) -> Iterator[list[Record]]:
+    """Yield records by so many that they take little memory; all must have a number of fields."""
+    chunk, size = list[Record](), 0
+    for line, row in records:
+        if len(row) != n_fields:
+            near = chain([(line, row)], islice(records, _CHUNK))
+            wrong = [f"line {i} has {len(fields)}" for i, fields in near if len(fields) != n_fields]
+            told = "; ".join(wrong[:5]) + "; and more" * (len(wrong) > 5)
+            raise ValueError(f"records must have {n_fields} fields like the header: {told}")
+        chunk.append((line, row))
+        size += sum(map(len, row))
+        if len(chunk) == _CHUNK or size > _CHUNK_CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _records(path: Path) -> tuple[str, Iterator[Record]]:
+    """Return the mark between a text file's fields, and its header and records one by one."""
     lines = _lines(path)
     first = next(lines, "")
-    mark = max(",\t;|", key=re.sub('"[^"]*"', "", first).count)  # the first where there is none
-    lines, line = chain([first], lines), 1
+    unquoted = re.sub('"[^"]*"', "", first)
+    mark = max(_MARKS, key=unquoted.count)  # the first where there is none
+    check_width(unquoted.count(mark) + 1)
+    return mark, _parsed(chain([first], lines), mark)
+
+
+def _parsed(lines: Iterator[str], mark: str) -> Iterator[Record]:
+    """Yield the fields of lines with the line that they begin at, but of no blank ones."""
+    line = 1
     reader = csv.reader(lines, delimiter=mark, skipinitialspace=mark != "\t", strict=True)
     try:
         for fields in reader:
@@ -246,16 +309,44 @@ def _records(path: Path) -> Iterator[Record]:
 
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file; ValueError where they are no text, or more than can be meant."""
+    large = f"the file has more than {MAX_TEXT:,} bytes; split it"
+    require(_size(path) <= MAX_TEXT, large)
     # newline="" leaves line ends within quotes to the csv module; -sig skips a byte order mark.
-    escape, left, number = "surrogateescape", MAX_CHARACTERS, 0
+    escape, left, number = "surrogateescape", MAX_TEXT, 0
     with _opened(path) as binary, TextIOWrapper(binary, "utf-8-sig", escape, newline="") as file:
-        while line := file.readline(left + 1):
+        while line := file.readline(min(left, MAX_LINE) + 1):
             left, number = left - len(line), number + 1
-            if left < 0:
-                raise ValueError(f"the file has more than {MAX_CHARACTERS:,} characters; split it")
+            require(left >= 0, large)
+            if len(line) > MAX_LINE:
+                raise ValueError(f"line {number} has more than {MAX_LINE:,} characters")
             if "\0" in line or (not line.isascii() and _NO_TEXT.search(line)):
+                require(not _is_binary(path), f"it is no table; {_READ}")
                 raise ValueError(f"line {number} is not UTF-8 text; {_TO_UTF_8}")
             yield line
+
+
+def _is_binary(path: Path) -> bool:
+    """Say whether a file that is not UTF-8 begins with bytes that no text has."""
+    with _opened(path) as file:
+        head = file.read(1024)
+    try:
+        getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return not head.startswith(_UTF_16) and _CONTROLS.search(head) is not None
+    return False
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a text file as a header or the file's system tells, uncompressed."""
+    if path.suffix.lower() == ".zip":
+        archive, name = _archive(path)
+        with archive:
+            return archive.getinfo(name).file_size
+    if path.suffix.lower() != ".gz":
+        return path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 4))
+        return int.from_bytes(file.read(4), "little")  # of the last part, if there are several
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -264,12 +355,18 @@ def _opened(path: Path) -> IO[bytes]:
         return cast(IO[bytes], gzip.open(path))
     if path.suffix.lower() != ".zip":
         return path.open("rb")
+    archive, name = _archive(path)
+    return archive.open(name)
+
+
+def _archive(path: Path) -> tuple[zipfile.ZipFile, str]:
+    """Return an archive and the name of the one table in it."""
     archive = zipfile.ZipFile(path)
     tables = [name for name in archive.namelist() if name.lower().endswith(".csv")]
     # The person files of the Census Bureau are ss12pnc.csv, and psam_p37.csv from 2017.
     tables = [name for name in tables if name.lower().startswith(("ss", "psam"))] or tables
     require(len(tables) == 1, f"the zip must have one CSV file; it has {shown(tables) or 'none'}")
-    return archive.open(tables[0])
+    return archive, tables[0]
 
 
 def _names(fields: Iterable[str]) -> list[str]:

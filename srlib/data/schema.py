@@ -3,7 +3,6 @@
 import math
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from srlib import yamls
 from srlib.checks import repeated, require, rows_where, shown
-from srlib.data.codes import MISSING, MISSING_TEXTS, OUTSIDE, coded, levels_in, number, whole_number
+from srlib.data.codes import (
+    AMBIGUOUS,
+    MISSING,
+    MISSING_TEXTS,
+    OUTSIDE,
+    coded,
+    days,
+    factor,
+    levels_in,
+    number,
+    trimmed,
+)
 
 MISSING_LEVEL = "missing"
 MOST_LEVELS = 100  # of a column without a schema
@@ -64,6 +74,8 @@ class Variable:
         not apply: to learn one of these is no disclosure.
     bins : int
         Pieces with about as many records each that a table is to cut numbers into.
+    dates : bool
+        Whether the numbers are dates, counted in days from 1970-01-01.
     """
 
     name: str
@@ -76,6 +88,7 @@ class Variable:
     drop_missing: bool | None = None
     not_applicable: tuple[str, ...] = ()
     bins: int = 0
+    dates: bool = False
 
     def __post_init__(self) -> None:
         more = tuple(t for t in self.not_applicable if t not in self.levels and not self.uncut)
@@ -109,31 +122,74 @@ class Variable:
         return tuple(code for code, level in enumerate(self.levels) if level in of_none)
 
     def codes_of(self, texts: Iterable[str]) -> list[int]:
-        """Return the code of each text: 0 for the first level, ``MISSING`` or ``OUTSIDE``.
+        """Return the code of each text: 0 for the first level, or what says that it has none.
 
-        "01" is not "1". A text that is no level is the level it is in other case ("YES" for
-        "yes"), or as an integer ("1.0", which software makes of integers when some are missing).
-        Of a numeric variable, a number has the code of its piece, however it is written.
+        These are ``MISSING``, ``OUTSIDE`` and ``AMBIGUOUS``. "01" is not "1". A text that is no
+        level is the level it is in other case ("YES" for "yes"), or with other zeros at the end
+        ("1.0", which software makes of integers when some are missing); it is ambiguous where
+        that fits several levels. Of a numeric variable, a number has the code of its piece,
+        however it is written.
         """
         places = {level: code for code, level in enumerate(self.levels)}
-        forms = Counter(map(str.casefold, self.levels))
-        folded = {form: c for level, c in places.items() if forms[form := level.casefold()] == 1}
+        alike = dict[str, int]()
+        for level, code in places.items():
+            form = trimmed(level).casefold()
+            alike[form] = AMBIGUOUS if form in alike else code
         none = places[self.missing] if self.missing else MISSING
         places = dict.fromkeys(MISSING_TEXTS, none) | places
         places |= dict.fromkeys(self.missing_codes, none)
 
-        def code(text: str) -> int:
-            found = places.get(text, places.get(whole_number(text)))
-            if found is None and self.edges and not math.isnan(value := number(text)):
-                found = bisect_right(self.edges, value)
-            return folded.get(text.casefold(), OUTSIDE) if found is None else found
+        def code_of(text: str) -> int:
+            plain = trimmed(text)
+            exact = places.get(text, places.get(plain))
+            if exact is not None:
+                return exact
+            if self.edges and not math.isnan(value := self.number_of(text)):
+                return bisect_right(self.edges, value)
+            return alike.get(plain.casefold(), OUTSIDE)
 
-        return [code(text) for text in texts]
+        return [code_of(text) for text in texts]
+
+    def ambiguity(self, texts: str) -> str:
+        """Return what is wrong with texts that fit several levels."""
+        levels = shown(self.levels)
+        return (
+            f"{self.name} has {texts}, which in other case or with other zeros is several of the "
+            f"levels {levels}; write it as its level is written"
+        )
+
+    def number_of(self, text: str) -> float:
+        """Return the number that a text is, days of a date; NaN where it is none."""
+        return days(text) if self.dates else number(text)
 
     def numbers_of(self, texts: Iterable[str]) -> list[float]:
         """Return the number that each text is, NaN where it is none, missing or not applicable."""
         absent = {*self.missing_codes, *self.not_applicable}
-        return [math.nan if absent & {t, whole_number(t)} else number(t) for t in texts]
+        return [math.nan if absent & {t, trimmed(t)} else self.number_of(t) for t in texts]
+
+    def with_levels_for_labels(self, column: pd.Series) -> tuple[pd.Series, str]:
+        """Return a column with levels where it has labels, and a note where that was a choice.
+
+        Categories that are the labels are what `Microdata.to_frame` writes. A ValueError refuses
+        them where all are levels, too. Of another column no label may be a level.
+        """
+        level_of = dict(zip(self.labels, self.levels, strict=True))
+        if self.labels == self.levels:
+            return column, ""
+        categorical = isinstance(column.dtype, pd.CategoricalDtype)
+        if categorical and {*column.cat.categories} == {*level_of}:
+            require(
+                not {*self.labels} <= {*self.levels},
+                f"{self.name} has categories that are labels and levels; give it levels, as by "
+                "to_frame(labels=False)",
+            )
+            return column.cat.rename_categories(level_of), ""
+        ids, texts = factor(column)
+        present = {*texts} - MISSING_TEXTS - {*self.missing_codes}
+        if not present or not present <= {*level_of} - {*self.levels}:
+            return column, ""
+        levels = np.array([*(level_of.get(text, text) for text in texts), None], object)
+        return pd.Series(levels[ids], column.index), f"Labels read as levels: {self.name!r}."
 
     def with_levels(self, more: Sequence[str]) -> "Variable":
         """Return the variable with further levels behind its own, which are their labels, too."""
@@ -157,7 +213,8 @@ class Schema:
     variables : tuple of Variable
         At least one; their names differ.
     leave_out : tuple of str
-        Columns that a table may have beside them, as names and numbers of people.
+        Columns that a table may have beside them, as names and numbers of people. With these
+        alone, a schema leaves all other columns to be recognized.
 
     Examples
     --------
@@ -171,7 +228,8 @@ class Schema:
     leave_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        require(self.variables, "variables is empty; a schema needs at least one")
+        named = self.variables or self.leave_out
+        require(named, "variables is empty; a schema needs at least one, or columns to leave out")
         again = repeated([*self.names, *self.leave_out])
         require(not again, f"variables repeat the names {shown(again)}; they must differ")
 
@@ -214,8 +272,9 @@ class Schema:
         values are a level), "drop" (records that lack it are dropped) and "error";
         ``missing_codes``, a list of texts; and ``not_applicable``, the texts that say that it does
         not apply, which are levels. Beside ``variables`` the file may have ``leave_out``, a list of
-        columns, and ``missing``, for all variables without their own. Every level is taken as the
-        text that stands there: ``01`` is not ``1`` and ``no`` is not false. ::
+        columns, and ``missing``, for all variables without their own; with ``leave_out`` alone all
+        other columns are recognized. Dates are numbers, and so are edges that are dates. Every
+        level is taken as the text that stands there: ``01`` is not ``1``, ``no`` is not false. ::
 
             leave_out: [SERIALNO]
             missing: level
@@ -229,12 +288,14 @@ class Schema:
         """
         try:
             document = yamls.read(path, texts=True)
-            right = isinstance(document, dict) and isinstance(document.get("variables"), list)
-            require(right, "the file must have the key 'variables', a list")
+            is_schema = isinstance(document, dict) and {"variables", "leave_out"} & set(document)
+            entries = document.get("variables", []) if is_schema else ""
+            required = "the file must have 'variables', a list, or 'leave_out' alone"
+            require(isinstance(entries, list), required)
             unknown = shown(set(document) - {"variables", "leave_out", "missing"})
             require(not unknown, f"the file has unknown keys {unknown}")
             rule = document.get("missing")
-            variables = (_variable({"missing": rule}, entry) for entry in document["variables"])
+            variables = (_variable({"missing": rule}, entry) for entry in entries)
             return cls(tuple(variables), _texts(document, "leave_out", "the file"))
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
@@ -273,6 +334,7 @@ class Schema:
         codes, problems = np.empty((len(frame), len(self.variables)), np.int32), []
         for j, variable in enumerate(self.variables):
             codes[:, j], strange = coded(frame[variable.name], variable.codes_of)
+            require(AMBIGUOUS not in codes[:, j], variable.ambiguity(strange))
             told = f"{variable.name} has {strange}, allowed are {shown(variable.levels)}"
             problems += [told] if strange else []
         require(not problems, f"values outside the levels: {'; '.join(problems)}")
@@ -287,6 +349,14 @@ class Schema:
         smallest = np.min_scalar_type(int(self.n_levels.max()) - 1)
         return codes[kept].astype(smallest), kept
 
+    def with_levels_for_labels(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+        """Return a table with levels where it has labels, and notes; see `Variable`'s."""
+        columns, notes = dict[str, pd.Series](), list[str]()
+        for variable in self.variables:
+            columns[variable.name], note = variable.with_levels_for_labels(frame[variable.name])
+            notes += [note] if note else []
+        return pd.DataFrame(columns), notes
+
     def respelled(self, frame: pd.DataFrame) -> list[str]:
         """Return a note on columns with values that are levels in another spelling."""
         found = []
@@ -294,7 +364,7 @@ class Schema:
             texts = pd.Series(frame[variable.name].dropna().unique()).astype(str).str.strip()
             known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
             found += [variable.name] if not variable.edges and {*texts} - known else []
-        told = "Values in other case, or integers with decimals, read as levels"
+        told = "Values in other case, or numbers with other zeros, read as levels"
         return [f"{told}: {shown(found)}."] if found else []
 
     def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
@@ -319,7 +389,8 @@ class Schema:
         if lacking := [name for name in self.names if name not in columns]:
             problems.append(f"missing columns {', '.join(lacking)}")
         if (unknown := [n for n in columns if n not in self.names]) and not ignore_unknown:
-            problems.append(f"unknown columns {shown(unknown)} (a schema may leave_out columns)")
+            how = "leave_out in a schema, or --leave-out of srlib assess, leaves columns out"
+            problems.append(f"unknown columns {shown(unknown)} ({how})")
         require(not problems, f"{'; '.join(problems)}; the schema has {', '.join(self.names)}")
 
     def check_apart(self, columns: Collection[str]) -> None:
@@ -365,17 +436,22 @@ class Microdata:
         """Code the records of a DataFrame, in their order.
 
         Columns may stand in any order. Values are compared with the levels as text without spaces
-        around it; where no schema is given, levels are those of `Schema.from_frame`. A ValueError
+        around it; labels are read as levels where all values are labels and none is a level, and
+        of categories as `to_frame` writes them. Where no schema is given, levels are those of
+        `Schema.from_frame`. A ValueError
         names columns, and the first rows by the frame's index. Records with a missing value are an
         error unless they are to be dropped.
         """
         told = f"schema is of type {type(schema).__name__}; it must be a Schema"
         require(isinstance(schema, Schema | None), told)
+        frame = frame.rename(columns=str)
         schema = schema or Schema.from_frame(frame)
+        schema.check_columns(list(frame))
+        frame, labelled = schema.with_levels_for_labels(frame)
         codes, kept = schema.encode_complete(frame, drop_missing)
         told = f"Records with missing values dropped: {np.count_nonzero(~kept):,} of {len(kept):,}."
         require(kept.any(), f"the table has {len(kept)} records, and none is left. {told}")
-        notes = [*([] if kept.all() else [told]), *schema.respelled(frame.rename(columns=str))]
+        notes = [*([] if kept.all() else [told]), *labelled, *schema.respelled(frame)]
         return cls(codes, schema, tuple(notes))
 
     def to_frame(self, *, labels: bool = True) -> pd.DataFrame:
@@ -400,7 +476,10 @@ def _variable(defaults: dict[str, Any], entry: Any) -> Variable:
     require(rule in (None, *MISSING_RULES), f"{what}: missing must be one of level, drop, error")
     right = bins is None or bins in map(str, range(2, MOST_LEVELS + 1))
     require(right, f"{what}: bins must be a whole number, 2 to {MOST_LEVELS}")
-    given |= {"edges": tuple(map(number, given["edges"])), "bins": int(bins or 0)}
+    edges = given["edges"]
+    given["dates"] = bool(edges) and not np.isnan(list(map(days, edges))).any()
+    given["edges"] = tuple(map(days if given["dates"] else number, edges))
+    given["bins"] = int(bins or 0)
     given |= {"title": str(entry.get("title", "")), "drop_missing": MISSING_RULES.get(rule)}
     variable = Variable(entry["name"], **given)
     return variable.with_missing() if rule == "level" else variable

@@ -15,6 +15,7 @@ from srlib.runner import parameters as settings
 from srlib.runner.files import whole
 from srlib.runner.parameters import shown
 
+MOST_CHOICES = 12  # that are shown on the terminal
 SEED = 2026  # of assessments: the same files and options give the same report
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.option(
@@ -106,7 +107,8 @@ def assess(
     try:
         found = examine(take_in(**tables), model=model, seed=SEED)
     except Exception as error:
-        told = confidential.without_values(type(error).__name__, str(error), tables)
+        columns = confidential.columns_of(tables)
+        told = confidential.without_values(type(error).__name__, str(error), tables, columns)
         kind = UsageError if isinstance(error, ValueError | OSError) else ClickException
         raise kind(told.removeprefix(f"{type(error).__name__}: ")) from None
     if settings.hash_inputs(tables) != inputs:
@@ -124,7 +126,12 @@ def assess(
             (folder / file).write_text(text, encoding="utf-8")
     report = final / "report.html"
     document = json.dumps({"report": str(report)} | found.to_dict(), indent=1, ensure_ascii=False)
-    click.echo(document if as_json else f"{found.verdict()}\n\nreport: {shown(report)}")
+    names = [*found.tables.schema.names, *found.tables.schema.leave_out]
+    choices = [confidential.masked(one, tables, names) for one in found.tables.choices]
+    more = [f"and {len(choices) - MOST_CHOICES:,} more"] * (len(choices) > MOST_CHOICES)
+    listed = "".join(f"- {line}\n" for line in [*choices[:MOST_CHOICES], *more])
+    text = f"{found.verdict()}\n\n{listed}report: {shown(report)}"
+    click.echo(document if as_json else text)
     if fail_on and ADVICE.index(found.judgments[0].advice) >= ADVICE.index(fail_on):
         raise SystemExit(3)
 
@@ -136,28 +143,32 @@ for _name, _one in settings.read_parameters(ASSESSMENT).items():
         _how = {"type": _KINDS.get(_one.annotation, str), "is_flag": _one.annotation == "bool"}
         _how |= {"multiple": _one.annotation not in ("str", "bool"), "default": _one.default}
         _help = f"{_one.help[0].upper()}{_one.help[1:]}."
-        assess.params.append(click.Option([f"--{_name}"], help=_help, **_how))
+        assess.params.append(click.Option([f"--{_name.replace('_', '-')}"], help=_help, **_how))
 
 
 @main.command(epilog="Example: srlib schema original.csv synthetic.csv > schema.yaml")
 @click.argument("files", nargs=-1, required=True, type=FILE)
-def schema(files: tuple[Path, ...]) -> None:
+@click.option("--leave-out", multiple=True, help="A column that is no variable.")
+def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
     """Suggest a schema of FILES, to be edited.
 
     The original is the first of them; the schema is for --schema. It has the levels of all files
-    together, cuts numbers near quantiles, makes missing values a level, and leaves out columns that
-    look like dates, or names and numbers of people. It has values of yours.
+    together, cuts numbers and dates near quantiles, makes missing values a level, and leaves out
+    columns that look like names and numbers of people. It has values of yours.
     """
     from srlib.data.declared import suggest
-    from srlib.data.microdata import read_texts
-    from srlib.runner.confidential import masked
+    from srlib.data.microdata import check_left_out, read_texts
+    from srlib.runner.confidential import columns_of, masked
 
+    columns = columns_of({"data": list(map(str, files))})
     try:
-        text, reasons = suggest([read_texts(file).frame for file in files])
+        tables = [read_texts(file, leave_out=leave_out) for file in files]
+        check_left_out(leave_out, tables)
+        text, reasons = suggest([table.frame for table in tables], leave_out)
     except ValueError as error:
-        raise UsageError(masked(str(error), files)) from None
-    for reason in reasons:
-        click.echo(masked(reason), err=True)
+        raise UsageError(masked(str(error), (files, leave_out), columns)) from None
+    for note in dict.fromkeys((*reasons, *(note for table in tables for note in table.notes))):
+        click.echo(masked(note, leave_out, columns), err=True)
     click.echo(text, nl=False)
 
 

@@ -15,13 +15,13 @@ Runs on the embedded and on simulated records are about nobody, and all of them 
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import nbformat
 
 from srlib.display import MIN_RECORDS, NOT_SHOWN
-from srlib.runner.parameters import FILES, UsageError
+from srlib.runner.parameters import FILES, UsageError, input_files
 
 RULE = (
     f"Of a run on somebody's file, only words over at least {MIN_RECORDS} records are public, and "
@@ -36,7 +36,7 @@ _TELLING = ("ValueError", "FileNotFoundError", "ConnectionError", "AssertionErro
 _OURS = ("variables", "name", "levels", "labels", "", "acs")
 _TEXT = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 _SOME_TEXT = re.compile("'[^']|\"[^\"]").search
-_QUOTED = re.compile(rf"((?:columns|column names|called) )?{_TEXT}(?:, {_TEXT})*")
+_QUOTED = re.compile(f"{_TEXT}(?:, {_TEXT})*")
 
 
 def of_users_file(parameters: Mapping[str, Any], provenance: Mapping[str, Any]) -> bool:
@@ -78,16 +78,27 @@ def public_run(
     return public, {k: NOT_SHOWN if k in hidden else v for k, v in parameters.items()}, about
 
 
-def without_values(kind: str, message: str, typed: object = "") -> str:
+def without_values(
+    kind: str, message: str, typed: object = "", columns: Collection[str] = ()
+) -> str:
     """Return an error's type, and the first line of its message where messages name places."""
-    return f"{kind}: {masked(message.partition('\n')[0], typed)}" if kind in _TELLING else kind
+    line = message.partition("\n")[0]
+    return f"{kind}: {masked(line, typed, columns)}" if kind in _TELLING else kind
 
 
-def masked(message: str, typed: object = "") -> str:
-    """Return a message with dots for what it quotes but columns and texts that were typed."""
-    known = {*re.findall(_TEXT, repr((typed, _OURS)))}
+def masked(message: str, typed: object = "", columns: Collection[str] = ()) -> str:
+    """Return a message with dots for what it quotes but names of columns and texts typed."""
+    known = {*re.findall(_TEXT, repr((typed, _OURS, list(columns))))}
 
     def dotted(found: re.Match[str]) -> str:
-        return found[0] if found[1] or known.issuperset(re.findall(_TEXT, found[0])) else "'...'"
+        return found[0] if known.issuperset(re.findall(_TEXT, found[0])) else "'...'"
 
     return _QUOTED.sub(dotted, message)
+
+
+def columns_of(parameters: Mapping[str, Any]) -> set[str]:
+    """Return the names of columns in the headers of all tables that parameters name."""
+    from srlib.data.microdata import column_names  # and pandas, which reports do not need
+
+    tables = {name: value for name, value in parameters.items() if name != "schema"}
+    return {name for path in input_files(tables) for name in column_names(path)}

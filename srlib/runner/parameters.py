@@ -198,17 +198,21 @@ def named_files(parameters: Mapping[str, Any]) -> list[str]:
     return [path for one in named for path in ([one] if isinstance(one, str) else one)]
 
 
+def input_files(parameters: Mapping[str, Any]) -> list[Path]:
+    """Return the files that parameters name, and those in folders but hidden ones."""
+    paths = map(Path, named_files(parameters))
+    held = [sorted(path.glob("[!.]*")) if path.is_dir() else [path] for path in paths]
+    return list(filter(Path.is_file, itertools.chain(*held)))
+
+
 def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of each file that parameters name.
 
-    Of a folder these are its files but hidden ones. What is no file is left out. A hash of
-    confidential records lets anyone who knows all but one of them find that one, so it belongs in
-    no public report.
+    A hash of confidential records lets anyone who knows all but one of them find that one, so it
+    belongs in no public report.
     """
-    paths = map(Path, named_files(parameters))
-    held = [sorted(path.glob("[!.]*")) if path.is_dir() else [path] for path in paths]
     hashes = {}
-    for path in filter(Path.is_file, itertools.chain(*held)):
+    for path in input_files(parameters):
         with path.open("rb") as file:
             hashes[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
     return hashes

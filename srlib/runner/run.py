@@ -72,7 +72,7 @@ def _execute(
         return ""
 
 
-def _failure(saved: Path, error: Exception, typed: object) -> str:
+def _failure(saved: Path, error: Exception, typed: Mapping[str, Any] | None) -> str:
     """Return where a notebook stopped and why; on a user's file without values that nobody typed.
 
     What messages of other code than ours quote is anybody's guess: of these the type remains.
@@ -85,7 +85,8 @@ def _failure(saved: Path, error: Exception, typed: object) -> str:
     told = f"{kind}: {message}"
     if typed is not None:
         ours = _is_ours(getattr(error, "traceback", []))
-        told = confidential.without_values(kind, str(message), typed) if ours else kind
+        columns = confidential.columns_of(typed)
+        told = confidential.without_values(kind, str(message), typed, columns) if ours else kind
     return f"{where}: {told}"
 
 

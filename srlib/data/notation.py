@@ -1,0 +1,107 @@
+"""Numbers and dates as files write them: decimal commas, and days in other orders than ISO's."""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from srlib.checks import shown
+from srlib.data.codes import MISSING_TEXTS, days, factor
+from srlib.data.schema import Schema
+
+# A number with a decimal comma; points may stand between thousands.
+_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?")
+# A comma before three digits may as well stand between thousands.
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[T ](\d{2}:\d{2}.*))?")
+
+
+def unified(
+    frame: pd.DataFrame, schema: Schema | None, *, decimal_comma: bool = False
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return a table with decimal points and ISO dates, and a note on what was taken for these.
+
+    Numbers have decimal commas where all of a column can be read so, and one cannot be read
+    otherwise. Texts without digits may stand beside them. Dates are columns of nothing else. Texts
+    that a schema declares stay. A ValueError names a column of dates whose order is not clear.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns of any type; numbers and categories stay as they are.
+    schema : Schema, optional
+        What is declared of the columns.
+    decimal_comma : bool
+        Whether a comma may be a decimal mark, as it may where it does not separate fields.
+    """
+    declared = {variable.name: variable for variable in schema.variables} if schema else {}
+    changed, commas, dates = dict[str, pd.Series](), list[str](), list[str]()
+    for name, column in frame.items():
+        if is_numeric_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype):
+            continue
+        ids, texts = factor(column)
+        present = {*texts} - MISSING_TEXTS
+        if name in declared:
+            apart = {*declared[name].missing_codes, *declared[name].not_applicable}
+            if present & {*declared[name].levels} - apart:
+                continue
+            present -= apart
+        if decimal_comma and _has_decimal_commas(present):
+            meant = {text: _with_point(text) for text in present}
+            commas.append(str(name))
+        elif meant := _iso_dates(str(name), sorted(present)):
+            dates.append(str(name))
+        else:
+            continue
+        values = np.array([*(meant.get(text, text) for text in texts), None], object)
+        changed[str(name)] = pd.Series(values[ids], column.index, dtype=object)
+    notes = [f"Numbers with a decimal comma: {shown(commas)}."] if commas else []
+    notes += [f"Dates, compared by their days: {shown(dates)}."] if dates else []
+    columns = {name: changed.get(str(name), column) for name, column in frame.items()}
+    return (pd.DataFrame(columns) if changed else frame), notes
+
+
+def _has_decimal_commas(texts: Iterable[str]) -> bool:
+    """Say whether all numbers can be read with decimal commas, and one not otherwise."""
+    numbers = [text for text in texts if re.search(r"\d", text)]
+    if not all(map(_COMMA.fullmatch, numbers)):
+        return False
+    return any("," in text and not _EITHER.fullmatch(text) for text in numbers)
+
+
+def _with_point(text: str) -> str:
+    """Return a number with a decimal point for its comma, and any other text as it is."""
+    return text.replace(".", "").replace(",", ".") if _COMMA.fullmatch(text) else text
+
+
+def _iso_dates(name: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return the ISO date that each text is; nothing where not all texts are dates."""
+    if not texts or not (_DATE.fullmatch(texts[0]) or texts[0][:4].isdigit()):
+        return {}
+    by_day = [_iso_date(text, day_first=True) for text in texts]
+    by_month = [_iso_date(text, day_first=False) for text in texts]
+    # Between points the day comes first, wherever these are used.
+    others = [text for text in texts if "." not in text[:6] and _DATE.fullmatch(text)]
+    if others and all(by_day) and all(by_month) and by_day != by_month:
+        raise ValueError(
+            f"the dates of {name!r} may be day/month/year or month/day/year; write them as "
+            f"year-month-day, or leave them out: --leave-out {name} (in Python leave_out)"
+        )
+    dates = by_day if all(by_day) else by_month
+    return dict(zip(texts, dates, strict=True)) if all(dates) else {}
+
+
+def _iso_date(text: str, *, day_first: bool) -> str:
+    """Return the ISO date that a text is, with its time if that is not midnight; "" for others."""
+    if match := _DATE.fullmatch(text):
+        first, _, second, year, time = match.groups()
+        day, month = (first, second) if day_first else (second, first)
+        text = f"{year}-{month:0>2}-{day:0>2}" + (f" {time}" if time else "")
+    if np.isnan(days(text)):
+        return ""
+    moment = datetime.fromisoformat(text)
+    is_day = moment.tzinfo is None and moment == datetime(moment.year, moment.month, moment.day)
+    return text[:10] if is_day else moment.isoformat(" ")

@@ -1,0 +1,188 @@
+"""Files with types, read within bounds: Parquet, SPSS's .sav and Stata's .dta.
+
+A small file may stand for a large table. What it stands for is told by its header, or by Parquet's
+texts, which are measured in parts as dictionaries; only then it is read.
+"""
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from srlib.checks import require, shown
+
+MAX_BYTES = 2_000_000_000  # decoded, where each value counts 8 or more
+MAX_COLUMNS = 5_000
+READERS = {".parquet": pd.read_parquet, ".sav": pd.read_spss, ".dta": pd.read_stata}
+
+_LEAST = 8  # bytes of a value
+_PART = 1 << 22  # values, or bytes of texts, that are decoded at a time
+_HINTS = {".sav": "; it takes pyreadstat"}
+
+
+class Size(NamedTuple):
+    """Columns of a file, and bytes that its records stand for."""
+
+    n_columns: int
+    n_bytes: int
+
+
+class SpssHeader(NamedTuple):
+    """Records of an SPSS file, below 0 where unknown; columns; parts of 8 bytes of a record."""
+
+    n_records: int
+    n_columns: int
+    n_parts: int
+
+
+def is_typed(path: Path) -> bool:
+    """Say whether a file's name says that it has types."""
+    return path.suffix.lower() in READERS
+
+
+def names_in(path: Path) -> list[str]:
+    """Return the names of a file's columns, from its header alone."""
+    suffix = path.suffix.lower()
+    with _readable(suffix):
+        if suffix == ".parquet":
+            schema = parquet.read_schema(path)
+            indexes = (schema.pandas_metadata or {}).get("index_columns", [])
+            return [name for name in schema.names if name not in indexes]
+        if suffix == ".sav":
+            import pyreadstat
+
+            # Its reader takes minutes for the names of very many columns.
+            if _spss_header(path).n_columns > MAX_COLUMNS:
+                return []
+            return list(pyreadstat.read_sav(path, metadataonly=True)[1].column_names)
+        with pd.read_stata(path, iterator=True) as reader:
+            return list(reader.variable_labels())
+
+
+def read_typed(path: Path) -> pd.DataFrame:
+    """Read a file with its types; a ValueError says that it is damaged or stands for too much."""
+    suffix = path.suffix.lower()
+    with _readable(suffix):
+        size = {".parquet": _parquet_size, ".sav": _spss_size, ".dta": _stata_size}[suffix](path)
+    check_width(size.n_columns)
+    large = f"its records stand for more than {MAX_BYTES:,} bytes, at 8 or more for a value"
+    require(size.n_bytes <= MAX_BYTES, f"{large}; split it")
+    if suffix == ".parquet":
+        schema = parquet.read_schema(path)
+        nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+        require(not nested, f"columns {shown(nested)} hold lists; a value is one number or text")
+    with _readable(suffix):
+        return READERS[suffix](path)
+
+
+def check_width(n_columns: int) -> None:
+    """Refuse a table with more columns than can be assessed in a sensible time."""
+    most = f"it may have {MAX_COLUMNS:,}"
+    require(n_columns <= MAX_COLUMNS, f"the file has {n_columns:,} columns; {most}")
+
+
+@contextmanager
+def _readable(suffix: str) -> Iterator[None]:
+    """Pass on no words of a reader, which may quote values."""
+    try:
+        yield
+    except Exception as error:  # each reader has its own kinds
+        kind = type(error).__name__
+        hint = _HINTS.get(suffix, "")
+        raise ValueError(f"it cannot be read as a {suffix} file ({kind}){hint}") from None
+
+
+def _parquet_size(path: Path) -> Size:
+    """Measure a Parquet file by its metadata, and its texts by their dictionaries."""
+    about = parquet.read_metadata(path)
+    columns = [about.schema.column(j) for j in range(about.num_columns)]
+    if about.num_columns > MAX_COLUMNS:
+        return Size(about.num_columns, 0)
+    widths = [max(_LEAST, column.length or 0) for column in columns]
+    chunks = [
+        about.row_group(i).column(j)
+        for i in range(about.num_row_groups)
+        for j in range(len(columns))
+    ]
+    stored = [chunk.total_uncompressed_size for chunk in chunks]
+    n_bytes = max(about.num_rows * sum(widths), sum(stored))
+    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+    if not texts or n_bytes > MAX_BYTES:
+        return Size(len(columns), n_bytes)
+    # Where texts are coded by what they share with the one before, each may be as long as all that
+    # is stored; no dictionary can be had of them.
+    shared = {c.path_in_schema for c in chunks if "DELTA_BYTE_ARRAY" in c.encodings}
+    longest = max(stored) if shared else 1
+    n_records = max(1, _PART // max(longest, len(texts)))
+    with parquet.ParquetFile(path, read_dictionary=[t for t in texts if t not in shared]) as file:
+        for part in file.iter_batches(n_records, columns=texts):
+            n_bytes += sum(map(_length, part.columns))
+            if n_bytes > MAX_BYTES:
+                break
+    return Size(len(columns), n_bytes)
+
+
+def _length(column: pa.Array) -> int:
+    """Return the bytes of a column's texts, were each of them written."""
+    if not pa.types.is_dictionary(column.type):
+        return int(pc.sum(pc.binary_length(column)).as_py() or 0)
+    lengths = pc.fill_null(pc.binary_length(column.dictionary), 0).to_numpy(zero_copy_only=False)
+    counts = np.bincount(column.indices.drop_null().to_numpy(), minlength=len(lengths))
+    return int(counts @ lengths.astype(np.int64))
+
+
+def _spss_size(path: Path) -> Size:
+    """Measure an SPSS file by its header and its variables' records.
+
+    The format is that of PSPP's developers' guide, "System File Format": each 8 bytes of a record
+    have a variable's record of their own. Where the header does not tell the number of records, one
+    is looked for that would be too much.
+    """
+    about = _spss_header(path)
+    width = _LEAST * about.n_parts
+    n_records = about.n_records
+    if n_records < 0 and about.n_columns <= MAX_COLUMNS:
+        import pyreadstat
+
+        most = MAX_BYTES // max(width, 1)
+        beyond, _ = pyreadstat.read_sav(path, row_offset=most, row_limit=1)
+        n_records = most + len(beyond)
+    return Size(about.n_columns, n_records * width)
+
+
+def _spss_header(path: Path) -> SpssHeader:
+    """Read of an SPSS file's header how much there is of what."""
+    with path.open("rb") as file:
+        head = file.read(176)
+        order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
+        (n_records,) = struct.unpack(f"{order}80xi", head[:84])
+        return SpssHeader(n_records, *_spss_variables(file, order))
+
+
+def _spss_variables(file: BinaryIO, order: str) -> tuple[int, int]:
+    """Count the variables of an SPSS file behind its head, and the 8 bytes that they take."""
+    n_columns = n_parts = 0
+    form = struct.Struct(f"{order}6i8x")
+    while len(record := file.read(form.size)) == form.size:
+        kind, length, has_label, n_missing, _, _ = form.unpack(record)
+        if kind != 2:
+            break
+        n_columns += length >= 0  # -1: more of the text before
+        n_parts += 1
+        if has_label:
+            (size,) = struct.unpack(f"{order}i", file.read(4))
+            file.seek(-(-size // 4) * 4, 1)
+        file.seek(_LEAST * abs(n_missing), 1)
+    return n_columns, n_parts
+
+
+def _stata_size(path: Path) -> Size:
+    """Measure a Stata file, which is not compressed; its records are no more than the file."""
+    return Size(len(names_in(path)), path.stat().st_size)
