@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import stats
 
 from srlib.assessment.counting import Floats, Row, answer
-from srlib.data.codes import MISSING_TEXTS, factor, whole_number
+from srlib.data.codes import MISSING_TEXTS, factor, trimmed
 
 DIFFERENT = 0.95  # share of the records that have a value of their own, of an identifier
 BY_CHANCE = 0.01  # common values are a coincidence if that is at least this probable
@@ -56,7 +56,7 @@ def common_identifiers(
 def _present(column: pd.Series) -> pd.Series:
     """Return the texts of a column that are no missing values."""
     ids, texts = factor(column)
-    known = np.array([whole_number(text) for text in texts] + [""], object)
+    known = np.array([trimmed(text) for text in texts] + [""], object)
     values = pd.Series(known[ids])
     return values[~values.isin(MISSING_TEXTS)]
 

@@ -22,8 +22,10 @@ from srlib.assessment.counting import (
     numbered,
     rows_of,
 )
+from srlib.assessment.identifiers import common_identifiers
 from srlib.assessment.tables import File, Names, Releases, Table, Tables, take_in
 from srlib.assessment.told import Told
+from srlib.checks import shown
 from srlib.data.codes import distinct
 from srlib.data.microdata import Declared
 from srlib.rng import stream
@@ -64,7 +66,14 @@ class Assessment:
 
     def verdict(self) -> str:
         """Return the verdict in words: what to do, and a card of some lines, for each release."""
-        return verdict.text(self.judgments, self.table)
+        return verdict.text(self.judgments, self.table, self.not_judged())
+
+    def not_judged(self) -> str:
+        """Say which columns were left out on a wish, and so not judged; nothing if none were."""
+        left_out = shown(self.tables.original.left_out)
+        compared = shown(self.table.query("question == 'identifiers'")["about"].unique())
+        told = f"Not judged, as left out: {left_out}." if left_out else ""
+        return f"{told} Compared as identifiers: {compared}." if compared else told
 
     def records(self) -> pd.DataFrame:
         """List every original combination with what was found of it. Confidential.
@@ -103,7 +112,8 @@ class Assessment:
         """Return a page that stands alone. Confidential, but its public version: words alone."""
         if public:
             return verdict.public_page(self.judgments, self.table)
-        return verdict.page(self.judgments, self.table, self._records, self.tables.notes)
+        notes = [*filter(None, [self.not_judged()]), *self.tables.notes]
+        return verdict.page(self.judgments, self.table, self._records, notes)
 
 
 def assess(
@@ -188,7 +198,8 @@ def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
             held_out = tables.held_out.codes if tables.held_out else None
             found.append(copies(original, z.codes, levels, held_out, numbers=numbers))
         of_people, first = _of_people(tables, released, chance)
-        of_one = [*answers.of_copies(found), *of_people, *_of_everybody(tables, released)]
+        of_one = [*answers.of_copies(found), *_of_identifiers(tables, released), *of_people]
+        of_one += _of_everybody(tables, released)
         of_one += use.rows(tables.schema, original, joined)
         if model:
             from srlib.risk.believer import beliefs  # and numba, which nothing else needs
@@ -299,6 +310,17 @@ def _ask(question: Question, tables: Tables, released: File, rng: np.random.Gene
         return told.predicted(*given, *wanted, rng=rng)
     numbers = [file.numbers[wants] for file in files if question.name == "within"]
     return told.told(*given, *wanted, numbers=numbers, within=tables.within.get(wants, 0.0))
+
+
+def _of_identifiers(tables: Tables, released: Sequence[File]) -> list[Row]:
+    """Compare columns left out that differ for nearly all people; of several releases the worst."""
+    rows: dict[str, Row] = {}
+    for z in released:
+        for row in common_identifiers(tables.original.left_out, z.left_out):
+            known = rows.setdefault(row["about"], row)
+            if (row["word"], row["value"]) > (known["word"], known["value"]) and row["why"]:
+                rows[row["about"]] = row
+    return list(rows.values())
 
 
 def _of_everybody(tables: Tables, released: Sequence[File]) -> list[Row]:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -146,6 +147,12 @@ def take_in(
     absent |= dict.fromkeys(wished, "it was to be left out")
     _check_present(absent, keys=keys, target=target, within=within, by=by)
     key_sets, targets, chosen = _roles(complete, keys or (), target)
+    numeric = [complete.variables[k] for k in sorted({*chain(*key_sets)})]
+    if exact := shown(variable.name for variable in numeric if variable.edges):
+        chosen.append(
+            f"Keys that are numbers, {exact}: matched as the files have them for identity, and cut "
+            "for everything else."
+        )
     distances = {}
     for name, distance in (within or {}).items():
         (at,) = complete.positions([name], "within")

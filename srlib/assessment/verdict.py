@@ -145,11 +145,17 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def text(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
-    """Return the verdict in words: what to do, and the card, for each release."""
-    cards = (show(card(table[table["release"] == one.release])).text for one in judgments)
-    each = zip(judgments, cards, strict=True)
-    return "\n\n".join(f"{one.first}\n{indent(lines, '  ')}" for one, lines in each)
+def text(judgments: Sequence[Judgment], table: pd.DataFrame, not_judged: str = "") -> str:
+    """Return the verdict in words: what to do, and the card, for each release.
+
+    What was not judged stands below the first sentence.
+    """
+    blocks = []
+    for one in judgments:
+        card_lines = show(card(table[table["release"] == one.release])).text
+        blocks.append("\n".join([one.first, *filter(None, [not_judged]), indent(card_lines, "  ")]))
+        not_judged = ""
+    return "\n\n".join(blocks)
 
 
 def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFrame:
