@@ -22,8 +22,8 @@ def most_repeated(o: Ints, s: Ints, neighbors_original: Ints, neighbors_released
 
     A rough generator has many equal records of anybody's kind. So a person's are held against
     released records that are nobody's as well, and what makes them more probable counts; and
-    nothing is said where the release has half as many of somebody who is not unique, or of nobody,
-    in a place that is settled as densely.
+    nothing is said where the release has as many of somebody who is not unique, or of nobody, in a
+    place that is settled as densely.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def most_repeated(o: Ints, s: Ints, neighbors_original: Ints, neighbors_released
     own = _series(of_nobody, neighbors_released, neighbors_released[repeated])
     log_tail = np.fmax(times * np.log(x / (1 + x)), _log_tail(times, own))
     most_of_others = _most(np.where(o == 1, 0, s), neighbors_released, neighbors_released[repeated])
-    log_tail[2 * most_of_others >= times] = 0.0
+    log_tail[most_of_others >= times] = 0.0
     worst = int(log_tail.argmin())
     return row | {
         "about": f"one unique person, {times[worst]} times",

@@ -231,9 +231,11 @@ def _met_by_others(alone: Bools, people: Ints, wanted: float, keys: _Keys) -> tu
             return special.logsumexp(after) - special.logsumexp(still_alone(at))
 
         part = known * (known / wanted) ** REACH
+        foretold = log_left(part, known - part)
+        if foretold == 0:  # by keys that hardly anybody could have in common
+            return np.zeros(len(alone)), float(n_alone)
         once, twice = (
-            log_left(known, size - known) / log_left(part, known - part)
-            for size in (wanted, 2 * wanted - 1)
+            log_left(known, size - known) / foretold for size in (wanted, 2 * wanted - 1)
         )
         terms = [(1 + once, known), (-once, part), (-1.0, 1.0)]
         again = twice / once
