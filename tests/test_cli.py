@@ -206,9 +206,11 @@ def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> Non
 
 
 def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also that of a run which a killed process was about to replace."""
     opened: list[str] = []
     monkeypatch.setattr("click.launch", opened.append)
     report = toy.finished(tmp_path) / "report.html"
+    toy.leave_hidden(report.parent)
     result = call("report", report.parent, "--open")
     assert (result.exit_code, result.output) == (0, f"{report}\n")
     assert (report.is_file(), opened) == (True, [str(report)])

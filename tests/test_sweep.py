@@ -118,6 +118,9 @@ def test_points_that_fail_are_told_and_the_rest_is_not_repeated(executed: list[i
         told = asked("--shard", part).stdout
         assert (told, executed) == ("outputs/toy/sweep_x: 1 of 1 points are done\n", begun)
     assert (asked().exit_code, executed) == (0, begun)
+    for point in [*Path("outputs/toy/sweep_x").glob("n=*")]:
+        toy.leave_hidden(point)
+    assert (asked().exit_code, executed) == (0, begun)
 
 
 @pytest.mark.usefixtures("executed")

@@ -228,7 +228,7 @@ def course(papers: tuple[str, ...], output: Path) -> None:
 
 
 @main.command()
-@click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("run_dir", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--public", is_flag=True, help="Show of a user's file only what is marked public.")
 @click.option("--open", "opened", is_flag=True, help="Show it in the browser.")
 def report(run_dir: Path, public: bool, opened: bool) -> None:

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from nbconvert.filters import Highlight2HTML, ansi2html
 
 from srlib.runner import confidential
-from srlib.runner.files import write_whole
+from srlib.runner.files import settle_leftovers, write_whole
 from srlib.runner.markup import clean, markdown, mathml
 from srlib.runner.parameters import UsageError, read_mapping
 
@@ -32,6 +32,7 @@ _PICTURE = re.compile(r"vegalite\.v[56]|image/(svg\+xml|png|jpeg|webp|gif)")
 
 def write(run_dir: Path, public: bool = False) -> Path:
     """Write ``report.html``, or of what is public ``report-public.html``, and return its path."""
+    settle_leftovers(run_dir.absolute().parent)  # this run may be among them
     path = run_dir / ("report-public.html" if public else "report.html")
     write_whole(path, render(*read(run_dir), public))
     return path

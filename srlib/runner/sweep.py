@@ -27,7 +27,7 @@ from tqdm import tqdm
 
 from srlib.rng import stream
 from srlib.runner import parameters as settings
-from srlib.runner.files import write_whole
+from srlib.runner.files import settle_leftovers, write_whole
 from srlib.runner.parameters import Request, UsageError, read_mapping
 from srlib.runner.run import NotebookFailed, run
 
@@ -110,8 +110,10 @@ def run_sweep(
     They run in processes here, a kernel each, or on a Dask cluster, whose workers see the project
     and the sweep's folder under the same paths.
     """
-    left, folder = [one for one in chosen if one.status != "done"], points[0].folder.parent
+    folder = points[0].folder.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    settle_leftovers(folder)  # some may be done
+    left = [one for one in chosen if one.status != "done"]
     write_index(points, lost := {})  # of an unfinished sweep, too, there are tables
     try:
         with workers(jobs, scheduler) as pool:
