@@ -3,6 +3,8 @@
 import importlib.metadata
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,30 @@ USAGE = [
 @pytest.mark.parametrize(("arguments", "message"), USAGE)
 def test_bad_usage_starts_no_kernel(arguments: str, message: str) -> None:
     assert message in refused(*arguments.split())
+
+
+LARGE = {"scipy.stats._stats_py", "numba", "sklearn", "altair", "papermill"}
+EARLY = [  # what is wrong can be said without reading the files, or from their first lines
+    ("--within job -1", "-1.0 is not in the range 0<x<inf", {"pandas", *LARGE}),
+    ("--within job near", "'near' is not a valid number", {"pandas", *LARGE}),
+    ("--schema nowhere.yaml", "there is no file 'nowhere.yaml'", {"pandas", *LARGE}),
+    ("--holdout nowhere.csv", "there is no file 'nowhere.csv'", {"pandas", *LARGE}),
+    ("--keys jobb", "keys names 'jobb'; the variables are job, town, sick", LARGE),
+]
+
+
+@pytest.mark.parametrize(("options", "message", "unneeded"), EARLY)
+def test_a_wrong_option_is_told_before_libraries_are_loaded(
+    options: str, message: str, unneeded: set[str]
+) -> None:
+    toy.write_records(Path())
+    command = [sys.executable, "-X", "importtime", "-m", "srlib", "assess", "original.csv"]
+    command += ["made.csv", *options.split()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    imported = set(re.findall(r"\| +(\S+)$", done.stderr, re.MULTILINE))
+    assert "click" in imported
+    assert imported.isdisjoint(unneeded)
+    assert message in done.stderr.splitlines()[-1]
 
 
 SWEEPS = [

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special, stats
+import scipy  # loads stats, which take a second, where they are first asked for
+from scipy import special
 
 from srlib.assessment import counting
 from srlib.assessment.counting import Bools, Floats, Ints, Row, numbered, rows_of, tallied, times
@@ -111,7 +112,7 @@ def copies(
     others, others_error, a, b = _repeating(original, levels, held_out, not premise)
     # Would both be equal by chance, in order or in any, were they drawn from the table's shares?
     in_order, shares = np.array_equal(original, released), o / n
-    chance = np.prod(shares**o) if in_order else stats.multinomial.pmf(o, n, shares)
+    chance = np.prod(shares**o) if in_order else scipy.stats.multinomial.pmf(o, n, shares)
     same_table = bool((o == s).all() and chance < COINCIDENCE)
     weight = np.log1p(COPIED / (neighbors + ITSELF))
     repeated_z = itself_z = uncut_z = near_z = nan
@@ -198,7 +199,7 @@ def _handed_out(o: Ints, s: Ints, weight: Floats, exact: Bools) -> tuple[float, 
     # The upper 95 % limit of a weighted Poisson count; copies have the numbers as well.
     met &= exact
     mean = (weight[met] ** 2).sum() / weight[met].sum() if met.any() else weight[alone].mean()
-    limit = mean * stats.chi2.ppf(0.95, 2 * (weight[met].sum() / mean + 1)) / 2
+    limit = mean * scipy.stats.chi2.ppf(0.95, 2 * (weight[met].sum() / mean + 1)) / 2
     error = float(np.sqrt(variance) / everyone)
     return float(share), error, excess, float(min(1.0, limit / everyone))
 
@@ -244,8 +245,8 @@ def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
         return min(normal, 0.0)
     if normal <= 0 or min(m, a + b) * share * (1 - share) > 1_000:
         return normal
-    tail = stats.betabinom.sf(k - 1, m, a, b)
-    return min(normal, float(stats.norm.isf(tail))) if tail > 1e-15 else normal
+    tail = scipy.stats.betabinom.sf(k - 1, m, a, b)
+    return min(normal, float(scipy.stats.norm.isf(tail))) if tail > 1e-15 else normal
 
 
 def _divided(o: Ints, s: Ints, every: bool) -> tuple[Bools, Floats]:
@@ -306,7 +307,7 @@ def _bernoulli_z(hit: Bools, p: Floats, weight: Floats) -> float:
     most = 1.0
     while mean(most) < x:
         most *= 2
-    tilt = optimize.brentq(lambda value: mean(value) - x, 0.0, most)
+    tilt = scipy.optimize.brentq(lambda value: mean(value) - x, 0.0, most)
     after = special.expit(logit + tilt * weight)
     log_mean = np.logaddexp(np.log1p(-p), np.log(p) + tilt * weight).sum()
     r = np.sqrt(2 * (tilt * x - log_mean))

@@ -1,6 +1,7 @@
 """The command line of the library."""
 
 import json
+import math
 import re
 import secrets
 import time
@@ -96,6 +97,10 @@ def assess(
     It works in any folder. The answer goes to assess/ in a folder of its own, with the first
     RELEASED's name.
     """
+    if missing := settings.missing_files(tables):
+        raise UsageError(missing[0])
+
+    # Imported here: a wrong option is told at once.
     from srlib.assessment import examine, take_in
     from srlib.assessment.verdict import ADVICE
     from srlib.runner import confidential
@@ -130,7 +135,9 @@ def assess(
 
 
 # Its further options are the parameters of the notebook, with their defaults and words.
-_KINDS: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, float)}
+_DISTANCE = click.FloatRange(min=0, max=math.inf, min_open=True, max_open=True)
+_DISTANCE.name = "number"
+_KINDS: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
 for _name, _one in settings.read_parameters(ASSESSMENT).items():
     if _name not in ("original", "released", "seed"):
         _how = {"type": _KINDS.get(_one.annotation, str), "is_flag": _one.annotation == "bool"}

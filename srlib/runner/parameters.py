@@ -198,6 +198,12 @@ def named_files(parameters: Mapping[str, Any]) -> list[str]:
     return [path for one in named for path in ([one] if isinstance(one, str) else one)]
 
 
+def missing_files(parameters: Mapping[str, Any]) -> list[str]:
+    """Say of each file that parameters name and that is not there that there is none."""
+    named = [path for path in named_files(parameters) if not re.match("acs(:|$)", path)]
+    return [f"there is no file {yamls.brief(path)}" for path in named if not Path(path).exists()]
+
+
 def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of each file that parameters name.
 
@@ -257,9 +263,7 @@ def resolve(
     values |= checked(declared, given[0], wrong)
     changed = checked(declared, given[1], wrong)
     changed |= checked(declared, overrides or {}, wrong, typed=True)
-    for path in named_files(values | changed):
-        if not (Path(path).exists() or re.match("acs(:|$)", path)):
-            wrong.append(f"there is no file {yamls.brief(path)}")
+    wrong += missing_files(values | changed)
     if wrong:
         raise UsageError("\n".join(f"{paper}: {line}" for line in wrong))
     values |= changed
