@@ -355,7 +355,7 @@ def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
     ("arguments", "message"),
     [
         ([".", "made.csv"], "'.' is a directory"),
-        (["original.csv", "made.csv", "--schema", "no.yaml"], "No such file or directory"),
+        (["original.csv", "made.csv", "--schema", "no.yaml"], "there is no file 'no.yaml'"),
         (["original.csv", "values.csv", *GIVEN],
          "values.csv: values outside the levels: job has '...' (line 3), allowed are '...'; "
          "sick has '...' (line 4), allowed are '...'"),

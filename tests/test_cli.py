@@ -81,7 +81,7 @@ def test_bad_usage_starts_no_kernel(arguments: str, message: str) -> None:
 LARGE = {"scipy.stats._stats_py", "numba", "sklearn", "altair", "papermill"}
 EARLY = [  # what is wrong can be said without reading the files, or from their first lines
     ("--within job -1", "-1.0 is not in the range 0<x<inf", {"pandas", *LARGE}),
-    ("--within job near", "'near' is not a valid number", {"pandas", *LARGE}),
+    ("--within job near", "'near' is not a valid float", {"pandas", *LARGE}),
     ("--schema nowhere.yaml", "there is no file 'nowhere.yaml'", {"pandas", *LARGE}),
     ("--holdout nowhere.csv", "there is no file 'nowhere.csv'", {"pandas", *LARGE}),
     ("--keys jobb", "keys names 'jobb'; the variables are job, town, sick", LARGE),

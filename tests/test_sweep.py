@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -156,19 +157,24 @@ def test_a_killed_kernel_fails_its_point(work: Path) -> None:
 
 
 @toy.posix
-@pytest.mark.usefixtures("executed")
 def test_a_killed_sweep_leaves_no_process_and_the_next_command_no_records() -> None:
+    """Nor a kernel's sockets."""
     Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
     points = read("grid: {n: [1, 3]}")
-    process = subprocess.Popen([SCRIPT, "sweep", "sweep_x.yaml"])
-    kernel, worker = toy.kernel(1)
-    process.kill()
-    process.wait()
-    toy.wait_until(lambda: not toy.alive(worker) and not toy.alive(kernel))
     folder = points[0].folder.parent
-    assert len(list(folder.glob(".n=1-*/*/parameters.yaml"))) == 1
-    sweep.run_sweep(points, points[:1])
-    assert {path.name for path in folder.iterdir()} == {"index.csv", points[0].folder.name}
+    with tempfile.TemporaryDirectory() as sockets:
+        environment = os.environ | {"TMPDIR": sockets}
+        process = subprocess.Popen([SCRIPT, "sweep", "sweep_x.yaml"], env=environment)
+        kernel, worker = toy.kernel(1)
+        process.kill()
+        process.wait()
+        toy.wait_until(lambda: not toy.alive(worker) and not toy.alive(kernel))
+        assert len(list(folder.glob(".n=1-*/*/parameters.yaml"))) == 1
+        assert len(list(Path(sockets).glob("*/*/kernel.json"))) == 1
+        Path("go").touch()
+        srlib(Path(), "sweep", "sweep_x.yaml", "--shard", "1/2", TMPDIR=sockets)
+        assert {path.name for path in folder.iterdir()} == {"index.csv", points[0].folder.name}
+        assert list(Path(sockets).iterdir()) == []
 
 
 @toy.posix

@@ -185,7 +185,7 @@ def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
 
 def leave_hidden(final: Path) -> None:
     """Leave a run as a process that is killed leaves it where it replaces the run."""
-    place = final.with_name(f".{final.name}.partial-a1b2c3d4")
+    place = final.with_name(f".{final.name}.srlib-a1b2c3d4")
     place.mkdir()
     (place / "lock").touch()
     final.rename(place / f"earlier-{final.name}")

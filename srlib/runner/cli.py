@@ -136,7 +136,7 @@ def assess(
 
 # Its further options are the parameters of the notebook, with their defaults and words.
 _DISTANCE = click.FloatRange(min=0, max=math.inf, min_open=True, max_open=True)
-_DISTANCE.name = "number"
+_DISTANCE.name = "float"
 _KINDS: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
 for _name, _one in settings.read_parameters(ASSESSMENT).items():
     if _name not in ("original", "released", "seed"):

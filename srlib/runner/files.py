@@ -22,7 +22,7 @@ else:
 
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
 _OF_RUNS |= {"figures", "public", "report.html", "report-public.html", ".ipynb_checkpoints"}
-_HIDDEN = re.compile(r"\..+\.partial-\w{8}")
+_HIDDEN = re.compile(r"\..+\.srlib-\w{8}")
 _LOCK = "lock"
 # Before the name of what is finished, in a hidden folder.
 _COMPLETE = "complete-"
@@ -56,8 +56,9 @@ def hidden(final: Path) -> Iterator[Path]:
 def _locked_folder(final: Path) -> tuple[Path, BinaryIO]:
     """Make a hidden folder, and lock it before anything else is in it."""
     while True:
-        place = Path(tempfile.mkdtemp(prefix=f".{final.name}.partial-", dir=final.parent))
-        with suppress(FileNotFoundError):  # not locked yet, it was taken for a leftover
+        place = Path(tempfile.mkdtemp(prefix=f".{final.name}.srlib-", dir=final.parent))
+        # Where another command takes it for a leftover before it is locked, it is made anew.
+        with suppress(FileNotFoundError, FileExistsError):
             lock = (place / _LOCK).open("xb")
             with suppress(OSError):  # a file system without locks, where nobody removes anything
                 _lock(lock, wait=True)
@@ -68,7 +69,7 @@ def _locked_folder(final: Path) -> tuple[Path, BinaryIO]:
 
 def settle_leftovers(folder: Path) -> None:
     """Settle what processes that were killed have left in a folder, and nothing of a living one."""
-    for place in folder.glob(".*.partial-*"):
+    for place in folder.glob(".*.srlib-*"):
         if _HIDDEN.fullmatch(place.name):
             with suppress(OSError):  # it is alive or another user's, or nobody can tell
                 _settle_leftover(place)
@@ -78,12 +79,7 @@ def _settle_leftover(place: Path) -> None:
     # Others write to folders like /tmp: what is their own leads elsewhere when it is removed.
     if place.is_symlink() or (sys.platform != "win32" and place.lstat().st_uid != os.geteuid()):
         return
-    try:
-        lock = (place / _LOCK).open("r+b")
-    except FileNotFoundError:  # killed before anything was in it, or about to be locked
-        place.rmdir()
-        return
-    with lock:
+    with (place / _LOCK).open("ab") as lock:  # one that is made here keeps the folder's owner out
         _lock(lock, wait=False)
         _settle(place, lock)
 
