@@ -189,6 +189,13 @@ def test_an_interruption_kills_the_workers_at_once() -> None:
 
 
 @toy.posix
+def test_semaphores_of_an_ended_process_are_no_news() -> None:
+    code = "import os\nfrom srlib.runner.sweep import workers\nwith workers(1): os._exit(1)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout + done.stderr) == (1, "")
+
+
+@toy.posix
 def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> None:
     """The worker waits before its first import until its parent is gone."""
     (tmp_path / "sitecustomize.py").write_text(

@@ -21,6 +21,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from unittest import mock
 
 from pydantic import BaseModel, Field, ValidationError
 from tqdm import tqdm
@@ -157,7 +158,11 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
             yield client.get_executor(pure=False)  # tasks that look alike are still several
         return
     share, spawn = max(1, (os.cpu_count() or 1) // jobs), multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, spawn, _prepare, (share,)) as pool:
+    # A process that it starts removes the semaphores of one that was ended: that is no news.
+    quiet = f"{os.environ.get('PYTHONWARNINGS', '')},ignore:resource_tracker"
+    with mock.patch.dict(os.environ, PYTHONWARNINGS=quiet):
+        executor = ProcessPoolExecutor(jobs, spawn, _prepare, (share,))
+    with executor as pool:
         try:
             yield pool
         except BaseException:
