@@ -231,6 +231,19 @@ def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> Non
         assert f"toy/published/{name}" in refused("report", run)
 
 
+@pytest.mark.parametrize("name", [*DAMAGED, "figures/first.svg", "tables"])
+def test_a_report_follows_no_links(tmp_path: Path, name: str) -> None:
+    """A page may be passed on, and what a link leads to is not the run's."""
+    run = toy.finished(tmp_path)
+    (run / "figures").mkdir()
+    (elsewhere := tmp_path / "mine").write_text("password: SECRET")
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(elsewhere)
+    told = refused("report", run)
+    assert f"toy/published/{name} is a symbolic link; a run's files must be regular" in told
+    assert not (run / "report.html").exists()
+
+
 def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also that of a run which a killed process was about to replace."""
     opened: list[str] = []

@@ -40,6 +40,9 @@ def write(run_dir: Path, public: bool = False) -> Path:
 
 def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
     """Read executed notebook, parameters and provenance; a UsageError names what is damaged."""
+    for file in run_dir.rglob("*"):  # a page is passed on, and a link may lead to anything
+        if file.is_symlink():
+            raise UsageError(f"{file} is a symbolic link; a run's files must be regular files")
     path, *others = (run_dir / f for f in ("notebook.ipynb", "parameters.yaml", "provenance.json"))
     text = json.dumps(read_mapping(path), ensure_ascii=False).encode(errors="replace").decode()
     try:
