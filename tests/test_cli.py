@@ -1,8 +1,11 @@
 """The command line and parameters: what is refused before a kernel, in one line, what is not."""
 
+import html
 import importlib.metadata
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -197,6 +200,40 @@ def test_a_folder_that_cannot_be_made_is_told_in_one_line(command: str, output: 
     assert result.stderr.startswith("Error: [Errno ")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.parametrize("name", [b"caf\xe9.csv", b"a\x1b[31mb.csv", b"a\nb.csv"])
+def test_names_that_a_terminal_obeys_or_cannot_show_are_quoted(name: bytes) -> None:
+    file = os.fsdecode(name)
+    folder = f"folder-{file}"
+    damaged = f"damaged-{file}"
+    toy.write_records(Path())
+    shutil.copy("made.csv", file)
+    Path(folder).mkdir()
+    Path(damaged).write_bytes(b"job,town,sick\n\xff,\xff,\xff\n")
+    assessed = call("assess", "original.csv", file, "--output", folder)
+    assert assessed.exit_code == 0
+    assert f" {file!r}" in assessed.stdout
+    (page,) = Path(folder).glob("assess/*/report.html")
+    assert html.escape(repr(file)) in page.read_text(encoding="utf-8")
+    document = call("assess", "original.csv", file, "--output", folder, "--json").stdout
+    assert json.loads(document)["report"].startswith(f"{Path(folder).resolve()}/assess/")
+    commands = [
+        ["assess", damaged, file],
+        ["assess", "original.csv", folder],
+        ["schema", damaged],
+        ["report", folder],
+        ["run", "toy", "--params", damaged],
+        ["sweep", damaged],
+    ]
+    for command in commands:
+        result = call(*command)
+        assert (result.exit_code, result.stderr.count("Error: ")) == (2, 1)
+        assert result.stderr.rpartition("Error: ")[2].removesuffix("\n").isprintable()
+    if not name.isascii():  # no notebook can hold it
+        refusal = call("run", "toy", "--output", folder).stderr
+        assert "/toy/default'; its path must be UTF-8" in refusal
+
+
 def test_no_assessment_replaces_another() -> None:
     toy.write_records(Path())
     for _ in range(2):
@@ -240,7 +277,7 @@ def test_a_report_follows_no_links(tmp_path: Path, name: str) -> None:
     (run / name).unlink(missing_ok=True)
     (run / name).symlink_to(elsewhere)
     told = refused("report", run)
-    assert f"toy/published/{name} is a symbolic link; a run's files must be regular" in told
+    assert f"toy/published/{name} is a link; a run's files must be regular" in told
     assert not (run / "report.html").exists()
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import yamls
-from srlib.checks import repeated, require, rows_where, shown
+from srlib.checks import printable, repeated, require, rows_where, shown
 from srlib.data.codes import MISSING, MISSING_TEXTS, OUTSIDE, coded, levels_in, number, whole_number
 
 MISSING_LEVEL = "missing"
@@ -237,7 +237,7 @@ class Schema:
             variables = (_variable({"missing": rule}, entry) for entry in document["variables"])
             return cls(tuple(variables), _texts(document, "leave_out", "the file"))
         except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
+            raise ValueError(f"{printable(path)}: {error}") from error
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, typed: bool = True) -> Self:

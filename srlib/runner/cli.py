@@ -12,6 +12,7 @@ import click
 from click import ClickException, UsageError
 
 from srlib import __version__, yamls
+from srlib.checks import printable
 from srlib.runner import parameters as settings
 from srlib.runner.files import whole
 from srlib.runner.parameters import shown
@@ -129,6 +130,7 @@ def assess(
             (folder / file).write_text(text, encoding="utf-8")
     report = final / "report.html"
     document = json.dumps({"report": str(report)} | found.to_dict(), indent=1, ensure_ascii=False)
+    document = document.encode(errors="backslashreplace").decode()  # half characters, as JSON does
     click.echo(document if as_json else f"{found.verdict()}\n\nreport: {shown(report)}")
     if fail_on and ADVICE.index(found.judgments[0].advice) >= ADVICE.index(fail_on):
         raise SystemExit(3)
@@ -246,6 +248,6 @@ def report(run_dir: Path, public: bool, opened: bool) -> None:
     from srlib.runner.report import write
 
     file = write(run_dir, public)
-    click.echo(file)
+    click.echo(printable(file))
     if opened:
         click.launch(str(file))

@@ -26,6 +26,7 @@ from unittest import mock
 from pydantic import BaseModel, Field, ValidationError
 from tqdm import tqdm
 
+from srlib.checks import printable
 from srlib.rng import stream
 from srlib.runner import parameters as settings
 from srlib.runner.files import settle_leftovers, write_whole
@@ -79,13 +80,13 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
         plan = Plan(**read_mapping(file))
     except ValidationError as error:
         told = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
-        raise UsageError("\n".join(f"{file}: {line}" for line in told)) from None
+        raise UsageError("\n".join(f"{printable(file)}: {line}" for line in told)) from None
     base, wrong = settings.resolve(root, outputs, plan.paper, plan.profile), list[str]()
     declared = settings.read_parameters(base.notebook)
     common = {**base.parameters, **settings.checked(declared, plan.base, wrong)}
     rows = [settings.checked(declared, row, wrong) for row in plan.rows()]
     if wrong:
-        raise UsageError("\n".join(f"{file}: {line}" for line in dict.fromkeys(wrong)))
+        raise UsageError("\n".join(f"{printable(file)}: {line}" for line in dict.fromkeys(wrong)))
     # No profile begins with sweep_: its runs have other folders.
     folder = base.folder.with_name("sweep_" + file.stem.removeprefix("sweep_"))
     points, of_all = {}, settings.hash_inputs(common)  # large files are read once
@@ -119,7 +120,8 @@ def run_sweep(
     try:
         with workers(jobs, scheduler) as pool:
             futures = {pool.submit(_run_point, one, Path.cwd()): one.folder.name for one in left}
-            bar = tqdm(as_completed(futures), folder.name, len(left), unit="point", disable=None)
+            title = printable(folder.name)
+            bar = tqdm(as_completed(futures), title, len(left), unit="point", disable=None)
             for future in bar:
                 if error := future.exception():  # also of a worker that was lost
                     known, name = isinstance(error, NotebookFailed | OSError), futures[future]
