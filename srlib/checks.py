@@ -80,6 +80,12 @@ def shown(values: Iterable[str], limit: int = 10) -> str:
     return ", ".join(map(repr, values[:limit])) + more
 
 
+def printable(name: object) -> str:
+    """Return a name as it is, or quoted where it has what a terminal obeys or cannot show."""
+    text = str(name)
+    return text if text.isprintable() else repr(text)
+
+
 def repeated(texts: Iterable[str]) -> list[str]:
     """Return the texts that occur more than once."""
     return [text for text, count in Counter(texts).items() if count > 1]

@@ -1,8 +1,13 @@
 """The command line and parameters: what is refused before a kernel, in one line, what is not."""
 
+import html
 import importlib.metadata
+import json
 import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +79,30 @@ USAGE = [
 @pytest.mark.parametrize(("arguments", "message"), USAGE)
 def test_bad_usage_starts_no_kernel(arguments: str, message: str) -> None:
     assert message in refused(*arguments.split())
+
+
+LARGE = {"scipy.stats._stats_py", "numba", "sklearn", "altair", "papermill"}
+EARLY = [  # what is wrong can be said without reading the files, or from their first lines
+    ("--within job -1", "-1.0 is not in the range 0<x<inf", {"pandas", *LARGE}),
+    ("--within job near", "'near' is not a valid float", {"pandas", *LARGE}),
+    ("--schema nowhere.yaml", "there is no file 'nowhere.yaml'", {"pandas", *LARGE}),
+    ("--holdout nowhere.csv", "there is no file 'nowhere.csv'", {"pandas", *LARGE}),
+    ("--keys jobb", "keys names 'jobb'; the variables are job, town, sick", LARGE),
+]
+
+
+@pytest.mark.parametrize(("options", "message", "unneeded"), EARLY)
+def test_a_wrong_option_is_told_before_libraries_are_loaded(
+    options: str, message: str, unneeded: set[str]
+) -> None:
+    toy.write_records(Path())
+    command = [sys.executable, "-X", "importtime", "-m", "srlib", "assess", "original.csv"]
+    command += ["made.csv", *options.split()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    imported = set(re.findall(r"\| +(\S+)$", done.stderr, re.MULTILINE))
+    assert "click" in imported
+    assert imported.isdisjoint(unneeded)
+    assert message in done.stderr.splitlines()[-1]
 
 
 SWEEPS = [
@@ -171,6 +200,40 @@ def test_a_folder_that_cannot_be_made_is_told_in_one_line(command: str, output: 
     assert result.stderr.startswith("Error: [Errno ")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.parametrize("name", [b"caf\xe9.csv", b"a\x1b[31mb.csv", b"a\nb.csv"])
+def test_names_that_a_terminal_obeys_or_cannot_show_are_quoted(name: bytes) -> None:
+    file = os.fsdecode(name)
+    folder = f"folder-{file}"
+    damaged = f"damaged-{file}"
+    toy.write_records(Path())
+    shutil.copy("made.csv", file)
+    Path(folder).mkdir()
+    Path(damaged).write_bytes(b"job,town,sick\n\xff,\xff,\xff\n")
+    assessed = call("assess", "original.csv", file, "--output", folder)
+    assert assessed.exit_code == 0
+    assert f" {file!r}" in assessed.stdout
+    (page,) = Path(folder).glob("assess/*/report.html")
+    assert html.escape(repr(file)) in page.read_text(encoding="utf-8")
+    document = call("assess", "original.csv", file, "--output", folder, "--json").stdout
+    assert json.loads(document)["report"].startswith(f"{Path(folder).resolve()}/assess/")
+    commands = [
+        ["assess", damaged, file],
+        ["assess", "original.csv", folder],
+        ["schema", damaged],
+        ["report", folder],
+        ["run", "toy", "--params", damaged],
+        ["sweep", damaged],
+    ]
+    for command in commands:
+        result = call(*command)
+        assert (result.exit_code, result.stderr.count("Error: ")) == (2, 1)
+        assert result.stderr.rpartition("Error: ")[2].removesuffix("\n").isprintable()
+    if not name.isascii():  # no notebook can hold it
+        refusal = call("run", "toy", "--output", folder).stderr
+        assert "/toy/default'; its path must be UTF-8" in refusal
+
+
 def test_no_assessment_replaces_another() -> None:
     toy.write_records(Path())
     for _ in range(2):
@@ -205,10 +268,25 @@ def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> Non
         assert f"toy/published/{name}" in refused("report", run)
 
 
+@pytest.mark.parametrize("name", [*DAMAGED, "figures/first.svg", "tables"])
+def test_a_report_follows_no_links(tmp_path: Path, name: str) -> None:
+    """A page may be passed on, and what a link leads to is not the run's."""
+    run = toy.finished(tmp_path)
+    (run / "figures").mkdir()
+    (elsewhere := tmp_path / "mine").write_text("password: SECRET")
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(elsewhere)
+    told = refused("report", run)
+    assert f"toy/published/{name} is a link; a run's files must be regular" in told
+    assert not (run / "report.html").exists()
+
+
 def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also that of a run which a killed process was about to replace."""
     opened: list[str] = []
     monkeypatch.setattr("click.launch", opened.append)
     report = toy.finished(tmp_path) / "report.html"
+    toy.leave_hidden(report.parent)
     result = call("report", report.parent, "--open")
     assert (result.exit_code, result.output) == (0, f"{report}\n")
     assert (report.is_file(), opened) == (True, [str(report)])

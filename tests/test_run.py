@@ -1,12 +1,17 @@
 """Runs by the command: whole or kept as failed, for their owner alone, and ended by any signal."""
 
+import errno
+import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import killed
 import nbformat
 import pytest
 import toy
@@ -36,7 +41,9 @@ def srlib(work: Path, *arguments: str, **environment: str) -> subprocess.Complet
 def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
     (project / "notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE)
     given = ("--profile", "published", "-p", "names", "[x, y]", "--output", "out")
-    done = srlib(work, "run", "toy", *given, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2")
+    (long := project / ("long" * 30)).mkdir()  # for a path of a socket
+    env = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "TMPDIR": str(long)}
+    done = srlib(work, "run", "toy", *given, **env)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "toy: out/toy/published/report.html\n"
     (final,) = (work / "out/toy").iterdir()
@@ -168,18 +175,105 @@ def test_a_folder_that_no_run_has_written_stays(project: Path, name: str, held: 
     assert sorted(path.name for path in folder.iterdir()) == sorted(held)
 
 
-def test_what_killed_processes_have_left_is_removed(project: Path) -> None:
-    """But not what another run is writing."""
-    final = execute(project)
-    gone, here = 2**22 + 1, files._HERE  # larger than the number of any process
-    (final / f".report.html-{here}-{gone}-a1b2c3d4").mkdir()
-    files.write_whole(final / "report-public.html", "")
-    assert not list(final.glob(".report*"))
-    left, writing = (final.with_name(f".a-{here}-{n}-a1b2c3d4") for n in (gone, os.getpid()))
-    left.mkdir()
-    writing.mkdir()
-    assert execute(project) == final
-    assert {*final.parent.iterdir()} == {final, writing}
+def interrupted(final: Path, number: int, when: str) -> bool:
+    """Say whether replacing a run got as far as a call to the system, where it is interrupted."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in killed.CALLS:
+            patch.setattr(module, name, getattr(module, name))  # which gives it back
+        killed.end_at(number, when, interrupt)
+        try:
+            killed.write(final, "new")
+        except KeyboardInterrupt:
+            return True
+    return False
+
+
+def killed_at_once(final: Path, number: int, when: str) -> bool:
+    """Do the same in another process, which is killed."""
+    command = [sys.executable, killed.__file__, str(final), str(number), when]
+    return subprocess.run(command, timeout=60).returncode == -signal.SIGKILL
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file")  # interrupted before anything was in the folder
+@pytest.mark.parametrize("end", [interrupted, pytest.param(killed_at_once, marks=toy.posix)])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("earlier", ["earlier", "nothing"])
+def test_nothing_that_was_finished_is_lost(
+    tmp_path: Path, earlier: str, when: str, end: Callable[[Path, int, str], bool]
+) -> None:
+    """Wherever a command is ended; what was only begun is never in place, and nothing is hidden."""
+    outcomes = list[str]()
+    for number in itertools.count(1):
+        final = tmp_path / f"{number}/run"
+        if earlier == "earlier":
+            killed.write(final, earlier)
+        was_ended = end(final, number, when)
+        killed.write(final.with_name("next"), "next")
+        assert {*final.parent.iterdir()} <= {final, final.with_name("next")}
+        outcomes.append((final / "provenance.json").read_text() if final.exists() else "nothing")
+        if not was_ended:
+            break
+    assert outcomes == sorted(outcomes, key=[earlier, "new"].index)
+    assert {*outcomes} == {earlier, "new"}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_run_goes_on_whenever_another_command_begins(tmp_path: Path, when: str) -> None:
+    """Also where its folder is there and the lock not yet, by which it is known to be alive."""
+    final = tmp_path / "run"
+    settled = list[int]()
+
+    def settle() -> None:
+        settled.append(number)
+        files.settle_leftovers(tmp_path)
+
+    for number in itertools.count(1):
+        with pytest.MonkeyPatch.context() as patch:
+            for module, name in killed.CALLS:
+                patch.setattr(module, name, getattr(module, name))
+            killed.end_at(number, when, settle)
+            killed.write(final, str(number))
+        assert (final / "provenance.json").read_text() == str(number)
+        assert {*tmp_path.iterdir()} == {final}
+        if settled[-1] != number:
+            break
+    assert number > len(killed.CALLS)
+
+
+def test_where_files_cannot_be_locked_nothing_of_others_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(files, "_lock", no_locks)
+    killed.write(final := tmp_path / "run", "earlier")
+    with files.hidden(final) as others:
+        killed.write(final, "new")
+        assert others.is_dir()
+    assert {*tmp_path.iterdir()} == {final}
+
+
+@toy.posix
+def test_a_run_in_another_container_goes_on(tmp_path: Path) -> None:
+    """Two containers may have the same host name and numbers of processes, and one folder."""
+    container = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    if not shutil.which("unshare") or subprocess.run([*container, "true"]).returncode:
+        pytest.skip("no containers are allowed here")
+    numbers = 'for _ in 1 2 3; do true & done; wait; "$@"; exit $?'  # those of the first are larger
+    first = [*container, "sh", "-c", numbers, "sh", sys.executable, killed.__file__]
+    second = [*container, sys.executable, killed.__file__]
+    arguments = [str(tmp_path / "run"), "4", "after", "wait"]  # as it has made its folder
+    waiting = subprocess.Popen([*first, *arguments], stdin=subprocess.PIPE)
+    toy.wait_until(lambda: [*tmp_path.glob(".run*/new")])
+    subprocess.run([*second, str(tmp_path / "other"), "0", ""], check=True)
+    waiting.communicate(timeout=60)
+    assert waiting.returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "other"}
 
 
 def test_a_full_disk_leaves_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -118,6 +119,9 @@ def test_points_that_fail_are_told_and_the_rest_is_not_repeated(executed: list[i
         told = asked("--shard", part).stdout
         assert (told, executed) == ("outputs/toy/sweep_x: 1 of 1 points are done\n", begun)
     assert (asked().exit_code, executed) == (0, begun)
+    for point in [*Path("outputs/toy/sweep_x").glob("n=*")]:
+        toy.leave_hidden(point)
+    assert (asked().exit_code, executed) == (0, begun)
 
 
 @pytest.mark.usefixtures("executed")
@@ -153,19 +157,24 @@ def test_a_killed_kernel_fails_its_point(work: Path) -> None:
 
 
 @toy.posix
-@pytest.mark.usefixtures("executed")
 def test_a_killed_sweep_leaves_no_process_and_the_next_command_no_records() -> None:
+    """Nor a kernel's sockets."""
     Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
     points = read("grid: {n: [1, 3]}")
-    process = subprocess.Popen([SCRIPT, "sweep", "sweep_x.yaml"])
-    kernel, worker = toy.kernel(1)
-    process.kill()
-    process.wait()
-    toy.wait_until(lambda: not toy.alive(worker) and not toy.alive(kernel))
     folder = points[0].folder.parent
-    assert len(list(folder.glob(".n=1-*/*/parameters.yaml"))) == 1
-    sweep.run_sweep(points, points[:1])
-    assert {path.name for path in folder.iterdir()} == {"index.csv", points[0].folder.name}
+    with tempfile.TemporaryDirectory() as sockets:
+        environment = os.environ | {"TMPDIR": sockets}
+        process = subprocess.Popen([SCRIPT, "sweep", "sweep_x.yaml"], env=environment)
+        kernel, worker = toy.kernel(1)
+        process.kill()
+        process.wait()
+        toy.wait_until(lambda: not toy.alive(worker) and not toy.alive(kernel))
+        assert len(list(folder.glob(".n=1-*/*/parameters.yaml"))) == 1
+        assert len(list(Path(sockets).glob("*/*/kernel.json"))) == 1
+        Path("go").touch()
+        srlib(Path(), "sweep", "sweep_x.yaml", "--shard", "1/2", TMPDIR=sockets)
+        assert {path.name for path in folder.iterdir()} == {"index.csv", points[0].folder.name}
+        assert list(Path(sockets).iterdir()) == []
 
 
 @toy.posix
@@ -177,6 +186,13 @@ def test_an_interruption_kills_the_workers_at_once() -> None:
         raise KeyboardInterrupt
     assert not toy.alive(process)
     assert time.monotonic() - begun < 60
+
+
+@toy.posix
+def test_semaphores_of_an_ended_process_are_no_news() -> None:
+    code = "import os\nfrom srlib.runner.sweep import workers\nwith workers(1): os._exit(1)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout + done.stderr) == (1, "")
 
 
 @toy.posix

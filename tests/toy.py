@@ -183,6 +183,14 @@ def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
         time.sleep(0.05)
 
 
+def leave_hidden(final: Path) -> None:
+    """Leave a run as a process that is killed leaves it where it replaces the run."""
+    place = final.with_name(f".{final.name}.srlib-a1b2c3d4")
+    place.mkdir()
+    (place / "lock").touch()
+    final.rename(place / f"earlier-{final.name}")
+
+
 def kernel(n: int = 3) -> list[int]:
     """Wait for the notebook that waits; return its kernel's process and the one that started it."""
     file = Path(f"kernel-{n}")

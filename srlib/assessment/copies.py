@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy  # loads stats, which take a second, where they are first asked for
 
 from srlib.assessment.counting import (
     Bools,
@@ -201,7 +201,7 @@ def _is_same_table(files: _Files) -> bool:
     if np.array_equal(files.original, files.released):
         chance = np.prod((o / n) ** o)  # drawn from the table's shares, in this order
     else:
-        chance = stats.multinomial.pmf(o, n, o / n)
+        chance = scipy.stats.multinomial.pmf(o, n, o / n)
     return bool((o == files.s).all() and chance < COINCIDENCE)
 
 
@@ -263,7 +263,7 @@ def _handed_out(files: _Files) -> Row:
 
 def _upper(row: Row) -> float:
     """Upper limit of a share; 0 where there is none."""
-    return float(np.nan_to_num(row["value"] + stats.norm.ppf(LIMIT) * row["error"]))
+    return float(np.nan_to_num(row["value"] + scipy.stats.norm.ppf(LIMIT) * row["error"]))
 
 
 def _could_hide(files: _Files, same_numbers: Bools, at_most: float, numbers: Numbers) -> Row:
@@ -278,7 +278,7 @@ def _could_hide(files: _Files, same_numbers: Bools, at_most: float, numbers: Num
         return row
     met = alone & (files.s > 0) & same_numbers
     mean = (weight[met] ** 2).sum() / weight[met].sum() if met.any() else weight[alone].mean()
-    limit = mean * stats.chi2.ppf(LIMIT, 2 * (weight[met].sum() / mean + 1)) / 2
+    limit = mean * scipy.stats.chi2.ppf(LIMIT, 2 * (weight[met].sum() / mean + 1)) / 2
     row["value"] = float(min(1.0, at_most, limit / weight[alone].sum()))
     row["baseline"] = share_met_by_others(
         files.original, files.levels, len(files.released), numbers
@@ -319,7 +319,7 @@ def _beyond_itself(files: _Files) -> tuple[Row, float]:
     one_more -= np.where(of_original, 0.0, 1 / np.maximum(own, 1)[stratum])
     error = error_of(weight[stratum] * one_more * (found - hits[stratum]), key)
     error = np.hypot(error, 2 / max(people.sum(), 1))  # a pair more than was seen
-    above = max(row["value"] - row["baseline"], 0.0) + stats.norm.ppf(LIMIT) * error
+    above = max(row["value"] - row["baseline"], 0.0) + scipy.stats.norm.ppf(LIMIT) * error
     # Copies are no more than this where those of them that chance would make as well count, too.
     found_anyway = min(row["baseline"], 1 - 1e-9)
     return row, float(min(1.0, above / (1 - 1 / PARTS) / (1 - found_anyway)))

@@ -11,7 +11,8 @@ has fewer of them in both files, and not more (Henze and Penrose 1999, Annals of
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special, stats
+import scipy  # loads stats, which take a second, where they are first asked for
+from scipy import optimize, special
 
 from srlib.assessment.counting import Bools, Floats, Ints, tallied
 from srlib.margins import log_choose
@@ -36,8 +37,8 @@ def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
         return min(normal, 0.0)
     if normal <= 0 or min(m, a + b) * share * (1 - share) > 1_000:
         return normal
-    tail = stats.betabinom.sf(k - 1, m, a, b)
-    return min(normal, float(stats.norm.isf(tail))) if tail > 1e-15 else normal
+    tail = scipy.stats.betabinom.sf(k - 1, m, a, b)
+    return min(normal, float(scipy.stats.norm.isf(tail))) if tail > 1e-15 else normal
 
 
 def deviate(log_tail: float) -> float:

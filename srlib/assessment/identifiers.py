@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # loads stats, which take a second, where they are first asked for
 
 from srlib.assessment.counting import Floats, Row, answer
 from srlib.data.codes import MISSING_TEXTS, factor, trimmed
@@ -40,7 +40,7 @@ def common_identifiers(
         others = _present(released[name])
         common = int(others.isin(values).sum())
         expected = _expected(values, others)
-        probability = stats.poisson.sf(common - 1, expected) if common else 1.0
+        probability = scipy.stats.poisson.sf(common - 1, expected) if common else 1.0
         found = probability < BY_CHANCE
         row = answer("identifiers", name, len(others))
         row["value"] = common / max(len(others), 1)

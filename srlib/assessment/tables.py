@@ -13,7 +13,7 @@ import pandas as pd
 from srlib.assessment.answers import CERTAIN, FEWEST
 from srlib.assessment.copies import copies, rows_alike
 from srlib.assessment.counting import Floats, Ints
-from srlib.checks import positive, repeated, require, shown
+from srlib.checks import positive, printable, repeated, require, shown
 from srlib.data.codes import MISSING_TEXTS, Codes, factor, trimmed
 from srlib.data.declared import SINGLE, cut_numbers, recognize, with_missing, with_unseen
 from srlib.data.microdata import Declared, Texts, check_left_out, declared, read_texts, without
@@ -60,7 +60,7 @@ class _Source(NamedTuple):
             yield
         except ValueError as error:
             place = self.table if isinstance(self.table, str | Path) else self.name
-            raise ValueError(f"{place}: {error}") from None
+            raise ValueError(f"{printable(place)}: {error}") from None
 
     def texts(self, schema: Schema | None, leave_out: Collection[str]) -> Texts:
         """Return the variables, checked against what is declared, before they are coded."""
@@ -172,7 +172,7 @@ def take_in(
             elif files:
                 _check_strangers(complete, files[0].codes, file.codes)
         is_path = not source.tool and isinstance(source.table, str | Path)
-        called = Path(str(source.table)).name if is_path else source.name
+        called = printable(Path(str(source.table)).name) if is_path else source.name
         told = [f"{called}: {note}" for note in of_file]
         notes += [f"{called}: {size}", *told]
         choices += told
@@ -218,15 +218,17 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
     if not isinstance(released, Mapping):
         each = enumerate(released, start=1)
         paths = [Path(z if isinstance(z, str | Path) else f"release {i}") for i, z in each]
-        names = [path.name or path.resolve().name for path in paths]
+        names = [printable(path.name or path.resolve().name) for path in paths]
         # With their folders where it takes these to tell them apart.
-        released = dict(zip(map(str, paths) if repeated(names) else names, released, strict=True))
+        if repeated(names):
+            names = [printable(path) for path in paths]
+        released = dict(zip(names, released, strict=True))
     require(released, "released is empty; it must have one table or more")
     for tool, given in released.items():
         tables: Mapping[str, Any] = {tool: given}
         if isinstance(given, str | Path) and Path(given).is_dir():
             files = [path for path in sorted(Path(given).iterdir()) if path.name[0] != "."]
-            tables = {f"{tool}/{file.name}": file for file in files}
+            tables = {f"{tool}/{printable(file.name)}": file for file in files}
             notes.append(f"{tool}: a folder of {len(files)}, judged together.")
         elif isinstance(given, Sequence) and not isinstance(given, str):
             tables = {f"{tool} {i}": table for i, table in enumerate(given, start=1)}

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from srlib.checks import repeated, require, shown
+from srlib.checks import printable, repeated, require, shown
 from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, recode_acs
 from srlib.data.declared import cut_numbers
 from srlib.data.notation import unified
@@ -381,10 +381,11 @@ def _names(fields: Iterable[str]) -> list[str]:
 @contextmanager
 def named_errors(path: Path) -> Iterator[None]:
     """Let errors of reading a file name it, and say nothing of what it holds."""
-    require(path.is_file() or not path.exists(), f"{path}: it is not a regular file")
+    name = printable(path)
+    require(path.is_file() or not path.exists(), f"{name}: it is not a regular file")
     try:
         yield
     except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
-        raise ValueError(f"{path}: the compressed file is damaged or has a password") from None
+        raise ValueError(f"{name}: the compressed file is damaged or has a password") from None
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{name}: {error}") from error

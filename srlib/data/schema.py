@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import yamls
-from srlib.checks import repeated, require, rows_where, shown
+from srlib.checks import printable, repeated, require, rows_where, shown
 from srlib.data.codes import (
     AMBIGUOUS,
     MISSING,
@@ -298,7 +298,7 @@ class Schema:
             variables = (_variable({"missing": rule}, entry) for entry in entries)
             return cls(tuple(variables), _texts(document, "leave_out", "the file"))
         except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
+            raise ValueError(f"{printable(path)}: {error}") from error
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, typed: bool = True) -> Self:

@@ -1,6 +1,7 @@
 """The command line of the library."""
 
 import json
+import math
 import re
 import secrets
 import time
@@ -11,6 +12,7 @@ import click
 from click import ClickException, UsageError
 
 from srlib import __version__, yamls
+from srlib.checks import printable
 from srlib.runner import parameters as settings
 from srlib.runner.files import whole
 from srlib.runner.parameters import shown
@@ -97,6 +99,10 @@ def assess(
     It works in any folder. The answer goes to assess/ in a folder of its own, with the first
     RELEASED's name.
     """
+    if missing := settings.missing_files(tables):
+        raise UsageError(missing[0])
+
+    # Imported here: a wrong option is told at once.
     from srlib.assessment import examine, take_in
     from srlib.assessment.verdict import ADVICE
     from srlib.runner import confidential
@@ -126,6 +132,7 @@ def assess(
             (folder / file).write_text(text, encoding="utf-8")
     report = final / "report.html"
     document = json.dumps({"report": str(report)} | found.to_dict(), indent=1, ensure_ascii=False)
+    document = document.encode(errors="backslashreplace").decode()  # half characters, as JSON does
     names = [*found.tables.schema.names, *found.tables.schema.leave_out]
     choices = [confidential.masked(one, tables, names) for one in found.tables.choices]
     more = [f"and {len(choices) - MOST_CHOICES:,} more"] * (len(choices) > MOST_CHOICES)
@@ -137,7 +144,9 @@ def assess(
 
 
 # Its further options are the parameters of the notebook, with their defaults and words.
-_KINDS: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, float)}
+_DISTANCE = click.FloatRange(min=0, max=math.inf, min_open=True, max_open=True)
+_DISTANCE.name = "float"
+_KINDS: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
 for _name, _one in settings.read_parameters(ASSESSMENT).items():
     if _name not in ("original", "released", "seed"):
         _how = {"type": _KINDS.get(_one.annotation, str), "is_flag": _one.annotation == "bool"}
@@ -239,7 +248,7 @@ def course(papers: tuple[str, ...], output: Path) -> None:
 
 
 @main.command()
-@click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("run_dir", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--public", is_flag=True, help="Show of a user's file only what is marked public.")
 @click.option("--open", "opened", is_flag=True, help="Show it in the browser.")
 def report(run_dir: Path, public: bool, opened: bool) -> None:
@@ -250,6 +259,6 @@ def report(run_dir: Path, public: bool, opened: bool) -> None:
     from srlib.runner.report import write
 
     file = write(run_dir, public)
-    click.echo(file)
+    click.echo(printable(file))
     if opened:
         click.launch(str(file))

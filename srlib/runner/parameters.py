@@ -15,6 +15,7 @@ from click import UsageError as UsageError
 from pydantic import Field, TypeAdapter
 
 from srlib import yamls
+from srlib.checks import printable
 
 OUTPUT_DIR = "output_dir"  # the parameter that the runner sets
 FILES = ("data", "original", "released", "schema", "holdout")  # those that name a user's files
@@ -134,14 +135,14 @@ def read_mapping(path: Path) -> dict[str, Any]:
         if not isinstance(values, dict):
             raise ValueError("it must map names to values")
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
+        raise UsageError(f"{printable(path)} cannot be read: {error}") from None
     return {str(name): value for name, value in values.items()}
 
 
 def shown(path: Path) -> str:
-    """Return a path as it is typed, from the working folder on; the same on every system."""
+    """Return a path to be shown, from the working folder on; the same on every system."""
     short = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    return short.as_posix()
+    return printable(short.as_posix())
 
 
 class Request(NamedTuple):
@@ -205,6 +206,12 @@ def input_files(parameters: Mapping[str, Any]) -> list[Path]:
     return list(filter(Path.is_file, itertools.chain(*held)))
 
 
+def missing_files(parameters: Mapping[str, Any]) -> list[str]:
+    """Say of each file that parameters name and that is not there that there is none."""
+    named = [path for path in named_files(parameters) if not re.match("acs(:|$)", path)]
+    return [f"there is no file {yamls.brief(path)}" for path in named if not Path(path).exists()]
+
+
 def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of each file that parameters name.
 
@@ -261,11 +268,11 @@ def resolve(
     values |= checked(declared, given[0], wrong)
     changed = checked(declared, given[1], wrong)
     changed |= checked(declared, overrides or {}, wrong, typed=True)
-    for path in named_files(values | changed):
-        if not (Path(path).exists() or re.match("acs(:|$)", path)):
-            wrong.append(f"there is no file {yamls.brief(path)}")
+    wrong += missing_files(values | changed)
+    folder = outputs.resolve() / paper / profile
+    if re.search("[\ud800-\udfff]", str(folder)):  # half characters, which no notebook holds
+        wrong.append(f"the folder of outputs is {shown(folder)}; its path must be UTF-8")
     if wrong:
         raise UsageError("\n".join(f"{paper}: {line}" for line in wrong))
     values |= changed
-    folder = outputs.resolve() / paper / profile
     return Request(notebook, folder, values, changed, hash_inputs(values), source_hash(notebook))

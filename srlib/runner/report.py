@@ -21,8 +21,9 @@ from bs4 import BeautifulSoup
 from markupsafe import Markup
 from nbconvert.filters import Highlight2HTML, ansi2html
 
+from srlib.checks import printable
 from srlib.runner import confidential
-from srlib.runner.files import write_whole
+from srlib.runner.files import settle_leftovers, write_whole
 from srlib.runner.markup import clean, markdown, mathml
 from srlib.runner.parameters import UsageError, read_mapping
 
@@ -32,6 +33,7 @@ _PICTURE = re.compile(r"vegalite\.v[56]|image/(svg\+xml|png|jpeg|webp|gif)")
 
 def write(run_dir: Path, public: bool = False) -> Path:
     """Write ``report.html``, or of what is public ``report-public.html``, and return its path."""
+    settle_leftovers(run_dir.absolute().parent)  # this run may be among them
     path = run_dir / ("report-public.html" if public else "report.html")
     write_whole(path, render(*read(run_dir), public))
     return path
@@ -39,17 +41,22 @@ def write(run_dir: Path, public: bool = False) -> Path:
 
 def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
     """Read executed notebook, parameters and provenance; a UsageError names what is damaged."""
+    for file in run_dir.rglob("*"):  # a page is passed on, and a link may lead to anything
+        if file.is_symlink():
+            raise UsageError(f"{printable(file)} is a link; a run's files must be regular files")
     path, *others = (run_dir / f for f in ("notebook.ipynb", "parameters.yaml", "provenance.json"))
     text = json.dumps(read_mapping(path), ensure_ascii=False).encode(errors="replace").decode()
     try:
         notebook = nbformat.reads(text, as_version=4, capture_validation_error={})
         nbformat.validate(notebook)
     except Exception as error:  # of all kinds, whose messages quote the file
-        raise UsageError(f"{path} cannot be read: no notebook ({type(error).__name__})") from None
+        kind = type(error).__name__
+        raise UsageError(f"{printable(path)} cannot be read: no notebook ({kind})") from None
     values, about = (read_mapping(file) if file.exists() else {} for file in others)
     for name in ("versions", "changed_parameters", "inputs"):
         if not isinstance(about.get(name, {}), dict):
-            raise UsageError(f"{others[1]} cannot be read: {name} must map names to values")
+            damaged = printable(others[1])
+            raise UsageError(f"{damaged} cannot be read: {name} must map names to values")
     return notebook, values, about
 
 

@@ -21,13 +21,15 @@ from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from unittest import mock
 
 from pydantic import BaseModel, Field, ValidationError
 from tqdm import tqdm
 
+from srlib.checks import printable
 from srlib.rng import stream
 from srlib.runner import parameters as settings
-from srlib.runner.files import write_whole
+from srlib.runner.files import settle_leftovers, write_whole
 from srlib.runner.parameters import Request, UsageError, read_mapping
 from srlib.runner.run import NotebookFailed, run
 
@@ -78,13 +80,13 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
         plan = Plan(**read_mapping(file))
     except ValidationError as error:
         told = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
-        raise UsageError("\n".join(f"{file}: {line}" for line in told)) from None
+        raise UsageError("\n".join(f"{printable(file)}: {line}" for line in told)) from None
     base, wrong = settings.resolve(root, outputs, plan.paper, plan.profile), list[str]()
     declared = settings.read_parameters(base.notebook)
     common = {**base.parameters, **settings.checked(declared, plan.base, wrong)}
     rows = [settings.checked(declared, row, wrong) for row in plan.rows()]
     if wrong:
-        raise UsageError("\n".join(f"{file}: {line}" for line in dict.fromkeys(wrong)))
+        raise UsageError("\n".join(f"{printable(file)}: {line}" for line in dict.fromkeys(wrong)))
     # No profile begins with sweep_: its runs have other folders.
     folder = base.folder.with_name("sweep_" + file.stem.removeprefix("sweep_"))
     points, of_all = {}, settings.hash_inputs(common)  # large files are read once
@@ -110,13 +112,16 @@ def run_sweep(
     They run in processes here, a kernel each, or on a Dask cluster, whose workers see the project
     and the sweep's folder under the same paths.
     """
-    left, folder = [one for one in chosen if one.status != "done"], points[0].folder.parent
+    folder = points[0].folder.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    settle_leftovers(folder)  # some may be done
+    left = [one for one in chosen if one.status != "done"]
     write_index(points, lost := {})  # of an unfinished sweep, too, there are tables
     try:
         with workers(jobs, scheduler) as pool:
             futures = {pool.submit(_run_point, one, Path.cwd()): one.folder.name for one in left}
-            bar = tqdm(as_completed(futures), folder.name, len(left), unit="point", disable=None)
+            title = printable(folder.name)
+            bar = tqdm(as_completed(futures), title, len(left), unit="point", disable=None)
             for future in bar:
                 if error := future.exception():  # also of a worker that was lost
                     known, name = isinstance(error, NotebookFailed | OSError), futures[future]
@@ -155,7 +160,11 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
             yield client.get_executor(pure=False)  # tasks that look alike are still several
         return
     share, spawn = max(1, (os.cpu_count() or 1) // jobs), multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, spawn, _prepare, (share,)) as pool:
+    # A process that it starts removes the semaphores of one that was ended: that is no news.
+    quiet = f"{os.environ.get('PYTHONWARNINGS', '')},ignore:resource_tracker"
+    with mock.patch.dict(os.environ, PYTHONWARNINGS=quiet):
+        executor = ProcessPoolExecutor(jobs, spawn, _prepare, (share,))
+    with executor as pool:
         try:
             yield pool
         except BaseException:

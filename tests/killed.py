@@ -1,0 +1,49 @@
+"""Replace a run, and be killed at one call to the system, or wait: ``FOLDER CALL WHEN [wait]``."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from srlib.runner import files
+
+CALLS = [(os, name) for name in ("mkdir", "rename", "replace", "unlink", "rmdir")]
+CALLS += [(files, "_lock")]
+
+
+def write(final: Path, content: str) -> None:
+    """Write a run that holds one file."""
+    with files.whole(final) as folder:
+        (folder / "provenance.json").write_text(content)
+
+
+def end_at(number: int, when: str, end: Callable[[], object]) -> None:
+    """End before or after the call of this number to the system."""
+    calls = list[str]()
+
+    def ending(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any, **named: Any) -> Any:
+            calls.append(name)
+            is_last = len(calls) == number
+            if is_last and when == "before":
+                end()
+            try:
+                return call(*arguments, **named)
+            finally:
+                if is_last and when == "after":
+                    end()
+
+        return called
+
+    for module, name in CALLS:
+        setattr(module, name, ending(name, getattr(module, name)))
+
+
+if __name__ == "__main__":
+    folder, number, when, *waits = sys.argv[1:]
+    end_at(
+        int(number), when, sys.stdin.read if waits else lambda: os.kill(os.getpid(), signal.SIGKILL)
+    )
+    write(Path(folder), "new")
