@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy  # loads stats, which take a second, where they are first asked for
+from scipy import special
 
 from srlib.assessment.counting import (
     Bools,
@@ -263,7 +264,7 @@ def _handed_out(files: _Files) -> Row:
 
 def _upper(row: Row) -> float:
     """Upper limit of a share; 0 where there is none."""
-    return float(np.nan_to_num(row["value"] + scipy.stats.norm.ppf(LIMIT) * row["error"]))
+    return float(np.nan_to_num(row["value"] + special.ndtri(LIMIT) * row["error"]))
 
 
 def _could_hide(files: _Files, same_numbers: Bools, at_most: float, numbers: Numbers) -> Row:
@@ -319,7 +320,7 @@ def _beyond_itself(files: _Files) -> tuple[Row, float]:
     one_more -= np.where(of_original, 0.0, 1 / np.maximum(own, 1)[stratum])
     error = error_of(weight[stratum] * one_more * (found - hits[stratum]), key)
     error = np.hypot(error, 2 / max(people.sum(), 1))  # a pair more than was seen
-    above = max(row["value"] - row["baseline"], 0.0) + scipy.stats.norm.ppf(LIMIT) * error
+    above = max(row["value"] - row["baseline"], 0.0) + special.ndtri(LIMIT) * error
     # Copies are no more than this where those of them that chance would make as well count, too.
     found_anyway = min(row["baseline"], 1 - 1e-9)
     return row, float(min(1.0, above / (1 - 1 / PARTS) / (1 - found_anyway)))

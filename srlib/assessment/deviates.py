@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy  # loads stats, which take a second, where they are first asked for
-from scipy import optimize, special
+from scipy import special
 
 from srlib.assessment.counting import Bools, Floats, Ints, tallied
 from srlib.margins import log_choose
@@ -122,7 +122,7 @@ def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
     most = 1.0
     while mean(most) < x:
         most *= 2
-    tilt = optimize.brentq(lambda value: mean(value) - x, 0.0, most)
+    tilt = scipy.optimize.brentq(lambda value: mean(value) - x, 0.0, most)
     after = special.expit(logit + tilt * weight)
     log_mean = np.logaddexp(np.log1p(-prob), np.log(prob) + tilt * weight).sum()
     r = np.sqrt(2 * (tilt * x - log_mean))

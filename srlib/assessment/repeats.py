@@ -9,7 +9,8 @@ that occur once then occur k times or more in a fresh sample of r times the size
 """
 
 import numpy as np
-from scipy import optimize, special
+import scipy  # loads optimize where it is first asked for
+from scipy import special
 
 from srlib.assessment.counting import Floats, Ints, Row, answer
 from srlib.assessment.deviates import deviate, largest_of
@@ -105,4 +106,4 @@ def _log_series(mean: float) -> float:
     def excess(x: float) -> float:
         return float(-x / ((1 - x) * np.log1p(-x)) - mean)
 
-    return float(optimize.brentq(excess, 1e-12, 1 - 1e-12))
+    return float(scipy.optimize.brentq(excess, 1e-12, 1 - 1e-12))
