@@ -155,11 +155,10 @@ class _Keys(NamedTuple):
             if key in numbers:
                 pieces = np.concatenate([table[:, at] for table in cut])
                 values = np.concatenate(list(numbers[key])[: len(tables)])
-                # What is no number, as "not applicable", is as it is cut.
-                pieces = np.where(np.isnan(values), pieces + 1, 0)
                 _, ids = np.unique(values, return_inverse=True)
+                # What is no number, as "not applicable", is as it is cut.
                 pairs = np.column_stack([ids, pieces])
-                ids = row_numbers(pairs, [len(ids) + 1, levels[at] + 1])
+                ids = row_numbers(pairs, [len(ids) + 1, levels[at]])
                 known.n_exact[at] = int(ids.max(initial=0)) + 1
                 for table, column in zip(known.exact, np.split(ids, ends), strict=True):
                     table[:, at] = column
