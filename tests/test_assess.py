@@ -183,6 +183,39 @@ def test_copies_of_numbers_that_are_cut_are_a_sign(rng: np.random.Generator) -> 
     assert "numbers cut" not in ask().verdict()
 
 
+def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) -> None:
+    """Numbers of passports, of which a release has two; numbers of its records are no copies."""
+    original, fresh = records(400, 3), records(400, 4)
+    passports = [f"C{number:08d}" for number in rng.choice(10**8, 800, replace=False)]
+    original = original.assign(passport=passports[:400], record=range(400), note="-")
+    fresh = fresh.assign(passport=passports[400:], record=range(400), note="-")
+    stolen = fresh.assign(passport=[*passports[:2], *passports[402:]])
+    left_out = ["passport", "record", "note"]
+    found = ask(original, {"stolen": stolen, "fresh": fresh}, target="sick", leave_out=left_out)
+    assert [one.advice for one in found.judgments] == ["withhold", "nothing found"]
+    assert found.judgments[0].first == (
+        "Do not release stolen: it has the passport of original records, 2 times."
+    )
+    told = "Not judged, as left out: 'passport', 'record', 'note'."
+    told += " Compared as identifiers: 'passport', 'record'."
+    assert found.verdict().splitlines()[1] == told
+    assert told in found.to_html().replace("&#39;", "'")
+    assert "identifiers of original records" in found.verdict()
+    together = ask(original, {"tool": [fresh, stolen]}, target="sick", leave_out=left_out)
+    assert together.judgments[0].advice == "withhold"
+    assert ask().not_judged() == ""
+
+
+def test_numbers_among_the_keys_are_known_exactly(rng: np.random.Generator) -> None:
+    age = rng.integers(18, 90, (2, 300))
+    original, made = (records(300, seed).assign(age=a) for seed, a in zip((5, 6), age, strict=True))
+    found = ask(original, made, keys=["town", "age"], target="sick")
+    pairs = original.groupby(["town", "age"])["job"].transform("size")
+    assert row(found, "identity")["people"] == (pairs == 1).sum()
+    told = "Keys that are numbers, 'age': matched as the files have them for identity, and cut"
+    assert any(note.startswith(told) for note in found.tables.notes)
+
+
 def test_numbers_are_told_within_a_distance() -> None:
     near, far = (ask(**INCOMES, within={"income": w}) for w in (1e-3, 1e6))
     assert row(near, "within")[["about", "asked"]].tolist() == ["town → income", True]

@@ -30,6 +30,15 @@ BEYOND_ITSELF = 3.0
 UNSEEN, RARE = 0.12, 3.0
 UNLIKELY = 1.645  # errors by which three complete copies or more are seldom chance: 5 %
 LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
+# What the shares of rows on copies are held against.
+BESIDE = {
+    "copies": "others",
+    "near copies": "fresh sample",
+    "multiplicity": "fresh sample",
+    "beyond itself": "its own records",
+    "uncut copies": "others",
+    "same rows": "other rows",
+}
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
 LEAST = 2.0  # people, the least error of a sum: one pair more than was seen
 # Values that all but this share of people have are no disclosure by themselves: the margin tells.
@@ -139,7 +148,9 @@ def of_copies(each: Sequence[Copies]) -> list[Row]:
 
     found = max(each, key=badness)
     word, why, decides = copied(found)
-    found.rows["copies"].update(baseline_of="others", word=word, why=why, asked=True)
+    for question, beside in BESIDE.items():
+        found.rows[question]["baseline_of"] = beside
+    found.rows["copies"].update(word=word, why=why, asked=True)
     found.rows[decides]["word"] = word
     return list(found.rows.values())
 

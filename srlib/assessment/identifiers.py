@@ -46,6 +46,7 @@ def common_identifiers(
         row["value"] = common / max(len(others), 1)
         row["baseline"] = expected / max(len(others), 1)
         row["word"] = "found" if found else "none"
+        row["baseline_of"] = "chance"
         row["asked"] = True
         if found:
             row["why"] = f"it has the {name} of original records, {common:,} times"

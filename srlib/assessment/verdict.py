@@ -211,7 +211,8 @@ def page(
 
 def _drawn(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a card whose value and baseline are shares of the same people."""
-    return of_card(rows).query("question != 'could hide'").to_dict("records")
+    drawn = of_card(rows).query("question != 'could hide' and value == value")
+    return drawn.to_dict("records")
 
 
 def public_page(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
