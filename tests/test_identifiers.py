@@ -30,6 +30,18 @@ def test_numbers_of_records_are_common_by_chance(form: str) -> None:
     assert found(numbers, numbers) == [(1, "none")]
 
 
+def test_common_numbers_are_as_many_as_chance_makes() -> None:
+    """Of 800,000 numbers 400 in both files: a fifth of one is common, and two in a case of 57."""
+    rng = np.random.default_rng(4)
+    numbers = rng.choice(800_000, 799, replace=False)
+    first, second = numbers[:400], numbers[399:]
+    for common, word in ((2, "none"), (3, "found")):
+        released = np.append(first[-common:], second[common:])
+        row, *_ = common_identifiers({"id": pd.Series(first)}, {"id": pd.Series(released)})
+        assert row["baseline"] == pytest.approx(400 / 800_000, rel=0.3)
+        assert (row["value"], row["word"]) == (common / 400, word)
+
+
 def test_dates_and_amounts_are_seldom_taken_for_copies() -> None:
     alarms = []
     for seed in range(40):

@@ -149,6 +149,21 @@ def test_a_rough_release_that_repeats_itself_repeats_no_person() -> None:
     assert copies(x, thirty, LEVELS).rows["multiplicity"]["z"] < answers.SURE
 
 
+@pytest.mark.parametrize("own_pairs", [0, 20])
+def test_one_persons_record_by_hand(own_pairs: int) -> None:
+    """What makes it more probable counts: a fresh sample, or a release that repeats itself."""
+    o = np.array([1] * 60 + [2] * 20 + [0] * 40)
+    s = np.array([10] + [0] * 79 + [2] * own_pairs + [1] * (40 - own_pairs))
+    row = repeats.most_repeated(o, s, np.zeros(120, int), np.zeros(120, int))
+    x = s.sum() / 100 * repeats._log_series(101 / 80)
+    of_sample = (x / (1 + x)) ** 10
+    of_release = stats.logser.sf(9, repeats._log_series((40 + own_pairs + 1) / 40))
+    assert (of_release > of_sample) == (own_pairs == 20)
+    assert stats.norm.sf(row["z"]) == pytest.approx(60 * max(of_sample, of_release), rel=1e-6)
+    assert row["baseline"] == pytest.approx(x / s.sum())
+    assert (row["people"], row["value"]) == (60, 10 / s.sum())
+
+
 def test_the_log_series_by_hand() -> None:
     x = repeats._log_series(1.5)
     assert -x / ((1 - x) * np.log1p(-x)) == pytest.approx(1.5)

@@ -314,13 +314,13 @@ def _ask(question: Question, tables: Tables, released: File, rng: np.random.Gene
 
 def _of_identifiers(tables: Tables, released: Sequence[File]) -> list[Row]:
     """Compare columns left out that differ for nearly all people; of several releases the worst."""
-    rows: dict[str, Row] = {}
+    worst: dict[str, Row] = {}
     for z in released:
         for row in common_identifiers(tables.original.left_out, z.left_out):
-            known = rows.setdefault(row["about"], row)
-            if (row["word"], row["value"]) > (known["word"], known["value"]) and row["why"]:
-                rows[row["about"]] = row
-    return list(rows.values())
+            known = worst.get(row["about"], row)
+            if (row["word"] == "found", row["value"]) >= (known["word"] == "found", known["value"]):
+                worst[row["about"]] = row
+    return list(worst.values())
 
 
 def _of_everybody(tables: Tables, released: Sequence[File]) -> list[Row]:
