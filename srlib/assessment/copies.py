@@ -44,8 +44,8 @@ from srlib.assessment.deviates import (
 )
 from srlib.assessment.near import near_copies
 from srlib.assessment.repeats import most_repeated
-from srlib.assessment.told import Numbers, share_met_by_others
-from srlib.data.codes import Codes, Levels, row_numbers
+from srlib.assessment.told import Keys, Numbers, share_met_by_others
+from srlib.data.codes import Codes, Levels
 from srlib.margins import log_density, pair_table, tree_of_pairs
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the logarithm of how much more
@@ -221,13 +221,9 @@ def _uncut(files: _Files, numbers: Numbers, comparable: bool) -> Row:
 
 
 def _with_numbers(files: _Files, numbers: Numbers) -> list[Ints]:
-    """Number the records of both files by their values and their numbers."""
-    columns = [np.append(files.cell, files.of_record)]
-    for of_both in numbers.values():
-        values = np.concatenate(of_both[:2])
-        columns.append(np.unique(values, return_inverse=True)[1])
-    uncut = np.column_stack(columns)
-    return np.split(row_numbers(uncut, uncut.max(axis=0) + 1), [len(files.cell)])
+    """Number the records of both files by their values, with numbers as the files have them."""
+    every = range(len(files.levels))
+    return Keys.of([files.original, files.released], files.levels, every, numbers).numbered()
 
 
 def _with_same_numbers(files: _Files, numbers: Numbers) -> Bools:

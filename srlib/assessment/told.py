@@ -90,7 +90,7 @@ def met(
     is to be so in a random part of the larger of both tables, as large as the smaller.
     """
     n, m, strangers = len(original), len(released), original[:0] if held_out is None else held_out
-    known = _Keys.of([original, released, strangers], n_levels, keys, numbers)
+    known = Keys.of([original, released, strangers], n_levels, keys, numbers)
     key, of_release, of_strangers = known.numbered()
     o, s, h = (times(numbers, key) for numbers in (key, of_release, of_strangers))
     size, missed, alone = min(m, n), (1 - min(1.0, n / m)) ** s, o == 1
@@ -119,7 +119,7 @@ def share_met_by_others(
 
     NaN where nobody is unique. `size` is that of the sample, `numbers` are those of `met`.
     """
-    known = _Keys.of([original], n_levels, range(original.shape[1]), numbers)
+    known = Keys.of([original], n_levels, range(original.shape[1]), numbers)
     (key,) = known.numbered()
     people = times(key, key)
     unique = people == 1
@@ -129,7 +129,7 @@ def share_met_by_others(
     return float(np.clip(others.sum() / unique.sum(), 0, 1))
 
 
-class _Keys(NamedTuple):
+class Keys(NamedTuple):
     """The keys of several tables: as they are cut, and as the files have them.
 
     `cut` and `exact` have codes, (n, n_keys) a table, and `n_levels` and `n_exact` say how many
@@ -144,7 +144,7 @@ class _Keys(NamedTuple):
     @classmethod
     def of(
         cls, tables: Sequence[Codes], n_levels: Levels, keys: Sequence[int], numbers: Numbers
-    ) -> "_Keys":
+    ) -> "Keys":
         """Take the keys from tables, and number their numbers."""
         keys = list(keys)
         levels = [int(n_levels[k]) for k in keys]
@@ -168,10 +168,10 @@ class _Keys(NamedTuple):
         """Number the combinations of keys, equal ones alike; an array a table."""
         return numbered(range(len(self.n_exact)), self.n_exact, *self.exact)
 
-    def without(self, table: int) -> "_Keys":
+    def without(self, table: int) -> "Keys":
         """Return the keys of the other tables."""
         cut, exact = ([*each[:table], *each[table + 1 :]] for each in (self.cut, self.exact))
-        return _Keys(cut, exact, self.n_levels, self.n_exact)
+        return Keys(cut, exact, self.n_levels, self.n_exact)
 
     def foretell(self, n: int) -> Callable[[Floats], Floats]:
         """Return the log probability of the keys of the first n, given how many more have them.
@@ -200,7 +200,7 @@ class _Keys(NamedTuple):
         return log_p
 
 
-def _met_by_others(alone: Bools, people: Ints, wanted: float, keys: _Keys) -> tuple[Floats, float]:
+def _met_by_others(alone: Bools, people: Ints, wanted: float, keys: Keys) -> tuple[Floats, float]:
     """Return each person's part in the number of people alone whom others' records would meet.
 
     It is the derivative of that number by the person, so that the parts add up to it. `people` have
@@ -391,7 +391,7 @@ def matched(
     whose fellows with the same keys agree on the target, the mean share of people with these keys
     who have it (Taub and Elliot 2019). The third customary measure, DiSCO, is `told`.
     """
-    of_person, of_record = _Keys.of([original, released], n_levels, keys, numbers).numbered()
+    of_person, of_record = Keys.of([original, released], n_levels, keys, numbers).numbered()
     once = (times(of_person, of_person) == 1) & (times(of_record, of_person) == 1)
     q, of_release = numbered(keys, n_levels, original, released)
     d, s = tallied(q, of_release)
