@@ -109,8 +109,9 @@ for judgment in found.judgments:
 
 # %% [markdown]
 # The *release* is what the released records tell; the *baseline* is the larger of what other people's
-# records (others) and a release that knows the margins alone would tell. The *word* follows from the
-# rules below.
+# records (others) and a release that knows the margins alone would tell. *Copies that chance could hide* is how
+# many of the unique people could be copied without notice, and by which factor, at most, to find a person's values
+# in the release raises the odds that they are in the file. The *word* follows from the rules below.
 
 # %% tags=["monte-carlo", "hero"]
 risks = found.table.query("asked and of == 'all' and value == value").assign(

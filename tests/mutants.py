@@ -96,6 +96,7 @@ people * gap[counted].var() => people**2 * gap[counted].var() # variance of one,
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
 hidden["value"] > UNSEEN and => hidden["value"] > UNSEEN or # either suffices
 uncut["z_divided"] - CERTAIN + SURE => uncut["z_divided"] # threshold
+many["z"] - UNLIKELY + SURE => many["z"] # threshold
 could_hide >= FEWEST_COPIES => could_hide > 0 # any people
 >= FEWEST_COPIES > by_chance => >= FEWEST_COPIES # any number by chance
 and is_rare: => and True: # a copy may say little

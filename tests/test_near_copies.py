@@ -133,7 +133,7 @@ def test_one_person_released_ten_times_is_found() -> None:
         lonely = x[unique][:60][(differences == 1).sum(axis=1) <= 2]
         released[:10] = lonely[0]
         found = copies(x, rng.permutation(released), LEVELS[:12])
-        assert fresh.rows["multiplicity"]["z"] < answers.SURE
+        assert fresh.rows["multiplicity"]["z"] < answers.UNLIKELY
         word, why, decides = answers.copied(found)
         assert (word, decides) == ("found", "multiplicity")
         assert "the record of one unique person, 1" in why
@@ -146,7 +146,7 @@ def test_a_rough_release_that_repeats_itself_repeats_no_person() -> None:
     thirty = np.repeat(fresh, 20, axis=0)
     _, place, repetitions = np.unique(x, axis=0, return_inverse=True, return_counts=True)
     thirty[:20] = x[repetitions[place] == 1][0]
-    assert copies(x, thirty, LEVELS).rows["multiplicity"]["z"] < answers.SURE
+    assert copies(x, thirty, LEVELS).rows["multiplicity"]["z"] < answers.UNLIKELY
 
 
 @pytest.mark.parametrize("own_pairs", [0, 20])
@@ -218,4 +218,4 @@ def test_halves_of_real_tables_have_no_near_copies_and_nobody_many_times() -> No
             x, z = np.array_split(rng.permutation(codes), 2)
             rows = copies(x, z[: len(z) if rng.random() < 0.7 else len(z) // 3], levels).rows
             assert not rows["near copies"]["z_divided"] >= answers.CERTAIN
-            assert not rows["multiplicity"]["z"] >= answers.SURE
+            assert not rows["multiplicity"]["z"] >= answers.ONE_PERSON

@@ -28,6 +28,8 @@ BEYOND_ITSELF = 3.0
 # Undecided: more of the people who are alone could be copied than UNSEEN, where to find one in the
 # release raises the odds that they are in the file by a factor of RARE or more.
 UNSEEN, RARE = 0.12, 3.0
+# One person's record is as clear as one honest release in a hundred has anybody's, whoever it is.
+ONE_PERSON = 2.33
 UNLIKELY = 1.645  # errors by which three complete copies or more are seldom chance: 5 %
 LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
 # What the shares of rows on copies are held against.
@@ -216,11 +218,11 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         share, others = in_percent(near["value"]), in_percent(near["baseline"])
         why = f"{share} of {near['about']}; in a fresh sample {others}"
         yield "found", why, "near copies"
-    if many["z"] >= CERTAIN:
+    if many["z"] >= ONE_PERSON:
         yield "found", f"it has the record of {many['about']}", "multiplicity"
     deviates = {
         "copies": repeats["z"], "handed out": handed_out["z_divided"],
-        "near copies": near["z_divided"], "multiplicity": many["z"],
+        "near copies": near["z_divided"], "multiplicity": many["z"] - UNLIKELY + SURE,
         "beyond itself": itself["z"] - BEYOND_ITSELF + SURE,
         "uncut copies": uncut["z_divided"] - CERTAIN + SURE,
     }  # fmt: skip
