@@ -43,7 +43,7 @@ def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
 
 def deviate(log_tail: float) -> float:
     """Normal deviate whose upper tail has this logarithm; 0 for tails above one half."""
-    return float(-special.ndtri_exp(min(log_tail, np.log(0.5))))
+    return float(abs(special.ndtri_exp(min(log_tail, np.log(0.5)))))
 
 
 def largest_of(z: float, tests: int) -> float:
