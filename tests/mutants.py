@@ -148,9 +148,9 @@ np.where(pure, -prob / (1 - prob), 0.0) => np.where(pure, -(1 - prob) / prob, 0.
 counts[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people
 neighbors = -n_variables * counts => neighbors = -counts # equal records are neighbors
 rest = files.s - np.bincount( => rest = files.s - 0 * np.bincount( # a record finds itself
-(files.s > 0) & same_numbers => (files.s > 0) # copies that hide need not have the numbers
+_exact(files, numbers) if numbers else files => files # copies that hide need not have the numbers
 min(1.0, at_most, limit => min(1.0, limit # the release is not held against itself
-max(at_most, _upper(handed_out)) => at_most # copies that are found cannot hide
+max(at_most, _upper(_handed_out(exact))) => at_most # copies that are found cannot hide
 if trusted and by_strangers > error => if trusted and by_strangers < error # the less sure
 .sum() / 2 => .sum() # pairs counted twice
 weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count

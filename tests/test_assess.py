@@ -194,13 +194,13 @@ def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) ->
     found = ask(original, {"stolen": stolen, "fresh": fresh}, target="sick", leave_out=left_out)
     assert [one.advice for one in found.judgments] == ["withhold", "nothing found"]
     assert found.judgments[0].first == (
-        "Do not release stolen: it has the passport of original records, 2 times."
+        "Do not release stolen: it has 2 of the original's values of passport."
     )
-    told = "Not judged, as left out: 'passport', 'record', 'note'."
-    told += " Compared as identifiers: 'passport', 'record'."
+    told = "Left out: 'passport', 'record', 'note'. Of these compared as identifiers: 'passport', "
+    told += "'record'; nothing else of them is judged."
     assert found.verdict().splitlines()[1] == told
     assert told in found.to_html().replace("&#39;", "'")
-    assert "identifiers of original records" in found.verdict()
+    assert "values of identifiers in common" in found.verdict()
     together = ask(original, {"tool": [fresh, stolen]}, target="sick", leave_out=left_out)
     assert together.judgments[0].advice == "withhold"
     assert ask().not_judged() == ""

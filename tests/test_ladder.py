@@ -91,7 +91,7 @@ def test_halves_of_one_table_raise_an_alarm_in_at_most_one_of_twenty_cases() -> 
 
 
 def test_honest_samples_are_seldom_undecided() -> None:
-    """Of a table where hardly anybody is unique, one where many are, and one where all are."""
+    """Of tables where hardly anybody is unique, many are, or all; and with exact ages."""
     rng = np.random.default_rng(23)
     words = {}
     for n_variables in (5, 11, 14):
@@ -105,6 +105,12 @@ def test_honest_samples_are_seldom_undecided() -> None:
             levels = [*LEVELS[:n_variables], *[9] * (x.shape[1] - n_variables)]
             found.append(answers.copied(copies(x, z, levels))[0])
         words[n_variables] = found
+    words[0] = []
+    for _ in range(20):  # five variables, and an age in years behind one of them
+        x, z = (codes[:, [0, 1, 3, 4, 9]] for codes in samples(rng, 1_000, 1_000))
+        ages = [18.0 + 18 * codes[:, 1] + rng.integers(0, 18, 1_000) for codes in (x, z)]
+        levels = [LEVELS[k] for k in (0, 1, 3, 4, 9)]
+        words[0].append(answers.copied(copies(x, z, levels, numbers={1: ages}))[0])
     assert all(each.count("undecided") <= 3 for each in words.values())
     assert sum(each.count("found") for each in words.values()) == 0
 

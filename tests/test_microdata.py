@@ -454,3 +454,10 @@ def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
     np.testing.assert_array_equal(first.codes, again.codes)
     assert (first.codes != other.codes).any()
     assert load("", "acs", rng=RNG, n_records=5).schema is ACS
+
+
+def test_names_of_columns_that_a_terminal_obeys_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text("job,pass\x1b[31m\na,1\nb,2\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"column names 'pass\\x1b\[31m' have characters") as error:
+        read_table(tmp_path / "odd.csv")
+    assert str(error.value).isprintable()

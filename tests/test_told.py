@@ -93,6 +93,15 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
         np.mean([row["z"] > SURE and row["value"] > row["baseline"] + 0.05 for row in planted])
         > 0.9
     )
+    # A date of birth of one's own is no margin: a release of a third of the dates is found.
+    (x,) = samples(rng, 1_000)
+    born, others_born = rng.integers(0, 25_000, (2, 1_000)).astype(float)
+    others_born[:300] = born[:300]
+    shuffled = rng.permutation(1_000)
+    dates = {1: [born, others_born[shuffled]]}
+    row = of_people([told.met(x, x[shuffled], LEVELS, [1], numbers=dates)])
+    assert row["value"] > 0.2 > row["baseline"] + 0.1
+    assert row["z"] > CERTAIN
     # A number that is not there is as it is cut, and who is unique may have no companions at all.
     age[:5] = np.nan
     found = told.met(x, x, LEVELS, keys, numbers={1: [age, age]})

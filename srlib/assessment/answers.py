@@ -247,8 +247,7 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         share = in_percent(hidden["value"])
         why = f"chance could hide copies of up to {share} of the people alone with their values"
         yield "undecided", why, "could hide"
-    if complete and by_chance < 0.5:
-        copied_whole = "complete copy" if complete == 1 else "complete copies"
-        why = f"it has {complete:,} {copied_whole} among {m:,} records, against none expected"
+    if complete and by_chance == 0:
+        why = f"complete copies are {complete:,} of {m:,} records, and originals all differ"
         yield "none", why, "copies"
     yield "none", "", "copies"

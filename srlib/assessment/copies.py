@@ -15,7 +15,7 @@ hide* bounds what remains.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -73,7 +73,7 @@ class Copies(NamedTuple):
     `rows` are those of the table, by their questions, with deviates (z) that are NaN where nothing
     can be said. Of the original records that are alone with all their values, *handed out* is the
     estimated share that the release was given, beyond coincidence. *Could hide* is an upper 95 %
-    limit of that share: were all copies that are met, with numbers as the files have them, or,
+    limit of that share, with numbers as the files have them: were all copies that are met, or,
     where that is less, all by which people are found more often than the release's own records, or
     that are estimated. Beside it stands the share of these people whose values a fresh sample has.
     *Near copies* are those of `near.near_copies`, *multiplicity* that of `repeats.most_repeated`.
@@ -149,7 +149,7 @@ def copies(
     original_alone = _premise(original, files.levels, files.o, files.neighbors.sum(axis=0))
     release_alone = _premise(released, files.levels, files.s, files.neighbors.sum(axis=0))
     comparable = original_alone != "removed"
-    same_numbers = _with_same_numbers(files, numbers)
+    exact = _exact(files, numbers) if numbers else files
 
     handed_out = _handed_out(files)
     near = near_copies(original, released, files.levels)
@@ -159,12 +159,15 @@ def copies(
     at_most = 1.0
     if comparable and release_alone != "removed":
         itself, at_most = _beyond_itself(files)
+        if numbers:
+            _, at_most = _beyond_itself(exact)
+    at_most = max(at_most, _upper(_handed_out(exact)))
     repeated = _repeated(files, held_out, original_alone, (handed_out, near))
     repeated["about"] += ", numbers cut" if numbers else ""
     rows = [
         repeated,
         handed_out,
-        _could_hide(files, same_numbers, max(at_most, _upper(handed_out)), numbers),
+        _could_hide(exact, at_most, numbers),
         near,
         most_repeated(files.o, files.s, *files.neighbors),
         itself,
@@ -226,12 +229,14 @@ def _with_numbers(files: _Files, numbers: Numbers) -> list[Ints]:
     return Keys.of([files.original, files.released], files.levels, every, numbers).numbered()
 
 
-def _with_same_numbers(files: _Files, numbers: Numbers) -> Bools:
-    """Say of which groups a released record has the numbers of an original one as well."""
-    if not numbers:
-        return np.ones(len(files.o), bool)
+def _exact(files: _Files, numbers: Numbers) -> _Files:
+    """Return the files with groups of records whose numbers are equal as well."""
     people, records = _with_numbers(files, numbers)
-    return np.bincount(files.cell, np.isin(people, records), len(files.o)) > 0
+    o, s = tallied(people, records)
+    both = np.concatenate([people, records])
+    first = np.unique(both, return_index=True)[1]
+    neighbors = files.neighbors[:, np.concatenate([files.cell, files.of_record])[first]]
+    return replace(files, cell=people, of_record=records, o=o, s=s, neighbors=neighbors)
 
 
 def _weights(neighbors: Ints) -> Floats:
@@ -263,7 +268,7 @@ def _upper(row: Row) -> float:
     return float(np.nan_to_num(row["value"] + special.ndtri(LIMIT) * row["error"]))
 
 
-def _could_hide(files: _Files, same_numbers: Bools, at_most: float, numbers: Numbers) -> Row:
+def _could_hide(files: _Files, at_most: float, numbers: Numbers) -> Row:
     """Upper limit of the share of the people alone who could be copied; NaN where nobody is.
 
     Were all copied who are met, their weighted number would be Poisson.
@@ -273,7 +278,7 @@ def _could_hide(files: _Files, same_numbers: Bools, at_most: float, numbers: Num
     row = answer("could hide", _UNIQUE, int(alone.sum()))
     if not alone.any():
         return row
-    met = alone & (files.s > 0) & same_numbers
+    met = alone & (files.s > 0)
     mean = (weight[met] ** 2).sum() / weight[met].sum() if met.any() else weight[alone].mean()
     limit = mean * scipy.stats.chi2.ppf(LIMIT, 2 * (weight[met].sum() / mean + 1)) / 2
     row["value"] = float(min(1.0, at_most, limit / weight[alone].sum()))

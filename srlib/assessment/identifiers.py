@@ -13,6 +13,7 @@ import pandas as pd
 import scipy  # loads stats, which take a second, where they are first asked for
 
 from srlib.assessment.counting import Floats, Row, answer
+from srlib.checks import printable
 from srlib.data.codes import MISSING_TEXTS, factor, trimmed
 
 DIFFERENT = 0.95  # share of the records that have a value of their own, of an identifier
@@ -40,8 +41,13 @@ def common_identifiers(
         others = _present(released[name])
         common = int(others.isin(values).sum())
         expected = _expected(values, others)
-        probability = scipy.stats.poisson.sf(common - 1, expected) if common else 1.0
-        found = probability < BY_CHANCE
+        by_chance = scipy.stats.poisson.sf(common - 1, expected)
+        if equal_pairs := _pairs(values.value_counts()).sum():
+            # What few pairs tell of the expected number is itself uncertain.
+            ratio = len(values) * len(others) / _pairs(len(values))
+            by_pairs = scipy.stats.nbinom.sf(common - 1, equal_pairs + 1, 1 / (1 + ratio))
+            by_chance = max(by_chance, by_pairs)
+        found = common > 0 and by_chance < BY_CHANCE
         row = answer("identifiers", name, len(others))
         row["value"] = common / max(len(others), 1)
         row["baseline"] = expected / max(len(others), 1)
@@ -49,7 +55,7 @@ def common_identifiers(
         row["baseline_of"] = "chance"
         row["asked"] = True
         if found:
-            row["why"] = f"it has the {name} of original records, {common:,} times"
+            row["why"] = f"it has {common:,} of the original's values of {printable(name)}"
         rows.append(row)
     return rows
 
@@ -57,9 +63,9 @@ def common_identifiers(
 def _present(column: pd.Series) -> pd.Series:
     """Return the texts of a column that are no missing values."""
     ids, texts = factor(column)
-    known = np.array([trimmed(text) for text in texts] + [""], object)
+    known = np.array([trimmed(text.casefold()) for text in texts] + [""], object)
     values = pd.Series(known[ids])
-    return values[~values.isin(MISSING_TEXTS)]
+    return values[~values.isin([text.casefold() for text in MISSING_TEXTS])]
 
 
 def _expected(values: pd.Series, others: pd.Series) -> float:

@@ -79,7 +79,12 @@ def near_copies(original: Codes, released: Codes, n_levels: Levels) -> Row:
         least = plainest["least"]
         row["about"] = f"its records share {least} or more of {n_variables} values with an original"
         return row | {name: plainest[name] for name in shown}
-    return row | {"value": clearest["across"], "baseline": size / (2 * size - 1)}
+    widest = (clear or [clearest])[0]  # the most records have neighbors as near as that
+    return row | {
+        "people": widest["asked"],
+        "value": widest["across"],
+        "baseline": size / (2 * size - 1),
+    }
 
 
 def _difference(distance: dict[str, Any]) -> float:
@@ -98,6 +103,7 @@ def _at_distance(least: int, near: _Neighbors, edges: Edges, o: Ints, s: Ints) -
     return {
         "least": least,
         "z": crossing_z(edges, o, s),
+        "asked": len(np.unique(of_release.source)),
         "across": float(across / max(everything, 1)),
         "value": value,
         "error": error,

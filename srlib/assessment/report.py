@@ -72,8 +72,10 @@ class Assessment:
         """Say which columns were left out on a wish, and so not judged; nothing if none were."""
         left_out = shown(self.tables.original.left_out)
         compared = shown(self.table.query("question == 'identifiers'")["about"].unique())
-        told = f"Not judged, as left out: {left_out}." if left_out else ""
-        return f"{told} Compared as identifiers: {compared}." if compared else told
+        if not left_out:
+            return ""
+        of_these = f"Of these compared as identifiers: {compared}; nothing else of them is judged."
+        return f"Left out: {left_out}. {of_these if compared else 'They are not judged.'}"
 
     def records(self) -> pd.DataFrame:
         """List every original combination with what was found of it. Confidential.

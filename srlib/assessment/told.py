@@ -103,7 +103,7 @@ def met(
         weight = np.exp(np.concatenate([each[1:] - each[0] for each in logs]))
         everybody = np.concatenate(files)
         compared = beside(weight * (times(of_release, everybody) > 0), weight, n, everybody)
-    prob = np.prod([np.bincount(x)[x] / n for x in known.exact[0].T], axis=0)
+    prob = known.share_by_margins()
     margins = -np.expm1(size * np.log1p(-np.minimum(prob, 1 - 1e-12)))
     others, trials = _met_by_others(alone, o + h, 1 + size / n, known.without(1))
     return Told(
@@ -167,6 +167,20 @@ class Keys(NamedTuple):
     def numbered(self) -> list[Ints]:
         """Number the combinations of keys, equal ones alike; an array a table."""
         return numbered(range(len(self.n_exact)), self.n_exact, *self.exact)
+
+    def share_by_margins(self) -> Floats:
+        """Share of records that have each person's keys in a release of the first table's margins.
+
+        Of numbers the margin is that of the other people: one's own date of birth is not a margin.
+        """
+        n = len(self.cut[0])
+        prob = np.ones(n)
+        for pieces, ids in zip(self.cut[0].T, self.exact[0].T, strict=True):
+            if np.array_equal(pieces, ids):
+                prob *= np.bincount(pieces)[pieces] / n
+            else:
+                prob *= (np.bincount(ids)[ids] - 1) / max(n - 1, 1)
+        return prob
 
     def without(self, table: int) -> "Keys":
         """Return the keys of the other tables."""

@@ -37,7 +37,7 @@ CARD = {
 }
 # A further line of the card where one of these rows decides on copies.
 DECIDING = {
-    "identifiers": "identifiers of original records",
+    "identifiers": "values of identifiers in common",
     "handed out": "unique people handed out",
     "near copies": "records near an original one",
     "multiplicity": "one unique person's record",
@@ -121,7 +121,8 @@ def of_card(rows: pd.DataFrame) -> pd.DataFrame:
 def card(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of a release's card as texts, numbers with their standard errors."""
     shown = of_card(rows)
-    of_copies = "" if set(shown["question"]).isdisjoint(DECIDING) else "see below"
+    decides = set(shown["question"]) & set(DECIDING) - {"identifiers"}
+    of_copies = "see below" if decides else ""
     lines = []
     for row in shown.to_dict("records"):
         line = {"question": row["line"], "release": "", "baseline": "", "word": row["word"]}

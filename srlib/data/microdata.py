@@ -44,6 +44,7 @@ _TO_UTF_8 = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
 _MARKS = ",\t;|"  # between fields
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = re.compile(b"[\0-\x08\x0e-\x1f]")  # bytes that no text has
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
 _NO_TEXT = re.compile("[\0\udc80-\udcff]")  # what stands for bytes that are not UTF-8, and NUL
 
 # A schema, its YAML file, or "acs"; None or "": recognized.
@@ -375,6 +376,8 @@ def _names(fields: Iterable[str]) -> list[str]:
     require(any(header), "the file is empty, or its header has no column names")
     header = [name or f"column {i}" for i, name in enumerate(header, start=1)]
     require(not (again := repeated(header)), f"duplicate column names {shown(again)}")
+    obeyed = shown(name for name in header if _CONTROL.search(name))
+    require(not obeyed, f"column names {obeyed} have characters that a terminal obeys; rename them")
     return header
 
 
