@@ -272,6 +272,19 @@ def test_decimal_commas_are_read_where_they_can_be_nothing_else(tmp_path, texts,
         assert found.notes == (told if read == meant else ())
 
 
+def test_points_that_may_stand_between_thousands_are_noted(tmp_path: Path) -> None:
+    told = "Points before three digits are taken for decimal points, and may be thousands': 'x'."
+    for texts, mark, notes in (
+        (["950", "1.234", "2.500"], ";", (told,)),
+        (["950", "1.234", "2.500"], ",", ()),
+        (["950", "1.234", "2.5"], ";", ()),
+    ):
+        frame = pd.DataFrame({"x": texts, "y": "a"})
+        frame.to_csv(tmp_path / "points.csv", index=False, sep=mark)
+        found = read_texts(tmp_path / "points.csv")
+        assert (found.frame["x"].tolist(), found.notes) == (texts, notes)
+
+
 def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
     """Cut numbers, and few of them that are levels; a schema's own levels stay."""
     rng = np.random.default_rng(2)

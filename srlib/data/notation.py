@@ -16,6 +16,8 @@ from srlib.data.schema import Schema
 _COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?")
 # A comma before three digits may as well stand between thousands.
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+# Points before three digits may stand between thousands, where commas are decimal marks elsewhere.
+_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[T ](\d{2}:\d{2}.*))?")
 
 
@@ -39,6 +41,7 @@ def unified(
     """
     declared = {variable.name: variable for variable in schema.variables} if schema else {}
     changed, commas, dates = dict[str, pd.Series](), list[str](), list[str]()
+    points = list[str]()
     for name, column in frame.items():
         if is_numeric_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype):
             continue
@@ -55,10 +58,15 @@ def unified(
         elif meant := _iso_dates(str(name), sorted(present)):
             dates.append(str(name))
         else:
+            if decimal_comma and _may_be_thousands(present):
+                points.append(str(name))
             continue
         values = np.array([*(meant.get(text, text) for text in texts), None], object)
         changed[str(name)] = pd.Series(values[ids], column.index, dtype=object)
     notes = [f"Numbers with a decimal comma: {shown(commas)}."] if commas else []
+    if points:
+        told = "Points before three digits are taken for decimal points, and may be thousands'"
+        notes.append(f"{told}: {shown(points)}.")
     notes += [f"Dates, compared by their days: {shown(dates)}."] if dates else []
     columns = {name: changed.get(str(name), column) for name, column in frame.items()}
     return (pd.DataFrame(columns) if changed else frame), notes
@@ -70,6 +78,12 @@ def _has_decimal_commas(texts: Iterable[str]) -> bool:
     if not all(map(_COMMA.fullmatch, numbers)):
         return False
     return any("," in text and not _EITHER.fullmatch(text) for text in numbers)
+
+
+def _may_be_thousands(texts: Iterable[str]) -> bool:
+    """Say whether all points stand before three digits, as between thousands."""
+    pointed = [text for text in texts if "." in text]
+    return bool(pointed) and all(map(_POINTS.fullmatch, pointed))
 
 
 def _with_point(text: str) -> str:
