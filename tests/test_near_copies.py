@@ -109,6 +109,23 @@ def test_records_with_many_values_redrawn_are_found(
     assert f"{n_variables} values with an original; in a fresh sample" in why
 
 
+def test_where_strangers_are_nearer_than_the_original_nothing_can_be_found() -> None:
+    """A tenth with six of the survey's fourteen coarse variables redrawn, as the guide says."""
+    rng = np.random.default_rng(36)
+    x, fresh = samples(rng, 1_000, 1_000)
+    sources = rng.permutation(1_000)[:100]
+    changed_ones = x[sources].copy()
+    for row in changed_ones:
+        for column in rng.permutation(14)[:6]:
+            row[column] = rng.choice(x[:, column])
+    alike = (changed_ones[:, None] == x[None]).sum(axis=2)
+    own = alike[np.arange(100), sources]
+    strangers = np.where(np.arange(1_000) == sources[:, None], -1, alike).max(axis=1)
+    assert np.mean(strangers >= own) > 0.8
+    released = rng.permutation(np.concatenate([changed_ones, fresh[100:]]))
+    assert near.near_copies(x, released, LEVELS)["z_divided"] < answers.SURE
+
+
 def test_where_everybody_has_near_neighbors_the_nearest_ones_are_counted() -> None:
     """Two values of each record are changed in a table where all have others as near."""
     rng = np.random.default_rng(35)
