@@ -89,6 +89,7 @@ def without_values(
 def masked(message: str, typed: object = "", columns: Collection[str] = ()) -> str:
     """Return a message with dots for what it quotes but names of columns and texts typed."""
     known = {*re.findall(_TEXT, repr((typed, _OURS, list(columns))))}
+    known |= {quoted for name in columns for quoted in re.findall(_TEXT, name)}
 
     def dotted(found: re.Match[str]) -> str:
         return found[0] if known.issuperset(re.findall(_TEXT, found[0])) else "'...'"
