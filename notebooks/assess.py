@@ -86,11 +86,11 @@ if not original and not released:
     of_example = {"keys": ["SEX", "AGEP", "RACE1P", "MAR", "SCHL"], "target": "HICOV"}
 asked = {"keys": keys, "target": target}
 asked = {name: value or of_example.get(name, value) for name, value in asked.items()}
-tables = assessment.take_in(
+tables = assessment.read_inputs(
     people, tools, **asked, schema=schema, within=within, by=by, holdout=holdout,
     leave_out=leave_out,
 )  # fmt: skip
-found = assessment.examine(tables, model=model, seed=seed)
+found = assessment.run_assessment(tables, model=model, seed=seed)
 names = tables.schema.names
 first = outputs.result("first", found.judgments[0].first)
 

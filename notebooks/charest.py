@@ -87,7 +87,7 @@ claims = Claims(
         "the mechanism with such a score keeps its budget. How good the estimate is, is not judged.",
         "C6": r"The sensitivity over likely data sets gives something akin to $(\epsilon, \delta)$ "
         r"privacy (section 3); here: with $\delta$ below $1/n$ at the stated $\epsilon$, for four "
-        r"beliefs and exact epsilon $\epsilon$ among the likely data.",
+        r"model_risks and exact epsilon $\epsilon$ among the likely data.",
     }
 )
 claims
@@ -785,8 +785,8 @@ assert round(floor, 3) == 0.378
 # they give:
 
 # %%
-beliefs, rows, log_p = [(6, 4), (600, 400), (20, 80), (200, 800)], [], scores["log P"]
-for together, (a, b) in itertools.product([likely, 1 - (1 - likely) / 10], beliefs):
+model_risks, rows, log_p = [(6, 4), (600, 400), (20, 80), (200, 800)], [], scores["log P"]
+for together, (a, b) in itertools.product([likely, 1 - (1 - likely) / 10], model_risks):
     probability = betabinom.pmf(counts, n, a, b)
     order = np.argsort(-probability, kind="stable")
     needed = order[: np.searchsorted(np.cumsum(probability[order]), together - 1e-12) + 1]
@@ -825,7 +825,7 @@ claims.check(
 )
 
 # %% [markdown] tags=["appendix"]
-# Two beliefs are centered on 30 of 50, and two are not. Of two with the same center, the surer one brings the closer
+# Two model_risks are centered on 30 of 50, and two are not. Of two with the same center, the surer one brings the closer
 # release and the larger exact epsilon over all data sets. At the paper's rate the exact epsilon over all data sets is the
 # number in its own column: where it is at most the stated one, the 2 of the definition pays for the unlikely data, and
 # $\delta$ is 0. A mechanism that publishes a random record has

@@ -216,7 +216,7 @@ show(families, caption="Mean probability of the truth and share found, exact.", 
 # %% [markdown]
 # ### Exercise 2: bounds (pencil)
 #
-# An agency reports a mean risk of .09 for calibrated beliefs. Between which shares of the records are
+# An agency reports a mean risk of .09 for calibrated model_risks. Between which shares of the records are
 # found (`least`, `most`)? Another agency finds 30 % of the records by best guesses. Between which
 # numbers is its mean risk (`lowest`, `highest`)?
 
@@ -322,7 +322,7 @@ outputs.result("found_as_they_are", found)
 callout(
     "Records as they are",
     f"The best guesses claim {claimed:.2f} on average, and {found:.2f} of them are right: "
-    f"{found / claimed:.1f} times what they claim. The mean risk is {risk:.2f}; calibrated beliefs "
+    f"{found / claimed:.1f} times what they claim. The mean risk is {risk:.2f}; calibrated model_risks "
     f"with this mean risk find between {risk:.2f} and {np.sqrt(risk):.2f}.",
 )
 
@@ -424,7 +424,7 @@ outputs.figure("reliability", charts.reliability(curves, description=told))
 # %% [markdown]
 # **Below the dotted line more is claimed than found.** Share of candidates that are true, by the probability that they
 # got, with two standard errors to each side. Where no candidate of a bin is true, the interval has no width,
-# which understates the error. The dotted line is what calibrated beliefs give.
+# which understates the error. The dotted line is what calibrated model_risks give.
 #
 # A model that is sharp and wrong makes intruders sure of wrong values, which can harm people as well. An agency that
 # computes risk with its own generator measures the intruder who knows it.
@@ -434,7 +434,7 @@ outputs.figure("reliability", charts.reliability(curves, description=told))
 #
 # Section 3.1 of the paper says that risks deemed acceptable for an intruder who knows $D_{-i}$ should be so for one
 # who knows less. Let $B$ be what the weaker intruder sees, the release and some records, and $A$ the further
-# records that the stronger one sees. If the beliefs of both are conditional probabilities of one joint
+# records that the stronger one sees. If the model_risks of both are conditional probabilities of one joint
 # distribution of records and release, then
 #
 # $$\mathrm{E}\left[\log \frac{p(x \mid B, A)}{p(x \mid B)} \,\middle|\, B, A\right]
@@ -503,7 +503,7 @@ outputs.figure("knowing_more", chart, public=True)
 
 # %% tags=["solution"]
 # Solution
-def beliefs(of_released: int) -> tuple[float, float, float]:
+def model_risks(of_released: int) -> tuple[float, float, float]:
     """Probability of a no: even prior, own prior, nobody known."""
     if_no, if_yes = betabinom.pmf(of_released, 20, [1 + 6, 1 + 7], [1 + 14, 1 + 13])
     prior_no = (1 + 13) / (2 + 19)
@@ -511,8 +511,8 @@ def beliefs(of_released: int) -> tuple[float, float, float]:
     return if_no / (if_no + if_yes), own_prior, (1 + 20 - of_released) / (2 + 20)
 
 
-with_even_prior, with_own_prior, knows_nobody = beliefs(6)
-holds_even, holds_own = (beliefs(2)[2] <= known for known in beliefs(2)[:2])
+with_even_prior, with_own_prior, knows_nobody = model_risks(6)
+holds_even, holds_own = (model_risks(2)[2] <= known for known in model_risks(2)[:2])
 assert round(with_even_prior, 3) == 0.519
 assert round(with_own_prior, 3) == 0.683
 assert round(knows_nobody, 3) == 0.682
@@ -756,7 +756,7 @@ callout("Bound and prior", f"By epsilon, private margins put participants at mos
 # values are more probable than before.
 #
 # **Limits.** Targets are drawn uniformly from their candidates, which makes some unlike real people. A check on average over
-# records can pass where beliefs are too high for one kind of record and too low for another. The bound covers every reader of the
+# records can pass where model_risks are too high for one kind of record and too low for another. The bound covers every reader of the
 # release; the table has two.
 
 # %% [markdown] tags=["appendix"]

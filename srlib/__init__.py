@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from srlib import charts as charts
-    from srlib.assessment.report import Assessment as Assessment
-    from srlib.assessment.report import assess as assess
+    from srlib.assessment.run import Assessment as Assessment
+    from srlib.assessment.run import assess as assess
     from srlib.data.microdata import read_table as read_table
     from srlib.data.schema import Microdata as Microdata
     from srlib.data.schema import Schema as Schema
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
     from srlib.mechanism.privacy import delta as delta
     from srlib.mechanism.privacy import exact_epsilon as exact_epsilon
     from srlib.mechanism.scores import exponential as exponential
-    from srlib.risk.before import RiskBeforeRelease as RiskBeforeRelease
-    from srlib.risk.before import risk_before_release as risk_before_release
     from srlib.risk.black_box import leakage_bound as leakage_bound
     from srlib.risk.membership import MembershipTest as MembershipTest
     from srlib.risk.membership import membership_test as membership_test
     from srlib.risk.posterior import PosteriorRisk as PosteriorRisk
     from srlib.risk.posterior import posterior_risk as posterior_risk
+    from srlib.risk.prospective import RiskBeforeRelease as RiskBeforeRelease
+    from srlib.risk.prospective import risk_before_release as risk_before_release
     from srlib.risk.synthesizers import Synthesizer as Synthesizer
     from srlib.trees.model import fit_trees as fit_trees
 
 _HOME = {
     # two tables, one call
-    "assess": "assessment.report",
-    "Assessment": "assessment.report",
+    "assess": "assessment.run",
+    "Assessment": "assessment.run",
     "posterior_risk": "risk.posterior",
     "PosteriorRisk": "risk.posterior",
     "leakage_bound": "risk.black_box",
-    "risk_before_release": "risk.before",
-    "RiskBeforeRelease": "risk.before",
+    "risk_before_release": "risk.prospective",
+    "RiskBeforeRelease": "risk.prospective",
     "membership_test": "risk.membership",
     "MembershipTest": "risk.membership",
     # tables, and synthesizers for them

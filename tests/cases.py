@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from ladder import LADDER, Codes, bootstrap, copy, independent, partly_copied, trees
 from scipy import stats
 
-from srlib.assessment import answers, told, verdict
+from srlib.assessment import disclosure, ratings, verdict
 from srlib.assessment.copies import Copies, copies
-from srlib.assessment.counting import Row
+from srlib.assessment.counts import Row
 from srlib.data import microdata
 
 FILE = Path(__file__).with_suffix(".json")
@@ -130,19 +130,19 @@ def questions(
     seen = SCHEMA.variables[wanted].no_values
     keys = [k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)]
     given = original, released, LEVELS, keys
-    of = {"identity": told.met(*given), "attributes": told.told(*given, wanted, seen)}
+    of = {"identity": disclosure.met(*given), "attributes": disclosure.told(*given, wanted, seen)}
     if guess:
-        of["predicted"] = told.predicted(*given, wanted, seen, rng=np.random.default_rng(1))
-    return {name: answers.of_people([one]) for name, one in of.items()}
+        of["predicted"] = disclosure.predicted(*given, wanted, seen, rng=np.random.default_rng(1))
+    return {name: ratings.of_people([one]) for name, one in of.items()}
 
 
 def advice(found: Copies, questions: Mapping[str, Row]) -> str:
     """What to do by copies and some questions alone, of a release as useful as a fresh sample."""
     asked: Row = {"of": "all", "asked": True, "target": TARGET}
     rows = [asked | {"question": q} | row for q, row in questions.items()]
-    answers.put_words(rows, family=False)
+    ratings.put_words(rows, family=False)
     fresh = {"question": "margins", "word": "as fresh", "value": 0.0, "baseline": 0.0, "z": 0.0}
-    frame = pd.DataFrame([*rows, *answers.of_copies([found]), fresh])
+    frame = pd.DataFrame([*rows, *ratings.of_copies([found]), fresh])
     return verdict.judge("", frame.assign(asked=frame["asked"].notna())).advice
 
 

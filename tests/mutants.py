@@ -16,29 +16,29 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 TESTS = {
-    "assessment/told": "told answers",
+    "assessment/disclosure": "disclosure ratings",
     "assessment/copies": "copies ladder",
-    "assessment/deviates": "copies near_copies told",
+    "assessment/z_scores": "copies near_copies disclosure",
     "assessment/identifiers": "identifiers",
-    "assessment/near": "near_copies",
-    "assessment/repeats": "near_copies",
-    "assessment/counting": "told answers copies",
-    "assessment/answers": "answers told ladder",
-    "assessment/report": "answers assess",
-    "assessment/tables": "assess",
-    "assessment/verdict": "answers",
-    "assessment/use": "use answers",
+    "assessment/near_duplicates": "near_copies",
+    "assessment/multiplicity": "near_copies",
+    "assessment/counts": "disclosure ratings copies",
+    "assessment/ratings": "ratings disclosure ladder",
+    "assessment/run": "ratings assess",
+    "assessment/inputs": "assess",
+    "assessment/verdict": "ratings",
+    "assessment/utility": "utility ratings",
     "checks": "trees",
     "data/codes": "microdata",
-    "data/schema": "declared microdata",
-    "data/typed": "microdata",
+    "data/schema": "infer microdata",
+    "data/size_limits": "microdata",
     "dpmpm/exact": "enumerated",
     "dpmpm/gibbs": "dpmpm",
     "dpmpm/kernels": "dpmpm",
     "dpmpm/model": "dpmpm",
     "dpmpm/predict": "dpmpm enumerated",
     "ledger": "ledger",
-    "margins": "margins use synthesizers",
+    "margins": "margins utility synthesizers",
     "mechanism/acceptance": "acceptance",
     "mechanism/bayes": "mechanism estimators",
     "mechanism/contingency": "contingency",
@@ -48,23 +48,23 @@ TESTS = {
     "mechanism/privacy": "mechanism",
     "mechanism/proportion": "proportion",
     "mechanism/scores": "exponential",
-    "risk/before": "before",
-    "risk/believer": "model_rows",
+    "risk/prospective": "prospective",
+    "risk/model_intruder": "model_rows",
     "risk/black_box": "black_box",
-    "risk/candidates": "estimators posterior_risk before",
+    "risk/candidates": "estimators posterior_risk prospective",
     "risk/column": "estimators",
     "risk/errors": "estimators membership",
     "risk/estimators": "estimators model_rows",
     "risk/membership": "membership",
     "risk/posterior": "posterior_risk",
-    "risk/sets": "posterior_risk",
+    "risk/draw_sets": "posterior_risk",
     "risk/synthesizers": "synthesizers",
     "trees/changes": "trees",
     "trees/kernels": "trees",
     "trees/model": "trees",
 }
 MUTANTS = """
-assessment/told
+assessment/disclosure
 (1 - min(1.0, n / m)) ** s => (1 - min(1.0, m / n)) ** s # the other file is thinned
 o + h, 1 + size / n => o + h, 1 + size / m # share of the wrong file
 (people - 1.0, -t / known) => (people, -t / known) # a person is their own companion
@@ -80,13 +80,13 @@ variance + max(variance, of_others) => variance + of_others # others may look to
 len(f) - times(f, f) => len(f) - 2 * times(f, f) # companions of a person
 divided_z(key, of_release) => divided_z(of_release, key) # files are swapped
 alone & (s > 0), compared => s > 0, compared # people who are not alone are told of
-assessment/counting
+assessment/counts
 ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
 - p * weight[at] => - p # weight is dropped
 (np.bincount(group, moves) ** 2).sum() => (np.bincount(group, moves) ** 2).sum() ** 2 # no root
 moves[0], -moves[1] => moves[0], moves[1] # sign of those held out
 ratio(float(share - other), error) => ratio(float(other - share), error) # sign
-assessment/answers
+assessment/ratings
 np.fmax(found["error"], between => np.fmin(found["error"], between # the smaller error
 found["margins"] > found["others"] => found["margins"] < found["others"] # the lower baseline
 max(others_error, LEAST / people) => others_error # where no pair was seen, all is sure
@@ -104,23 +104,23 @@ np.where(told.left >= ALL_BUT_CERTAIN, gap, 0.0) => gap # the commonest value co
 same_rows["z"] >= 2 * CERTAIN => same_rows["z"] >= CERTAIN # threshold
 min(n, m) < FEWEST => n < FEWEST # the release alone may be small
 row["people"] >= MIN_RECORDS => row["people"] > MIN_RECORDS # ten are too few
-assessment/report
+assessment/run
 met[:n].mean() => met.mean() # people held out are among those in the file
 rows[:3], family=False => rows[:2], family=False # the first guess is one of a family
-*released))) < answers.FEWEST => *released))) <= answers.FEWEST # one more record is needed
+*released))) < ratings.FEWEST => *released))) <= ratings.FEWEST # one more record is needed
 assessment/verdict
 enough = rows["people"] >= MIN_RECORDS => enough = rows["people"] > MIN_RECORDS # ten are too few
 max(of["word"], key => min(of["word"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
 (losses["value"] - losses["baseline"]) => (losses["value"]) # loss with what chance has
-assessment/tables
+assessment/inputs
 not found.same_table and not handed_out["z_divided"] => not handed_out["z_divided"] # by z alone
 handed_out["z_divided"] >= 2 * CERTAIN, => found.same_table, # by the table alone
-assessment/use
+assessment/utility
 special.log_ndtr(-TIE) - np.log(len(some)) => special.log_ndtr(-TIE) # largest of many
 (size - 1) / (records - 1) => (size - 1) / records # explained by chance
 "good" if loss <= GOOD => "good" if loss < GOOD # limit
-assessment/deviates
+assessment/z_scores
 (1 / m + 1 / (a + b + 1)) => (1 / (a + b + 1)) # variance of a count is dropped
 logaddexp(pure, log_choose(left, n)) => logaddexp(pure, log_choose(left, m)) # wrong file
 hit].sum() - weight.min() / 2 => hit].sum() - 0 # correction for continuity
@@ -129,11 +129,11 @@ if hit.sum() < FEWEST: => if hit.sum() < 0: # two coincidences are a sign
 squares += (edges => squares += 0 * (edges # records that lead to each other
 squared_degrees * (p_2 - p_3) => squared_degrees * p_2 # covariance of edges at a record
 log_ndtr(-z) + np.log(tests) => log_ndtr(-z) # the largest of many
-assessment/near
+assessment/near_duplicates
 is_nearest[(total[some] > 1) => is_nearest[(total[some] > 9) # records with an equal are asked
 agree[np.arange(len(some)), some] = 0 => agree[0, 0] = 0 # a record is its own neighbor
 _share_near(near, o, o > 1, least) => _share_near(near, o, o > 0, least) # its own equal
-assessment/repeats
+assessment/multiplicity
 of_nobody = np.where(o == 0, s, 0) => of_nobody = s # the copies themselves make many probable
 x = (m / n) * _series => x = _series # size of the release
 np.log(x / (1 + x)), => np.log(x / (2 + x)), # the geometric law
@@ -161,7 +161,7 @@ data/codes
 if size * n >= 2**63: => if False: # numbers of rows leave 64 bits
 data/schema
 alike[form] = AMBIGUOUS if form in alike else code => alike[form] = code # the last of two levels
-data/typed
+data/size_limits
 n_bytes = max(about.num_rows * sum(widths), sum(stored)) => n_bytes = sum(stored) # values
 n_bytes += sum(map(_length, part.columns)) => n_bytes += 0 # texts are as long as their dictionary
 dpmpm/exact
@@ -239,7 +239,7 @@ q ** (1 / size) => q**size # exponent
 mechanism/scores
 epsilon / (2 * used) => epsilon / used # the normalizing constant changes as well
 np.abs(rate * ends - of_total => (rate * ends - of_total # a side of a pair
-risk/before
+risk/prospective
 share = self.repetitions / => share = np.ones(len(self.prior)) / # repetitions do not count
 values.var(axis=0, ddof=1) / len(values) => values.var(axis=0, ddof=1) # error of one
 value - size * sum(means) => value - sum(means) # chains of the data count once
@@ -247,7 +247,7 @@ value - size * sum(means) => value - sum(means) # chains of the data count once
 len(values), quantile_variance(values, WORST) => len(values), 0.0 # the worst has no error
 jackknife_variance(quantile(each, self.weights, WORST) for each in left_out) => 0.0 # nor by chains
 cumulative >= level - 1e-9 => cumulative > level + 1e-9 # a level met exactly
-risk/believer
+risk/model_intruder
 errors[1], errors[2]) => errors[1], errors[0]) # error of the value for that of the difference
 axis=1) <= APART).all() => axis=1) <= APART).any() # one set of chains that agrees suffices
 risk/black_box
@@ -283,7 +283,7 @@ if limit >= 1: => if limit > 1: # a limit that no probability exceeds
 np.isfinite(self.log_mcse) => (self.log_mcse >= 0) # an infinite error is reliable
 (self.rank == 1).sum() => (self.rank <= 2).sum() # the first two
 ~(self.pareto_k > MAX_PARETO_K) => (self.pareto_k <= MAX_PARETO_K) # unknown is bad
-risk/sets
+risk/draw_sets
 if chains is every[-1]: => if chains is every[0]: # the first round is the last
 .iloc[0] <= APART => .iloc[0] >= APART # chains stop where they disagree
 pareto_k(-log_prob[0] => pareto_k(log_prob[0] # weights upside down

@@ -13,10 +13,10 @@ from cases import SURVEY, records
 from click.testing import CliRunner, Result
 from markupsafe import escape
 
-from srlib.assessment import Assessment, answers, assess, examine, report, verdict
+from srlib.assessment import Assessment, assess, ratings, run, run_assessment, verdict
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import NOT_SHOWN
-from srlib.risk import believer
+from srlib.risk import model_intruder
 from srlib.runner.cli import main
 
 ORIGINAL, MADE, AGAIN, OTHERS = (records(n, i) for i, n in enumerate((60, 50, 70, 80), start=1))
@@ -111,7 +111,7 @@ def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
 
 def test_sets_of_keys_and_further_targets_are_asked_about_each(monkeypatch):
     """The first three answers count by themselves, all others as one of a family."""
-    families, put_words = [], answers.put_words
+    families, put_words = [], ratings.put_words
 
     def noted(rows: Any, family: bool, few: bool = False) -> None:
         families.append(([one["question"] for one in rows], family))
@@ -121,7 +121,7 @@ def test_sets_of_keys_and_further_targets_are_asked_about_each(monkeypatch):
     about = found[found["asked"]].groupby("question")["about"].agg(list)
     assert about["identity"] == ["job", "town"]
     assert about["predicted"] == ["job → sick", "town → sick"]
-    monkeypatch.setattr(answers, "put_words", noted)
+    monkeypatch.setattr(ratings, "put_words", noted)
     found = ask(keys=["job"], target=["sick", "town"]).table
     about = found[found["asked"]].groupby("question")["about"].agg(list)
     assert about["attributes"] == ["job → sick", "job → town"]
@@ -239,7 +239,7 @@ def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
 
 
 def test_the_model_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(believer, "MOST_ITERATIONS", 40)
+    monkeypatch.setattr(model_intruder, "MOST_ITERATIONS", 40)
     found = ask(target="sick", model=True)
     assert row(found, "model: target")["people"] == 60
     assert found.records()["target_probability"].between(0, 1).all()
@@ -314,7 +314,7 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
     ],
 )
 def test_errors_are_one_sentence_before_anything_long_starts(monkeypatch, change, message):
-    monkeypatch.setattr(report, "examine", None)
+    monkeypatch.setattr(run, "run_assessment", None)
     with pytest.raises((ValueError, OSError), match=message) as error:
         ask(**change)
     assert "\n" not in str(error.value)
@@ -355,12 +355,12 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     exact = [row for row in document["table"] if row["question"] != "predicted"]  # chance apart
     assert exact == [row for row in found.to_dict()["table"] if row["question"] != "predicted"]
     assert json.loads((run / "results.json").read_text()) == document
-    told = pd.read_csv(run / "tables/answers.csv")
+    told = pd.read_csv(run / "tables/ratings.csv")
     assert told["question"].tolist() == [row["question"] for row in document["table"]]
     assert pd.read_csv(run / "tables/records.csv")["repetitions"].sum() == 120
     written = {p.relative_to(run).as_posix() for p in run.rglob("*") if p.is_file()}
     assert written == {"report.html", "report-public.html", "results.json", "parameters.yaml",
-                       "provenance.json", "tables/answers.csv", "tables/records.csv"}  # fmt: skip
+                       "provenance.json", "tables/ratings.csv", "tables/records.csv"}  # fmt: skip
     for path in (run, *run.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
     inputs = json.loads((run / "provenance.json").read_text())["inputs"]
@@ -430,9 +430,9 @@ def test_the_status_says_what_the_verdict_is_worth(folder: Path) -> None:
 def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
     def late(*arguments: Any, **options: Any) -> Assessment:
         AGAIN.to_csv("made.csv", index=False)
-        return examine(*arguments, **options)
+        return run_assessment(*arguments, **options)
 
-    monkeypatch.setattr("srlib.assessment.examine", late)
+    monkeypatch.setattr("srlib.assessment.run_assessment", late)
     result = command("original.csv", "made.csv")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "a file was changed while it was assessed; run it again" in result.stderr

@@ -8,9 +8,9 @@ from cases import LEVELS, changed, margins, samples, table, two_tables
 from hypothesis import given
 from scipy import stats
 
-from srlib.assessment.answers import CERTAIN, SURE, copied
 from srlib.assessment.copies import Copies, copies
-from srlib.assessment.deviates import FEWEST, bernoulli_z, division_odds
+from srlib.assessment.ratings import CERTAIN, SURE, copied
+from srlib.assessment.z_scores import FEWEST, bernoulli_z, division_odds
 from srlib.data.codes import Codes
 
 PARTS = {

@@ -20,7 +20,7 @@ from cases import (
 )
 from ladder import LADDER
 
-from srlib.assessment import answers, told, use, verdict
+from srlib.assessment import disclosure, ratings, utility, verdict
 from srlib.assessment.copies import copies
 
 COPIED = {"copy": 1.0, "bootstrap": 1 - np.exp(-1), "half copied": 0.5, "tenth copied": 0.1}
@@ -50,7 +50,7 @@ def test_what_is_found_of_known_releases_is_what_was_found() -> None:
 @pytest.mark.parametrize("n", [500, 10_000])
 def test_the_advice_is_right_on_every_rung(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     """With few keys and a skewed target (nine in ten have one level); with many and an even one."""
-    monkeypatch.setattr(told, "PAIRS", 20 if n == 500 else 5)  # of many records fewer suffice
+    monkeypatch.setattr(disclosure, "PAIRS", 20 if n == 500 else 5)  # of many records fewer suffice
     for name, original, released in drawn(n, 0, LADDER):
         copied = copies(original, released, LEVELS)
         if name in COPIED:  # how much of the original was handed out is known
@@ -68,7 +68,7 @@ def test_independent_margins_are_never_as_good_as_a_mixture() -> None:
     some = {n: LADDER[n] for n in ("mixture", "independent margins", "noisy margins")}
     beyond = {}
     for name, original, released in drawn(2_000, 0, some):
-        row = verdict.loss(pd.DataFrame(use.rows(SCHEMA, original, [released])))
+        row = verdict.loss(pd.DataFrame(utility.rows(SCHEMA, original, [released])))
         beyond[name] = row["value"] - row["baseline"] if row["word"] != "as fresh" else 0
         assert name not in some or name == "mixture" or row["word"] in ("limited", "poor")
     assert beyond["independent margins"] > 2 * beyond["mixture"]
@@ -87,7 +87,7 @@ def test_halves_of_one_table_raise_an_alarm_in_at_most_one_of_twenty_cases() -> 
             z.append(of["predicted"]["z"])
     assert sum(each in ("look", "withhold") for each in advised) <= 0.05 * len(advised)
     assert np.std(z) <= 1.3
-    assert sum(np.array(z) > answers.SURE) <= 1
+    assert sum(np.array(z) > ratings.SURE) <= 1
 
 
 def test_honest_samples_are_seldom_undecided() -> None:
@@ -103,14 +103,14 @@ def test_honest_samples_are_seldom_undecided() -> None:
                     np.column_stack([codes, rng.integers(0, 9, (1_000, 4))]) for codes in (x, z)
                 )
             levels = [*LEVELS[:n_variables], *[9] * (x.shape[1] - n_variables)]
-            found.append(answers.copied(copies(x, z, levels))[0])
+            found.append(ratings.copied(copies(x, z, levels))[0])
         words[n_variables] = found
     words[0] = []
     for _ in range(20):  # five variables, and an age in years behind one of them
         x, z = (codes[:, [0, 1, 3, 4, 9]] for codes in samples(rng, 1_000, 1_000))
         ages = [18.0 + 18 * codes[:, 1] + rng.integers(0, 18, 1_000) for codes in (x, z)]
         levels = [LEVELS[k] for k in (0, 1, 3, 4, 9)]
-        words[0].append(answers.copied(copies(x, z, levels, numbers={1: ages}))[0])
+        words[0].append(ratings.copied(copies(x, z, levels, numbers={1: ages}))[0])
     assert all(each.count("undecided") <= 3 for each in words.values())
     assert sum(each.count("found") for each in words.values()) == 0
 

@@ -22,7 +22,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from srlib.data import microdata, typed
+from srlib.data import microdata, size_limits
 from srlib.data.codes import cell_numbers, distinct, row_numbers
 from srlib.data.microdata import ACS, load, read_table
 from srlib.data.schema import Microdata, Schema, Variable
@@ -276,13 +276,13 @@ def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypat
 CHILD = """
 import resource, sys, time
 import pyreadstat
-from srlib.data import typed
+from srlib.data import size_limits
 from srlib.data.microdata import read_texts
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
-typed.MAX_BYTES = int(sys.argv[2])
+size_limits.MAX_BYTES = int(sys.argv[2])
 before, start = peak(), time.perf_counter()
 try:
     read_texts(sys.argv[1])
@@ -354,9 +354,9 @@ def test_what_a_file_stands_for_is_refused_before_it_takes_memory(tmp_path, writ
 def test_spss_files_that_do_not_tell_their_records_are_read_within_bounds(tmp_path, monkeypatch):
     write_spss(tmp_path / "a.sav", -1)
     assert len(read_table(tmp_path / "a.sav")) == 1000
-    monkeypatch.setattr(typed, "MAX_BYTES", 16 * 999)
+    monkeypatch.setattr(size_limits, "MAX_BYTES", 16 * 999)
     assert "its records stand for more than 15,984 bytes" in refusal(tmp_path / "a.sav", None)
-    monkeypatch.setattr(typed, "MAX_BYTES", 16 * 1000)
+    monkeypatch.setattr(size_limits, "MAX_BYTES", 16 * 1000)
     assert len(read_table(tmp_path / "a.sav")) == 1000
 
 
@@ -381,10 +381,13 @@ def test_a_file_of_very_many_columns_is_refused(tmp_path, monkeypatch, suffix):
     elif suffix == "sav":
         pytest.importorskip("pyreadstat").write_sav(frame, path)
     else:
-        monkeypatch.setattr(typed, "MAX_COLUMNS", 50)
+        monkeypatch.setattr(size_limits, "MAX_COLUMNS", 50)
         frame.to_stata(path, write_index=False)
     start = time.perf_counter()
-    assert refusal(path, None) == f"the file has {n:,} columns; it may have {typed.MAX_COLUMNS:,}"
+    assert (
+        refusal(path, None)
+        == f"the file has {n:,} columns; it may have {size_limits.MAX_COLUMNS:,}"
+    )
     assert suffix in ("parquet", "dta") or microdata.column_names(path) == ()
     assert time.perf_counter() - start < 10
 

@@ -7,12 +7,12 @@ import pytest
 from enumeration import exact_log_risk, log_marginal_likelihood
 
 from srlib import dpmpm
-from srlib.assessment.answers import SURE, of_model
+from srlib.assessment.ratings import SURE, of_model
 from srlib.data.codes import distinct
 from srlib.diagnostics import MAX_R_HAT
 from srlib.mechanism.bayes import posterior
-from srlib.risk.believer import beliefs
-from srlib.risk.sets import DrawSets
+from srlib.risk.draw_sets import DrawSets
+from srlib.risk.model_intruder import model_risks
 
 TARGET, N_LEVELS = 1, np.array([2, 3])
 DATA = np.array([(0, 0), (0, 1), (1, 2), (1, 2)], np.uint8)
@@ -22,7 +22,7 @@ MODEL = [2, 3], 2, dpmpm.Prior()
 
 
 def test_risks_of_target_and_record_by_enumeration(rng: np.random.Generator) -> None:
-    learned, agree, risks = beliefs(DATA, RELEASES, N_LEVELS, TARGET, chains=CHAINS, rng=rng)
+    learned, agree, risks = model_risks(DATA, RELEASES, N_LEVELS, TARGET, chains=CHAINS, rng=rng)
     exact = []
     for i, x in enumerate(DATA[:3]):
         # The target's values, the own one first, and the other value of the key.
@@ -58,7 +58,9 @@ def test_a_difference_has_its_own_error_and_all_sets_of_chains_must_agree(
     """By leaving out one chain of one set at a time; with the first seed one set is apart."""
     chains = replace(CHAINS, n_draws=200, n_chains=3)
     streams = [np.random.default_rng(seed) for _ in range(2)]
-    learned, agreed, _ = beliefs(DATA, RELEASES, N_LEVELS, TARGET, chains=chains, rng=streams[0])
+    learned, agreed, _ = model_risks(
+        DATA, RELEASES, N_LEVELS, TARGET, chains=chains, rng=streams[0]
+    )
     draws = DrawSets.fit(DATA, RELEASES, N_LEVELS, chains, rng=streams[1])
     combinations, repetitions, _ = distinct(DATA)
     column = draws.column(combinations)

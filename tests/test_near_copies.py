@@ -9,12 +9,12 @@ from cases import LEVELS, PEOPLE, changed, samples
 from scipy import stats
 from statsmodels import datasets
 
-from srlib.assessment import answers, near, repeats
+from srlib.assessment import multiplicity, near_duplicates, ratings
 from srlib.assessment.copies import copies
-from srlib.assessment.deviates import Edges, crossing_z, largest_of
+from srlib.assessment.z_scores import Edges, crossing_z, largest_of
 from srlib.data import read_table
 from srlib.data.codes import Codes
-from srlib.data.declared import cut_numbers, recognize
+from srlib.data.infer import bin_numbers, infer_schema
 
 SURVEY = Path(__file__).parents[2] / "shared/data/acs2011_pums_person_sample.csv"
 
@@ -72,7 +72,7 @@ def test_nearest_neighbors_by_brute_force(rng: np.random.Generator) -> None:
     groups, first, cell = np.unique(both, axis=0, return_index=True, return_inverse=True)
     o = np.bincount(cell[:40], minlength=len(groups))
     s = np.bincount(cell[40:], minlength=len(groups))
-    found = near._nearest(groups, o, s)
+    found = near_duplicates._nearest(groups, o, s)
     others = np.where(agree == 5, 0, agree)
     assert found.alike.tolist() == others[first].max(axis=1).tolist()
     assert found.alike_original.tolist() == others[first, :40].max(axis=1).tolist()
@@ -95,16 +95,16 @@ def test_records_with_many_values_redrawn_are_found(
 ) -> None:
     rng, levels = np.random.default_rng(31), [size] * n_variables
     x, fresh = np.split(people(rng, 4_000, levels, even=2.0), 2)
-    row = near.near_copies(x, redrawn(x, fresh, rng, share=share, values=values), levels)
-    assert row["z_divided"] > answers.CERTAIN
+    row = near_duplicates.near_copies(x, redrawn(x, fresh, rng, share=share, values=values), levels)
+    assert row["z_divided"] > ratings.CERTAIN
     assert row["value"] > row["baseline"] + 3 * np.hypot(row["error"], row["baseline_error"])
     least = row["about"].split()[3]
     agree = np.mean([(x == record).sum(axis=1).max() >= int(least) for record in fresh[:400]])
     assert row["baseline"] == pytest.approx(agree, abs=0.06)
-    honest = near.near_copies(x, fresh[:1_500], levels)
-    assert honest["z_divided"] < answers.SURE
+    honest = near_duplicates.near_copies(x, fresh[:1_500], levels)
+    assert honest["z_divided"] < ratings.SURE
     found = copies(x, redrawn(x, fresh, rng, share=share, values=values), levels)
-    word, why, decides = answers.copied(found)
+    word, why, decides = ratings.copied(found)
     assert (word, decides) == ("found", "near copies")
     assert f"{n_variables} values with an original; in a fresh sample" in why
 
@@ -123,18 +123,18 @@ def test_where_strangers_are_nearer_than_the_original_nothing_can_be_found() -> 
     strangers = np.where(np.arange(1_000) == sources[:, None], -1, alike).max(axis=1)
     assert np.mean(strangers >= own) > 0.8
     released = rng.permutation(np.concatenate([changed_ones, fresh[100:]]))
-    assert near.near_copies(x, released, LEVELS)["z_divided"] < answers.SURE
+    assert near_duplicates.near_copies(x, released, LEVELS)["z_divided"] < ratings.SURE
 
 
 def test_where_everybody_has_near_neighbors_the_nearest_ones_are_counted() -> None:
     """Two values of each record are changed in a table where all have others as near."""
     rng = np.random.default_rng(35)
     x, fresh = (table[:, :11] for table in samples(rng, 1_500, 1_500))
-    row = near.near_copies(x, changed(x, LEVELS[:11], rng, share=1.0), LEVELS[:11])
+    row = near_duplicates.near_copies(x, changed(x, LEVELS[:11], rng, share=1.0), LEVELS[:11])
     assert row["about"] == "its nearest neighbors are original records"
     assert row["value"] > 0.51 > row["baseline"] == 1_500 / 2_999
-    assert row["z_divided"] > answers.CERTAIN
-    row = near.near_copies(x, fresh, LEVELS[:11])
+    assert row["z_divided"] > ratings.CERTAIN
+    row = near_duplicates.near_copies(x, fresh, LEVELS[:11])
     assert row["value"] == pytest.approx(0.5, abs=0.1)
 
 
@@ -150,8 +150,8 @@ def test_one_person_released_ten_times_is_found() -> None:
         lonely = x[unique][:60][(differences == 1).sum(axis=1) <= 2]
         released[:10] = lonely[0]
         found = copies(x, rng.permutation(released), LEVELS[:12])
-        assert fresh.rows["multiplicity"]["z"] < answers.UNLIKELY
-        word, why, decides = answers.copied(found)
+        assert fresh.rows["multiplicity"]["z"] < ratings.UNLIKELY
+        word, why, decides = ratings.copied(found)
         assert (word, decides) == ("found", "multiplicity")
         assert "the record of one unique person, 1" in why
 
@@ -163,7 +163,7 @@ def test_a_rough_release_that_repeats_itself_repeats_no_person() -> None:
     thirty = np.repeat(fresh, 20, axis=0)
     _, place, repetitions = np.unique(x, axis=0, return_inverse=True, return_counts=True)
     thirty[:20] = x[repetitions[place] == 1][0]
-    assert copies(x, thirty, LEVELS).rows["multiplicity"]["z"] < answers.UNLIKELY
+    assert copies(x, thirty, LEVELS).rows["multiplicity"]["z"] < ratings.UNLIKELY
 
 
 @pytest.mark.parametrize("own_pairs", [0, 20])
@@ -171,10 +171,10 @@ def test_one_persons_record_by_hand(own_pairs: int) -> None:
     """What makes it more probable counts: a fresh sample, or a release that repeats itself."""
     o = np.array([1] * 60 + [2] * 20 + [0] * 40)
     s = np.array([10] + [0] * 79 + [2] * own_pairs + [1] * (40 - own_pairs))
-    row = repeats.most_repeated(o, s, np.zeros(120, int), np.zeros(120, int))
-    x = s.sum() / 100 * repeats._log_series(101 / 80)
+    row = multiplicity.most_repeated(o, s, np.zeros(120, int), np.zeros(120, int))
+    x = s.sum() / 100 * multiplicity._log_series(101 / 80)
     of_sample = (x / (1 + x)) ** 10
-    of_release = stats.logser.sf(9, repeats._log_series((40 + own_pairs + 1) / 40))
+    of_release = stats.logser.sf(9, multiplicity._log_series((40 + own_pairs + 1) / 40))
     assert (of_release > of_sample) == (own_pairs == 20)
     assert stats.norm.sf(row["z"]) == pytest.approx(60 * max(of_sample, of_release), rel=1e-6)
     assert row["baseline"] == pytest.approx(x / s.sum())
@@ -182,23 +182,23 @@ def test_one_persons_record_by_hand(own_pairs: int) -> None:
 
 
 def test_the_log_series_by_hand() -> None:
-    x = repeats._log_series(1.5)
+    x = multiplicity._log_series(1.5)
     assert -x / ((1 - x) * np.log1p(-x)) == pytest.approx(1.5)
     # Of two strata the thin one has 40 groups with a mean of (50 + 1) / 40.
     counts = np.array([1] * 30 + [2] * 10 + [5] * 25)
     neighbors = np.array([0] * 40 + [6] * 25)
-    series = repeats._series(counts, neighbors, np.array([0, 6, 5, 100]))
-    assert series[0] == pytest.approx(repeats._log_series(51 / 40))
+    series = multiplicity._series(counts, neighbors, np.array([0, 6, 5, 100]))
+    assert series[0] == pytest.approx(multiplicity._log_series(51 / 40))
     assert series[1] == series[2] > series[0]
     assert series[3] == 1  # no place is as dense
     # A stratum of too few groups is joined by denser ones.
-    few = repeats._series(counts[30:], neighbors[30:], np.array([0]))
-    assert few[0] == pytest.approx(repeats._log_series(146 / 35))
+    few = multiplicity._series(counts[30:], neighbors[30:], np.array([0]))
+    assert few[0] == pytest.approx(multiplicity._log_series(146 / 35))
     k = np.array([1, 2, 10, 40])
     for x in (0.1, 0.9):
-        tail = np.exp(repeats._log_tail(k, np.full(4, x)))
+        tail = np.exp(multiplicity._log_tail(k, np.full(4, x)))
         assert tail == pytest.approx(stats.logser.sf(k - 1, x), rel=1e-6)
-    assert repeats._log_tail(k, np.ones(4)).tolist() == [0] * 4
+    assert multiplicity._log_tail(k, np.ones(4)).tolist() == [0] * 4
 
 
 def test_how_often_a_fresh_sample_has_a_unique_person(rng: np.random.Generator) -> None:
@@ -219,7 +219,7 @@ def tables() -> dict[str, tuple[Codes, list[int]]]:
     found = {"embedded": (PEOPLE[:6_000], LEVELS)}
     for name in ("anes96", "fair"):
         frame = getattr(datasets, name).load_pandas().data
-        schema, _ = cut_numbers(recognize(frame), frame)
+        schema, _ = bin_numbers(infer_schema(frame), frame)
         codes, _ = schema.encode_complete(frame, drop_missing=False)
         found[name] = codes, schema.n_levels.tolist()
     if SURVEY.exists():
@@ -234,5 +234,5 @@ def test_halves_of_real_tables_have_no_near_copies_and_nobody_many_times() -> No
         for _ in range(10):
             x, z = np.array_split(rng.permutation(codes), 2)
             rows = copies(x, z[: len(z) if rng.random() < 0.7 else len(z) // 3], levels).rows
-            assert not rows["near copies"]["z_divided"] >= answers.CERTAIN
-            assert not rows["multiplicity"]["z"] >= answers.ONE_PERSON
+            assert not rows["near copies"]["z_divided"] >= ratings.CERTAIN
+            assert not rows["multiplicity"]["z"] >= ratings.ONE_PERSON

@@ -108,7 +108,7 @@ def test_the_core_alone_has_every_method_and_runs_the_two_calls() -> None:
     done = with_the_core(METHODS)
     assert done.returncode == 0, done.stderr
     imported = done.stdout.splitlines()
-    assert {"srlib.assessment.report", "srlib.risk.posterior", "srlib.trees.kernels"} < {*imported}
+    assert {"srlib.assessment.run", "srlib.risk.posterior", "srlib.trees.kernels"} < {*imported}
     assert [line for line in imported if not line.startswith("srlib.")] == []
 
 

@@ -154,14 +154,14 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
         lengths.append(chains.n_iterations)
         return sample_posterior(codes, n_levels, chains, **given)
 
-    monkeypatch.setattr("srlib.risk.sets.sample_posterior", drawn)
+    monkeypatch.setattr("srlib.risk.draw_sets.sample_posterior", drawn)
     found = risk_of(chains=agreement.rounds(64_000, n_draws=1000, **few))
     assert lengths.count(4_000) == 3  # one class agrees in the first round
     assert max(lengths) < 64_000
     assert found.converged
     lengths.clear()
     apart = pd.DataFrame({"apart": [agreement.APART + 0.01]})
-    monkeypatch.setattr("srlib.risk.sets.convergence", lambda *_: apart)
+    monkeypatch.setattr("srlib.risk.draw_sets.convergence", lambda *_: apart)
     risk_of(chains=rounds[:2])
     assert lengths == [500, 2_000] * 3
 
@@ -185,7 +185,7 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
     ],
 )  # fmt: skip
 def test_bad_input_is_found_before_sampling(tables, settings, message, sets, monkeypatch):
-    monkeypatch.delattr("srlib.risk.sets.sample_posterior")
+    monkeypatch.delattr("srlib.risk.draw_sets.sample_posterior")
     given = {"draws": sets} if "draws" in settings else {}
     with pytest.raises(ValueError, match=message):
         risk_of(*tables, **settings | given)

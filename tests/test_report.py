@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 from toy import code, displayed, text
 
-from srlib import charts, display, yamls
+from srlib import charts, display, yaml_io
 from srlib.runner.report import TEMPLATES, _environment, render
 
 COMPLETE = {"status": "complete", "paper": "toy", "profile": "people", "seconds": 1}
@@ -218,6 +218,6 @@ def test_how_a_report_was_made_stands_at_its_end() -> None:
     about = COMPLETE | {"versions": {"numpy": "2.5"}, "inputs": {"people.csv": "e3b0c442"}}
     html = render(notebook(), {"data": "people.csv", "n": 31}, about | {"seed": 48151623})
     footer = " ".join(html.partition("<footer")[2].split())
-    title = yamls.read(TEMPLATES.parents[2] / "CITATION.cff")["title"]
+    title = yaml_io.read(TEMPLATES.parents[2] / "CITATION.cff")["title"]
     told = ("profile <code>people", "people.csv", "e3b0c442", "2.5", "48151623", "31", title)
     assert [words for words in told if words not in footer] == []

@@ -23,7 +23,7 @@ import numpy as np
 import scipy  # loads stats, which take a second, where they are first asked for
 from scipy import special
 
-from srlib.assessment.counting import (
+from srlib.assessment.counts import (
     Bools,
     Floats,
     Ints,
@@ -35,16 +35,16 @@ from srlib.assessment.counting import (
     tallied,
     times,
 )
-from srlib.assessment.deviates import (
+from srlib.assessment.disclosure import Keys, Numbers, share_met_by_others
+from srlib.assessment.multiplicity import most_repeated
+from srlib.assessment.near_duplicates import near_copies
+from srlib.assessment.z_scores import (
     across_z,
     beta,
     beta_binomial_z,
     divided_z,
     division_odds,
 )
-from srlib.assessment.near import near_copies
-from srlib.assessment.repeats import most_repeated
-from srlib.assessment.told import Keys, Numbers, share_met_by_others
 from srlib.data.codes import Codes, Levels
 from srlib.margins import log_density, pair_table, tree_of_pairs
 

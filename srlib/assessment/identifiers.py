@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy  # loads stats, which take a second, where they are first asked for
 
-from srlib.assessment.counting import Floats, Row, answer
+from srlib.assessment.counts import Floats, Row, answer
 from srlib.checks import printable
 from srlib.data.codes import MISSING_TEXTS, factor, trimmed
 

@@ -15,7 +15,7 @@ import pandas as pd
 from jinja2 import Environment, Template
 from markupsafe import Markup
 
-from srlib.assessment import answers, use
+from srlib.assessment import ratings, utility
 from srlib.display import MIN_RECORDS, NOT_SHOWN, in_percent, percent, show
 
 _SHOWN = 12  # records to look at
@@ -88,7 +88,7 @@ def judge(release: str, rows: pd.DataFrame) -> Judgment:
 
 def loss(rows: pd.DataFrame) -> pd.Series:
     """Return the row of the worst loss: by its word, and then by how far it lies beyond chance."""
-    losses = rows[rows["question"].isin(use.LOSSES) & rows["value"].notna()]
+    losses = rows[rows["question"].isin(utility.LOSSES) & rows["value"].notna()]
     beyond = (losses["value"] - losses["baseline"]).where(losses["word"] != "as fresh", 0.0)
     order = beyond.fillna(np.inf) + 1e-9 * losses["z"].fillna(0).clip(-1e3, 1e3)
     return losses.loc[order.idxmax()]
@@ -96,7 +96,7 @@ def loss(rows: pd.DataFrame) -> pd.Series:
 
 def worst_first(judgments: Sequence[Judgment], table: pd.DataFrame) -> list[Judgment]:
     """Order releases by what to do, then by how much of the rest the worst risk takes."""
-    rest = answers.share_of_rest(table["value"], table["baseline"]).where(table["asked"], 0)
+    rest = ratings.share_of_rest(table["value"], table["baseline"]).where(table["asked"], 0)
     worst = rest.fillna(0).groupby(table["release"]).max()
     by = {one.release: (ADVICE.index(one.advice), worst[one.release]) for one in judgments}
     return sorted(judgments, key=lambda one: by[one.release], reverse=True)
@@ -138,7 +138,7 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
         if row["question"] == "could hide" and pd.isna(row["value"]):
             line |= {"release": "nobody is unique", "word": "not applicable"}
         elif row["question"] == "could hide":
-            factor = answers.odds_factor(row)
+            factor = ratings.odds_factor(row)
             line["release"] = f"up to {in_percent(row['value'])} of the unique"
             times = f"{factor:.1f}" if factor < MOST_SHOWN else f"{MOST_SHOWN} or more"
             line["baseline"] = f"odds times {times}"
@@ -181,12 +181,12 @@ def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFram
     return pd.DataFrame(found)
 
 
-_ORDER = ("not applicable", "too few", *answers.LEVELS, "no more", "more", "far more")
+_ORDER = ("not applicable", "too few", *ratings.LEVELS, "no more", "more", "far more")
 
 
 def stated(what: str = "rules") -> list[str]:
     """Return the rules behind the first sentence, or the ``"assumptions"``, as sentences."""
-    known = {"answers": answers, "use": use, "few": MIN_RECORDS}
+    known = {"answers": ratings, "use": utility, "few": MIN_RECORDS}
     return _template(f"{what}.txt").render(known).splitlines()
 
 

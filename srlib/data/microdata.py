@@ -26,10 +26,10 @@ import pyarrow as pa
 
 from srlib.checks import printable, repeated, require, shown
 from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, recode_acs
-from srlib.data.declared import cut_numbers
+from srlib.data.infer import bin_numbers
 from srlib.data.notation import unified
 from srlib.data.schema import Microdata, Schema
-from srlib.data.typed import MAX_BYTES, check_width, is_typed, names_in, read_typed
+from srlib.data.size_limits import MAX_BYTES, check_width, is_typed, names_in, read_typed
 
 PAPER_VINTAGE = 2012
 # What a text file may have, uncompressed: a small compressed one may stand for more than fits.
@@ -157,7 +157,7 @@ def read_table(
     texts = read_texts(path, schema, ignore_columns=ignore_columns, vintage=vintage)
     with named_errors(Path(path)):
         if texts.schema:
-            known, notes = cut_numbers(texts.schema, texts.frame)
+            known, notes = bin_numbers(texts.schema, texts.frame)
         else:
             known = Schema.from_frame(texts.frame, typed=False)
             notes = ("No schema was given: the levels are the values that the file has.",)

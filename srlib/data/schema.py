@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srlib import yamls
+from srlib import yaml_io
 from srlib.checks import printable, repeated, require, rows_where, shown
 from srlib.data.codes import (
     AMBIGUOUS,
@@ -195,7 +195,7 @@ class Variable:
         """Return the variable with further levels behind its own, which are their labels, too."""
         return replace(self, levels=(*self.levels, *more), labels=(*self.labels, *more))
 
-    def with_missing(self) -> "Variable":
+    def add_missing_levels(self) -> "Variable":
         """Return the variable with a level for missing values, if it has none."""
         if self.missing or self.uncut:
             return replace(self, missing=self.missing or MISSING_LEVEL)
@@ -287,7 +287,7 @@ class Schema:
                 missing_codes: [N, -9]
         """
         try:
-            document = yamls.read(path, texts=True)
+            document = yaml_io.read(path, texts=True)
             is_schema = isinstance(document, dict) and {"variables", "leave_out"} & set(document)
             entries = document.get("variables", []) if is_schema else ""
             required = "the file must have 'variables', a list, or 'leave_out' alone"
@@ -462,8 +462,8 @@ class Microdata:
 def _variable(defaults: dict[str, Any], entry: Any) -> Variable:
     """Return the variable that an entry of a YAML file declares."""
     named = isinstance(entry, dict) and isinstance(entry.get("name"), str)
-    require(named, f"each variable needs a name; one is {yamls.brief(entry)}")
-    what = f"variable {yamls.brief(entry['name'])}"
+    require(named, f"each variable needs a name; one is {yaml_io.brief(entry)}")
+    what = f"variable {yaml_io.brief(entry['name'])}"
     unknown = shown(key for key in entry if key not in _KEYS)
     require(not unknown, f"{what} has unknown keys {unknown}; allowed are {', '.join(_KEYS)}")
     right = len({"levels", "bins", "edges"} & set(entry)) == 1
@@ -482,11 +482,11 @@ def _variable(defaults: dict[str, Any], entry: Any) -> Variable:
     given["bins"] = int(bins or 0)
     given |= {"title": str(entry.get("title", "")), "drop_missing": MISSING_RULES.get(rule)}
     variable = Variable(entry["name"], **given)
-    return variable.with_missing() if rule == "level" else variable
+    return variable.add_missing_levels() if rule == "level" else variable
 
 
 def _texts(entry: dict[str, Any], key: str, what: str) -> tuple[str, ...]:
     values = entry.get(key, [])
     listed = isinstance(values, list) and all(isinstance(text, str) for text in values)
-    require(listed, f"{what}: {key} must be a list, as [a, b]; it is {yamls.brief(values)}")
+    require(listed, f"{what}: {key} must be a list, as [a, b]; it is {yaml_io.brief(values)}")
     return tuple(values)

@@ -1,11 +1,11 @@
 """Posterior disclosure risk of microdata: one column of the table, and its readings."""
 
 from srlib.risk.agreement import rounds as rounds
-from srlib.risk.before import risk_before_release as risk_before_release
 from srlib.risk.black_box import leakage as leakage
 from srlib.risk.black_box import leakage_bound as leakage_bound
 from srlib.risk.candidates import neighborhood as neighborhood
 from srlib.risk.candidates import subset_support as subset_support
+from srlib.risk.draw_sets import DrawSets as DrawSets
 from srlib.risk.errors import jackknife as jackknife
 from srlib.risk.estimators import collapsed_log_ratios as collapsed_log_ratios
 from srlib.risk.estimators import importance_sampling as importance_sampling
@@ -17,5 +17,5 @@ from srlib.risk.estimators import subset_log_means as subset_log_means
 from srlib.risk.membership import distance_test as distance_test
 from srlib.risk.membership import membership_test as membership_test
 from srlib.risk.posterior import posterior_risk as posterior_risk
-from srlib.risk.sets import DrawSets as DrawSets
+from srlib.risk.prospective import risk_before_release as risk_before_release
 from srlib.risk.synthesizers import Density as Density

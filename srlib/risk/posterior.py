@@ -19,7 +19,7 @@ from srlib.progress import silent
 from srlib.risk.agreement import APART, rounds
 from srlib.risk.candidates import Data, LogPrior, Sought, coded, coded_releases, sought
 from srlib.risk.column import Column
-from srlib.risk.sets import DrawSets
+from srlib.risk.draw_sets import DrawSets
 from srlib.risk.synthesizers import Density, check_density, density_column
 from srlib.trees import Trees
 

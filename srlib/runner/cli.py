@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click import ClickException, UsageError
 
-from srlib import __version__, yamls
+from srlib import __version__, yaml_io
 from srlib.checks import printable
 from srlib.runner import parameters as settings
 from srlib.runner.files import whole
@@ -103,7 +103,7 @@ def assess(
         raise UsageError(missing[0])
 
     # Imported here: a wrong option is told at once.
-    from srlib.assessment import examine, take_in
+    from srlib.assessment import read_inputs, run_assessment
     from srlib.assessment.verdict import ADVICE
     from srlib.runner import confidential
 
@@ -111,7 +111,7 @@ def assess(
     tables["keys"] = [[key.strip() for key in one.split(",")] for one in tables["keys"]]
     tables["within"] = dict(tables["within"])
     try:
-        found = examine(take_in(**tables), model=model, seed=SEED)
+        found = run_assessment(read_inputs(**tables), model=model, seed=SEED)
     except Exception as error:
         columns = confidential.columns_of(tables)
         told = confidential.without_values(type(error).__name__, str(error), tables, columns)
@@ -125,7 +125,7 @@ def assess(
     final = output.resolve() / "assess" / name
     about: dict[str, Any] = {"status": "complete", "paper": "assess", "inputs": inputs}
     about |= {"seconds": round(time.monotonic() - started, 1), "versions": {"srlib": __version__}}
-    written = found.files() | {"parameters.yaml": yamls.dump({**tables, "model": model})}
+    written = found.files() | {"parameters.yaml": yaml_io.dump({**tables, "model": model})}
     with whole(final) as folder:
         (folder / "tables").mkdir()
         for file, text in (written | {"provenance.json": json.dumps(about, indent=1)}).items():
@@ -165,7 +165,7 @@ def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
     together, cuts numbers and dates near quantiles, makes missing values a level, and leaves out
     columns that look like names and numbers of people. It has values of yours.
     """
-    from srlib.data.declared import suggest
+    from srlib.data.infer import suggest
     from srlib.data.microdata import check_left_out, read_texts
     from srlib.runner.confidential import columns_of, masked
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 from click import UsageError as UsageError
 from pydantic import Field, TypeAdapter
 
-from srlib import yamls
+from srlib import yaml_io
 from srlib.checks import printable
 
 OUTPUT_DIR = "output_dir"  # the parameter that the runner sets
@@ -131,7 +131,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
         if path.exists() and not path.is_file():
             raise ValueError("it is not a regular file")
         is_json = path.suffix in (".json", ".ipynb")
-        values = json.loads(path.read_bytes()) if is_json else yamls.read(path) or {}
+        values = json.loads(path.read_bytes()) if is_json else yaml_io.read(path) or {}
         if not isinstance(values, dict):
             raise ValueError("it must map names to values")
     except (OSError, ValueError, RecursionError) as error:
@@ -209,7 +209,7 @@ def input_files(parameters: Mapping[str, Any]) -> list[Path]:
 def missing_files(parameters: Mapping[str, Any]) -> list[str]:
     """Say of each file that parameters name and that is not there that there is none."""
     named = [path for path in named_files(parameters) if not re.match("acs(:|$)", path)]
-    return [f"there is no file {yamls.brief(path)}" for path in named if not Path(path).exists()]
+    return [f"there is no file {yaml_io.brief(path)}" for path in named if not Path(path).exists()]
 
 
 def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
@@ -238,10 +238,10 @@ def checked(
     for name in filter(declared.__contains__, values):
         one, value = declared[name], values[name]
         try:
-            read = yamls.load(value) if typed and one.annotation != "str" else value
+            read = yaml_io.load(value) if typed and one.annotation != "str" else value
             good[name] = one.type.validate_python(read, strict=True)
         except ValueError:
-            wrong.append(f"{name} = {yamls.brief(value)}; it must be {one.allowed}")
+            wrong.append(f"{name} = {yaml_io.brief(value)}; it must be {one.allowed}")
     return good
 
 

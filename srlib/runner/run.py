@@ -25,7 +25,7 @@ from click import ClickException
 from nbformat import NotebookNode
 from traitlets.config import Config
 
-from srlib import yamls
+from srlib import yaml_io
 from srlib.runner import confidential
 from srlib.runner import parameters as settings
 from srlib.runner.files import check_replaceable, hidden, replace, whole
@@ -142,7 +142,7 @@ def run(request: Request, *, bar: bool = False) -> Path:
     of_user = confidential.of_users_file(request.parameters, about)
     check_replaceable(request.failed)
     with whole(final) as folder:
-        (folder / "parameters.yaml").write_text(yamls.dump(request.parameters), encoding="utf-8")
+        (folder / "parameters.yaml").write_text(yaml_io.dump(request.parameters), encoding="utf-8")
         saved, given = folder / "notebook.ipynb", {settings.OUTPUT_DIR: folder.as_posix()}
         given |= request.parameters
         error = _execute(text, saved, given, bar=paper if bar else "", of_user=of_user)

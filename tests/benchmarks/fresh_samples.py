@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from srlib import assess
-from srlib.assessment.answers import SURE
+from srlib.assessment.ratings import SURE
 from srlib.data import Microdata, embedded_population
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from srlib import yamls
+from srlib import yaml_io
 from srlib.checks import require, shown
 from srlib.data.codes import (
     AMBIGUOUS,
@@ -58,7 +58,7 @@ def leaving_out(names: Sequence[str]) -> str:
     return f"{options} (in Python leave_out={list(names)})"
 
 
-def recognize(frame: pd.DataFrame) -> Schema:
+def infer_schema(frame: pd.DataFrame) -> Schema:
     """Declare a table by its values.
 
     A column of numbers with more than 30 distinct ones, beside five texts at most, is numeric, and
@@ -126,7 +126,7 @@ def _are_dates(texts: Iterable[str]) -> bool:
     return bool(found) and not any(np.isnan(days(text)) for text in found)
 
 
-def cut_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
+def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
     """Cut the numbers that a schema leaves to a table, and say how, a sentence a variable."""
     done = [_cut(v, frame[v.name]) if v.uncut else (v, "") for v in schema.variables]
     notes = [note for _, note in done if note]
@@ -146,16 +146,16 @@ def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     require(len(counts) > 1 or variable.edges, f"{has}; there must be two or more")
     edges = variable.edges or quantile_edges(counts.index, counts, variable.bins)
     written = iso_date if dates else plain
-    names = piece_names(edges, not np.mod([*counts.index, *edges], 1).any(), written)
+    names = bin_labels(edges, not np.mod([*counts.index, *edges], 1).any(), written)
     levels = (*names, *texts)
     undone: dict[str, Any] = {"labels": (), "bins": 0, "missing": ""}
     done = replace(variable, levels=levels, edges=edges, dates=dates, **undone)
     how = "near the original's quantiles, at {}" if variable.bins else "at {} as declared"
     note = f"{variable.name} is cut {how.format(', '.join(map(written, edges)))}."
-    return done.with_missing() if variable.missing else done, note
+    return done.add_missing_levels() if variable.missing else done, note
 
 
-def with_missing(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
+def add_missing_levels(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
     """Give variables that lack values in any table a level for these, and say so of the first.
 
     Variables with a rule of their own for missing values keep it.
@@ -166,7 +166,7 @@ def with_missing(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[s
         codes = (coded(frame[variable.name], variable.codes_of)[0] for frame in frames)
         absent = [np.count_nonzero(of_frame == none) for of_frame in codes]
         if variable.drop_missing is None and any(absent):
-            variable = variable.with_missing()
+            variable = variable.add_missing_levels()
         if variable.missing and absent[0]:
             lacking.append(f"{variable.name} {absent[0]:,}")
         variables.append(variable)
@@ -174,7 +174,7 @@ def with_missing(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[s
     return replace(schema, variables=tuple(variables)), (note,) if lacking else ()
 
 
-def with_unseen(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
+def add_unseen_levels(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
     """Give variables the levels that another table has beside those of the schema, and name them.
 
     A ValueError says where a variable has values and no known one, or among numbers more than five
@@ -233,12 +233,12 @@ def suggest(
     schema, left = _recognized(*tables)
     left = dict.fromkeys(left_out, "it was to be left out") | left
     entries = []
-    for variable in with_missing(schema, *tables)[0].variables:
+    for variable in add_missing_levels(schema, *tables)[0].variables:
         entry: dict[str, object] = {"name": variable.name, "bins": variable.bins}
         entry["levels"] = [level for level in variable.levels if level != variable.missing]
         entry["missing"] = "level" if variable.missing else ""
         entries.append({key: value for key, value in entry.items() if value})
-    text = yamls.dump(({"leave_out": list(left)} if left else {}) | {"variables": entries})
+    text = yaml_io.dump(({"leave_out": list(left)} if left else {}) | {"variables": entries})
     return text, tuple(f"{name} is left out: {reason}." for name, reason in left.items())
 
 
@@ -279,7 +279,7 @@ def _roundest(above: float, near: float, most: float) -> float:
     return float(most)
 
 
-def piece_names(
+def bin_labels(
     edges: Sequence[float], whole: bool, written: Callable[[float], str] | None = None
 ) -> tuple[str, ...]:
     """Name the pieces of numbers at rising edges: "below 0", "0 to 9", "10", "11 or more".

@@ -9,7 +9,7 @@ import statsmodels.api as sm
 from numpy.typing import NDArray
 from scipy import stats
 
-from srlib.assessment import use
+from srlib.assessment import utility
 from srlib.data.codes import Codes
 from srlib.data.schema import Schema, Variable
 from srlib.margins import against_sampling, total_variation
@@ -26,7 +26,7 @@ def population(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def rows(original: Codes, *released: Codes) -> pd.DataFrame:
-    return pd.DataFrame(use.rows(SMALL, original, released)).set_index("question")
+    return pd.DataFrame(utility.rows(SMALL, original, released)).set_index("question")
 
 
 def test_distances_by_hand() -> None:
@@ -49,7 +49,7 @@ def test_the_largest_of_many_distances_is_held_to_a_stricter_limit(n_variables, 
     schema = Schema(tuple(Variable(f"v{k}", ("no", "yes")) for k in range(n_variables)))
     original, released = np.zeros((2, 500, n_variables), int)
     original[:250, 0] = released[:325, 0] = 1
-    found = pd.DataFrame(use.rows(schema, original, [released])).set_index("question")
+    found = pd.DataFrame(utility.rows(schema, original, [released])).set_index("question")
     assert found.loc["margins", "word"] == word
 
 
@@ -108,7 +108,7 @@ def test_told_apart_against_statsmodels(monkeypatch: pytest.MonkeyPatch, pairs: 
     zeros = np.zeros((60, 3), int)
     original = np.concatenate([rng.integers(0, SIZES, (200, 3)), zeros])
     released = np.concatenate([rng.integers(0, SIZES, (150, 3)), zeros])
-    monkeypatch.setattr(use, "MOST_PRODUCTS", 4e9 if pairs else 24 * 7**2)
+    monkeypatch.setattr(utility, "MOST_PRODUCTS", 4e9 if pairs else 24 * 7**2)
     found = rows(original, released)
     # Indicators of all levels but the first and, where asked, their products.
     codes = np.concatenate([original, released])
@@ -130,11 +130,11 @@ def test_told_apart_against_statsmodels(monkeypatch: pytest.MonkeyPatch, pairs: 
 def test_fresh_samples_lie_where_they_are_expected(monkeypatch, n, m, products):
     """Of both files or, where time is short, of a part of their records."""
     rng, repetitions = np.random.default_rng(8), 60
-    monkeypatch.setattr(use, "MOST_PRODUCTS", products)
+    monkeypatch.setattr(utility, "MOST_PRODUCTS", products)
     found = [rows(population(n, rng), population(m, rng)) for _ in range(repetitions)]
     z = pd.DataFrame([each["z"] for each in found])
     error = 5 / np.sqrt(repetitions)
     assert abs(z["told apart"].mean()) < error
     assert z["told apart"].std() == pytest.approx(1, abs=error)
-    words = pd.DataFrame([each["word"] for each in found])[[*use.LOSSES]]
+    words = pd.DataFrame([each["word"] for each in found])[[*utility.LOSSES]]
     assert (words != "as fresh").any(axis=1).mean() <= 0.1

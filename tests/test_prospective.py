@@ -14,7 +14,7 @@ from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, Mixture, Prior, sample_posterior
 from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial, privacy_loss
 from srlib.risk import neighborhood, posterior_risk, risk_before_release
-from srlib.risk.before import SHARED, quantile, quantile_variance
+from srlib.risk.prospective import SHARED, quantile, quantile_variance
 from srlib.trees import Growth, SequentialTrees, fit_trees
 
 TABLE = Microdata(DATA, SCHEMA)

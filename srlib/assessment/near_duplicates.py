@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from srlib.assessment.counting import Bools, Ints, Row, answer, numbered, tallied
-from srlib.assessment.deviates import Edges, crossing_z, largest_of
+from srlib.assessment.counts import Bools, Ints, Row, answer, numbered, tallied
+from srlib.assessment.z_scores import Edges, crossing_z, largest_of
 from srlib.data.codes import Codes, Levels
 
 FEWEST_NEAR = 10  # records with neighbors as near, before a distance is looked at

@@ -23,8 +23,8 @@ from srlib.progress import progress, silent
 from srlib.risk.agreement import checked_rounds, convergence
 from srlib.risk.candidates import Data, LogPrior, Rows, Sought, coded, sought
 from srlib.risk.column import Column
+from srlib.risk.draw_sets import log_ratios
 from srlib.risk.errors import jackknife_variance, log_mean
-from srlib.risk.sets import log_ratios
 from srlib.risk.synthesizers import Density, check_density, density_column
 from srlib.trees import SequentialTrees, Trees
 

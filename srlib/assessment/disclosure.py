@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, tallied, times
-from srlib.assessment.deviates import divided_z
+from srlib.assessment.counts import Bools, Floats, Ints, beside, numbered, tallied, times
+from srlib.assessment.z_scores import divided_z
 from srlib.data.codes import Codes, Levels, row_numbers
 from srlib.margins import log_choose, log_density, tree_of_pairs
 

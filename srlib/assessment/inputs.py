@@ -10,16 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from srlib.assessment.answers import CERTAIN, FEWEST
 from srlib.assessment.copies import copies, rows_alike
-from srlib.assessment.counting import Floats, Ints
+from srlib.assessment.counts import Floats, Ints
+from srlib.assessment.ratings import CERTAIN, FEWEST
 from srlib.checks import positive, printable, repeated, require, shown
 from srlib.data.codes import MISSING_TEXTS, Codes, factor, trimmed
-from srlib.data.declared import SINGLE, cut_numbers, recognize, with_missing, with_unseen
+from srlib.data.infer import (
+    SINGLE,
+    add_missing_levels,
+    add_unseen_levels,
+    bin_numbers,
+    infer_schema,
+)
 from srlib.data.microdata import Declared, Texts, check_left_out, declared, read_texts, without
 from srlib.data.notation import unified
 from srlib.data.schema import Microdata, Schema
-from srlib.data.typed import check_width
+from srlib.data.size_limits import check_width
 from srlib.display import percent
 
 # Records: a DataFrame of categorical, text or number columns, microdata, or a file's path.
@@ -118,7 +124,7 @@ class Tables(NamedTuple):
         return [self.original, released] + ([self.held_out] if self.held_out else [])
 
 
-def take_in(
+def read_inputs(
     original: Table, released: Releases, *, keys: Names | Sequence[Names] = (), target: Names = (),
     schema: Declared = None, within: Mapping[str, float] | None = None, by: str = "",
     holdout: Table | None = None, leave_out: Names = (),
@@ -247,16 +253,16 @@ def _read(
         with source.named():
             frame, more = texts[-1].frame, tuple[str, ...]()
             if len(texts) == 1:
-                known = texts[0].schema or recognize(frame)
-                schema, more = cut_numbers(known, frame)
+                known = texts[0].schema or infer_schema(frame)
+                schema, more = bin_numbers(known, frame)
             elif texts[0].schema is None:
-                schema, more = with_unseen(schema, frame)
+                schema, more = add_unseen_levels(schema, frame)
             notes += more
     if known and texts[0].schema is None:
         notes.append("No schema was given: levels are the values that the original has.")
         told = "Columns left out, of which the original has one value or none:"
         notes += [f"{told} {shown(known.leave_out)}."] if known.leave_out else []
-    schema, more = with_missing(schema, *(text.frame for text in texts))
+    schema, more = add_missing_levels(schema, *(text.frame for text in texts))
     return schema, texts, [*notes, *more]
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from srlib.assessment import answers, told, use, verdict
+from srlib.assessment import disclosure, ratings, utility, verdict
 from srlib.assessment.copies import Copies, copies
-from srlib.assessment.counting import (
+from srlib.assessment.counts import (
     COLUMNS,
     Floats,
     Row,
@@ -22,9 +22,9 @@ from srlib.assessment.counting import (
     numbered,
     rows_of,
 )
+from srlib.assessment.disclosure import Told
 from srlib.assessment.identifiers import common_identifiers
-from srlib.assessment.tables import File, Names, Releases, Table, Tables, take_in
-from srlib.assessment.told import Told
+from srlib.assessment.inputs import File, Names, Releases, Table, Tables, read_inputs
 from srlib.checks import shown
 from srlib.data.codes import distinct
 from srlib.data.microdata import Declared
@@ -105,7 +105,7 @@ class Assessment:
         """Return what ``srlib assess`` writes of it, by name. Confidential but the public page."""
         document = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
         return {
-            "tables/answers.csv": self.table.to_csv(index=False), "results.json": document,
+            "tables/ratings.csv": self.table.to_csv(index=False), "results.json": document,
             "tables/records.csv": self._records.to_csv(index=False), "report.html": self.to_html(),
             "report-public.html": self.to_html(public=True),
         }  # fmt: skip
@@ -182,14 +182,14 @@ def assess(
     """
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng is {rng!r}; it must be a Generator, as numpy.random.default_rng(1)")
-    tables = take_in(
+    tables = read_inputs(
         original, released, keys=keys, target=target, schema=schema, within=within, by=by,
         holdout=holdout, leave_out=leave_out,
     )  # fmt: skip
-    return examine(tables, model=model, seed=int(rng.integers(2**63)))
+    return run_assessment(tables, model=model, seed=int(rng.integers(2**63)))
 
 
-def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
+def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
     """Assess tables that were taken in; each purpose has a stream of chance of its own."""
     rows, records = list[Row](), list[pd.DataFrame]()
     levels, chance, risks = tables.schema.n_levels, partial(stream, seed), pd.DataFrame()
@@ -200,15 +200,15 @@ def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
             held_out = tables.held_out.codes if tables.held_out else None
             found.append(copies(original, z.codes, levels, held_out, numbers=numbers))
         of_people, first = _of_people(tables, released, chance)
-        of_one = [*answers.of_copies(found), *_of_identifiers(tables, released), *of_people]
+        of_one = [*ratings.of_copies(found), *_of_identifiers(tables, released), *of_people]
         of_one += _of_everybody(tables, released)
-        of_one += use.rows(tables.schema, original, joined)
+        of_one += utility.rows(tables.schema, original, joined)
         if model:
-            from srlib.risk.believer import beliefs  # and numba, which nothing else needs
+            from srlib.risk.model_intruder import model_risks  # and numba, which nothing else needs
 
             asked = original, joined, levels, tables.targets[0]
-            learned, agree, risks = beliefs(*asked, rng=chance(f"model {name}"))
-            of_one += answers.of_model(learned.to_dict("records"), agree, len(original))
+            learned, agree, risks = model_risks(*asked, rng=chance(f"model {name}"))
+            of_one += ratings.of_model(learned.to_dict("records"), agree, len(original))
         rows += [row | {"release": name} for row in of_one]
         people = pd.DataFrame({
             "copied": np.any([each.found for each in found], axis=0),
@@ -218,7 +218,7 @@ def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
         })  # fmt: skip
         records.append(_records(tables, name, people, risks))
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
-    table = table.fillna({"of": "all"} | dict.fromkeys(answers.TEXTS, ""))
+    table = table.fillna({"of": "all"} | dict.fromkeys(ratings.TEXTS, ""))
     table["asked"] = table["asked"].notna()
     each = dict(list(table.groupby("release", sort=False)))
     judgments = verdict.worst_first([verdict.judge(*one) for one in each.items()], table)
@@ -279,19 +279,19 @@ def _of_people(
         streams = zip(released, map(chance, purposes), strict=True)
         each = [_ask(question, tables, z, rng) for z, rng in streams]
         row: Row = {"question": question.name, "of": "all", "about": about}
-        rows.append(row | {"why": why, "asked": True} | answers.of_people(each))
+        rows.append(row | {"why": why, "asked": True} | ratings.of_people(each))
         if tables.by is not None and len(first) < 2:
             of, column = tables.schema.variables[tables.by], tables.original.codes[:, tables.by]
             for code in np.unique(column):
                 row["of"] = f"{of.name}: {of.labels[code]}"
-                groups.append(row | answers.of_people(each, column == code))
+                groups.append(row | ratings.of_people(each, column == code))
         first += [each] * (len(first) < 2)
-    few = min(map(len, (tables.original, *released))) < answers.FEWEST
-    answers.put_words(rows[:3], family=False, few=few)
-    answers.put_words(rows[3:], True, few)
-    answers.put_words(groups, family=True)
-    answers.put_agreeing_words(rows)
-    answers.put_agreeing_words(groups)
+    few = min(map(len, (tables.original, *released))) < ratings.FEWEST
+    ratings.put_words(rows[:3], family=False, few=few)
+    ratings.put_words(rows[3:], True, few)
+    ratings.put_words(groups, family=True)
+    ratings.put_agreeing_words(rows)
+    ratings.put_agreeing_words(groups)
     return rows + groups, first
 
 
@@ -306,12 +306,12 @@ def _ask(question: Question, tables: Tables, released: File, rng: np.random.Gene
     given = files[0].codes, files[1].codes, tables.schema.n_levels, question.knows
     held_out = files[2].codes if tables.held_out else None
     if wants is None:
-        return told.met(*given, held_out, numbers=numbers_of(files))
+        return disclosure.met(*given, held_out, numbers=numbers_of(files))
     wanted = wants, tables.schema.variables[wants].no_values, held_out
     if question.name == "predicted":
-        return told.predicted(*given, *wanted, rng=rng)
+        return disclosure.predicted(*given, *wanted, rng=rng)
     numbers = [file.numbers[wants] for file in files if question.name == "within"]
-    return told.told(*given, *wanted, numbers=numbers, within=tables.within.get(wants, 0.0))
+    return disclosure.told(*given, *wanted, numbers=numbers, within=tables.within.get(wants, 0.0))
 
 
 def _of_identifiers(tables: Tables, released: Sequence[File]) -> list[Row]:
@@ -338,7 +338,7 @@ def _of_everybody(tables: Tables, released: Sequence[File]) -> list[Row]:
     if copied:
         rows = [{"question": "people copied", "about": "all values", "people": n} | means(copied)]
     each = [
-        told.matched(
+        disclosure.matched(
             tables.original.codes, z.codes, levels, keys, target, numbers_of([tables.original, z])
         )
         for z in released

@@ -12,8 +12,8 @@ import numpy as np
 import scipy  # loads optimize where it is first asked for
 from scipy import special
 
-from srlib.assessment.counting import Floats, Ints, Row, answer
-from srlib.assessment.deviates import deviate, largest_of
+from srlib.assessment.counts import Floats, Ints, Row, answer
+from srlib.assessment.z_scores import deviate, largest_of
 
 FEWEST_GROUPS = 20  # of equal records that a log series is fitted to, or denser places join them
 

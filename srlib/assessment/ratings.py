@@ -14,10 +14,10 @@ import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import Copies
-from srlib.assessment.counting import Bools, Row, between, error_of, means, ratio
-from srlib.assessment.deviates import FEWEST as FEWEST_COPIES
-from srlib.assessment.deviates import beta, beta_binomial_z
-from srlib.assessment.told import Told
+from srlib.assessment.counts import Bools, Row, between, error_of, means, ratio
+from srlib.assessment.disclosure import Told
+from srlib.assessment.z_scores import FEWEST as FEWEST_COPIES
+from srlib.assessment.z_scores import beta, beta_binomial_z
 from srlib.display import MIN_RECORDS, in_percent
 
 # A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from cases import LEVELS, margins, samples
 
-from srlib.assessment import answers, report, told, use, verdict
+from srlib.assessment import disclosure, ratings, run, utility, verdict
 from srlib.assessment.copies import Copies
-from srlib.assessment.counting import Row, answer, beside
-from srlib.assessment.tables import File, Tables
+from srlib.assessment.counts import Row, answer, beside
+from srlib.assessment.inputs import File, Tables
 from srlib.data.schema import Schema, Variable
 from srlib.display import MIN_RECORDS, NOT_SHOWN, in_percent, percent
 
@@ -51,33 +51,33 @@ def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Gen
     (x,) = samples(rng, 500)
     released = [margins(x, rng) for _ in range(60)]
     for each in (
-        [told.met(x, z, LEVELS, KEYS) for z in released],
-        [told.told(x, z, LEVELS, KEYS, TARGET) for z in released],
+        [disclosure.met(x, z, LEVELS, KEYS) for z in released],
+        [disclosure.told(x, z, LEVELS, KEYS, TARGET) for z in released],
     ):
-        rows = [answers.of_people([one]) for one in each]
+        rows = [ratings.of_people([one]) for one in each]
         values, errors = (np.array([row[name] for row in rows]) for name in ("value", "error"))
         assert 0.9 < errors.mean() / values.std(ddof=1) < 5
-        assert np.mean([row["z"] >= answers.SURE for row in rows]) <= 0.05
-        together = answers.of_people(each[:3])
+        assert np.mean([row["z"] >= ratings.SURE for row in rows]) <= 0.05
+        together = ratings.of_people(each[:3])
         assert together["value"] == pytest.approx(values[:3].mean())
         between = values[:3].std(ddof=1) / np.sqrt(3)
         assert together["error"] == pytest.approx(max(between, errors[:3].mean()))
     # Everybody is told the same by each release, so that only releases differ.
     none, everybody, shares = np.zeros(9), np.ones(9, bool), (0.2, 0.5, 0.6)
     alike = np.arange(9), everybody
-    each = [told.Told(everybody, none + share, none, none, *alike) for share in shares]
-    error = answers.of_people(each)["error"]
+    each = [disclosure.Told(everybody, none + share, none, none, *alike) for share in shares]
+    error = ratings.of_people(each)["error"]
     assert error == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
     for of_others, of_margins in ((0.1, 0.3), (0.3, 0.1)):
-        one = told.Told(everybody, none + 1, none + of_others, none + of_margins, *alike)
-        found = answers.of_people([one])
+        one = disclosure.Told(everybody, none + 1, none + of_others, none + of_margins, *alike)
+        found = ratings.of_people([one])
         assert found["baseline_of"] == ("others" if of_others > of_margins else "margins")
         assert found["baseline"] == pytest.approx(0.3)
 
 
 def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> None:
     x, z = samples(rng, 600, 600)
-    one, group = told.met(x, z, LEVELS, KEYS), x[:, 4]
+    one, group = disclosure.met(x, z, LEVELS, KEYS), x[:, 4]
     companions = np.bincount(one.group)[one.group] - 1.0
     unmet = 1 - one.others.sum() / (companions == 0).sum()
     power = np.log(unmet) / np.log((companions == 0).sum() / ((1 - 0.5**1.5) ** companions).sum())
@@ -87,11 +87,11 @@ def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> Non
         whole, part = ((weight * (1 - t) ** companions).sum() for t in (1, 0.5**1.5))
         return float(whole * (1 - (whole / part) ** power))
 
-    of_told = told.told(x, z, LEVELS, KEYS, TARGET)
+    of_told = disclosure.told(x, z, LEVELS, KEYS, TARGET)
     for code in np.unique(group):
         part = group == code
         alone = part & (companions == 0)
-        row = answers.of_people([one], part)
+        row = ratings.of_people([one], part)
         assert row["people"] == alone.sum()
         assert row["value"] == pytest.approx(one.release[alone].mean())
         others = (foretold(1 + 1e-5 * part) - foretold(1 - 1e-5 * part)) / 2e-5 / alone.sum()
@@ -99,7 +99,7 @@ def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> Non
         if part.sum() >= 100:
             drawn = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), 800)[:, of_told.group]
             values = drawn @ (part * of_told.release) / (drawn @ part)
-            row = answers.of_people([of_told], part)
+            row = ratings.of_people([of_told], part)
             assert row["error"] == pytest.approx(np.std(values), rel=0.15)
 
 
@@ -111,7 +111,7 @@ def test_people_held_out_by_hand() -> None:
     schema = Schema((Variable("key", ("a", "b", "c")), Variable("target", ("d", "e"))))
     strangers = File(held_out)
     tables = Tables(schema, File(used), {}, [(0,)], [1], False, strangers, None, {}, [])
-    copied, *_ = report._of_everybody(tables, [File(released)])
+    copied, *_ = run._of_everybody(tables, [File(released)])
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
     assert (copied["people"], copied["value"], copied["held_out"]) == (4, 1 / 2, 1 / 5)
     assert copied["held_out_z"] == pytest.approx((1 / 2 - 1 / 5) / spread)
@@ -119,10 +119,10 @@ def test_people_held_out_by_hand() -> None:
     tells, group = np.array([1.0, 0, 1, 0, 0]), np.array([0, 1, 0, 1, 1])
     found = beside(tells, np.ones(5), 2, group)
     assert found["held_out_z"] == pytest.approx((1 / 2 - 1 / 3) / (np.sqrt(2) / 36))
-    disclosed = told.told(used, released, levels, [0], 1, (), held_out).held_out
+    disclosed = disclosure.told(used, released, levels, [0], 1, (), held_out).held_out
     assert disclosed["held_out"] == 1 / 5
     # In four of the five, those with 0 and 1 are alone, and those with 2 never are.
-    assert told.met(used, released, levels, [0], held_out).held_out["held_out"] == 1
+    assert disclosure.met(used, released, levels, [0], held_out).held_out["held_out"] == 1
 
 
 def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
@@ -130,8 +130,8 @@ def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
     for _ in range(60):
         used, held_out, released = samples(rng, 300, 250, 300)
         given = used, released, LEVELS
-        met = [told.met(*given, keys, held_out) for keys in (range(14), KEYS)]
-        rows = [*met, told.told(*given, KEYS, TARGET, (), held_out)]
+        met = [disclosure.met(*given, keys, held_out) for keys in (range(14), KEYS)]
+        rows = [*met, disclosure.told(*given, KEYS, TARGET, (), held_out)]
         z.append([one.held_out["held_out_z"] for one in rows])
     # Standard errors of a standard deviation and of a mean, of 60: 0.09 and 0.13.
     assert (np.abs(np.std(z, axis=0) - 1) < 0.4).all()
@@ -151,7 +151,7 @@ def test_words_are_shares_of_what_is_left() -> None:
         (0.91, 0.9, 3.0, "more"), (0.93, 0.9, 3.0, "far more"), (1.0, 1.0, 3.0, "no more"),
     ):  # fmt: skip
         rows = [row(value, others, z), row(value, others, -9.0, z_divided=z)]
-        answers.put_words(rows, family=False)
+        ratings.put_words(rows, family=False)
         assert [each["word"] for each in rows] == [word, word]
 
 
@@ -162,10 +162,10 @@ def test_of_many_questions_each_is_as_sure_as_one() -> None:
         ((2.59, 2.82, 2.95), (1, 1, 1)), ((2.57, 2.82, 2.95), (0, 1, 1)),
     ):  # fmt: skip
         rows = [row(0.5, 0.2, each) for each in z]
-        answers.put_words(rows, family=True)
+        ratings.put_words(rows, family=True)
         assert [each["word"] == "far more" for each in rows] == [bool(each) for each in clear]
     few = [row(0.9, 0.1, 9.0, of="town: x", people=people) for people in (9, 10)]
-    answers.put_words(few, family=False)
+    ratings.put_words(few, family=False)
     assert [each["word"] for each in few] == ["too few", "far more"]
 
 
@@ -175,14 +175,14 @@ def test_far_more_of_a_target_takes_a_guess_that_agrees() -> None:
                 row(0.3, 0.2, z_guess, question="predicted", about="job → sick"),
                 row(0.9, 0.2, 9.0, question="predicted", about="town → sick"),
                 row(0.9, 0.2, 9.0, question="identity", about="job")]  # fmt: skip
-        answers.put_words(rows, family=False)
-        answers.put_agreeing_words(rows)
+        ratings.put_words(rows, family=False)
+        ratings.put_agreeing_words(rows)
         assert [rows[0]["word"], rows[3]["word"]] == [word, "far more"]
 
 
 def test_errors_of_shares_of_few_people_are_not_shown() -> None:
     few, enough = (row(0.9, 0.1, 9.0, people=n, baseline_error=0.5) for n in (9, 10))
-    answers.put_words([few, enough], family=False)
+    ratings.put_words([few, enough], family=False)
     assert [few["word"], enough["word"]] == ["too few", "far more"]
     assert np.isnan(few["baseline_error"])
     assert enough["baseline_error"] == 0.5
@@ -218,10 +218,10 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataF
         row(0.2 + 0.8 * given.get(q, 0), 0.2, 40 * given.get(q, 0), question=q, why=why) | named
         for q, why in questions.items()
     ]
-    answers.put_words(rows, family=False)
-    losses = row(loss, 0.0, 100 * loss) | {"word": use.word(loss, loss > 0), "error": 0.01}
+    ratings.put_words(rows, family=False)
+    losses = row(loss, 0.0, 100 * loss) | {"word": utility.word(loss, loss > 0), "error": 0.01}
     by_chance = row(0.9, 0.9, -1.0, question="margins", word="good", error=0.01)
-    of_copies = answers.of_copies([copied(), copied(**given.get("copies", {}))])
+    of_copies = ratings.of_copies([copied(), copied(**given.get("copies", {}))])
     table = pd.DataFrame([*of_copies, *rows, by_chance, losses | {"question": "pairs"}])
     table = table.assign(release=name, asked=table["asked"] == True)  # noqa: E712
     table = table.fillna({"of": "all", "baseline_of": "", "word": ""})
@@ -329,14 +329,14 @@ def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() ->
 def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_or_all() -> None:
     text = " ".join(verdict.stated())
     numbers = (
-        answers.SURE,
-        answers.CERTAIN,
-        answers.BEYOND_ITSELF,
-        2 * answers.CERTAIN,
-        answers.FEWEST,
+        ratings.SURE,
+        ratings.CERTAIN,
+        ratings.BEYOND_ITSELF,
+        2 * ratings.CERTAIN,
+        ratings.FEWEST,
     )
     assert all(f"{number:g}" in text for number in numbers)
-    limits = answers.FAR, answers.MORE, answers.UNSEEN, use.GOOD, use.LIMITED
+    limits = ratings.FAR, ratings.MORE, ratings.UNSEEN, utility.GOOD, utility.LIMITED
     assert all(percent(share) in text for share in limits)
     for share, shown in ((0, "0"), (1, "100"), (4e-4, "<0.1"), (0.9996, ">99.9"), (0.123, "12.3")):
         assert in_percent(share) == f"{shown}\xa0%"

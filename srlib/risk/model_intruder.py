@@ -12,9 +12,9 @@ from srlib.diagnostics import MAX_R_HAT
 from srlib.dpmpm.model import Chains
 from srlib.mechanism.bayes import posterior
 from srlib.risk.agreement import APART, rounds
+from srlib.risk.draw_sets import DrawSets
 from srlib.risk.errors import jackknife, log_mean
 from srlib.risk.estimators import log_likelihood
-from srlib.risk.sets import DrawSets
 from srlib.threads import one_blas_thread
 
 MOST_ITERATIONS, CHAINS, CLASSES, DRAWS = 2_000, 8, 30, 250  # of a chain in the last round
@@ -22,7 +22,7 @@ _MOST_KEPT = 1.5e9  # combinations times levels times draws kept of all chains
 
 
 @one_blas_thread
-def beliefs(
+def model_risks(
     original: Codes, released: Sequence[Codes], n_levels: NDArray[np.integer], target: int, *,
     chains: Chains | Sequence[Chains] | None = None, rng: np.random.Generator,
 ) -> tuple[pd.DataFrame, bool, pd.DataFrame]:  # fmt: skip

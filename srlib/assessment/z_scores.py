@@ -14,7 +14,7 @@ import numpy as np
 import scipy  # loads stats, which take a second, where they are first asked for
 from scipy import special
 
-from srlib.assessment.counting import Bools, Floats, Ints, tallied
+from srlib.assessment.counts import Bools, Floats, Ints, tallied
 from srlib.margins import log_choose
 from srlib.threads import one_blas_thread
 

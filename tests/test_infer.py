@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from srlib.assessment import take_in
-from srlib.assessment.told import told
-from srlib.data import declared
-from srlib.data.declared import cut_numbers, quantile_edges, recognize, with_missing
+from srlib.assessment import read_inputs
+from srlib.assessment.disclosure import told
+from srlib.data import infer
+from srlib.data.infer import add_missing_levels, bin_numbers, infer_schema, quantile_edges
 from srlib.data.microdata import read_table, read_texts
 from srlib.data.notation import unified
 from srlib.data.schema import Microdata, Schema, Variable
@@ -66,7 +66,7 @@ def test_cuts_are_round_and_a_number_that_many_have_is_a_piece_of_its_own() -> N
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True), st.integers(-99, 99))
 def test_names_of_pieces_say_what_is_in_them(edges: list[int], value: int) -> None:
     edges = sorted(edges)
-    names = declared.piece_names(list(map(float, edges)), whole=True)
+    names = infer.bin_labels(list(map(float, edges)), whole=True)
     assert len(set(names)) == len(edges) + 1
     name = names[int(np.searchsorted(edges, value, side="right"))]
     low, _, high = name.removesuffix(" or more").removeprefix("below ").partition(" to ")
@@ -77,14 +77,14 @@ def test_names_of_pieces_say_what_is_in_them(edges: list[int], value: int) -> No
 
 def test_numbers_are_cut_by_one_table_alone() -> None:
     first = pd.DataFrame({"x": np.arange(100)})
-    schema, notes = cut_numbers(Schema((Variable("x", bins=4),)), first)
+    schema, notes = bin_numbers(Schema((Variable("x", bins=4),)), first)
     assert "x is cut near the original's quantiles, at 20, 50, 80." in notes
     assert schema.variables[0].levels == ("below 20", "20 to 49", "50 to 79", "80 or more")
     other = pd.DataFrame({"x": [-1e9, 19.5, 20, 1e9]})
     assert Microdata.from_frame(other, schema).codes[:, 0].tolist() == [0, 0, 1, 3]
     far = table()[::-1].assign(age=table()["age"] + 1000)
-    found = take_in(table(), [table(), far])
-    assert found.schema.variables[0] == take_in(table(), table()).schema.variables[0]
+    found = read_inputs(table(), [table(), far])
+    assert found.schema.variables[0] == read_inputs(table(), table()).schema.variables[0]
     assert set(found.tools["release 2"][0].codes[:, 0]) == {len(found.schema.variables[0].edges)}
 
 
@@ -113,7 +113,7 @@ def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> 
 )
 def test_tables_that_complete_nothing(column: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        cut_numbers(Schema((Variable("x", bins=2),)), pd.DataFrame({"x": column}))
+        bin_numbers(Schema((Variable("x", bins=2),)), pd.DataFrame({"x": column}))
 
 
 @pytest.mark.parametrize(
@@ -122,19 +122,23 @@ def test_tables_that_complete_nothing(column: list[str], message: str) -> None:
         (INCOME, "9.99 10 1e1 +10.0 -3 N x", [0, 1, 1, 1, 0, 2, -2]),
         (INCOME, "nan inf 1e999 0x10 1_000 1,5 --1 $5", [-1] + [-2] * 7),
         (OWN, "yes -9 -9.0 N null", [0, -1, -1, -1, -1]),
-        (OWN.with_missing(), "yes -9 N null missing", [0, 2, 2, 2, 2]),
+        (OWN.add_missing_levels(), "yes -9 N null missing", [0, 2, 2, 2, 2]),
     ],
 )
 def test_codes_of_texts_as_they_are_written(variable: Variable, texts: str, codes: list) -> None:
     assert variable.codes_of(texts.split()) == codes
-    assert variable.with_missing().with_missing() == variable.with_missing()
-    assert Variable("x", ("missing", "no")).with_missing().levels == ("missing", "no", "missing 2")
+    assert variable.add_missing_levels().add_missing_levels() == variable.add_missing_levels()
+    assert Variable("x", ("missing", "no")).add_missing_levels().levels == (
+        "missing",
+        "no",
+        "missing 2",
+    )
 
 
 def test_codes_that_say_that_a_variable_does_not_apply() -> None:
     frame = pd.DataFrame({"x": [1, 2, 3, "-9", "-9.0", "N", None]})
     schema = Schema((Variable("x", edges=(2.0,), not_applicable=("-9", "N")),))
-    schema, _ = with_missing(cut_numbers(schema, frame)[0], frame)
+    schema, _ = add_missing_levels(bin_numbers(schema, frame)[0], frame)
     x = schema.variables[0]
     assert x.levels == ("below 2", "2 or more", "-9", "N", "missing")
     assert Microdata.from_frame(frame, schema).codes[:, 0].tolist() == [0, 1, 1, 2, 2, 3, 4]
@@ -146,7 +150,7 @@ def test_who_has_no_value_of_the_target_has_nothing_to_disclose() -> None:
     frame = pd.DataFrame({"key": [*"aabbcc"], "x": ["1", "1", "N", "N", "2", "N"]})
     none = Variable("x", ("1", "2"), not_applicable=("N",))
     schema = Schema((Variable("key", ("a", "b", "c")), none))
-    found = take_in(frame, frame, target="x", schema=schema)
+    found = read_inputs(frame, frame, target="x", schema=schema)
     assert "x is missing or does not apply for 3 of 6 people" in " ".join(found.notes)
     codes, levels = found.original.codes, found.schema.n_levels.tolist()
     for no_values, expected in (((), 4 / 6), (found.schema.variables[1].no_values, 2 / 3)):
@@ -159,7 +163,7 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
     schema = Schema((*(Variable(name, ("1", "2")) for name in "abc"), of_d))
     first = pd.DataFrame({"a": [1, None], "b": [1, 2], "c": [1, 2], "d": [1, None]})
     other = pd.DataFrame({"a": [1, 2], "b": [None, 2], "c": [1, 2], "d": [1, 2]})
-    schema, notes = with_missing(schema, first, other)
+    schema, notes = add_missing_levels(schema, first, other)
     assert [v.missing for v in schema.variables] == ["missing", "missing", "", ""]
     assert notes == ("Missing values are a level of their own: a 1 of 2.",)
     codes, kept = schema.encode_complete(first, drop_missing=False)
@@ -178,7 +182,7 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
     ],
 )
 def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, other, meant):
-    schema, notes = declared.with_unseen(
+    schema, notes = infer.add_unseen_levels(
         Schema((Variable("a", levels),)), pd.DataFrame({"a": other})
     )
     found, more = schema.variables[0].levels, [text for text in meant if text not in levels]
@@ -186,7 +190,7 @@ def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, othe
     assert [found[code] for code in codes] == meant
     assert found == (*levels, *more)
     assert notes == tuple(f"Levels that the original does not have: a {new!r}." for new in more)
-    assert declared.with_unseen(schema, pd.DataFrame({"a": [*other, "NA"]})) == (schema, ())
+    assert infer.add_unseen_levels(schema, pd.DataFrame({"a": [*other, "NA"]})) == (schema, ())
 
 
 def test_a_text_that_fits_two_levels_in_other_case_is_an_error() -> None:
@@ -196,7 +200,7 @@ def test_a_text_that_fits_two_levels_in_other_case_is_an_error() -> None:
     with pytest.raises(ValueError, match=message):
         Microdata.from_frame(frame, schema)
     with pytest.raises(ValueError, match=message):
-        declared.with_unseen(schema, frame)
+        infer.add_unseen_levels(schema, frame)
     exact = pd.DataFrame({"sick": ["Yes", "YES", "no"]})
     assert Microdata.from_frame(exact, schema).codes[:, 0].tolist() == [0, 1, 2]
 
@@ -211,20 +215,20 @@ def test_a_text_that_fits_two_levels_in_other_case_is_an_error() -> None:
 def test_values_of_which_none_is_known_are_an_error(change: dict[str, Any], message: str) -> None:
     original = table().drop(columns="own")
     with pytest.raises(ValueError, match=f"^made: {message}"):
-        take_in(original, {"made": original.assign(**change)})
+        read_inputs(original, {"made": original.assign(**change)})
     some = original.assign(age=original["age"].astype(object).where(original["sex"] == "f", "old"))
-    found = take_in(original, some[::-1])
+    found = read_inputs(original, some[::-1])
     assert "Levels that the original does not have: age 'old'." in found.notes
 
 
 def test_what_is_recognized() -> None:
-    found = recognize(table())
+    found = infer_schema(table())
     assert [bool(v.bins) for v in found.variables] == [True, True, False, False, False]
-    income = cut_numbers(found, table())[0].variables[1]
+    income = bin_numbers(found, table())[0].variables[1]
     assert (income.levels[-1], len(income.levels)) == ("N", len(income.edges) + 2)
-    assert not recognize(table().astype({"age": "category"})).variables[0].uncut
+    assert not infer_schema(table().astype({"age": "category"})).variables[0].uncut
     weight = pd.DataFrame({"weight": np.random.default_rng(1).random(300)})  # all of them differ
-    assert recognize(weight).variables[0].uncut
+    assert infer_schema(weight).variables[0].uncut
 
 
 @pytest.mark.parametrize(
@@ -238,7 +242,7 @@ def test_what_is_recognized() -> None:
 def test_what_is_no_variable_is_named_at_once(column: object, message: str) -> None:
     frame = table().assign(day=column, place=[f"street {i % 150}" for i in range(300)])
     with pytest.raises(ValueError, match=message) as refused:
-        recognize(frame)
+        infer_schema(frame)
     assert "place has 150 values that are no numbers, as 'street 0'" in str(refused.value)
     assert "Leave out what is no variable: --leave-out day --leave-out place (in" in str(
         refused.value
@@ -294,7 +298,7 @@ def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "point.csv", index=False)
     comma, point = (str(tmp_path / f"{name}.csv") for name in ("comma", "point"))
     for original, released in ((comma, point), (point, comma)):
-        found = take_in(original, released)
+        found = read_inputs(original, released)
         (made,) = found.tools[Path(released).name]
         np.testing.assert_array_equal(made.codes, found.original.codes)
         np.testing.assert_array_equal(made.numbers[0], frame["height"])
@@ -336,7 +340,7 @@ def test_dates_are_cut_as_days_however_files_write_them(tmp_path: Path) -> None:
     frame.to_stata(tmp_path / "a.dta", write_index=False)
     frame.assign(born=born.dt.strftime("%d.%m.%Y")).to_csv(tmp_path / "a.csv", index=False)
     files = [tmp_path / name for name in ("a.csv", "a.parquet", "a.dta")]
-    found = take_in(frame, dict(zip("abc", files, strict=True)), within={"born": 365})
+    found = read_inputs(frame, dict(zip("abc", files, strict=True)), within={"born": 365})
     born_on = found.schema.variables[0]
     days = (born - pd.Timestamp(0)) / pd.Timedelta(days=1)
     for file in (found.original, *(file for (file,) in found.tools.values())):
@@ -371,7 +375,7 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
         (files, {"schema": SEX_OWN, "leave_out": "one"}),
     ]
     for tables, wish in asked:
-        found = take_in(*tables, **wish)
+        found = read_inputs(*tables, **wish)
         ((made,),) = found.tools.values()
         assert {"id", "one"}.isdisjoint(found.schema.names)
         drops = wish.get("schema") is SEX_OWN
@@ -380,14 +384,14 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
             assert of.left_out["id"].fillna("").tolist() == expected.fillna("").tolist()
         assert len(found.original.left_out["one"]) == len(found.original)
         assert "one" not in made.left_out
-    assert take_in(table(), table()).original.left_out == {}
+    assert read_inputs(table(), table()).original.left_out == {}
     with pytest.raises(ValueError, match="leave_out names 'ID', which no file has"):
-        take_in(*files, leave_out=["id", "one", "ID"])
+        read_inputs(*files, leave_out=["id", "one", "ID"])
     with pytest.raises(ValueError, match="target names 'id', which was left out: it was to be"):
-        take_in(*files, leave_out=["id", "one"], target="id")
+        read_inputs(*files, leave_out=["id", "one"], target="id")
     constant = [frame.assign(id="", one=1) for frame in frames]
     with pytest.raises(ValueError, match="keys names 'one', which was left out: all records have"):
-        take_in(*constant, keys=["sex", "one"])
+        read_inputs(*constant, keys=["sex", "one"])
     result = CliRunner().invoke(main, ["schema", *map(str, files), "--leave-out", "id",
                                        "--leave-out", "one"])  # fmt: skip
     assert "id is left out: it was to be left out." in result.stderr
@@ -411,7 +415,7 @@ def test_values_that_are_coded_otherwise_are_told_by_their_kind(ours, theirs, to
     frame = table().drop(columns="own")
     original, released = (frame.assign(sick=each * 150) for each in (ours, theirs))
     with pytest.raises(ValueError, match=told) as refused:
-        take_in(original, released)
+        read_inputs(original, released)
     assert "left out: --leave-out sick (in Python leave_out=['sick'])" in str(refused.value)
 
 
@@ -420,7 +424,7 @@ def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path: Path) -> N
     given = original.assign(country="CA", none="", flag=np.where(original["sex"] == "f", "1", ""))
     path = tmp_path / "a.csv"
     path.write_text(given.to_csv(index=False).replace("\n", ",,\n"))  # as spreadsheets leave them
-    found = take_in(path, path)
+    found = read_inputs(path, path)
     assert found.schema.names == (*original.columns, "flag")
     assert found.schema.variables[-1].levels == ("1", "missing")
     left = "of which the original has one value or none: 'country', 'none', 'column 7', 'column 8'."
@@ -441,11 +445,13 @@ variables:
 
 def test_a_declaration_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "schema.yaml").write_text(DECLARED)
-    sex = Variable("sex", ("f", "m"), ("female", "male"), not_applicable=("N",)).with_missing()
+    sex = Variable(
+        "sex", ("f", "m"), ("female", "male"), not_applicable=("N",)
+    ).add_missing_levels()
     age = Variable("age", title="age in years", bins=5, missing="missing")
     income = Variable("income", edges=(0, 1e4), drop_missing=True, missing_codes=("N", "-9"))
     own = Variable("own", ("yes", "no"), drop_missing=False)
-    code = Variable("code", ("01", "1", "null", "1.0")).with_missing()
+    code = Variable("code", ("01", "1", "null", "1.0")).add_missing_levels()
     expected = Schema((age, income, sex, own, code), ("id",))
     assert Schema.from_yaml(tmp_path / "schema.yaml") == expected
     assert sex.no_values == (2, 3)
@@ -498,9 +504,9 @@ def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
     assert schema.leave_out == tuple(left)
     *_, sex, own = schema.variables
     assert (sex.levels, own.levels) == (("f", "m", "x"), ("no", "yes", "missing"))
-    assert take_in(*files, schema=path).schema.names == ("age", "income", "code", "sex", "own")
+    assert read_inputs(*files, schema=path).schema.names == ("age", "income", "code", "sex", "own")
     with pytest.raises(ValueError, match="no column is a variable: a file lacks it"):
-        declared.suggest([original[["age"]], released[["own"]]])
+        infer.suggest([original[["age"]], released[["own"]]])
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "dta", "sav"])
@@ -517,7 +523,7 @@ def test_files_with_types_read_as_text_does(tmp_path: Path, suffix: str) -> None
     else:
         labels = {"sex": {"f": "f", "m": "m"}}
         spss.write_sav(frame.astype({"sex": str}), typed, variable_value_labels=labels)
-    one, other = take_in(text, text), take_in(typed, typed)
+    one, other = read_inputs(text, text), read_inputs(typed, typed)
     assert other.schema == one.schema
     np.testing.assert_array_equal(other.original.codes, one.original.codes)
     assert other.original.lines[0] == 1  # records are numbered where there are no lines

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from srlib import yamls
+from srlib import yaml_io
 
 VALUES = [
     *[("010", 10), ("0o10", 8), ("0x1F", 31), ("-1_000", -1000), ("9" * 40, int("9" * 40))],
@@ -21,21 +21,21 @@ VALUES = [
 
 @pytest.mark.parametrize(("text", "value"), VALUES)
 def test_values_are_those_of_the_core_schema(text: str, value: object) -> None:
-    loaded = yamls.load(text)
+    loaded = yaml_io.load(text)
     assert loaded == value
     assert type(loaded) is type(value)
 
 
 def test_what_is_written_is_read_back() -> None:
     words = dict.fromkeys(["yes", "off", "1:30", "2020-01-01", "~", "5.", "a: b", "é"], "on")
-    assert yaml.safe_load(yamls.dump(words)) == words  # by YAML 1.1 too
+    assert yaml.safe_load(yaml_io.dump(words)) == words  # by YAML 1.1 too
     values = words | {"b": 1e-12, "a": [0.5, 3], "c": None, "d": "010", "e": {"x": True}, "g": ""}
-    assert list(yamls.load(yamls.dump(values)).items()) == list(values.items())
+    assert list(yaml_io.load(yaml_io.dump(values)).items()) == list(values.items())
 
 
 def test_every_scalar_can_be_the_text_that_stands_there() -> None:
     texts = ["1e-3", "~", "yes", "2020-01-01"]
-    assert yamls.load("{010: [1e-3, ~, yes, 2020-01-01]}", texts=True) == {"010": texts}
+    assert yaml_io.load("{010: [1e-3, ~, yes, 2020-01-01]}", texts=True) == {"010": texts}
 
 
 REFUSED = [
@@ -46,7 +46,7 @@ REFUSED = [
     ("[" * 3000, "more than 32 deep"),
     ("a:\n  n: " + "1" * 40 + "0", "line 2: a whole number of 41 digits; at most 40 are allowed"),
     ("? [a]\n: 1", "a key must be one text or number"),
-    ("n: " + "x" * yamls.MAX_BYTES, "too large; at most 1,000,000 bytes are read"),
+    ("n: " + "x" * yaml_io.MAX_BYTES, "too large; at most 1,000,000 bytes are read"),
     ("n: \x00", "special characters are not allowed"),
 ]
 
@@ -54,7 +54,7 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "message"), REFUSED)
 def test_refuses_in_one_line(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        yamls.load(text)
+        yaml_io.load(text)
     assert len(str(caught.value)) < 300
     assert "\n" not in str(caught.value)
 
@@ -62,16 +62,16 @@ def test_refuses_in_one_line(text: str, message: str) -> None:
 def test_no_message_quotes_a_value() -> None:
     for text in ("a: 5\na: Mary-7", "a: [Mary-7", "a: 'Mary-7", "a: Mary-7: b", "- Mary-7\nb: 1"):
         with pytest.raises(ValueError, match=r"^line \d") as caught:
-            yamls.load(text)
+            yaml_io.load(text)
         assert "Mary" not in str(caught.value)
 
 
 def test_files_that_never_end_are_refused(tmp_path: Path) -> None:
-    for content, message in ((b"\xff", "not UTF-8"), (b"a" * (yamls.MAX_BYTES + 1), "too large")):
+    for content, message in ((b"\xff", "not UTF-8"), (b"a" * (yaml_io.MAX_BYTES + 1), "too large")):
         (tmp_path / "file.yaml").write_bytes(content)
         with pytest.raises(ValueError, match=message):
-            yamls.read(tmp_path / "file.yaml")
+            yaml_io.read(tmp_path / "file.yaml")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
         with pytest.raises(ValueError, match="not a regular file"):
-            yamls.read(tmp_path / "pipe")
+            yaml_io.read(tmp_path / "pipe")

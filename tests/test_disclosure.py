@@ -13,21 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ladder import independent, mixture, trees
 
-from srlib.assessment import told
-from srlib.assessment.answers import CERTAIN, SURE, of_people, put_words
+from srlib.assessment import disclosure
+from srlib.assessment.ratings import CERTAIN, SURE, of_people, put_words
 from srlib.data.codes import Codes
 
 
-def shares(found: told.Told) -> list[float]:
+def shares(found: disclosure.Told) -> list[float]:
     row = of_people([found])
     return [row["value"], row["others"], row["margins"]]
 
 
 def test_people_met_by_hand() -> None:
     original, released = table("0", "0", "1", "2", "3", "3"), table("1", "2", "2", "4", "4", "0")
-    found = told.met(original, released, [5], [0])
+    found = disclosure.met(original, released, [5], [0])
     assert found.counted.tolist() == [False, False, True, True, False, False]  # 1 and 2
-    of_two = told.met(original, original[[0, 2]], [5], [0])  # of whom 1 alone is alone
+    of_two = disclosure.met(original, original[[0, 2]], [5], [0])  # of whom 1 alone is alone
     assert of_two.outright.tolist() == [False, False, True, False, False, False]
     # Of two kinds are one record and of two kinds two, so that one person has 2 * 2 / 2 companions,
     # in a tree of one key whose six records lack a person's kind and have the companions instead.
@@ -44,17 +44,17 @@ def test_people_met_by_hand() -> None:
 
     others, by_margins = foretold(1), 1 - (5 / 6) ** 6
     assert shares(found) == pytest.approx([1, others, by_margins])
-    fewer = told.met(original, original[[2, 3]], [5], [0])
+    fewer = disclosure.met(original, original[[2, 3]], [5], [0])
     assert shares(fewer)[:2] == pytest.approx([1, foretold(1 / 3)])
-    more = told.met(original, np.repeat(released, 2, axis=0), [5], [0])
+    more = disclosure.met(original, np.repeat(released, 2, axis=0), [5], [0])
     kept = 1 - (1 / 2) ** np.array([2, 4])  # half of the larger release is kept
     assert shares(more) == pytest.approx([kept.mean(), others, by_margins])
     # Of the people in both files 2 is alone; in a random half of both the expected number is 2.75.
-    known = told.met(original, released, [5], [0], table("1", "3", "3", "4", "4", "4"))
+    known = disclosure.met(original, released, [5], [0], table("1", "3", "3", "4", "4", "4"))
     assert shares(known) == pytest.approx([1, 1 - 1 / 2.75, by_margins])
     # The people alone are not so in both files together, be these large enough or not.
     for people in (table("0", "1"), table("0", "1", "2", "2")):
-        assert shares(told.met(people, people, [3], [0], table("0", "1")))[1] == 1
+        assert shares(disclosure.met(people, people, [3], [0], table("0", "1")))[1] == 1
 
 
 def with_ages(rng: np.random.Generator, n: int) -> tuple[Codes, np.ndarray]:
@@ -70,7 +70,7 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
     rng, keys, z, planted = np.random.default_rng(21), [0, 1, 2, 4], [], []
     for _ in range(30):
         (x, age), (released, other) = with_ages(rng, 1_000), with_ages(rng, 1_000)
-        found = told.met(x, released, LEVELS, keys, numbers={1: [age, other]})
+        found = disclosure.met(x, released, LEVELS, keys, numbers={1: [age, other]})
         exact = [(*row, years) for row, years in zip(x[:, [0, 2, 4]].tolist(), age, strict=True)]
         again = Counter(exact)
         unique = np.array([again[person] == 1 for person in exact])
@@ -85,7 +85,9 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
         z.append(row["z"])
         chosen = np.flatnonzero(unique)[::3]
         released[: len(chosen)], other[: len(chosen)] = x[chosen], age[chosen]
-        planted.append(of_people([told.met(x, released, LEVELS, keys, numbers={1: [age, other]})]))
+        planted.append(
+            of_people([disclosure.met(x, released, LEVELS, keys, numbers={1: [age, other]})])
+        )
     assert abs(np.mean(z)) < 1
     assert np.std(z) < 1.3
     assert np.mean(np.array(z) > SURE) <= 0.05
@@ -99,18 +101,20 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
     others_born[:300] = born[:300]
     shuffled = rng.permutation(1_000)
     dates = {1: [born, others_born[shuffled]]}
-    row = of_people([told.met(x, x[shuffled], LEVELS, [1], numbers=dates)])
+    row = of_people([disclosure.met(x, x[shuffled], LEVELS, [1], numbers=dates)])
     assert row["value"] > 0.2 > row["baseline"] + 0.1
     assert row["z"] > CERTAIN
     # A number that is not there is as it is cut, and who is unique may have no companions at all.
     age[:5] = np.nan
-    found = told.met(x, x, LEVELS, keys, numbers={1: [age, age]})
+    found = disclosure.met(x, x, LEVELS, keys, numbers={1: [age, age]})
     same = (x[:, keys] == x[0, keys]).all(axis=1) & np.isnan(age)
     assert found.counted[0] == (same.sum() == 1)
-    assert told.matched(x, x, LEVELS, keys, 9, {1: [age, age]})["repU"] == found.counted.mean()
-    alone = told.share_met_by_others(x, LEVELS, 1_000, {1: [age, age]})
-    assert 0 < alone < told.share_met_by_others(x, LEVELS, 1_000) < 1
-    assert np.isnan(told.share_met_by_others(np.repeat(x, 2, axis=0), LEVELS, 500))
+    assert (
+        disclosure.matched(x, x, LEVELS, keys, 9, {1: [age, age]})["repU"] == found.counted.mean()
+    )
+    alone = disclosure.share_met_by_others(x, LEVELS, 1_000, {1: [age, age]})
+    assert 0 < alone < disclosure.share_met_by_others(x, LEVELS, 1_000) < 1
+    assert np.isnan(disclosure.share_met_by_others(np.repeat(x, 2, axis=0), LEVELS, 500))
 
 
 @pytest.mark.parametrize("people_held_out", [0, 300, 900])
@@ -121,8 +125,8 @@ def test_people_whom_others_would_meet_are_foretold_without_bias(people_held_out
     for _ in range(repetitions):
         x, others, held_out = samples(rng, n, n, people_held_out)
         given = LEVELS, keys, held_out if people_held_out else None
-        rows.append(of_people([told.met(x, others, *given)]))
-        assert shares(told.met(x, margins(x, rng), *given))[1] == rows[-1]["others"]
+        rows.append(of_people([disclosure.met(x, others, *given)]))
+        assert shares(disclosure.met(x, margins(x, rng), *given))[1] == rows[-1]["others"]
     value, others, error = pd.DataFrame(rows)[["value", "others", "others_error"]].to_numpy().T
     bias = (others - value).std() / np.sqrt(repetitions)
     assert abs((others - value).mean()) < 4 * bias < 0.03
@@ -138,11 +142,11 @@ def test_people_handed_out_are_found_and_those_of_fresh_samples_are_not() -> Non
         tables = {"half copied": np.concatenate([x[: n // 2], fresh[n // 2 :]]), "fresh": fresh}
         for name, share in (("margins", 0.0), ("30 %", 0.3), ("60 %", 0.6)):
             planted = tables[name] = margins(x, rng)
-            alone = np.flatnonzero(told.met(x, planted, LEVELS, keys).counted)
+            alone = np.flatnonzero(disclosure.met(x, planted, LEVELS, keys).counted)
             some = rng.permutation(alone)[: round(share * len(alone))]
             planted[: len(some), keys] = x[some][:, keys]
         for name, released in tables.items():
-            row = of_people([told.met(x, released, LEVELS, keys)])
+            row = of_people([disclosure.met(x, released, LEVELS, keys)])
             alarms[name] += np.fmax(row["z"], row["z_divided"]) >= SURE
     assert alarms["30 %"] >= 0.5 * repetitions
     assert min(alarms["60 %"], alarms["half copied"]) >= 0.9 * repetitions
@@ -163,7 +167,7 @@ def test_numbers_in_thinned_files_by_enumeration(tables, within):
     x, z, levels = tables[0][:6], tables[1][:6], tables[2]
     numbers = tuple(np.where(codes[:, 1] == 2, np.nan, codes[:, 2]) for codes in (x, z))
     n, m = len(x), len(z)
-    found = told.told(x, z, levels, [0], 2, numbers=numbers, within=within)
+    found = disclosure.told(x, z, levels, [0], 2, numbers=numbers, within=within)
     assert found.counted.tolist() == (~np.isnan(numbers[0])).tolist()
     kept = min(1, n / m)
     for i in np.flatnonzero(found.counted):
@@ -187,7 +191,7 @@ def test_a_number_at_the_distance_is_near() -> None:
         (np.zeros(1, int), np.array([0.8])),
         (np.zeros(3, int), np.array([0.5, 0.7, 1])),
     )
-    known, near = told.count_near(*person, *others, 0.1)
+    known, near = disclosure.count_near(*person, *others, 0.1)
     assert (known.tolist(), near.tolist()) == ([3], [1])
 
 
@@ -195,8 +199,8 @@ def test_people_met_are_those_of_the_original() -> None:
     """A random division of both files tells who is alone in which."""
     original, released = np.arange(12)[:, None], np.repeat(np.arange(6), 2)[:, None]
     both = original[:, 0], released[:, 0]
-    of_people, of_records = told.divided_z(*both), told.divided_z(*both[::-1])
-    assert told.met(original, released, [12], [0]).divided_z == of_people != of_records
+    of_people, of_records = disclosure.divided_z(*both), disclosure.divided_z(*both[::-1])
+    assert disclosure.met(original, released, [12], [0]).divided_z == of_people != of_records
 
 
 @pytest.mark.parametrize("m", [20, 30])
@@ -213,14 +217,14 @@ def test_nothing_of_a_persons_own_is_used_for_others(monkeypatch, m):
         assert not set(people[:, 0]) & set(ids)  # nor is anybody in the release
         return np.array([number_of(ids, i) for i in people[:, 0]])
 
-    monkeypatch.setattr(told, "_by_tree", by_tree)
+    monkeypatch.setattr(disclosure, "_by_tree", by_tree)
     everybody = np.column_stack([np.arange(2 * n + m), np.arange(2 * n + m) % 3])
     x, released, held_out = np.split(everybody, [n, n + m])
     given = x, released, [2 * n + m, 3], [0], 1, [2], held_out
-    found = told.predicted(*given, rng=np.random.default_rng(1))
+    found = disclosure.predicted(*given, rng=np.random.default_rng(1))
     of_release = [ids for ids in grown if ids.min() >= n]
     of_original = [ids for ids in grown if ids.max() < n]
-    assert len(of_release) == len(of_original) == 2 * told.PAIRS
+    assert len(of_release) == len(of_original) == 2 * disclosure.PAIRS
     assert {len(ids) for ids in grown} == {m // 2}  # halves of the smaller file
     by_release = np.array([[number_of(ids, i) for i in range(2 * n + m)] for ids in of_release])
     some, strangers = np.flatnonzero(x[:, 1] != 2), held_out[held_out[:, 1] != 2, 0]
@@ -242,9 +246,9 @@ def test_nothing_of_a_persons_own_is_used_for_others(monkeypatch, m):
 def test_guesses_are_the_same_with_the_same_seed_and_as_good_of_people_held_out() -> None:
     x, fresh, held_out = samples(np.random.default_rng(3), 600, 600, 600)
 
-    def guessed(released: Codes, seed: int) -> told.Told:
+    def guessed(released: Codes, seed: int) -> disclosure.Told:
         rng = np.random.default_rng(seed)
-        return told.predicted(x, released, LEVELS, range(9), 9, held_out=held_out, rng=rng)
+        return disclosure.predicted(x, released, LEVELS, range(9), 9, held_out=held_out, rng=rng)
 
     one, again, other = (guessed(fresh, seed) for seed in (1, 1, 2))
     for name, value in one._asdict().items():
@@ -261,7 +265,7 @@ def test_rare_targets_raise_no_alarm(share: float) -> None:
         key = rng.integers(0, [10, 5], (2, 300, 2))
         rare = (key.sum(axis=2) % 2 if not share else 0) ^ (rng.random((2, 300)) < share)
         x, z = np.dstack([key, rare]).astype(np.uint8)
-        one = of_people([told.predicted(x, z, [10, 5, 2], [0, 1], 2, rng=rng)])
+        one = of_people([disclosure.predicted(x, z, [10, 5, 2], [0, 1], 2, rng=rng)])
         assert one["value"] <= 1
         assert one["z"] < CERTAIN
 
@@ -274,14 +278,14 @@ def test_keys_that_are_equally_frequent_raise_no_alarm(n: int, size: int) -> Non
         first, third = rng.integers(0, size, (2, n)), rng.integers(0, 4, (2, n))
         second = (first + rng.integers(0, size // 2, (2, n))) % size
         x, z = np.dstack([first, second, third])
-        found = of_people([told.met(x, z, [size, size, 4], [0, 1, 2])])
+        found = of_people([disclosure.met(x, z, [size, size, 4], [0, 1, 2])])
         assert max(found["z"], found["z_divided"]) < CERTAIN
 
 
 def test_trees_with_small_leaves_tell_a_trained_guess_more(rng: np.random.Generator) -> None:
     (x,) = samples(rng, 2_000)
     released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
-    found = told.predicted(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)
+    found = disclosure.predicted(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)
     assert of_people([found])["z"] >= SURE
 
 
@@ -296,11 +300,11 @@ def test_customary_measures_by_dictionaries(tables):
     disclosed = [shown.get(r[:-1]) == {r[-1]} for r in original]
     aim = [r for r in released if d[r[:-1]] and len(shown[r[:-1]]) == 1]
     right = [original.count(r) / d[r[:-1]] for r in aim]
-    found = told.matched(x, z, levels, [0, 1], 2)
+    found = disclosure.matched(x, z, levels, [0, 1], 2)
     assert found["repU"] == pytest.approx(once)
     assert found["TCAP"] == pytest.approx(np.mean(right) if right else np.nan, nan_ok=True)
     if len(original) >= len(released):  # nothing is thinned
-        release = told.told(x, z, levels, [0, 1], 2).release
+        release = disclosure.told(x, z, levels, [0, 1], 2).release
         assert release.astype(bool).tolist() == disclosed
 
 
@@ -323,7 +327,7 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less() -> None:
         made += [mixture(x, levels, rng)] if seed % 20 == 0 else []
         for z in made:
             for known in ([0, 1, 2], [0, 1, 2, 3, 4, 5, 6]):
-                row = of_people([told.told(x, z, levels, known, 7)])
+                row = of_people([disclosure.told(x, z, levels, known, 7)])
                 row["of"] = "all"
                 put_words([row], family=False)
                 alarms.append(row["word"] in ("more", "far more"))
@@ -335,6 +339,6 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less() -> None:
     x = np.column_stack([keys[0], rng.random(2_000) < 0.012]).astype(np.int64)
     z = np.column_stack([keys[1], np.zeros(2_000, np.int64)])
     z[np.flatnonzero((keys[1] == 0).all(axis=1))[:24], 3] = 1
-    row = of_people([told.told(x, z, [4, 4, 4, 2], [0, 1, 2], 3)])
+    row = of_people([disclosure.told(x, z, [4, 4, 4, 2], [0, 1, 2], 3)])
     assert row["value"] > row["baseline"] + 0.2
     assert row["z"] < SURE

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from srlib.assessment.counting import Row, between, rows_of
+from srlib.assessment.counts import Row, between, rows_of
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation
