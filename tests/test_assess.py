@@ -355,12 +355,12 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     exact = [row for row in document["table"] if row["question"] != "predicted"]  # chance apart
     assert exact == [row for row in found.to_dict()["table"] if row["question"] != "predicted"]
     assert json.loads((run / "results.json").read_text()) == document
-    told = pd.read_csv(run / "tables/ratings.csv")
+    told = pd.read_csv(run / "tables/answers.csv")
     assert told["question"].tolist() == [row["question"] for row in document["table"]]
     assert pd.read_csv(run / "tables/records.csv")["repetitions"].sum() == 120
     written = {p.relative_to(run).as_posix() for p in run.rglob("*") if p.is_file()}
     assert written == {"report.html", "report-public.html", "results.json", "parameters.yaml",
-                       "provenance.json", "tables/ratings.csv", "tables/records.csv"}  # fmt: skip
+                       "provenance.json", "tables/answers.csv", "tables/records.csv"}  # fmt: skip
     for path in (run, *run.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
     inputs = json.loads((run / "provenance.json").read_text())["inputs"]

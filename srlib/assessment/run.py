@@ -105,7 +105,7 @@ class Assessment:
         """Return what ``srlib assess`` writes of it, by name. Confidential but the public page."""
         document = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
         return {
-            "tables/ratings.csv": self.table.to_csv(index=False), "results.json": document,
+            "tables/answers.csv": self.table.to_csv(index=False), "results.json": document,
             "tables/records.csv": self._records.to_csv(index=False), "report.html": self.to_html(),
             "report-public.html": self.to_html(public=True),
         }  # fmt: skip
