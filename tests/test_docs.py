@@ -1,17 +1,22 @@
 """The guide: links lead somewhere, what it names exists, and numbers are the notebooks'.
 
-References are well formed, and each of the papers has one title wherever it is cited.
+Each term of the glossary has a source and is found in the software. References are well formed, and
+each of the papers has one title wherever it is cited.
 """
 
+import inspect
 import pydoc
 import re
 import shlex
 from pathlib import Path
 
 import nbformat
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
+import srlib
 from srlib.runner.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -46,8 +51,6 @@ def test_links_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\((?!https?:)((?:[^()\s]|\([^()\s]*\))+)\)", text(page)):
         file, _, anchor = link.partition("#")
         target = (page.parent / file).resolve() if file else page
-        if link == "../../deployments/github-pages":  # of the repository, with the site's address
-            continue
         assert target.is_file() or target.with_suffix(".rst").is_file(), link
         assert not anchor or anchor in anchors(target), link
 
@@ -72,6 +75,70 @@ def test_code_and_text_name_what_the_library_has(page: Path) -> None:
         names |= {f"{module}.{name}" for name in imported.split(", ")}
     missing = [name for name in names if pydoc.locate(name) is None]
     assert missing == [] or page.name == "CHANGELOG.md"  # of what was
+
+
+# -------------------------------------------------------------------------------------- glossary
+
+GLOSSARY = ROOT / "docs/guide/glossary.md"
+SOURCES = sorted([*ROOT.glob("notebooks/*.py"), *ROOT.glob("notebooks/*.md"), *PAGES])
+SOURCE = r"\*Source:\* (none; \w.+|.*(https://doi\.org/10\.|\((?:19|20)\d\d\), \w).*)"
+NAMES = r"((?:`[^`]+`(?: \([^)]+\))?(?:, | and )?)+)"
+
+
+def terms() -> dict[str, str]:
+    """Return the text of each term of the glossary, by its heading."""
+    parts = re.split(r"^### (.+)\n", text(GLOSSARY), flags=re.MULTILINE)
+    return {
+        heading: body.partition("\n## ")[0]
+        for heading, body in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def named(kind: str) -> list[tuple[str, str]]:
+    """Return the names of a kind, as columns, with what they belong to: a name of srlib or ""."""
+    found = re.findall(rf"\b{kind}s? {NAMES}(?: of `(srlib[\w.]+)`)?", text(GLOSSARY))
+    return [(name, owner) for names, owner in found for name in re.findall(r"`([^`]+)`", names)]
+
+
+def test_every_term_that_is_linked_to_is_in_the_glossary() -> None:
+    """In the sources of notebooks as well: those that are not built yet have the links, too."""
+    linked = {
+        slug
+        for page in SOURCES
+        for slug in re.findall(r"glossary\.(?:md|html)#([\w-]+)", page.read_text(encoding="utf-8"))
+    }
+    assert len(linked) > 20
+    assert linked - anchors(GLOSSARY) == set()
+
+
+def test_every_term_is_named_in_the_software_and_has_a_source_or_a_reason() -> None:
+    found = terms()
+    assert len(found) > 50
+    lines = {term: body.replace("\n", " ") for term, body in found.items()}
+    assert [term for term, body in lines.items() if not re.search(r"\*In srlib:\* [`\w]", body)] == []
+    assert [term for term, body in lines.items() if not re.search(SOURCE, body)] == []
+
+
+def test_what_the_glossary_names_is_in_the_software() -> None:
+    """Options of commands, columns and rows of an assessment, arguments, attributes."""
+    options = {o for c in main.commands.values() for p in c.params for o in p.opts}
+    assert {*re.findall(r"`(--[a-z-]+)`", text(GLOSSARY))} <= options
+    people = pd.DataFrame({"job": ["cook", "smith"] * 30, "sick": ["no"] * 45 + ["yes"] * 15})
+    table = srlib.assess(people, [people], rng=np.random.default_rng(1)).table
+    modules = [p.read_text(encoding="utf-8") for p in ROOT.glob("srlib/assessment/*.py")]
+    source = "\n".join(modules)
+    assert [row for row, _ in named("row") if f'"{row}"' not in source] == []
+    assert [name for name, owner in named("column") if not owner and name not in table] == []
+    for kind in ("argument", "attribute", "column"):
+        for name, owner in named(kind):
+            if not owner:
+                continue
+            known = pydoc.locate(owner)
+            assert known is not None, owner
+            if kind == "argument":
+                assert name in inspect.signature(known).parameters, (name, owner)  # type: ignore[arg-type]
+            else:
+                assert re.search(rf"\b{name}\b", inspect.getsource(known)), (name, owner)  # type: ignore[arg-type]
 
 
 def test_the_tests_of_the_promises_exist() -> None:
