@@ -25,7 +25,8 @@ from srlib.runner import report
 
 ROOT = Path(__file__).parents[1]
 
-project = html_title = "srlib"
+project = "srlib"
+html_title = "srlib: disclosure risk of synthetic data"
 author = copyright = "The srlib contributors"
 version = release = srlib.__version__
 extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "formulas", "live"]
