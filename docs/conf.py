@@ -25,16 +25,17 @@ from srlib.runner import report
 
 ROOT = Path(__file__).parents[1]
 
-project = html_title = "srlib"
+project = "srlib"
+html_title = "srlib: disclosure risk of synthetic data"
 author = copyright = "The srlib contributors"
 version = release = srlib.__version__
 extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "formulas", "live"]
-default_role = "py:obj"  # `name` in a docstring links to what has that name
+default_role = "py:obj"  # `name` in a docstring links to the object of that name
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 maximum_signature_line_length = 88
 autodoc_default_options = {"members": True, "imported-members": True, "member-order": "bysource"}
-autodoc_typehints = "none"  # the docstrings say types, shapes and units
+autodoc_typehints = "none"  # docstrings have types, shapes and units
 numpydoc_show_class_members = False
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -42,7 +43,7 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_static_path = ["_static", "../srlib/runner/templates/fonts"]
 TYPE = {"font-stack": "var(--serif)", "font-stack--headings": "var(--sans)"}
-GROUND = {"color-background-primary": "#15191e"}  # that of charts in a dark theme
+GROUND = {"color-background-primary": "#15191e"}  # the background of charts in a dark theme
 html_theme_options = {"light_css_variables": TYPE, "dark_css_variables": GROUND}
 html_css_files = ["guide.css"]
 html_js_files = ["sections.js"]
@@ -53,15 +54,15 @@ html_math_renderer = "mathml"
 def write_reports(app: Sphinx) -> list[Any]:
     """Write each notebook's public report beside the guide, with links to the others and back.
 
-    Sphinx parses nothing that a run has written, since directives can open files; its search is
-    given the text.
+    Sphinx parses nothing that a run has written, since directives can open files; only its search
+    index gets the text.
     """
     notebooks = {path.stem for path in ROOT.glob("notebooks/*.py")}
     for name in sorted(notebooks):
         run = live.run_of(app.config, name)
         if not (run / "notebook.ipynb").exists():
-            told = "no report of %s: first 'srlib run %s --profile %s'"
-            getLogger(__name__).warning(told, name, name, run.name)
+            message = "no report of %s: first run 'srlib run %s --profile %s'"
+            getLogger(__name__).warning(message, name, name, run.name)
             continue
         page = Path(app.outdir, "reports", f"{name}.html")
         page.parent.mkdir(exist_ok=True)
@@ -72,7 +73,7 @@ def write_reports(app: Sphinx) -> list[Any]:
 
 
 def index_sections(app: Sphinx, name: str, html: str) -> None:
-    """Make the sections of a report pages of the search, which `sections.js` leads to."""
+    """Add the sections of a report to the search index; `sections.js` opens them."""
     for part in re.split("(?=<h2 )", str(BeautifulSoup(html, "html.parser").main)):
         soup = BeautifulSoup(part, "html.parser")
         heading = soup.find(["h1", "h2"])
@@ -84,28 +85,28 @@ def index_sections(app: Sphinx, name: str, html: str) -> None:
             document = new_document("")
             document += nodes.section("", *parts)
             page = f"reports/{name}#{heading['id']}"
-            # The index forgets what is no page with a title.
+            # The index drops pages without a title.
             app.env.all_docs[page], app.env.titles[page] = 0, parts[0]
             app.builder.index_page(page, document, title)
 
 
 def lead_to_reports(app: Sphinx, page: str, source: list[str]) -> None:
-    """Let links to notebooks, which lead to them on GitHub, lead to their reports here."""
+    """Point links to notebooks, which open them on GitHub, to their reports on the site."""
     there = "../" * page.count("/") + "reports"
     link = r"\[([^]]+)\]\((?:\.\./)+notebooks/(\w+)\.ipynb(#[^)]*)?\)"
     source[0] = re.sub(link, rf'<a href="{there}/\2.html\3">\1</a>', source[0])
 
 
-def shown_once(
+def skip_exported(
     app: Sphinx, kind: str, name: str, value: Any, skip: bool, options: Any
 ) -> bool | None:
-    """Leave out of a package's section what ``import srlib`` shows already."""
-    at_the_door = any(value is getattr(srlib, known) for known in srlib.__all__)
+    """Skip names in a package's section that ``import srlib`` exports already."""
+    exported = any(value is getattr(srlib, known) for known in srlib.__all__)
     of_package = app.env.current_document.autodoc_module != "srlib"
-    return True if kind == "module" and of_package and at_the_door else None
+    return True if kind == "module" and of_package and exported else None
 
 
-READ_ALOUD = {  # what the theme's pages lack for readers by ear and by keyboard
+ACCESSIBILITY = {  # fixes for screen readers and keyboards that the theme lacks
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
     '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
@@ -113,22 +114,22 @@ READ_ALOUD = {  # what the theme's pages lack for readers by ear and by keyboard
 }
 
 
-def read_aloud(app: Sphinx, error: Exception | None) -> None:
-    """Mend the pages that are written."""
+def fix_accessibility(app: Sphinx, error: Exception | None) -> None:
+    """Apply the fixes to the written pages."""
     pages = set(Path(app.outdir).rglob("*.html")) - set(Path(app.outdir, "reports").glob("*"))
     for page in pages if error is None else ():
         html = page.read_text(encoding="utf-8")
-        for old, new in READ_ALOUD.items():
+        for old, new in ACCESSIBILITY.items():
             html = html.replace(old, new)
-        # Parameters of a long signature are terms of no list.
+        # Parameters of a long signature are not terms of a definition list.
         html = re.sub(r"<dl>\n((?:<dd>.*\n)+)</dl>", r'<ul class="parameters">\n\1</ul>', html)
         page.write_text(re.sub("<dd>(<em.*)</dd>", r"<li>\1</li>", html), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
-    """Connect what Sphinx has no option for."""
+    """Connect the functions above to Sphinx's events."""
     app.add_config_value("runs", "../outputs", "")
     app.connect("source-read", lead_to_reports)
     app.connect("html-collect-pages", write_reports)
-    app.connect("autodoc-skip-member", shown_once)
-    app.connect("build-finished", read_aloud)
+    app.connect("autodoc-skip-member", skip_exported)
+    app.connect("build-finished", fix_accessibility)

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw without a script, as in the reports."""
+"""Render formulas as MathML, which needs no script, as in the reports."""
 
 from typing import Any
 

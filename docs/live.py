@@ -1,10 +1,10 @@
-"""What a cell of a run shows, on a page of the guide: a chart that moves, or a table.
+"""Show the output of a run's cell on a page of the guide: an interactive chart, or a table.
 
     :::{live} sequential_trees figure one_person
     :::
 
-shows what the cell with ``outputs.figure("one_person", ...)`` has shown. Charts are drawn by the
-script of the reports, over the still picture that the notebook holds.
+shows the output of the cell with ``outputs.figure("one_person", ...)``. The script of the reports
+draws the chart over the static picture in the notebook.
 """
 
 import json
@@ -23,14 +23,14 @@ SCRIPT = "charts.js"
 
 
 def run_of(config: Any, notebook: str) -> Path:
-    """Folder of a notebook's run at its published profile, or at its defaults where none is."""
+    """Folder of a notebook's run at its published profile, or at its defaults if there is none."""
     here = Path(__file__).parent
     published = (here.parent / "params" / notebook / "published.yaml").exists()
     return here / config.runs / notebook / ("published" if published else "default")
 
 
 class Live(Directive):
-    """Arguments are the notebook, ``figure`` or ``table``, and the name that it has there."""
+    """Directive with three arguments: the notebook, ``figure`` or ``table``, and its name there."""
 
     required_arguments = 3
     has_content = True
@@ -58,20 +58,20 @@ class Live(Directive):
 
 
 def add_script(app: Sphinx, page: str, template: str, context: Any, tree: Any) -> None:
-    """Let pages with a chart draw it."""
+    """Add the script to pages with a chart."""
     if tree and any("vega-lite" in node.astext() for node in tree.findall(nodes.raw)):
         app.add_js_file(SCRIPT, loading_method="defer")
 
 
 def write_script(app: Sphinx, error: Exception | None) -> None:
-    """Write the reports' script beside the theme's own."""
+    """Write the reports' script beside the theme's scripts."""
     if error is None:
-        text = f"(() => {{{report.script(charts=True)}\n}})();"  # its names are its own
+        text = f"(() => {{{report.script(charts=True)}\n}})();"  # a scope of its own
         Path(app.outdir, "_static", SCRIPT).write_text(text, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
-    """Add the directive ``live``, which reads from the folder of the option ``runs``."""
+    """Add the directive ``live``, which reads from the folder in the option ``runs``."""
     app.add_directive("live", Live)
     app.connect("html-page-context", add_script)
     app.connect("build-finished", write_script)

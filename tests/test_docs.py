@@ -1,17 +1,24 @@
 """The guide: links lead somewhere, what it names exists, and numbers are the notebooks'.
 
-References are well formed, and each of the papers has one title wherever it is cited.
+Each term of the glossary has a source and is found in the software. References are well formed, and
+each of the papers has one title wherever it is cited.
 """
 
+import inspect
 import pydoc
 import re
 import shlex
+import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
+import srlib
 from srlib.runner.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -46,8 +53,6 @@ def test_links_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\((?!https?:)((?:[^()\s]|\([^()\s]*\))+)\)", text(page)):
         file, _, anchor = link.partition("#")
         target = (page.parent / file).resolve() if file else page
-        if link == "../../deployments/github-pages":  # of the repository, with the site's address
-            continue
         assert target.is_file() or target.with_suffix(".rst").is_file(), link
         assert not anchor or anchor in anchors(target), link
 
@@ -74,6 +79,81 @@ def test_code_and_text_name_what_the_library_has(page: Path) -> None:
     assert missing == [] or page.name == "CHANGELOG.md"  # of what was
 
 
+# -------------------------------------------------------------------------------------- glossary
+
+GLOSSARY = ROOT / "docs/guide/glossary.md"
+SOURCES = sorted([*ROOT.glob("notebooks/*.py"), *ROOT.glob("notebooks/*.md"), *PAGES])
+SOURCE = r"\*Source:\* (none; .+|.*(https://doi\.org/10\.|\((?:19|20)\d\d\), \w).*)"
+NAMES = r"((?:`[^`]+`(?: \([^)]+\))?(?:, | and )?)+)"
+
+
+def terms() -> dict[str, str]:
+    """Return the text of each term of the glossary, by its heading."""
+    parts = re.split(r"^### (.+)\n", text(GLOSSARY), flags=re.MULTILINE)
+    return {
+        heading: body.partition("\n## ")[0]
+        for heading, body in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def named(kind: str) -> list[tuple[str, str]]:
+    """Return the names of a kind, as columns, with what they belong to: a name of srlib or ""."""
+    found = re.findall(rf"\b{kind}s? {NAMES}(?: of `(srlib[\w.]+)`)?", text(GLOSSARY))
+    return [(name, owner) for names, owner in found for name in re.findall(r"`([^`]+)`", names)]
+
+
+def test_every_term_that_is_linked_to_is_in_the_glossary() -> None:
+    """In the sources of notebooks as well: those that are not built yet have the links, too."""
+    linked = {
+        slug
+        for page in SOURCES
+        for slug in re.findall(r"glossary\.(?:md|html)#([\w-]+)", page.read_text(encoding="utf-8"))
+    }
+    assert len(linked) > 20
+    assert linked - anchors(GLOSSARY) == set()
+
+
+def test_every_term_is_named_in_the_software_and_has_a_source_or_a_reason() -> None:
+    found = terms()
+    assert len(found) > 50
+    for term, body in found.items():
+        line = body.replace("\n", " ")
+        assert re.search(r"\*In srlib:\* [`\w]", line), term
+        assert re.search(SOURCE, line), term
+
+
+def owner_of(name: str, owner: str) -> Any:
+    """Return the function or class of srlib that the glossary gives as a name's owner."""
+    found = pydoc.locate(owner)
+    assert found is not None, f"{owner} of {name}"
+    return found
+
+
+def test_options_arguments_and_attributes_of_the_glossary_exist() -> None:
+    options = {o for c in main.commands.values() for p in c.params for o in p.opts}
+    assert {*re.findall(r"`(--[a-z-]+)`", text(GLOSSARY))} <= options
+    for name, owner in named("argument"):
+        assert name in inspect.signature(owner_of(name, owner)).parameters, (name, owner)
+    for name, owner in named("attribute"):
+        known = owner_of(name, owner)
+        assert name in {*dir(known), *known.__dataclass_fields__}, (name, owner)
+
+
+def test_columns_and_rows_of_the_glossary_exist() -> None:
+    """Columns without an owner, and rows, are those of the table of an assessment."""
+    people = pd.DataFrame({"job": ["cook", "smith"] * 30, "sick": ["no"] * 45 + ["yes"] * 15})
+    table = srlib.assess(people, [people], rng=np.random.default_rng(1)).table
+    for name, owner in named("column"):
+        if owner:
+            module = sys.modules[owner_of(name, owner).__module__]
+            assert f'"{name}"' in inspect.getsource(module), (name, owner)
+        else:
+            assert name in table, name
+    modules = ROOT.glob("srlib/assessment/*.py")
+    source = "\n".join(module.read_text(encoding="utf-8") for module in modules)
+    assert [name for name, _ in named("row") if f'"{name}"' not in source] == []
+
+
 def test_the_tests_of_the_promises_exist() -> None:
     promised = re.findall(r"`tests/(\w+)\.py::(\w+)`", text(ROOT / "CONTRIBUTING.md"))
     assert len(promised) > 20
@@ -94,9 +174,9 @@ def shown(notebook: str) -> str:
     return both.replace("**", "").replace("\N{NO-BREAK SPACE}", " ")
 
 
-TREES = r"Risk and loss; rules by(?s:.*?)\n{}(?:  +\S+){{{}}}  +(\S+)"  # row, cells before
-IMPURE, PRUNED, LARGE = "grown to impurity, 5", "pruned as rpart, 5", "grown to impurity, 50"
-CELLS = [(IMPURE, 3), (PRUNED, 3), (LARGE, 3), (LARGE, 5), (PRUNED, 5)]
+TREES = r"Risk and utility loss; trees by(?s:.*?)\n{}(?:  +\S+){{{}}}  +(\S+)"  # row, cells before
+UNPRUNED, PRUNED, LARGE = "unpruned trees, 5", "pruned as rpart, 5", "unpruned trees, 50"
+CELLS = [(UNPRUNED, 3), (PRUNED, 3), (LARGE, 3), (LARGE, 5), (PRUNED, 5)]
 SCORES = [rf"(?m)^{score} +as printed .*?(\S+)$" for score in ("distance", "P", "log P")]
 PARAGRAPHS = [
     ("400 simulated adults", "sequential_trees", [TREES.format(*cell) for cell in CELLS]),
