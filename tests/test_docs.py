@@ -94,8 +94,8 @@ def shown(notebook: str) -> str:
     return both.replace("**", "").replace("\N{NO-BREAK SPACE}", " ")
 
 
-TREES = r"Risk and loss; rules by(?s:.*?)\n{}(?:  +\S+){{{}}}  +(\S+)"  # row, cells before
-IMPURE, PRUNED, LARGE = "grown to impurity, 5", "pruned as rpart, 5", "grown to impurity, 50"
+TREES = r"Risk and utility loss; trees by(?s:.*?)\n{}(?:  +\S+){{{}}}  +(\S+)"  # row, cells before
+IMPURE, PRUNED, LARGE = "unpruned trees, 5", "pruned as rpart, 5", "unpruned trees, 50"
 CELLS = [(IMPURE, 3), (PRUNED, 3), (LARGE, 3), (LARGE, 5), (PRUNED, 5)]
 SCORES = [rf"(?m)^{score} +as printed .*?(\S+)$" for score in ("distance", "P", "log P")]
 PARAGRAPHS = [
