@@ -498,9 +498,9 @@ advice = steps[["several", "several_se", "loss", "loss_se"]].copy()
 advice["risk_ratio"] = advice["several"] / advice["several"].iloc[0]
 advice["more_loss"] = advice["loss"] - advice["loss"].iloc[0]
 advice["more_loss_se"] = np.hypot(advice["loss_se"], advice["loss_se"].iloc[0])
-advice.iloc[0, -1] = 0.0  # the first less itself
+advice.iloc[0, -1] = 0.0  # the first size has no difference
 names = {"label": "minimum leaf size", "risk_ratio": "risk, over the first"}
-names |= {"more_loss": "utility loss, less the first", "more_loss_se": "standard error"}
+names |= {"more_loss": "added utility loss", "more_loss_se": "standard error"}
 about = "What larger leaves of unpruned trees gain, and what they cost."
 shown = outputs.table("advice", advice.reset_index())[list(names)]
 display(show(shown, caption=about, names=names))
@@ -558,7 +558,7 @@ color = alt.condition("datum.n == 1", alt.value(charts.COLORS["synthetic"]), alt
 drawn = base.mark_bar().encode(x=x, y=y, color=color, tooltip=["posterior:Q"])
 rule = alt.Chart().mark_rule(**charts.REFERENCE).encode(x=alt.datum(prior))
 said = base.transform_filter("datum.n == 1").transform_calculate(
-    said=f"['Probability of the true record: {prior:.2f} before, ' + format(datum.posterior, '.2f') + "
+    said=f"['True record: probability {prior:.2f} before, ' + format(datum.posterior, '.2f') + "
     "' after ' + datum.files + (datum.files == 1 ? ' release' : ' releases'), 'Leaves of at least ' + "
     "datum.leaf + ' records; utility loss ' + format(datum.loss, '.2f')]"
 )
