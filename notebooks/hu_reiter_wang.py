@@ -485,8 +485,9 @@ assert not still_positive
 # %% [markdown]
 # ## The paper's estimator
 #
-# Now to the mixture and the $m$ releases, whose likelihoods multiply. The paper does not say whether the draws that
-# generated the releases are among the $\theta_j$, which no intruder could arrange. If left out, their weight is zero.
+# The same estimator now serves the mixture and its $m$ releases, whose likelihoods multiply. The paper does not say
+# whether the draws that generated the releases are among the $\theta_j$, which no intruder could arrange. When these
+# draws are left out, their weight is zero.
 
 # %% tags=["monte-carlo"]
 log_weights = disclosure.release_log_prob(some, releases)  # log p(Z | theta), equation 14
@@ -644,9 +645,9 @@ outputs.figure("agreement", drawn)
 
 # %% [markdown]
 # **Two runs of the predictive ratio agree; two runs of the paper's estimator hardly agree.** Probability of the true
-# record for each combination, by importance sampling and by the predictive ratio; $r$ is the correlation of the two
-# runs' logarithms. Distance from the line is Monte Carlo error. Below: the share of the weight in each of the eight
-# heaviest draws. Remove the heaviest, and the sentence says how much the next one carries.
+# record for each combination; $r$ is the correlation of the two runs' logarithms. Distance from the line is Monte Carlo
+# error. Below: the share of the weight in each of the eight heaviest draws. Remove the heaviest, and the sentence says
+# how much the next one carries.
 #
 # ## How high are the risks?
 

@@ -211,8 +211,8 @@ assert round(sick_cook, 3) == 0.133
 #
 # $$p(Z \mid D) = \prod_i \prod_k \frac{n_k(\ell_{ik}, z_{ik})}{n_k(\ell_{ik})}.$$
 #
-# The intruder of Hu, Reiter and Wang is strong and knows all records but one, the rule, its settings and the order of
-# the variables. The true values of the last record are compared with all [candidates](../docs/guide/glossary.md#candidate) that
+# The intruder of Hu, Reiter and Wang is strong: all records but one are known, and so are the rule, its settings and
+# the order of the variables. The true values of the last record are compared with all [candidates](../docs/guide/glossary.md#candidate) that
 # differ from them in one variable, with equal prior probabilities. Each candidate means other data, with trees of
 # their own, and Bayes' rule compares the probabilities that these give the release.
 #
@@ -573,7 +573,7 @@ outputs.figure("one_person", chart.properties(description=told))
 
 # %% [markdown]
 # **With more releases by unpruned trees, the true record stands out.** Each bar is a candidate for this person: the true
-# values, or these with the one change that its label names. Dotted: the prior. A utility loss of one is that of another
+# values, or these with the one change that its label names. Releases come one after the other. Dotted: the prior. A utility loss of one is that of another
 # sample of the population. Trees stop at a minimum leaf size, which is smaller the farther they grow.
 
 # %% [markdown]
@@ -752,7 +752,7 @@ outputs.figure("nested", chart)
 # ## A synthesizer that can only be run
 #
 # Nobody can write down the probability of a neural network's or a commercial tool's release. The owner of the data can
-# still run it on them, and on the same data with one record changed. A test that distinguishes the two kinds of releases
+# still run the program on them, and on the same data with one record changed. A test that distinguishes the two kinds of releases
 # shows that releases disclose something about that record.
 #
 # By hand again: the alarm is a released sick cook. Each of fifteen released people is one with probability 1/15, so an
@@ -832,7 +832,7 @@ callout(
 # %% [markdown]
 # A bound of .5 means that this test found nothing in this number of runs. These synthesizers were made without regard to
 # the test. Another can be made to pass it: the same Laplace margins, with sorted records if one record of
-# the data has its true values. The order discloses it, and counts of cells do not depend on it:
+# the data has its true values. The order discloses this, and counts of cells do not depend on the order:
 
 
 # %% tags=["monte-carlo"]

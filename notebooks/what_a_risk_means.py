@@ -331,7 +331,7 @@ callout(
 # Synthesizer, likelihood and the intruder's prior are the same in both rows. Data sets and people
 # differ, and all drawn targets of a data set are replaced at once, so each is among other replaced
 # records. Drawn records follow the prior, so claimed minus identified is zero in expectation. People's
-# values do not: the uniform prior takes a record for as probable as a neighbor that hardly occurs.
+# values do not follow it: the uniform prior takes a record for as probable as a neighbor that hardly occurs.
 # Claimed minus identified shows that best guesses at them claim too little. That more are identified than the
 # mean risk shows nothing, since it is so in both rows: the mean risk is not the share of people identified.
 
@@ -448,8 +448,8 @@ outputs.figure("reliability", charts.reliability(curves, description=told))
 # whoever is known, their distribution is not that of people's records, which resemble each other.
 #
 # The smallest example has one yes/no variable with a uniform prior on its proportion. The intruder knows some of 19 other
-# records and sees a release of 20. The sum goes over the known ones ($c$), the true record ($x$) and the
-# released ones ($z$); unknown records drop out.
+# records and sees a release of 20. The sum goes over the ones among the known records ($c$), the true
+# record ($x$) and the ones released ($z$); unknown records drop out.
 
 
 # %%
@@ -654,7 +654,7 @@ show(one_answer, caption="Increase in the probability of a true answer by partic
 
 # %% [markdown]
 # Here $i$ says yes and $o$ says no. For equal answers the difference is 0, so with random halves the average is
-# about half of these numbers. They fall nearly as one over the number of people. The bound does not, because it is
+# about half of these numbers. They fall nearly as one over the number of people. The bound does not fall, because it is
 # that of the worst data, here data in which everybody gives the same answer.
 #
 # The next table has six synthesizers, on the nine variables, with three unknown to the intruder. One intruder knows all
@@ -755,8 +755,9 @@ callout("Bound and prior", f"By epsilon, private margins put participants at mos
 # For the intruder who knows all others, participants are far further ahead after trees than after the mixture, and further
 # after the mixture than after margins. The mixture's chains are short, and R-hat says that some have not mixed,
 # so its row is rough. Each size has its own people, drawn once, and the errors omit that draw, so sizes are
-# not compared. Where a release refutes all candidates of a person, as trees may, the posterior stays at the prior. What the intruder who knows nobody learns about outsiders is statistics: on average, after each synthesizer
-# their true values are more probable than before.
+# not compared. A release by trees may refute all candidates of a person; the posterior then stays at the prior. An
+# intruder who knows nobody learns statistics about outsiders: on average, after each synthesizer their true values are
+# more probable than before.
 #
 # **Limits.** Targets are drawn uniformly from their candidates, which makes some unlike real people. A check on average
 # over records can pass where probabilities are too high for one kind of record and too low for another. The bound covers
