@@ -21,21 +21,21 @@
 # Databases*, 185–199. Springer.
 #
 # A statistical agency wants to release records that describe nobody: every value is drawn from a
-# model fitted to the confidential file. Can someone who knows *all the other records* still read
-# the last one out of the release? Hardly, the paper answers by Bayes' rule, for 10,000 adults of the American
-# Community Survey. On the embedded population, which is not the paper's file, most probabilities stay within
-# a factor of two of the prior, too. But the paper's estimator does not stand: one or two of all the posterior
-# draws carry most of the weight.
+# model fitted to the confidential file. Can an [intruder](../docs/guide/glossary.md#intruder) who knows *all other records* still infer
+# the last one from the release? Hardly, the paper answers by Bayes' rule, for 10,000 adults of the American
+# Community Survey. On the embedded population, which is not the paper's file, most probabilities also stay within a
+# factor of two of the prior. But the paper's estimator is unreliable: one or two of all posterior draws carry most
+# of the weight.
 
 # %% [markdown] tags=["notebook-only"]
-# Few truths rank near the top, and some parts of records are more exposed than the whole. **You should
+# Few true records rank near the top, and some parts of records are more exposed than the whole. **You should
 # know** Bayes' rule, Markov chain Monte Carlo and logistic regression.
 #
 # ## Parameters
 #
-# The defaults take 1,000 records and the eleven variables that the paper's figures, its regression and
-# equation 16 use. The published profile has all fourteen and the paper's sample size, number of
-# releases and priors; the number of classes and all settings of the chains are chosen here.
+# The defaults take 1,000 records and the eleven variables of the paper's figures, its regression and
+# equation 16. The published profile has all fourteen and the paper's sample size, number of
+# releases and priors. The number of classes and all chain settings are chosen here.
 
 # %% tags=["parameters"]
 data: str = ""  # CSV file of categorical columns; acs:2012:nc to download; empty: embedded
@@ -46,20 +46,20 @@ vintage: int = 2012  # [2008, 2100] year of a raw ACS person file that is given 
 n_records: int = 1000  # [10, 10000000] records used; a seeded sample where the file has more
 all_variables: bool = False  # embedded population: all 14, not just those named below
 pairs: list[list[str]] = []  # pairs for Figures 1 and 2; empty: the paper's, or outcome's
-outcome: str = ""  # of the regression, last level against others; empty: the paper's, or none
+outcome: str = ""  # of the regression, its last level against the rest; empty: the paper's, or none
 predictors: list[str] = []  # of the regression, by numeric codes; empty: the paper's, or none
-unknown: list[str] = []  # variables that equation 16's intruder lacks; empty: the paper's, or two
-n_releases: int = 5  # [2, 100] synthetic data sets released, m
+unknown: list[str] = []  # unknown to the intruder of equation 16; empty: the paper's, or two
+n_releases: int = 5  # [2, 100] releases, m
 n_classes: int = 20  # [1, 1000] latent classes, F
 alpha_shape: float = 0.25  # [0.001, 1000] shape of the Gamma prior of alpha
 alpha_rate: float = 0.25  # [0.001, 1000] rate of the Gamma prior of alpha
 thin: int = 25  # [1, 10000] iterations for each draw kept
 n_chains: int = 8  # [4, 1000] chains for the data
-burn_in: int = 1500  # [0, 1000000] iterations dropped from each of them
-n_draws: int = 200  # [30, 100000] draws kept from each of them
+burn_in: int = 1500  # [0, 1000000] iterations dropped from each chain
+n_draws: int = 200  # [30, 100000] draws kept from each chain
 n_chains_joined: int = 4  # [4, 1000] chains for the data joined with each release
-burn_in_joined: int = 500  # [0, 1000000] iterations dropped from each of them
-n_draws_joined: int = 60  # [30, 100000] draws kept from each of them
+burn_in_joined: int = 500  # [0, 1000000] iterations dropped from each of these chains
+n_draws_joined: int = 60  # [30, 100000] draws kept from each of these chains
 seed: int = 2014  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -91,29 +91,29 @@ outputs = Outputs(output_dir)
 # %% [markdown]
 # ## What is claimed
 #
-# The run fills the last column. *Few*, *most* and *a handful* need a number, and each statement has one.
+# The run fills the last column. *Few*, *most* and *a handful* need a number, and each statement gives one.
 
 # %% tags=["nbval-ignore-output"]
 claims = Claims(
     {
-        "C1": r"The releases keep joint distributions of pairs of variables, taken together: over"
-        r" the cells of all pairs, a release is off by less than $\sqrt 2$ times as much as another sample of the"
-        r" population (section 4.1, Figures 1 and 2).",
+        "C1": r"The releases keep the joint distributions of pairs of variables, taken together: over"
+        r" the cells of all two-way tables, a release differs from the data by less than $\sqrt 2$ times as"
+        r" much as another sample of the population does (section 4.1, Figures 1 and 2).",
         "C2": "A regression on the releases gives reasonable results: no more of its 95 % intervals"
-        " miss the original estimate than independent ones would in 19 of 20 cases (Table 2).",
-        "C3": "Few truths rank near the top: fewer are among the first three of their candidates"
+        " miss the original estimate than independent intervals would in 19 of 20 cases (Table 2).",
+        "C3": "Few true records rank near the top: fewer are among the first three of their candidates"
         " than in a random order (section 4.2, Figure 3).",
         "C4": "Typically the releases provide little information about a record: more than half of"
         " the probabilities are within a factor of two of the prior (section 4.2, Figure 4).",
         "C5": "An intruder who lacks only some variables gains more than one who lacks the whole"
-        " record: for 95 % of the combinations, or more, the release multiplies the prior"
+        " record: for at least 95 % of the combinations, the release multiplies the prior"
         " of that part by more than that of the whole (section 4.2, equation 16, which shows two records).",
-        "C6": "Importance sampling is simple and convenient: under each release a hundred draws or"
-        " more are effective, or a quarter of fewer than 400 (section 3.2, equations 11 to 15).",
-        "C7": "The ratio of posterior to prior is typically one or less: for more than half of the"
+        "C6": "Importance sampling is simple and convenient: under each release at least a"
+        " hundred draws are effective, or a quarter if there are fewer than 400 (section 3.2, equations 11 to 15).",
+        "C7": "The ratio of posterior to prior is typically at most one: for more than half of the"
         " combinations (section 4.2).",
-        "C8": "Only a handful of ratios exceed two: the share of ten in the paper's 3,523 combinations, or"
-        " less (section 4.2).",
+        "C8": "Only a handful of ratios exceed two: at most the share of ten in the paper's 3,523"
+        " combinations (section 4.2).",
     }
 )
 claims
@@ -121,9 +121,10 @@ claims
 # %% [markdown] tags=["appendix"]
 # ## The smallest example: both estimators by hand
 #
-# The intruder knows $D_{-i}$, all records but one. The candidates $x$ for the missing record are its true
-# combination $x_i$ and every one that differs from it in one variable (section 3.1). With a uniform prior the posterior
-# of a candidate is proportional to $p(Z \mid D_i^x)$, the probability of the release $Z$ if the data were $D_{-i}$ and $x$.
+# The intruder knows $D_{-i}$, all records but one. The [candidates](../docs/guide/glossary.md#candidate) $x$ for the missing record are its
+# true combination $x_i$ and every one that differs from it in one variable (section 3.1). With a uniform prior a
+# candidate's posterior probability is proportional to $p(Z \mid D_i^x)$, the probability of the release $Z$ if the
+# data were $D_{-i}$ and $x$.
 #
 # **The paper's estimator** takes draws $\theta_j$ from the posterior given the *true* data, and weights each by the
 # probability of the *whole release* (equations 11 to 15):
@@ -135,22 +136,22 @@ claims
 #
 # $$p(Z \mid D_i^x) = p(Z \mid D_{-i})\, \frac{p(x \mid D_{-i}, Z)}{p(x \mid D_{-i})} .$$
 #
-# The first factor is the same for all candidates. The rest are two posterior predictive probabilities of *one
-# record*: relative to the truth's, they are averages of $r_j$, over draws given the data joined with the release and over
-# draws given the data.
+# The first factor is the same for all candidates. The others are two posterior predictive probabilities of *one
+# record*. Relative to those of the true record, they are averages of $r_j$: over draws given the data joined with the
+# release, and over draws given the data.
 #
-# With $d$ independent yes/no variables everything is known exactly. Where $c$ of the other records and $z$ of the $n$
-# released ones have the candidate's value, its likelihood is $(1 + c + z)/(1 + c)$, over the same for the true
-# value. What weights cost is known as well. A release is as large as the data, and its likelihood as narrow as the
-# posterior that the draws came from. In one direction, two normal densities of equal width whose centers lie apart by
-# chance leave an effective share of $e^{-0.477} \approx 0.62$ of the draws, as a geometric mean. Directions multiply: $d$
-# of them typically leave $0.62^d$. That is a typical value over releases; an estimate from draws cannot fall below one draw.
+# With $d$ independent yes/no variables everything is known exactly. If $c$ of the other records and $z$ of the $n$
+# released ones have the candidate's value, its likelihood is $(1 + c + z)/(1 + c)$, divided by the same for the true
+# value. The cost of the weights is also known. A release is as large as the data, and its likelihood as narrow as the
+# posterior of the draws. In one direction, two normal densities of equal width, whose centers differ by chance, leave
+# an effective share of $e^{-0.477} \approx 0.62$ of the draws, as a geometric mean. Directions multiply: $d$ of them
+# typically leave $0.62^d$. That is typical over releases; an estimate from draws cannot fall below one draw.
 #
-# Even without weights, an average of $r_j$ over draws given the data can fail. Five records of one variable hold a
-# single one, and it is the truth. Given all five its probability is Beta(2, 5), and $r = (1 - p)/p$ has mean 5 and an
-# infinite variance, because $E\,p^{-2}$ diverges. Given the other four it is Beta(1, 5), and the ratio of the means of
-# $1 - p$ and of $p$ is also 5, and its estimate has a finite variance. So the risks of whole records below leave each
-# record out, with the parameters integrated out. The second table repeats both estimates.
+# Even without weights, an average of $r_j$ over draws given the data can fail. One of five records of a
+# single variable is a *yes*, and it is the target. Given all five, the probability $p$ of a *yes* is Beta(2, 5), and
+# $r = (1 - p)/p$ has mean 5 and infinite variance, because $E\,p^{-2}$ diverges. Given the other four it is Beta(1, 5);
+# the ratio of the means of $1 - p$ and of $p$ is also 5, and its estimate has a finite variance. So the risks of whole
+# records below leave each record out, with the parameters integrated out. The second table repeats both estimates.
 
 
 # %% tags=["monte-carlo"]
@@ -161,7 +162,7 @@ def smallest_example(d: int, n: int = 200) -> list[float]:
     made_by, given_data = (dpmpm.sample_posterior(codes, levels, few, rng=rng) for _ in range(2))
     release = dpmpm.synthesize(made_by.pi[0, 0], made_by.phi[0, 0], levels, n, rng=rng)
     joined = dpmpm.sample_posterior(np.vstack([codes, release]), levels, few, rng=rng)
-    candidates = np.vstack([codes[0], codes[0] ^ np.eye(d, dtype=int)])  # the truth comes first
+    candidates = np.vstack([codes[0], codes[0] ^ np.eye(d, dtype=int)])  # true record first
     log_p, log_p_joined = (dpmpm.cell_log_prob(z, candidates) for z in (given_data, joined))
     log_r, log_r_joined = (z - z[..., :1] for z in (log_p, log_p_joined))
     log_weights = dpmpm.cell_log_prob(given_data, release).sum(axis=2, keepdims=True)
@@ -176,7 +177,7 @@ def smallest_example(d: int, n: int = 200) -> list[float]:
     return [d, float(diagnostics.importance_ess(log_weights.ravel())), by_formula, *errors]
 
 
-heads = ["variables", "effective draws of 1,000", "by the formula"]
+heads = ["variables", "effective draws of 1,000", "expected by the formula"]
 heads += ["error, importance sampling", "error, predictive ratio"]
 smallest = pd.DataFrame([smallest_example(d) for d in (1, 3, 10, 30, 100)], columns=heads)
 about = "Effective draws, and the largest error of a candidate's log posterior probability."
@@ -196,20 +197,21 @@ rows = [
     [name, np.median(found), (found < 5).mean(), (np.abs(found - 5) < 2 * error).mean()]
     for name, (found, error) in both.items()
 ]
-heads = ["estimate of 5", "median", "share below 5", "share within two stated errors"]
+heads = ["estimate of 5", "median", "share below 5", "share within two standard errors"]
 left = outputs.table("left_out", pd.DataFrame(rows, columns=heads))
-show(left, caption="Two estimates from 4,000 draws, a thousand times each.")
+show(left, caption="Two estimates from 4,000 draws, each repeated a thousand times.")
 
 # %% [markdown] tags=["written"]
 # ### Exercise 1: a release half as large
 #
-# Take the posterior of one direction as standard normal. A release half as large as the data has a likelihood
+# Take the posterior in one direction as standard normal. A release half as large as the data has a likelihood
 # with twice the variance, $w = e^{-(\theta - c)^2/4}$, and its center is $c \sim N(0, 3)$. The effective share of
 # the draws is $E(w)^2 / E(w^2)$. What is the mean of its logarithm over $c$ (`log_share`, three decimal places)?
-# How many `thousands` of draws, rounded up, would leave a hundred effective ones in 14 directions? (For a release
-# as large as the data, $w = e^{-(\theta - c)^2/2}$ and $c \sim N(0, 2)$, your way must lead to the $-0.477$ of the text.)
+# How many `thousands` of draws, rounded up, would leave a hundred effective ones in 14 directions? (Check: for a
+# release as large as the data, $w = e^{-(\theta - c)^2/2}$ and $c \sim N(0, 2)$, your method must give the $-0.477$
+# in the text.)
 #
-# *You will need:* pencil and paper; or `np.polynomial.hermite_e.hermegauss` for expectations.
+# *You will need:* pencil and paper, or `np.polynomial.hermite_e.hermegauss` for expectations.
 
 # %% tags=["solution"]
 # Solution
@@ -226,9 +228,9 @@ assert thousands == 8
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# By completing squares $E(w) = \sqrt{2/3}\, e^{-c^2/6}$ and $E(w^2) = \sqrt{1/2}\, e^{-c^2/4}$, so that the share is
+# By completing squares $E(w) = \sqrt{2/3}\, e^{-c^2/6}$ and $E(w^2) = \sqrt{1/2}\, e^{-c^2/4}$, so the share is
 # $(\sqrt 8/3)\, e^{-c^2/12}$. The mean of its logarithm is $\log(\sqrt 8/3) - 3/12$. For the larger release the share is
-# $(\sqrt 3/2)\, e^{-c^2/6}$, and the mean $\log(\sqrt 3/2) - 2/6$.
+# $(\sqrt 3/2)\, e^{-c^2/6}$, and the mean is $\log(\sqrt 3/2) - 2/6$.
 #
 # </details>
 
@@ -236,9 +238,10 @@ assert thousands == 8
 # ## The data
 #
 # The paper's data are fourteen variables of the American Community Survey, a table of 8.7 million
-# cells, of which 10,000 records leave almost all empty. The records one worries about are those whose
-# combination occurs once. The embedded population stands in for them: it has the pairwise joint
-# distributions of the survey's 2011 public file, and nobody's records. It was *not* drawn from the model below.
+# cells that 10,000 records leave almost empty. The records of most concern are the
+# [sample uniques](../docs/guide/glossary.md#sample-unique), whose combination occurs once. The embedded population stands in for the
+# survey: it has the pairwise joint distributions of the 2011 public file, and nobody's records. It was *not*
+# drawn from the model below.
 
 # %%
 table = microdata.load(
@@ -274,24 +277,23 @@ often = {"once": 1, "twice": 2, "three times": 3}
 counts = {"records": len(codes), "cells": table.schema.n_cells, "combinations": len(repetitions)}
 counts |= {word: int((repetitions == times).sum()) for word, times in often.items()}
 counts |= {"most frequent": int(repetitions.max())}
-about = "Records and cells of the table, and distinct combinations by how many records have them."
+about = "Records, cells of the table, and distinct combinations by their number of records."
 show(outputs.table("data", pd.DataFrame([counts])), caption=about)
 
 # %% [markdown] tags=["appendix"]
 # ## The synthesizer
 #
-# The Dirichlet process mixture of products of multinomials (DPMPM) puts each record in one of $F$
-# latent classes; within a class the variables are independent,
+# The Dirichlet process mixture of products of multinomials ([DPMPM](../docs/guide/glossary.md#dpmpm)) assigns each record to one of $F$
+# latent classes. Within a class the variables are independent,
 #
 # $$p(x \mid \pi, \phi) = \sum_{f=1}^{F} \pi_f \prod_{k=1}^{p} \phi^{(k)}_{f x_k},$$
 #
 # with a stick-breaking prior on $\pi$ whose concentration $\alpha$ is estimated, and uniform
 # Dirichlet priors on each $\phi^{(k)}_f$ (equations 1 to 6). A blocked Gibbs sampler (Ishwaran and
-# James 2001) draws from the posterior. Each of the $m$ synthetic files takes one draw of $(\pi, \phi)$, far
-# from the others, and every synthetic record draws its class afresh. The risks of whole records use all
-# draws, the releases and the paper's estimator those of sixteen chains at most, the rest a regular part of the
-# draws, five thousand at most. Where combinations are
-# impossible, Manrique-Vallier and Reiter (2014) truncate the mixture.
+# James 2001) draws from the posterior. Each of the $m$ releases takes one draw of $(\pi, \phi)$, far
+# from the others, and every synthetic record draws its own class. The risks of whole records use all
+# draws; the releases and the paper's estimator those of at most sixteen chains; everything else at most five thousand,
+# evenly spaced. For impossible combinations, Manrique-Vallier and Reiter (2014) truncate the mixture.
 
 
 # %%
@@ -314,36 +316,36 @@ releases = [
 # %% [markdown] tags=["appendix"]
 # ## Has the sampler converged?
 #
-# Convergence is judged on quantities that do not depend on class labels. Two of them are repeated for a
-# sick sample, without burn-in and with a draw after each iteration.
+# Convergence is judged on quantities that do not depend on class labels. Two are repeated for a deliberately bad
+# sample, without burn-in or thinning.
 
 # %% tags=["monte-carlo"]
 ends = combinations[[repetitions.argmax(), repetitions.argmin()]]
 most, rarest = np.moveaxis(dpmpm.cell_log_prob(draws, ends), 2, 0)
 quantities = {"alpha": draws.alpha, "log likelihood": draws.log_likelihood}
 quantities |= {"occupied classes": draws.n_occupied.astype(float)}
-quantities |= {"log p, most frequent": most, "log p, a rarest": rarest}
+quantities |= {"log p, most frequent": most, "log p, one of the rarest": rarest}
 healthy = outputs.table("diagnostics", diagnostics.summary(quantities))
 no_burn_in = dpmpm.Chains(n_classes=n_classes, burn_in=0, n_draws=60)
 sick = dpmpm.sample_posterior(codes, levels, no_burn_in, rng=stream(seed, "sick"))
-of_sick = {"alpha, sick": sick.alpha, "log likelihood, sick": sick.log_likelihood}
-sick_summary = outputs.table("diagnostics_sick", diagnostics.summary(of_sick))
+of_sick = {"alpha, bad": sick.alpha, "log likelihood, bad": sick.log_likelihood}
+sick_summary = outputs.table("diagnostics_bad", diagnostics.summary(of_sick))
 about = "Convergence of the chains; log p is the log probability of a combination."
 display(show(pd.concat([healthy, sick_summary]), caption=about))
 display(diagnostics.verdict(healthy))
 traces = diagnostics.long_format({name: values[:8] for name, values in quantities.items()})
-told = "Traces of five quantities, a panel for each, a color for each of up to eight chains. Chains that "
-told += "mix lie on top of each other."
+told = "Traces of five quantities, one panel each, in one color for each of up to eight chains. "
+told += "Chains that mix overlap."
 outputs.figure("trace", charts.trace(traces, description=told))
 
 # %% [markdown] tags=["appendix"]
-# **Chains that have converged lie on top of each other.** Five quantities in up to eight chains, a color for each. A
-# chain at a level of its own sits in another local mode, which Gibbs steps leave only rarely. Errors from between chains contain that. They do not contain modes that no
-# chain has found.
+# **Converged chains overlap.** Five quantities in up to eight chains, one color per chain. A
+# chain at a level of its own sits in another local mode, which Gibbs steps rarely leave. Between-chain errors include
+# that, but not modes that no chain has found.
 #
 # ## Is the release useful?
 #
-# The joint distributions of the paper's Figures 1 and 2, in the data and on average over the releases:
+# The charts show the joint distributions of the paper's Figures 1 and 2, in the data and averaged over the releases:
 
 
 # %% tags=["monte-carlo"]
@@ -353,7 +355,7 @@ def proportions(records: np.ndarray, two: list[int]) -> np.ndarray:  # of the ce
 
 
 def combined(estimates: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Estimate and standard error from m releases, and whether the variance is Reiter's."""
+    """Return estimate and standard error from m releases, and whether the variance is adjusted."""
     m, between, within = len(estimates), estimates.var(axis=0, ddof=1), variances.mean(axis=0)
     adjusted = ((1 + 1 / m) * between <= within) & (within > 0)
     of_n = len(releases[0]) / len(codes) * within
@@ -374,14 +376,14 @@ for number, pair in enumerate(pairs, start=1):
     error = 1.96 * np.column_stack([np.sqrt(observed * (1 - observed) / len(codes)), se]).ravel()
     joint["low"], joint["high"] = (joint["value"] - error).clip(lower=0), joint["value"] + error
     axis = f"Share of records by {titles[pair[1]]}, with 95 % interval"
-    told = f"{axis}, in the data and in the releases, in panels by {titles[pair[0]]}."
+    told = f"{axis}, in the data and in the releases, with panels by {titles[pair[0]]}."
     chart = charts.intervals(joint, axis, percent=True, description=told)
     display(outputs.figure(f"figure_{number}", chart))
 
 # %% [markdown]
-# **The releases have nearly the shares of the data.** Shares of records by both variables, with 95 % intervals.
+# **Releases and data have nearly the same shares.** Shares of records by both variables, with 95 % intervals.
 #
-# The smallest difference to ask for is that of a second sample of the population. A ratio below $\sqrt 2$ means that the
+# The yardstick is a second sample of the population. A ratio below $\sqrt 2$ means that the
 # model adds less to the squared differences than sampling does.
 
 # %% tags=["monte-carlo"]
@@ -396,22 +398,22 @@ worst = outputs.table("pairwise_differences", differences).head(3).replace(title
 display(
     show(
         worst,
-        caption="The three pairs with the largest difference of a cell, in shares of all records.",
+        caption="The three pairs of variables with the largest difference in a cell, as shares of all records.",
     )
 )
 ratio, error = against_sampling(codes, releases, levels)
 claims.check(
-    "C1", "holds", "The model adds less to the differences of cells than sampling does.",
-    measured="differences of a release, over those of another sample",
+    "C1", "holds", "The model adds less to the cell differences than sampling does.",
+    measured="cell differences of a release, relative to another sample",
     value=ratio, error=error, relation="<", limit=np.sqrt(2), records=len(codes),
 )  # fmt: skip
 
 # %% [markdown]
-# Table 2 is a logistic regression of disability with the codes as numbers, combined over the synthetic files by the
-# rules of Raghunathan, Reiter and Rubin (2003). With $\bar u$ the mean squared standard error and
-# $b$ the variance between releases, the variance $(1 + 1/m)\,b - \bar u$ can come out negative; then
-# Reiter's (2002) adjusted one is used and marked. The intervals have normal quantiles, as the paper's
-# seem to have. For other tables, a regression is run only if `outcome` or `predictors` is set.
+# Table 2 is a logistic regression of disability that treats the codes as numbers, combined over the releases by the
+# rules of Raghunathan, Reiter and Rubin (2003). Let $\bar u$ be the mean squared standard error and
+# $b$ the variance between releases. The variance $(1 + 1/m)\,b - \bar u$ can be negative; then
+# Reiter's (2002) adjusted variance is used and marked. The intervals have normal quantiles, as the paper's
+# seem to have. For other tables, a regression runs only if `outcome` or `predictors` is set.
 
 
 # %% tags=["monte-carlo"]
@@ -425,7 +427,7 @@ def regression(records: np.ndarray) -> np.ndarray:  # estimates and standard err
 
 
 terms = ["term", "original", "original_se", "synthetic", "adjusted", "low", "high", "overlap"]
-coefficients, lacking = pd.DataFrame(columns=terms), "No regression was asked for."
+coefficients, lacking = pd.DataFrame(columns=terms), "No regression was requested."
 if outcome:
     try:
         (own, own_se), each = regression(codes), np.array([regression(z) for z in releases])
@@ -451,17 +453,17 @@ if not len(missed):  # what is not asked for is not judged
 allowed = stats.binom.ppf(0.95, len(missed), 0.05)
 claims.check(
     "C2", "holds", "The intervals miss no more often than 95 % intervals may.", relation="<=",
-    measured="original estimates outside", value=missed.sum(), limit=allowed, records=len(codes),
-) if len(missed) else callout("C2", "Without a regression the claim leaves the list.")  # fmt: skip
+    measured="original estimates outside their interval", value=missed.sum(), limit=allowed, records=len(codes),
+) if len(missed) else callout("C2", "Without a regression this claim is removed from the list.")  # fmt: skip
 
 # %% [markdown]
 # ### Exercise 2: combining rules
 #
-# Five synthetic files give a coefficient of 0.20, 0.32, 0.25, 0.41 and 0.27, each with standard error 0.06.
+# Five releases give a coefficient of 0.20, 0.32, 0.25, 0.41 and 0.27, each with standard error 0.06.
 # Compute $T = (1 + 1/m)\,b - \bar u$ (`variance`, five decimal places), the degrees of freedom
 # $\nu = (m - 1)(1 - \bar u / ((1 + 1/m) b))^2$ (`df`, one decimal place), and the half-widths
-# of the 95 % intervals with normal and with $t$ quantiles (`half_normal`, `half_t`, two decimals). With a
-# standard error of 0.09 instead, is $T$ positive (`still_positive`, true or false)?
+# of the 95 % intervals with normal and with $t$ quantiles (`half_normal`, `half_t`, two decimal places). With a
+# standard error of 0.09, is $T$ positive (`still_positive`, true or false)?
 #
 # *You will need:* `stats.t.ppf`; $b$ has $m - 1$ in the denominator, and $\bar u$ is the square of the standard error.
 
@@ -483,40 +485,40 @@ assert not still_positive
 # %% [markdown]
 # ## The paper's estimator
 #
-# Now for the mixture and for each of the $m$ releases, whose likelihoods multiply. The paper does not say whether the
-# draws that generated the releases are among the $\theta_j$, which no intruder could arrange. Without them, a weight of
-# zero takes their place.
+# The same estimator now serves the mixture and its $m$ releases, whose likelihoods multiply. The paper does not say
+# whether the draws that generated the releases are among the $\theta_j$, which no intruder could arrange. When these
+# draws are left out, their weight is zero.
 
 # %% tags=["monte-carlo"]
 log_weights = disclosure.release_log_prob(some, releases)  # log p(Z | theta), equation 14
 left_out = log_weights.copy()
 left_out[:, chain, place] = -np.inf
-cases = {"generating draws among them": log_weights, "generating draws left out": left_out}
+cases = {"generating draws included": log_weights, "generating draws left out": left_out}
 weights = pd.concat(
     diagnostics.importance_summary(values.reshape(n_releases, -1)).assign(case=case)
     for case, values in cases.items()
 )
 outputs.result("importance_ess_largest", weights["ess"].max())
 outputs.table("importance_weights", weights)
-about = "How the weight of each release is spread over the posterior draws."
+about = "Spread of each release's importance weights over the posterior draws."
 display(show(weights[["case", *weights.columns.drop("case")]], caption=about))
 without_them = weights[weights["case"] == "generating draws left out"]
 claims.check(
-    "C6", "fails", "A few draws, which ones is chance, carry the whole average.",
+    "C6", "fails", "A few draws, chosen by chance, carry the whole average.",
     measured="effective draws, by release",
     value=without_them.set_index("synthetic_set")["ess"], relation=">=",
     limit=np.minimum(100, without_them["draws"] / 4), records=len(codes),
 )  # fmt: skip
 
 # %% [markdown]
-# A hundred effective draws give an average to a tenth of the spread of its terms. Above a Pareto $k$ of 0.7 no practicable
-# number of draws helps (Vehtari and others 2024).
+# A hundred effective draws estimate an average to within a tenth of the spread of its terms. Above a
+# [Pareto $k$](../docs/guide/glossary.md#pareto-k) of 0.7 no practicable number of draws helps (Vehtari and others 2024).
 #
 # ## An estimator without weights
 #
-# The predictive ratio needs another set of chains for each released file, and the error
+# The [predictive ratio](../docs/guide/glossary.md#predictive-ratio) needs another set of chains for each release, and the error
 # of the chains on $D$ enters $m$ times. Given the classes, the averages over $\pi$ and
-# $\phi$ are exact, with record $i$ out of its class.
+# $\phi$ are exact, with record $i$ removed from its class.
 
 # %% tags=["monte-carlo"]
 lengths = {"n_chains": n_chains_joined, "burn_in": burn_in_joined, "n_draws": n_draws_joined}
@@ -538,28 +540,28 @@ convergence = pd.DataFrame(
     [[name, *np.quantile(diagnostics.r_hat(v), [0.5, 0.95, 1])] for name, v in judged_on.items()],
     columns=["posterior given", "median", "95 %", "largest"],
 )
-about = "R-hat of the log probabilities that the risks need, over all combinations."
-names = {"95 %": "95 % are below"}
+about = "R-hat of the log probabilities behind the risks, over all combinations."
+names = {"95 %": "95th percentile"}
 show(outputs.table("r_hat_log_prob", convergence), caption=about, names=names)
 
 # %% [markdown] tags=["written"]
 # ### Exercise 3: the predictive ratio, derived and used
 #
 # Derive $P(Z \mid D_i^x) = P(Z \mid D_{-i})\, p(x \mid D_{-i}, Z) / p(x \mid D_{-i})$ for a model in which
-# records and releases are independent given $\theta$. Then use it. One yes/no variable, a uniform prior
-# of its proportion; of 199 records that the intruder knows 120 have the value of the record at risk, of
-# 200 released ones 130 do. With prior 1/2, what is the `posterior` probability of the true value, to
+# records and releases are independent given $\theta$. Then use it for one yes/no variable with a uniform prior
+# on its proportion. Of the 199 records that the intruder knows, 120 have the true value of the target record; of
+# 200 released ones, 130 have it. With prior 1/2, what is the `posterior` probability of the true value, to
 # three decimal places? Check it against the beta-binomial probabilities of the release.
 #
-# *You will need:* $P(Z, x \mid D_{-i})$, taken apart in two ways, and `stats.betabinom.pmf` for the check.
+# *You will need:* $P(Z, x \mid D_{-i})$, factored in two ways, and `stats.betabinom.pmf` for the check.
 
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# $P(Z, x \mid D_{-i})$ can be taken apart in two ways: first the record and then the release,
-# $p(x \mid D_{-i})\, P(Z \mid x, D_{-i})$, or first the release and then the record,
-# $P(Z \mid D_{-i})\, p(x \mid D_{-i}, Z)$. Given $\theta$ the record and the release are independent, so that
-# each factor is an integral of a likelihood over a posterior and $P(Z \mid x, D_{-i}) = P(Z \mid D_i^x)$.
+# $P(Z, x \mid D_{-i})$ factors in two ways: the record first and then the release,
+# $p(x \mid D_{-i})\, P(Z \mid x, D_{-i})$, or the release first and then the record,
+# $P(Z \mid D_{-i})\, p(x \mid D_{-i}, Z)$. Given $\theta$ the record and the release are independent, so
+# each factor is an integral of a likelihood over a posterior, and $P(Z \mid x, D_{-i}) = P(Z \mid D_i^x)$.
 # Dividing gives the ratio. Here $p(x \mid D_{-i}) = 121/201$ and $p(x \mid D_{-i}, Z) = 251/401$ for the
 # true value; the denominators are the same for the other value and cancel.
 #
@@ -576,10 +578,10 @@ assert round(posterior, 3) == 0.525
 # %% [markdown]
 # ## Twice on the same release
 #
-# Where R-hat is above 1.01 (Vehtari and others 2021) the chains differ. The errors of the predictive ratio come from
-# between chains and contain that. What the weights do is seen by working twice on the same releases, with one half of
-# the chains and with the other. Errors from half of the chains are rough: two of them need not cover 95 % of the
-# differences. The last column, the share of one run's top three that the other keeps, rests on few truths.
+# Where [R-hat](../docs/guide/glossary.md#r-hat) is above 1.01 (Vehtari and others 2021) the chains differ. The predictive ratio's errors are
+# computed between chains and include that. To show the effect of the weights, each estimator runs twice on the same
+# releases, once on each half of the chains. Errors from half the chains are rough: two of them need not cover 95 %
+# of the differences. The last column, the share of one run's top three that the other keeps, rests on few records.
 
 # %% tags=["monte-carlo"]
 plain = np.where(np.isfinite(left_out[:1]), 0.0, -np.inf)
@@ -593,21 +595,21 @@ sides = zip(*(np.array_split(z, [len(z) // 2]) for z in (of_data, *of_joined)), 
 runs["predictive ratio"] = [disclosure.predictive_ratio(side) for side in sides]
 repeated = pd.DataFrame({name: disclosure.repeatability(*two) for name, two in runs.items()}).T
 repeated = outputs.table("repeatability", repeated.rename_axis("estimator").reset_index())
-about = "Two runs on the same release: differences of the log probability of the truth."
+about = "Two runs on the same release: differences in the log probability of the true record."
 display(show(repeated, caption=about))
 pictured = pd.concat(
     pd.DataFrame({"x": one.probability, "y": other.probability, "panel": name})
     for name, (one, other) in runs.items()
 )
-axes = "Probability of the truth, run 1", "Probability of the truth, run 2"
-told = "Squares of two runs' probabilities around the line of equality, on logarithmic scales: "
+axes = "Probability of the true record, run 1", "Probability of the true record, run 2"
+told = "Squares show the probabilities of two runs around the line of equality, on logarithmic scales: "
 told += "a wide cloud for importance sampling, a thin band along the line for the predictive "
 told += "ratio."
 agreement = charts.agreement(pictured, *axes, description=told)
 
 # %% [markdown]
-# Why? Below the two runs stand the weights of importance sampling. A slider takes away the heaviest draws, one after
-# the other, and what is left is shared out anew:
+# Why? The bars below the two runs are the weights of importance sampling. A slider removes the heaviest draws one by
+# one and rescales the rest:
 
 # %% tags=["monte-carlo", "hero"]
 in_order = -np.sort(-left_out.reshape(n_releases, -1))
@@ -618,12 +620,12 @@ shares_left = pd.DataFrame([
     for j, share in enumerate(softmax(of_release[k:])[:8])
 ])  # fmt: skip
 outputs.result("heaviest_draw_least", shares_left.query("away == 0")["share"][::8].min())
-which = alt.binding_range(min=1, max=n_releases, step=1, name="released file ")
-away = alt.binding_range(min=0, max=9, step=1, name="heaviest draws taken away ")
+which = alt.binding_range(min=1, max=n_releases, step=1, name="release ")
+away = alt.binding_range(min=0, max=9, step=1, name="heaviest draws removed ")
 base = alt.Chart(charts.compact(shares_left)).transform_filter(
     "datum.release == shown_release && datum.away == shown_away"
 )
-x = alt.X("draw:O", title="Draws that are left, by weight", axis=alt.Axis(labelAngle=0))
+x = alt.X("draw:O", title="Remaining draws, by weight", axis=alt.Axis(labelAngle=0))
 y = alt.Y("share:Q", title="Share of the weight", scale=alt.Scale(domain=[0, 1]))
 bars = base.mark_bar(color=charts.COLORS["importance sampling"]).encode(x=x, y=y)
 sentence = "format(datum.share, '.1%') + ' of the weight in one draw of ' + ("
@@ -637,15 +639,15 @@ chosen = (
     alt.param("shown_release", value=1, bind=which),
     alt.param("shown_away", value=0, bind=away),
 )
-told += " Below, bars of weights: the heaviest draw has most, and without it the next one has most of the rest."
+told += " Below, bars of weights: the heaviest draw has most, the next one most of the rest."
 drawn = alt.vconcat(agreement, weighed).add_params(*chosen).properties(description=told)
 outputs.figure("agreement", drawn)
 
 # %% [markdown]
-# **Two runs of the predictive ratio agree, two runs of the paper's estimator hardly do.** Probability of the truth
-# for each combination, by importance sampling and by the predictive ratio. What lies off the line is Monte
-# Carlo error. Below, the share of the weight in each of the eight heaviest draws. Take the heaviest away, and the
-# sentence says how much the next one carries.
+# **Two runs of the predictive ratio agree; two runs of the paper's estimator hardly agree.** Probability of the true
+# record for each combination; $r$ is the correlation of the two runs' logarithms. Distance from the line is Monte Carlo
+# error. Below: the share of the weight in each of the eight heaviest draws. Remove the heaviest, and the sentence says
+# how much the next one carries.
 #
 # ## How high are the risks?
 
@@ -666,38 +668,38 @@ outputs.table("combinations", risks)
 size = predictive.support_size
 two = {"importance sampling": importance, "predictive ratio": predictive}
 ranks = {name: np.ceil(risk.rank - 0.5) for name, risk in two.items()}  # ties: the better rank
-axes = "Rank of the true combination (1: most probable)", "Combinations"
-told = "Histograms of the true combination's rank by either estimator: few truths come first, most have a "
+axes = "Rank of the true record (1: most probable)", "Combinations"
+told = "Histograms of the true record's rank by either estimator: few true records rank first, most have a "
 told += "middle rank, and hardly any is among the last."
 among, chance = np.arange(size + 1) + 0.5, len(combinations) / size
 chart = charts.bars(ranks, among, *axes, y=chance, description=told)
 display(outputs.figure("figure_3", chart))
 posteriors = {name: risk.probability for name, risk in two.items()}
-axes = "Posterior probability of the true combination", "Combinations (√ scale)"
-told = "Histograms of the posterior probability of the truth. By importance sampling they spread widely "
-told += "around the prior, by the predictive ratio they stay nearer to it."
+axes = "Posterior probability of the true record", "Combinations (square-root scale)"
+told = "Histograms of the posterior probability of the true record. By importance sampling they spread "
+told += "widely around the prior; by the predictive ratio they stay nearer to it."
 edges = np.linspace(0, 1.0001 * risks["probability"].max(), 41)
 chart = charts.bars(posteriors, edges, *axes, square_root=True, x=1 / size, description=told)
 outputs.figure("figure_4", chart)
 
 # %% [markdown]
-# **Truths are seldom among the first candidates, and most probabilities stay near the prior.** Above: rank of the truth
-# among its candidates, 1 for the most probable, as in Figure 3; dotted: a release that says nothing. Below: its
-# posterior probability, as in Figure 4; dotted: the prior. Importance sampling spreads the probabilities more. Its two runs
-# hardly agree, so that the spread cannot be read as risk: odds at a single draw are more extreme than their
-# average over the posterior.
+# **True records seldom rank near the top, and most probabilities stay near the prior.** Above: rank of the true record
+# among its candidates, 1 for the most probable, as in Figure 3; dotted: a release that discloses nothing. Below: its
+# [posterior probability](../docs/guide/glossary.md#posterior-disclosure-risk), as in Figure 4; dotted: the prior. Importance sampling spreads
+# the probabilities more. Its two runs hardly agree, so the spread cannot be read as risk: odds from a single draw are
+# more extreme than their average over the posterior.
 #
-# The next table has the words of section 4.2 as shares of the combinations, with errors from the chains. One rule holds
-# for the claims C3, C4, C7 and C8: the error of the chains is joined by that of a share $p$ among $n$ combinations,
-# $\sqrt{p(1 - p)/n}$, where $p$ is the share or its limit, whichever is nearer to one half. No error says how far
-# another set of releases would lie from this one. The words of the claims are those of the paper's 10,000 records
+# The next table expresses the words of section 4.2 as shares of the combinations, with errors from the chains. For
+# claims C3, C4, C7 and C8 the error of the chains is combined with that of a share $p$ among $n$ combinations,
+# $\sqrt{p(1 - p)/n}$, where $p$ is the share or its limit, whichever is nearer to one half. No error covers the
+# difference between sets of releases. The claims' words are those for the paper's 10,000 records
 # (`--profile published`); a smaller run that leaves them open says so.
 
 
 # %% tags=["monte-carlo"]
 def shares(before: np.ndarray, *after: np.ndarray) -> np.ndarray:
     log_prob = mechanism.posterior(sum(after) - len(after) * before)
-    log_ratio = log_prob[:, 0] + np.log(size)  # posterior over prior of the truth
+    log_ratio = log_prob[:, 0] + np.log(size)  # posterior over prior of the true record
     among_first = mechanism.rank(log_prob) <= 3
     near = np.abs(log_ratio) <= np.log(2)
     return np.mean([among_first, near, log_ratio <= 0, log_ratio > np.log(2)], axis=1)
@@ -707,12 +709,12 @@ share_of, share_error = disclosure.jackknife(shares, [of_data, *of_joined])
 limits = np.array([min(3 / size, 1.0), 0.5, 0.5, 10 / 3523])
 of_chance = np.maximum(share_of * (1 - share_of), limits * (1 - limits)) / len(combinations)
 error_of = np.sqrt(share_error**2 + of_chance)
-words = ["among the first three", "ratio of 1/2 to 2", "ratio of one or less", "ratio above two"]
-spoken = pd.DataFrame({"combinations whose truth has": words})
+words = ["a rank of 1 to 3", "a ratio of 1/2 to 2", "a ratio of at most one", "a ratio above two"]
+spoken = pd.DataFrame({"combinations whose true record has": words})
 spoken["predictive ratio"] = list(map(with_error, 100 * share_of, 100 * share_error))
 spoken["importance sampling"] = 100 * shares(np.zeros(1), importance.log_prob)
-spoken["held against"] = 100 * limits
-about = "Shares of the combinations in percent, and what the claims hold them against."
+spoken["limit of the claim"] = 100 * limits
+about = "Shares of the combinations in percent, and the limits of the claims."
 show(outputs.table("shares", spoken), caption=about)
 
 # %% tags=["monte-carlo"]
@@ -720,31 +722,31 @@ threshold = 0.08 * 35 / size  # 2.8 times the prior, as in the paper
 summary = pd.DataFrame([importance.summary(threshold), predictive.summary(threshold)])
 summary = summary.rename(columns={f"above {threshold:g}": "above 2.8 times the prior"})
 summary.insert(0, "estimator", list(runs))
-about = "Probability of the truth and its rank, over all combinations; the largest is given without its error."
+about = "Probability of the true record and its rank, over all combinations; the largest has no standard error."
 show(outputs.table("risk_summary", summary), caption=about)
 
 # %% tags=["monte-carlo"]
 said = [
-    ("C3", "holds", "A random order would put more truths among the first three.", "<"),
-    ("C4", "holds", "For most truths the release changes the probability by a factor below two.", ">"),
-    ("C7", "fails", "More truths gain from the releases than lose.", ">"),
-    ("C8", "fails", "Their share is larger than that of ten in 3,523.", "<="),
+    ("C3", "holds", "A random order would rank more true records among the first three.", "<"),
+    ("C4", "holds", "For most true records the release changes the probability by a factor below two.", ">"),
+    ("C7", "fails", "The releases raise the probability of more true records than they lower.", ">"),
+    ("C8", "fails", "Their share is above ten in 3,523.", "<="),
 ]  # fmt: skip
 for k, (claim, word, sentence, relation) in enumerate(said):
     display(claims.check(
-        claim, word, sentence, measured=f"share of combinations, {words[k]}", value=share_of[k], relation=relation,
+        claim, word, sentence, measured=f"share of combinations with {words[k]}", value=share_of[k], relation=relation,
         limit=limits[k], error=error_of[k], records=len(codes),
     ))  # fmt: skip
 
 # %% [markdown]
 # ### Exercise 4: which sentence does the table not support?
 #
-# Table 3 of the paper lists, for the 31 truths among the first three of 35 candidates, the probabilities
+# Table 3 of the paper lists the probabilities of the 31 true records that rank among the first three of 35 candidates:
 # .051 .088 .086 .070 .190 .076 .087 .060 .065 .125 .075 .069 .047 .066 .081 .046 .101 .085 .055 .050 .059
 # .066 .052 .079 .051 .053 .054 .121 .104 .065 .080; the first two have rank 1, the next five rank 2. (a)
 # "The largest probability is close to 0.2." (b) "High probabilities do not automatically result in top
 # rankings." (c) "Only a handful of combinations have ratios of posterior to prior exceeding two." Which
-# one (`unsupported`), and how many ratios (`exceeding`) does the table alone have above two?
+# one (`unsupported`), and how many ratios above two (`exceeding`) does the table alone contain?
 #
 # *You will need:* a calculator; the prior is 1/35.
 
@@ -760,20 +762,21 @@ assert exceeding == 22
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# (a) is the .190 of the fifth row. (b) is shown by that row too: its rank is 2, while a truth of .051 has
+# (a) is the .190 of the fifth row. That row also shows (b): its rank is 2, while a true record with .051 has
 # rank 1. (c) is contradicted: with a prior of 1/35 a ratio above two is a probability above .057, and the
 # table alone has 22 of them. The text counts 16 probabilities above .08 in all; at most eleven of these
-# are here (.080 is rounded), which makes 27 at least.
+# are here (.080 is rounded), which makes at least 27.
 #
 # </details>
 
 # %% [markdown] tags=["appendix"]
 # ## Which estimator made Table 3?
 #
-# Without the paper's data no row of Table 3 can be recomputed. As a whole the table is a fingerprint: 27 of its 31 truths
-# occur once in the data, and 10 have a probability above .08. Here stand the same numbers for the truths among the
-# first three in this run, with probabilities scaled to 35 candidates. The likelihood is how probable the paper's two
-# counts are if its truths are like the run's; these are few, so the probability is averaged over what the run leaves open.
+# Without the paper's data no row of Table 3 can be recomputed. As a whole the table is a fingerprint: 27 of its 31 true
+# records occur once in the data, and 10 have a probability above .08. The next table has the same numbers for this run's
+# true records of rank 1 to 3, with probabilities scaled to 35 candidates. The likelihood is the probability of the
+# paper's two counts if its true records are like the run's; these are few, so it is averaged over what the run leaves
+# open.
 
 # %% tags=["monte-carlo"]
 in_paper = "051 088 086 070 190 076 087 060 065 125 075 069 047 066 081 046 101 085 055 050 059 "
@@ -785,29 +788,29 @@ for name, risk in (("importance sampling", importance), ("predictive ratio", pre
     top = risk.rank <= 3
     truths[name] = repetitions[top] == 1, risk.probability[top] * size / 35
 table_3 = pd.DataFrame(
-    {"truths among the first three": name, "number": len(p), "once": once.sum(),
+    {"true records of rank 1 to 3": name, "number": len(p), "once": once.sum(),
      "above .08": (p > 0.08).sum(), "median": np.median(p), "largest": p.max()}
     for name, (once, p) in truths.items() if len(p)
 )  # fmt: skip
 n, once, above = (table_3[name].to_numpy() for name in ("number", "once", "above .08"))
 of_once = stats.betabinom.logpmf(27, 31, once + 1, n - once + 1)
 of_above = stats.betabinom.logpmf(10, 31, above + 1, n - above + 1)
-for name, value in (("log₁₀ likelihood", of_once + of_above), ("of it, above .08", of_above)):
+for name, value in (("log₁₀ likelihood", of_once + of_above), ("part above .08", of_above)):
     table_3[name] = np.where(table_3.index > 0, value / np.log(10), np.nan)
 about = "Table 3 and this run; probabilities scaled to 35 candidates."
 show(outputs.table("table_3", table_3), caption=about)
 
 # %% [markdown] tags=["appendix"]
-# The more the paper's truths resemble an estimator's, the larger the likelihood. A difference of one is a factor of
-# ten, and the last column is the part of the count above .08. On the embedded population the paper's table is closer to
-# its own estimator. The difference comes from one set of releases, has no error for another, and compares only the case with the generating draws left out. How much
-# releases tell is also a matter of the data, which are not the paper's.
+# The more the paper's true records resemble an estimator's, the larger the likelihood. A difference of one is a factor
+# of ten; the last column is the part from the count above .08. On the embedded population the paper's table is closer to
+# its own estimator. The difference comes from one set of releases, has no error for another, and compares only the case
+# with the generating draws left out. How much releases disclose also depends on the data, here not the paper's.
 #
 # ## An intruder who lacks a few variables
 #
 # Now the intruder knows the record's other variables, and all combinations of the unknown ones are
-# candidates (equation 16): for every combination, or for 500 spread evenly over the order of their risks. The paper shows
-# one record whose four values are guessed with probability .3695, 13.3 times the prior of 1/36, and one of .0259. Any other
+# candidates (equation 16), for every combination or for 500 evenly spaced in the order of risk. The paper shows
+# one record whose four values have probability .3695, 13.3 times the prior of 1/36, and one with .0259. Any other
 # prior can be multiplied in afterwards (equation 18).
 #
 # Here the parameters are not integrated out. The averages run over draws given *all* records, with weights
@@ -832,7 +835,7 @@ outputs.table("subset_risk", subset_table)
 top = int(part.probability.argmax())
 support = disclosure.subset_support(combinations[chosen[top]], unknown_at, levels)
 values = table.schema.decode(support)[unknown].assign(probability=np.exp(part.log_prob[top]))
-values["the truth"] = np.arange(len(values)) == 0
+values["true record"] = np.arange(len(values)) == 0
 about = f"The most probable values of the most exposed record; the prior is 1/{part.support_size}."
 show(values.nlargest(6, "probability"), caption=about, names=titles)
 
@@ -841,20 +844,20 @@ whole = predictive.only(chosen)
 gains = [risk.log_prob[:, 0] + np.log(risk.support_size) for risk in (part, whole)]
 at = [gain.argmax() for gain in gains]
 largest = np.exp([gain.max() for gain in gains])
-times = pd.DataFrame({"of": ["part of a record", "whole record"], "largest factor": largest})
-times["its error"] = largest * [part.log_mcse[at[0], 0], whole.log_mcse[at[1], 0]]
+times = pd.DataFrame({"unknown": ["part of a record", "whole record"], "largest factor": largest})
+times["standard error"] = largest * [part.log_mcse[at[0], 0], whole.log_mcse[at[1], 0]]
 times["median"] = [np.exp(np.median(gain)) for gain in gains]
 log_p = dpmpm.cell_log_prob(draws, combinations[chosen]).reshape(-1, len(chosen))
 of_weights = diagnostics.pareto_k(-log_p.T), leave_one_out_k[chosen]
 times["largest Pareto k"] = [pd.Series(k).max() for k in of_weights]
 times["share of k above 1/2"] = [(k > 0.5).mean() for k in of_weights]
-about = "By what factor the releases multiply the prior of the truth."
+about = "Factor by which the releases multiply the prior of the true record."
 show(outputs.table("part_and_whole", times), caption=about)
 
 # %% tags=["monte-carlo"]
 claims.check(
     "C5", "depends on the combination", "Some parts are more exposed than the whole, others less.",
-    measured="log factor of the part, over that of the whole",
+    measured="log factor of the part, minus that of the whole",
     value=pd.Series(gains[0] - gains[1], index=["one combination"] * len(chosen)), relation=">", limit=0,
     error=np.hypot(part.log_mcse[:, 0], whole.log_mcse[:, 0]), nearly=0.95, records=len(chosen),
 )  # fmt: skip
@@ -863,17 +866,17 @@ claims.check(
 claims.words()
 
 # %% [markdown] tags=["appendix"]
-# The words are all that a public report (`srlib report RUN --public`) of somebody's file shows. A probability alone does
-# not say how much a release tells: .190 among 35 candidates is 6.7 times the prior, .3695 among 36
+# The public report of a confidential file (`srlib report RUN --public`) shows only these words. A probability alone does
+# not say how much a release discloses: .190 among 35 candidates is 6.7 times the prior, .3695 among 36
 # is 13.3 times, and a variable with two levels starts from one half.
 #
 # ## The ledger
 #
 # *No empirical number of the paper is recomputed here*: they belong to a sample of 10,000 North
-# Carolinians and to releases that were never published. What matches is arithmetic on Table 1 and on printed
-# digits. Section 4.2 prints 1.46 for 0.0585 / 0.0398, which is 1.470: cut and not rounded, and within the one unit of
-# the last digit that counts as a match. *Consistent* are numbers that agree with other printed ones. An estimate of
-# Table 2 is the center of its interval: seven such identities are counted once for each of their three numbers. A count of
+# Carolinians and to releases that were never published. In the [ledger](../docs/guide/glossary.md#ledger), *match* means arithmetic on Table 1
+# and on printed digits. Section 4.2 prints 1.46 for 0.0585 / 0.0398, which is 1.470: truncated, not rounded, and within
+# the one unit of the last digit that counts as a match. *Consistent* numbers agree with other printed ones. An estimate
+# of Table 2 is the center of its interval: seven such identities count once for each of their three numbers. A count of
 # Figure 3 is a number of rows of Table 3. The median of Figure 4 is only near the prior, which does not determine it.
 # With all variables of the survey a run shows its own counts beside the paper's.
 
@@ -912,20 +915,20 @@ sampled = dict(zip(names, list(counts.values())[2:], strict=False))
 outputs.ledger(ledger(
     "hu_reiter_wang", computed | sampled, settings=settings, consistent=consistent,
     skip=dict.fromkeys(sampled, "other records"), missing="needs the paper's records and releases",
-    notes={"prior_odds_ratio_11111213121111": "1.470, cut and not rounded"},
+    notes={"prior_odds_ratio_11111213121111": "1.470, truncated and not rounded"},
 ))  # fmt: skip
 
 # %% [markdown] tags=["appendix"]
 # ## What did not reproduce, and why
 #
 # **The estimator.** If one draw carried each release's weight on the paper's data too, its Table 3 cannot be
-# reproduced without its very draws. The paper gives no number of effective draws.
+# reproduced without those very draws. The paper gives no number of effective draws.
 #
-# **Removing risky records.** The paper suggests it in section 5 and computes nothing. To an intruder who knows the list, a
-# release that was made without a record says nothing of that record's values. What it costs all others depends on the
+# **Removing risky records.** The paper suggests it in section 5 and computes nothing. A release made without a record
+# discloses nothing about its values to an intruder who knows the list. The cost to all other records depends on the
 # synthesizer and is not computed here.
 #
-# **The intervals of Table 2.** The combining rules come with a $t$ distribution whose degrees of
+# **The intervals of Table 2.** The combining rules use a $t$ distribution whose degrees of
 # freedom are $\nu = (m - 1)(1 - \bar u / ((1 + 1/m) b))^2$. For $m = 5$ no interval from a positive
 # variance can then have a half-width below $6.67 \sqrt{\bar u}$.
 
@@ -941,14 +944,14 @@ if coefficients["term"].str.lower().tolist() == terms:
     of_run = coefficients["original_se"].to_numpy() * np.sqrt(len(codes) / 1e4)
     standard_errors["here, for 10,000"] = of_run
     standard_errors["t quantiles, over that"] = half / shortest / of_run
-show(standard_errors, caption="Half-widths of Table 2, and standard errors.")
+show(standard_errors, caption="Half-widths of Table 2, and the standard errors that they imply.")
 
 # %% [markdown] tags=["appendix"]
 # The column for normal quantiles is the $\sqrt T$ of the combined estimate that the half-width implies. The column for
-# $t$ is the largest $\sqrt{\bar u}$ that it allows. The last two, if there, are the standard error of this run's
-# original estimate, scaled to 10,000 records, and the column for $t$ over it. Unless the paper's $\sqrt{\bar u}$ were
-# as small as in the column for $t$, or smaller, its intervals have normal quantiles, other degrees of freedom, or
-# variances that were negative and adjusted.
+# $t$ is the largest $\sqrt{\bar u}$ that it allows. The last two, if present, are the standard error of this run's
+# original estimate, scaled to 10,000 records, and the column for $t$ divided by it. Unless the paper's
+# $\sqrt{\bar u}$ was at most the value in the column for $t$, its intervals have normal quantiles, other degrees of
+# freedom, or variances that were negative and adjusted.
 #
 # ## References
 #

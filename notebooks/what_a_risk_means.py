@@ -20,36 +20,37 @@
 # synthetic categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
 # Databases*, 185–199. Springer.
 #
-# Agencies report the posterior probability that an intruder gives to the true values of a record. Does it come
-# true as often as it says? Records are drawn and released, the intruder is asked, and the records that a best
-# guess finds are counted. If each truth is drawn from the intruder's prior and the intruder knows the generator, a
-# probability of $p$ is right for a share $p$: that is Bayes' rule. For records as they are, released by trees,
-# best guesses are right more often than they claim. An intruder with another generator can be sure and wrong.
+# Agencies report the [posterior probability](../docs/guide/glossary.md#posterior-disclosure-risk) that an intruder gives to a record's true
+# values. Does it come true as often as it says? Records are drawn and released, and those that an intruder's best guess
+# identifies are counted. If each true record is drawn from the intruder's prior and the intruder knows
+# the synthesizer, a probability of $p$ is right for a share $p$: that is Bayes' rule. For records as they are, released
+# by trees, best guesses are right more often than they claim. An intruder who assumes another synthesizer can be sure
+# and wrong.
 
 # %% [markdown] tags=["notebook-only"]
-# On average, an intruder who knows nobody and believes the model gives the truth a lower log probability than one
+# On average, an intruder who knows nobody and assumes the model gives the true record a lower log probability than one
 # who knows all others and has the model's own prior, and a higher one than one who knows all others and has a
-# uniform prior. The last section separates what a release tells of its participants from what it tells of everybody.
+# uniform prior. The last section separates what a release discloses about participants and about everybody.
 #
 # ## Parameters
 #
-# All records are simulated: the first experiments draw new data sets from a population, and the later ones
-# divide people who are drawn once, or once for each size. `params/what_a_risk_means/published.yaml` takes more
+# All records are simulated: the first experiments draw new data sets from a population, the later ones
+# split people drawn once, or once per size. `params/what_a_risk_means/published.yaml` takes more
 # and larger data sets.
 
 # %% tags=["parameters"]
-n_records: int = 200  # [30, 2000] records of a data set in which some are sought
+n_records: int = 200  # [30, 2000] records of a data set with some targets
 n_sets: int = 14  # [5, 100] such data sets
-n_targets: int = 20  # [2, 30] records sought in each
-min_leaf: int = 5  # [1, 30] records that a leaf of the trees has at least
+n_targets: int = 20  # [2, 30] target records in each
+min_leaf: int = 5  # [1, 30] minimum leaf size of the trees
 n_classes: int = 10  # [1, 50] latent classes of the mixture, F
 burn_in: int = 300  # [0, 5000] iterations dropped from each chain of the mixture
 n_draws: int = 40  # [10, 500] draws kept from each chain
 n_people: int = 600  # [40, 6000] people, half of whom take part, where intruders know less
 sizes: list[int] = [200, 600]  # [80, 6000] numbers of people where participants are compared
-n_pairs: int = 5  # [3, 50] divisions into participants and outsiders, each used both ways
-n_places: int = 20  # [1, 40] participants, and outsiders in their places, in each division
-burn_in_people: int = 400  # [0, 5000] iterations dropped from each chain in divisions
+n_pairs: int = 5  # [3, 50] splits into participants and outsiders, each used both ways
+n_places: int = 20  # [1, 40] participants, and outsiders in their places, in each split
+burn_in_people: int = 400  # [0, 5000] iterations dropped from each chain in splits
 n_draws_people: int = 60  # [30, 500] draws kept from each of these chains
 epsilon: float = 1.0  # [0.01, 20] privacy budget of the private margins
 seed: int = 1982  # [0, inf) one seed for all streams of chance
@@ -90,16 +91,16 @@ outputs = Outputs(output_dir)
 # | yes | 75 | 225 | 300 | 75/300 = .25 |
 # | no | 25 | 675 | 700 | 25/700 = .036 |
 #
-# Of the people who get .25, one in four is sick. The probability and the share are the same fraction, since both
+# Of the people with .25, one in four is sick. The probability and the share are the same fraction, since both
 # count the same people. A probability that keeps this promise is called *calibrated* (Dawid 1982). An
-# intruder who believes that answers are never reversed claims 1 after a yes, and is right for .25.
+# intruder who assumes that answers are never reversed claims 1 after a yes, and is right for .25.
 
 # %% [markdown]
 # ### Exercise 1: a wrong prior (pencil)
 #
 # An intruder takes half of the 1,000 people to be sick. Which probabilities
 # (`claimed_yes`, `claimed_no`) of being sick does this intruder claim after a yes and after a no? What is the mean log
-# of the posterior over the intruder's own prior probability of the truth (`gain`, natural logarithms, three decimal places)?
+# ratio of posterior to the intruder's own prior probability of the truth (`gain`, natural logarithms, three decimal places)?
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint 1</summary>
@@ -124,31 +125,31 @@ assert round(gain, 3) == 0.131
 # <details><summary>Solution</summary>
 #
 # The 75 sick people with a yes and the 675 well ones with a no get .75 for the truth, the other
-# 250 get .25: $.75 \log 1.5 + .25 \log .5 = .131$. The release helps this intruder on average. Calibration is lost all
-# the same: .75 after a yes is right for one in four.
+# 250 get .25: $.75 \log 1.5 + .25 \log .5 = .131$. The release helps this intruder on average. Calibration is still
+# lost: .75 after a yes is right for one in four.
 #
 # </details>
 
 # %% [markdown] tags=["appendix"]
-# ## Draw the truth, release, ask, count
+# ## Draw the true record, release, ask, count
 #
-# Let $X$ be a record, drawn from a prior $\pi$ over candidates that were fixed before. The release $Z$ has the density
-# $p(Z \mid X, D_{-i})$, where $D_{-i}$ are the other records. An intruder who knows $D_{-i}$, $\pi$ and the generator
-# gives candidate $x$ the probability
+# Let $X$ be a record, drawn from a [prior](../docs/guide/glossary.md#prior) $\pi$ over fixed [candidates](../docs/guide/glossary.md#candidate). The release $Z$ has
+# the density $p(Z \mid X, D_{-i})$, where $D_{-i}$ are the other records. An intruder who knows $D_{-i}$, $\pi$ and
+# the synthesizer gives candidate $x$ the probability
 #
 # $$q_Z(x) = \frac{\pi(x)\, p(Z \mid x, D_{-i})}{\sum_y \pi(y)\, p(Z \mid y, D_{-i})} = P(X = x \mid Z, D_{-i}).$$
 #
 # Among all pairs of a release and a candidate with $q_Z(x) = p$, a share $p$ is therefore true. $D_{-i}$ may come
-# from anywhere, as long as $X$ is drawn from $\pi$ whatever it is, and the generator may be of any kind.
+# from anywhere, as long as $X$ is drawn from $\pi$ whatever it is, and the synthesizer may be of any kind.
 #
-# The enumeration below goes through all data sets of the others, truths and releases of small
-# synthesizers. The first cell of the table has twice the prior probability of any other. Trees on two yes/no variables are
-# such a table as well, with a row for each data set of four cells and a column for each release.
+# The enumeration below covers all data sets of the others, true records and releases of small
+# synthesizers. The first cell of the table has twice the prior probability of any other. Trees on two yes/no variables
+# are also such a table: a row for each data set of four cells, a column for each release.
 
 
 # %%
 def joint_probabilities(table: mechanism.Mechanism) -> np.ndarray:
-    """Joint probability of the others and the release (rows) and of the truth (columns)."""
+    """Return the joint probability of others and release (rows) and true record (columns)."""
     counts = np.asarray(table.inputs)
     if counts.ndim == 1:
         counts = np.stack([counts.max() - counts, counts], axis=1)
@@ -164,7 +165,7 @@ def joint_probabilities(table: mechanism.Mechanism) -> np.ndarray:
 
 # %%
 def trees_as_table(n: int, min_leaf: int) -> mechanism.Mechanism:
-    """All probabilities of n released records, given n records of two yes/no variables."""
+    """Return the probabilities of all releases of n records, given n of two yes/no variables."""
     schema = Schema(tuple(Variable(name, ("0", "1")) for name in ("first", "second")))
     synthesizer = SequentialTrees(schema, growth=Growth(min_leaf))
     cells, tables = np.indices((2, 2)).reshape(2, -1).T, compositions(n, 4)
@@ -200,13 +201,13 @@ for name, table in tables.items():
     rows.append((name, risk, found, np.sqrt(risk)))
 families = pd.DataFrame(rows, columns=["synthesizer", "risk", "found", "bound"])
 outputs.table("families", families, public=True)
-names = {"risk": "mean risk r", "found": "found by a best guess", "bound": "square root of r"}
-show(families, caption="Mean probability of the truth and share found, exact.", names=names)
+names = {"risk": "mean risk r", "found": "identified by a best guess", "bound": "square root of r"}
+show(families, caption="Exact mean probability of the true record, share identified.", names=names)
 
 # %% [markdown]
-# The table has two numbers that are easily taken for each other. The *mean risk* is the mean probability of the truth, $r = \mathrm{E}\,
-# q_Z(X)$. The share *found* is that of the records whose most probable candidate is true; its expectation is $f$.
-# Calibration gives $r = \mathrm{E} \sum_x q_Z(x)^2$ and $f = \mathrm{E} \max_x q_Z(x)$. Since
+# The table has two numbers that are easily confused. The *mean risk* is the mean probability of the true record,
+# $r = \mathrm{E}\, q_Z(X)$. The share *identified* is that of the records whose most probable candidate is true; its
+# expectation is $f$. Calibration gives $r = \mathrm{E} \sum_x q_Z(x)^2$ and $f = \mathrm{E} \max_x q_Z(x)$. Since
 # $(\max q)^2 \le \sum q^2 \le \max q$, and since $(\mathrm{E} \max q)^2 \le \mathrm{E} (\max q)^2$,
 #
 # $$r \le f \le \sqrt r .$$
@@ -216,9 +217,9 @@ show(families, caption="Mean probability of the truth and share found, exact.", 
 # %% [markdown]
 # ### Exercise 2: bounds (pencil)
 #
-# An agency reports a mean risk of .09 for calibrated model_risks. Between which shares of the records are
-# found (`least`, `most`)? Another agency finds 30 % of the records by best guesses. Between which
-# numbers is its mean risk (`lowest`, `highest`)?
+# An agency reports a mean risk of .09 for calibrated probabilities. Between which bounds is the share of records
+# identified (`least`, `most`)? At another agency, best guesses identify 30 % of the records. Between which
+# bounds is its mean risk (`lowest`, `highest`)?
 
 # %% tags=["solution"]
 # Solution
@@ -234,7 +235,7 @@ assert round(highest, 2) == 0.3
 #
 # From $f \le \sqrt r$ follows $r \ge f^2$. The upper bound of $f$ is approached if one candidate has the same
 # probability for all records and the rest is spread over ever more candidates. The lower one is attained if
-# each belief is either certain or uniform over its candidates.
+# each posterior is either certain or uniform over its candidates.
 #
 # </details>
 
@@ -242,27 +243,27 @@ assert round(highest, 2) == 0.3
 # ## Records as they are
 #
 # Larger data sets come from a simulated population of 14 variables. In each some records are *targets*. A target's
-# candidates are a record and all that differ from it in one variable, as in the paper, and the intruder takes them for equally
-# probable, knows all other records and sees one release by trees (Reiter 2005), grown until impurity stops falling. In the first experiment each target is
-# replaced by a draw from its candidates before the release. In the second, targets stay as they are, which is the
-# case of the paper and of every agency.
+# candidates are its record and all that differ from it in one variable, as in the paper. The intruder takes them for
+# equally probable, knows all other records and sees one release by [unpruned trees](../docs/guide/glossary.md#unpruned-trees) (Reiter 2005). In
+# the first experiment each target is replaced by a draw from its candidates before the release. In the second, targets
+# stay as they are, as in the paper and for every agency.
 #
-# `log_likelihoods` computes $\log p(Z \mid x, D_{-i})$ exactly: it grows the trees again with the record changed. The
-# data sets with drawn targets are released by the mixture, too ([hu_reiter_wang](hu_reiter_wang.ipynb)), for the next section. Targets in one data
-# set share a release, so all errors in this notebook are standard errors between data sets (later between pairs of
-# divisions), and what lies within two of them is a tie.
+# `log_likelihoods` computes $\log p(Z \mid x, D_{-i})$ exactly: it regrows the trees with the record changed. The mixture
+# also releases the data sets with drawn targets ([hu_reiter_wang](hu_reiter_wang.ipynb)), for the next section. Targets in
+# one data set share a release, so all errors in this notebook are standard errors between data sets (later between pairs
+# of splits), and a difference within two of them is a tie.
 
 
 # %%
 def believe(log_likelihood: np.ndarray) -> np.ndarray:
-    """Log posterior, uniform prior; it stays uniform if the release refutes all candidates."""
+    """Return the log posterior from a uniform prior, which stays if all candidates are refuted."""
     refuted = np.isneginf(log_likelihood).all(axis=1, keepdims=True)
     return posterior(np.where(refuted, 0.0, log_likelihood))
 
 
 # %%
 def score(log_q: np.ndarray, truth: np.ndarray, data_set: int) -> pd.DataFrame:
-    """One row for each target: risk, what the best guess claims, and whether it is right."""
+    """Return a row for each target: risk, claim of the best guess, and whether it is right."""
     row, best = np.arange(len(log_q)), log_q >= log_q.max(axis=1, keepdims=True) - 1e-12
     told = {"data_set": data_set, "risk": np.exp(log_q[row, truth])}
     told |= {"claimed": np.exp(log_q.max(axis=1)), "found": best[row, truth] / best.sum(axis=1)}
@@ -287,21 +288,21 @@ with silent():
         drawn.append((data, rows, candidates, truth, released))
 
 # %%
-experiments: dict[tuple, list] = {("drawn",): [], ("as they are",): []}
+experiments: dict[tuple, list] = {("drawn from the prior",): [], ("as they are",): []}
 for at, (data, rows, candidates, truth, released) in enumerate(drawn):
     log_p = log_likelihoods(trees, [released["trees"]], data, rows, candidates)
-    experiments["drawn",].append(score(believe(log_p), truth, at))
+    experiments["drawn from the prior",].append(score(believe(log_p), truth, at))
 for at, own in enumerate(stream(seed, "as they are").spawn(n_sets)):
     data = embedded_population(n_records, rng=own).codes
     rows = own.choice(n_records, n_targets, replace=False)
-    candidates = neighborhood(data[rows], levels)  # the truth first
+    candidates = neighborhood(data[rows], levels)  # the true record first
     log_p = log_likelihoods(trees, [trees.release(data, rng=own)], data, rows, candidates)
     experiments["as they are",].append(score(believe(log_p), np.zeros(n_targets, int), at))
 
 
 # %%
 def averages(scores: dict[tuple, list], names: list[str]) -> pd.DataFrame:
-    """Means over targets, with errors between data sets of the gain and of claimed less found."""
+    """Return means over targets, with errors between data sets of two of them."""
     told = []
     for key, parts in scores.items():
         by_set = pd.concat(parts).groupby("data_set").mean()
@@ -313,34 +314,34 @@ def averages(scores: dict[tuple, list], names: list[str]) -> pd.DataFrame:
 
 # %% tags=["monte-carlo"]
 both = outputs.table("as_they_are", averages(experiments, ["targets"]))
-heads = {"targets": "targets", "risk": "mean risk", "claimed": "claimed", "found": "found"}
-heads |= {"overstated": "claimed less found"}
-caption = "Releases by trees: risk, and what best guesses claim and find."
+heads = {"targets": "targets", "risk": "mean risk", "claimed": "claimed"}
+heads |= {"found": "identified", "overstated": "claimed minus identified"}
+caption = "Releases by trees: risk, and what best guesses claim and identify."
 display(show(with_errors(both, heads), caption=caption))
 risk, claimed, found = both.set_index("targets").loc["as they are", ["risk", "claimed", "found"]]
 outputs.result("found_as_they_are", found)
 callout(
     "Records as they are",
     f"The best guesses claim {claimed:.2f} on average, and {found:.2f} of them are right: "
-    f"{found / claimed:.1f} times what they claim. The mean risk is {risk:.2f}; calibrated model_risks "
-    f"with this mean risk find between {risk:.2f} and {np.sqrt(risk):.2f}.",
+    f"{found / claimed:.1f} times what they claim. The mean risk is {risk:.2f}; calibrated probabilities "
+    f"with this mean risk identify between {risk:.2f} and {np.sqrt(risk):.2f}.",
 )
 
 # %% [markdown]
-# The generator, the likelihood and the intruder's prior are the same in both rows. The data sets and the people
-# are not, and all drawn targets of a data set are replaced at once, so that each stands among other replaced
-# records. Drawn truths follow the prior, and for them claimed less found is zero in expectation. Values of
-# people do not follow it: the uniform prior takes a record for as probable as a neighbor that hardly occurs.
-# That the best guesses at them claim too little is seen in claimed less found. That more are found than the
-# mean risk shows nothing, since it is so in both rows: the mean risk is not the share of people who are found.
+# Synthesizer, likelihood and the intruder's prior are the same in both rows. Data sets and people
+# differ, and all drawn targets of a data set are replaced at once, so each is among other replaced
+# records. Drawn records follow the prior, so claimed minus identified is zero in expectation. People's
+# values do not follow it: the uniform prior takes a record for as probable as a neighbor that hardly occurs.
+# Claimed minus identified shows that best guesses at them claim too little. That more are identified than the
+# mean risk shows nothing, since it is so in both rows: the mean risk is not the share of people identified.
 
 # %% [markdown]
 # ### Exercise 3: which sentence does the table not support?
 #
-# Of a release by trees a report says: (a) "on average the best guesses at drawn targets claim about as much as
-# they find"; (b) "of the people in our file, those with a risk of .9 are found in nine of ten cases"; (c)
-# "for drawn targets the mean risk is at most the expected share found". Its experiment replaces records by draws from
-# their candidates. Which is not supported (`unsupported`)?
+# A report on a release by trees says: (a) "on average the best guesses at drawn targets claim about as much as
+# they identify"; (b) "of the people in our file, those with a risk of .9 are identified in nine of ten cases"; (c)
+# "for drawn targets the mean risk is at most the expected share identified". Its experiment replaces records by draws
+# from their candidates. Which sentence is not supported (`unsupported`)?
 
 # %% tags=["solution"]
 # Solution
@@ -350,18 +351,19 @@ assert unsupported == "b"
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# The people in the file were not drawn from the intruder's prior. The share of them that is found depends on how
-# probable their values and those of the other candidates were to begin with.
+# The people in the file were not drawn from the intruder's prior. The share of them that is identified depends on how
+# probable their values and those of the other candidates were a priori.
 #
 # </details>
 
 # %% [markdown]
-# ## A wrong model for the generator
+# ## A wrong model for the synthesizer
 #
-# Agencies need not tell how they synthesize. Here the prior is right, because the targets are the drawn ones, and the
-# intruder assumes a generator: trees with the variables in reverse order, trees for the
-# mixture, or independent margins. *Smoothed* trees add a tenth of a record to each leaf, so that nothing is impossible. Without
-# smoothing a release may be impossible for every candidate. This *refutes* the model, and the belief stays at the prior.
+# Agencies need not disclose their [synthesizer](../docs/guide/glossary.md#synthesizer). Here the prior is right, because the targets are the
+# drawn ones, and the intruder assumes a synthesizer: trees with variables in reverse order, trees in place of the
+# mixture, or independent margins. *Smoothed* trees add a tenth of a record to each leaf, so nothing is impossible.
+# Without smoothing a release may be impossible for every candidate. This *refutes* the model, and the posterior stays at
+# the prior.
 
 # %%
 smooth = Growth(min_leaf, smoothing=0.1)
@@ -387,25 +389,25 @@ for at, (data, rows, candidates, truth, released) in enumerate(drawn):
         candidate_is_true[generator, name].append(pd.DataFrame(every))
 
 # %% tags=["monte-carlo"]
-wrong = outputs.table("assumed", averages(scores, ["generator", "assumed"]))
-heads = {"generator": "generator", "assumed": "assumed", "claimed": "claimed", "found": "found"}
-heads |= {"overstated": "claimed less found", "gain": "gain", "refuted": "refuted"}
-show(with_errors(wrong, heads), caption="What intruders claim and find who assume a generator.")
+wrong = outputs.table("assumed", averages(scores, ["synthesizer", "assumed"]))
+heads = {"synthesizer": "synthesizer", "assumed": "assumed", "claimed": "claimed"}
+heads |= {"found": "identified", "overstated": "claimed minus identified"}
+heads |= {"gain": "gain", "refuted": "refuted"}
+show(with_errors(wrong, heads), caption="What intruders claim and identify, by assumption.")
 
 # %% [markdown]
-# *Gain* is the mean log of posterior over prior of the truth; below zero the intruder would have done better without
-# the release. The intruder who takes smoothed trees for the mixture gives the best guesses most of the probability, and
-# hardly any is right. Independent margins claim little, and for the mixture still
-# more than they find.
+# *Gain* is the mean log ratio of posterior to prior of the true record; below zero the intruder would do better without
+# the release. The intruder who takes the mixture for smoothed trees gives the best guesses most of the probability, and
+# hardly any is right. Independent margins claim little, and for the mixture still more than they identify.
 #
-# The figure holds all candidates of all targets against the promise, not only the best guesses.
+# The figure tests the probabilities of all candidates of all targets, not only of the best guesses.
 
 # %% tags=["monte-carlo", "hero"]
 pictured = {
-    "trees, known": ("trees", "trees"),
-    "trees for the mixture": ("mixture", "trees, smoothed"),
+    "trees, correct model": ("trees", "trees"),
+    "mixture, assumed trees": ("mixture", "trees, smoothed"),
 }
-pictured["reverse order for trees"] = ("trees", "reverse order, smoothed")
+pictured["trees, assumed reverse order"] = ("trees", "reverse order, smoothed")
 curves = []
 for name, key in pictured.items():
     every = pd.concat(candidate_is_true[key])
@@ -417,42 +419,42 @@ for name, key in pictured.items():
         low, high = np.clip([found - 2 * error, found + 2 * error], 0, 1)
         curves.append((name, claimed, found, low, high))
 curves = pd.DataFrame(curves, columns=["curve", "claimed", "found", "low", "high"])
-told = "Points with intervals beside the diagonal. Intruders who know the trees find what they "
-told += "claim; for both others hardly any candidate is true, whatever probability it got."
+told = "Points with intervals beside the diagonal. Intruders who know the trees identify what they "
+told += "claim; for both others hardly any candidate is true, whatever its probability."
 outputs.figure("reliability", charts.reliability(curves, description=told))
 
 # %% [markdown]
-# **Below the dotted line more is claimed than found.** Share of candidates that are true, by the probability that they
-# got, with two standard errors to each side. Where no candidate of a bin is true, the interval has no width,
-# which understates the error. The dotted line is what calibrated model_risks give.
+# **For targets drawn from the prior, the correct model is calibrated, the two wrong ones are overconfident.** Share of
+# true candidates by posterior probability, with two standard errors to each side. Dotted: calibration; points below
+# are overconfident. The legend names the synthesizer, then the intruder's model. Where no candidate of a bin is true,
+# the interval has no width, which understates the error.
 #
-# A model that is sharp and wrong makes intruders sure of wrong values, which can harm people as well. An agency that
-# computes risk with its own generator measures the intruder who knows it.
+# A sharp but wrong model makes intruders sure of wrong values, which can also harm people. An agency that
+# computes risk with its own synthesizer measures the intruder who knows it.
 
 # %% [markdown]
 # ## Knowing less
 #
-# Section 3.1 of the paper says that risks deemed acceptable for an intruder who knows $D_{-i}$ should be so for one
-# who knows less. Let $B$ be what the weaker intruder sees, the release and some records, and $A$ the further
-# records that the stronger one sees. If the model_risks of both are conditional probabilities of one joint
+# Section 3.1 of the paper says that risks deemed acceptable for an intruder who knows $D_{-i}$ should be acceptable for
+# one who knows less. Let $B$ be what the weaker intruder sees, the release and some records, and $A$ the further
+# records that the stronger one sees. If the posteriors of both are conditional probabilities of one joint
 # distribution of records and release, then
 #
 # $$\mathrm{E}\left[\log \frac{p(x \mid B, A)}{p(x \mid B)} \,\middle|\, B, A\right]
 # = \sum_x p(x \mid B, A) \log \frac{p(x \mid B, A)}{p(x \mid B)} \ge 0 .$$
 #
-# More knowledge does not lower the log probability of the truth *on average* (DeGroot 1962). This says nothing of
-# a single record. Nor does it cover the paper's uniform prior: a distribution in which
-# all candidates are equally probable, whoever is known, is not that of people's records, which resemble each
-# other.
+# More knowledge does not lower the log probability of the true record *on average* (DeGroot 1962). This says nothing
+# about a single record. Nor does it cover the paper's uniform prior: if all candidates are equally probable,
+# whoever is known, their distribution is not that of people's records, which resemble each other.
 #
-# The smallest example has one yes/no variable with a uniform prior of its proportion. The intruder knows some of 19 other
-# records and sees a release of 20. The sum goes over the ones among the known records ($c$), the truth ($x$) and the ones
-# released ($z$); unknown records drop out.
+# The smallest example has one yes/no variable with a uniform prior on its proportion. The intruder knows some of 19 other
+# records and sees a release of 20. The sum goes over the ones among the known records ($c$), the true
+# record ($x$) and the ones released ($z$); unknown records drop out.
 
 
 # %%
 def expected_log(known: int, released: int = 20) -> tuple[float, float]:
-    """Expected log probability of the truth under the model's own and under a uniform prior."""
+    """Return the expected log probability of the truth for the model's own and a uniform prior."""
     c, x, z = np.indices((known + 1, 2, released + 1))
     zeros = known + 1 + released - c - x - z
     ways = np.log(binom(known, c)) + np.log(binom(released, z))
@@ -468,26 +470,26 @@ small = pd.DataFrame([(known, *expected_log(known)) for known in range(20)])
 small.columns = ["known", "the model's own prior", "uniform prior"]
 outputs.table("knowing_more", small, public=True)
 assert small["the model's own prior"].is_monotonic_increasing
-axes = "Other records known, of 19", "Expected log probability of the truth"
-told = "Two curves that begin at one point: with more known records the model's own prior rises "
-told += "slowly, the uniform prior falls."
+axes = "Other records known, of 19", "Expected log probability of the true record"
+told = "Two curves that begin at one point: with more known records that of the model's own prior "
+told += "rises slowly, that of the uniform prior falls."
 chart = charts.lines(small.set_index("known"), *axes, description=told)
 outputs.figure("knowing_more", chart, public=True)
 
 # %% [markdown]
-# **Knowing more raises the probability of the truth under the model's own prior and lowers it under the uniform one.**
-# Exact averages over everything that may happen.
+# **Knowing more raises the log probability of the true record under the model's own prior and lowers it under the uniform
+# one.** Exact averages over all data and releases.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 4: an acceptable risk
 #
-# Take the sentence of section 3.1 and the example above. The record at risk is a *no*; of the 19 others 6 are a *yes*, and so
+# Take the sentence of section 3.1 and the example above. The target record is a *no*; of the 19 others 6 are a *yes*, as
 # are 6 of the 20 released ones. What is the posterior probability of the truth, to three decimal places, for an intruder
 # who knows all 19 and takes both values for equally probable (`with_even_prior`); for one who knows
 # the 19 and takes the model's prediction from them as prior (`with_own_prior`); and for one who knows none
-# and believes the model (`knows_nobody`)? Now let 2 of the 20 released ones be a *yes*. The paper's
+# and assumes the model (`knows_nobody`)? Now let 2 of the 20 released ones be a *yes*. The paper's
 # sentence is taken to hold for a prior if the intruder who knows nobody gives the truth at most the probability
-# that the one who knows the 19 gives it. For which of the two priors does it hold then (`holds_even`,
+# given by the one who knows the 19. For which of the two priors does it hold then (`holds_even`,
 # `holds_own`, true or false), and why?
 #
 # *You will need:* `betabinom.pmf` of scipy.stats; predictive probabilities $(1 + \text{how many})/(2 + \text{of how many})$.
@@ -496,23 +498,23 @@ outputs.figure("knowing_more", chart, public=True)
 # <details><summary>Hint 1</summary>
 #
 # `betabinom.pmf(6, 20, 1 + 6, 1 + 14)` is the probability of the release if the record is a *no*; if it is a *yes*, 7 of
-# the 20 records are. An intruder who knows nobody sees the 20 released records alone.
+# the 20 records are a *yes*. An intruder who knows nobody sees the 20 released records only.
 #
 # </details>
 
 
 # %% tags=["solution"]
 # Solution
-def model_risks(of_released: int) -> tuple[float, float, float]:
-    """Probability of a no: even prior, own prior, nobody known."""
+def posteriors(of_released: int) -> tuple[float, float, float]:
+    """Return the probability of a no: even prior, own prior, nobody known."""
     if_no, if_yes = betabinom.pmf(of_released, 20, [1 + 6, 1 + 7], [1 + 14, 1 + 13])
     prior_no = (1 + 13) / (2 + 19)
     own_prior = prior_no * if_no / (prior_no * if_no + (1 - prior_no) * if_yes)
     return if_no / (if_no + if_yes), own_prior, (1 + 20 - of_released) / (2 + 20)
 
 
-with_even_prior, with_own_prior, knows_nobody = model_risks(6)
-holds_even, holds_own = (model_risks(2)[2] <= known for known in model_risks(2)[:2])
+with_even_prior, with_own_prior, knows_nobody = posteriors(6)
+holds_even, holds_own = (posteriors(2)[2] <= known for known in posteriors(2)[:2])
 assert round(with_even_prior, 3) == 0.519
 assert round(with_own_prior, 3) == 0.683
 assert round(knows_nobody, 3) == 0.682
@@ -523,20 +525,20 @@ assert not holds_own
 # <details><summary>Solution</summary>
 #
 # With 6 released *yes* the sentence holds for the model's own prior, .683 against .682, and fails for the even one, which
-# throws away what the 19 say of the proportion. With 2 it fails for both, for the own prior
+# discards what the 19 say about the proportion. With 2 it fails for both, for the own prior
 # with .780 against .864. The theorem is about the log probability averaged over
-# truths, for each release and each set of known records. It orders no single truth.
+# true values, for each release and each set of known records. It orders no single truth.
 #
 # </details>
 
 # %% [markdown] tags=["appendix"]
 # ### The experiment
 #
-# One draw of people, of nine variables, is divided into halves again and again. One half takes part, and the
-# mixture releases as many records. Each participant is sought by two intruders who lack three variables. One knows *nobody*, and so fits the
-# model to the release alone. The other knows *all others* and fits it to data and release together, leaving out the
-# record that is sought by $p(x \mid \theta) / p(x_i \mid \theta)$. Then the halves change places, so that in each pair of
-# divisions everybody takes part once.
+# One sample of people, with nine variables, is split into halves repeatedly. One half takes part, and the
+# mixture releases equally many records. Two intruders, who lack three variables, target each participant. One knows
+# *nobody* and fits the model to the release alone. The other knows *all others* and fits it to data and release together,
+# leaving out the target record by $p(x \mid \theta) / p(x_i \mid \theta)$. Then the halves change places, so each pair
+# of splits has everybody as participant once.
 
 # %%
 without = ["LANX", "WAOB", "MIL", "MIG", "SCH"]
@@ -545,14 +547,14 @@ unknown = nine.positions(["WKL", "DIS", "HICOV"], "unknown")
 
 
 def population(n: int) -> np.ndarray:
-    """An even number of people, in random order."""
+    """Return an even number of people, in random order."""
     codes = embedded_population(n, rng=stream(seed, "records")).codes
     people = np.delete(codes, ACS.positions(without, "without"), axis=1)
     return stream(seed, "halves").permutation(people)[: n // 2 * 2]
 
 
 def fit(records: np.ndarray, chains: dpmpm.Chains, own: np.random.Generator) -> dpmpm.Draws:
-    """Draws of the mixture's parameters."""
+    """Return draws of the mixture's parameters."""
     return dpmpm.sample_posterior(records, nine.n_levels, chains, rng=own)
 
 
@@ -565,7 +567,7 @@ of_people = dpmpm.Chains(
 
 
 def predicted(draws: dpmpm.Draws, left_out: np.ndarray | bool) -> np.ndarray:
-    """Log predictive probabilities of all values that are unknown, the truth first."""
+    """Return log predictive probabilities of all unknown values, the true ones first."""
     return posterior(logsumexp(subset_log_means(draws, people, unknown, left_out=left_out), axis=0))
 
 
@@ -600,33 +602,34 @@ less = by_prior.mean().join(by_prior.sem().add_suffix("_se")).reset_index()
 outputs.table("knowing_less", less)
 heads = {"prior": "prior", "apart": "difference", "calibrated": "if calibrated"}
 heads |= {
-    "off": "difference less yardstick",
+    "off": "difference minus yardstick",
     "higher": "share of records above",
     "higher_calibrated": "share if calibrated",
 }
 caption = (
-    "Log probability of the truth, participants: intruder who knows nobody minus intruder who knows "
+    "Log probability of participants' true records: intruder who knows nobody minus one who knows "
     "all others, with the prior of the latter."
 )
 display(show(with_errors(less, heads), caption=caption))
 callout("Chains", f"R-hat of the mean log probability: median {r_hat.median():.3f}, "
-        f"at most {r_hat.max():.3f}, over pairs of divisions.")  # fmt: skip
+        f"at most {r_hat.max():.3f}, over pairs of splits.")  # fmt: skip
 
 # %% [markdown]
-# The intruder who knows nobody believes the model and is the same in both rows; only the stronger intruder's
-# prior changes. Against the uniform prior the one who knows nobody gives the truth a higher log probability on
-# average, against the model's own prior a lower one. *If calibrated* is the yardstick: the same means if truths
-# were drawn from the stronger intruder's belief. Against the uniform prior both numbers are far from it. Against
-# the own prior the share agrees with it, so knowing less means more risk for some records, and the yardstick
-# says for how many. The difference is nearer to zero than its yardstick. The chains are a possible reason: their
-# Monte Carlo error is part of the errors shown, and adds to the divergence that is the first yardstick.
+# The intruder who knows nobody assumes the model and is the same in both rows; only the stronger intruder's
+# prior changes. Against the uniform prior, the one who knows nobody gives the true record a higher log probability
+# on average; against the model's own prior, a lower one. *If calibrated* is the yardstick: the same means if true
+# records were drawn from the stronger intruder's posterior. Against the uniform prior both numbers are far from it.
+# Against the model's own prior the share agrees with it, so knowing less means more risk for some records, and the
+# yardstick says for how many. The difference is nearer to zero than its yardstick. The chains are a possible reason: their
+# [Monte Carlo error](../docs/guide/glossary.md#monte-carlo-error) is part of the errors shown, and adds to the divergence that is the first
+# yardstick.
 
 # %% [markdown] tags=["appendix"]
 # ## Participants and outsiders
 #
-# What a release tells of outsiders is statistics. What it tells of participants beyond that is due to their taking part,
-# as in membership inference (Shokri and others 2017). Let
-# person $i$ hold a place in the data and let $o$ be an outsider; halves are drawn at random, so that either could hold it.
+# What a release discloses about outsiders is statistics. What it discloses about participants beyond that is due to
+# their participation, as in [membership inference](../docs/guide/glossary.md#membership-disclosure) (Shokri and others 2017). Let
+# person $i$ hold a place in the data and let $o$ be an outsider; halves are random, so either could hold it.
 # The release then has the density $p_i$ or $p_o$. An intruder who knows all others gives the true values of
 # the two the probabilities $s_i(Z)$ and $s_o(Z)$. Participants are ahead by
 #
@@ -647,17 +650,17 @@ for n in (10, 100, 1000):
 columns = ["people", "participants ahead", "times people", "bound tanh(epsilon/2)"]
 one_answer = outputs.table("one_answer", pd.DataFrame(rows, columns=columns), public=True)
 assert (one_answer["participants ahead"] <= one_answer["bound tanh(epsilon/2)"]).all()
-show(one_answer, caption="What taking part adds to the probability of a true answer, exactly.")
+show(one_answer, caption="Increase in the probability of a true answer by participation, exact.")
 
 # %% [markdown]
-# Here $i$ says yes and $o$ says no. For equal answers the difference is 0, so that with random halves the average is
-# about half of these numbers. They fall nearly as one over the number of people. The bound does not fall, because it is that of the worst data, here
-# of data in which everybody gives the same answer.
+# Here $i$ says yes and $o$ says no. For equal answers the difference is 0, so with random halves the average is
+# about half of these numbers. They fall nearly as one over the number of people. The bound does not fall, because it is
+# that of the worst data, here data in which everybody gives the same answer.
 #
-# Now six synthesizers, on people of the nine variables, of whom intruders lack three. One intruder knows all others,
-# takes either person for the one who holds the place, and starts from equal probabilities. The other knows nobody, takes the
-# release for a sample of the population, and predicts by smoothed trees with leaves of at
-# least 20 records, grown on it.
+# The next table has six synthesizers, on the nine variables, with three unknown to the intruder. One intruder knows all
+# others, takes either person for the holder of the place, and starts from equal probabilities. The other knows nobody,
+# takes the release for a sample of the population, and predicts by smoothed trees grown on it, with leaves of at least
+# 20 records.
 
 # %%
 synthesizers = {
@@ -678,9 +681,9 @@ reader = SequentialTrees(nine, order, Growth(20, smoothing=1.0))
 
 # %%
 def by_density(synthesizer, groups, candidates, places, own):
-    """Release, and its log likelihoods if either person of a place had each candidate's values."""
+    """Return a release and its log likelihoods if either person had each candidate's values."""
     z = synthesizer.release(groups[0], rng=own)
-    if isinstance(synthesizer, Margins):  # these cost so little that all places are asked about
+    if isinstance(synthesizer, Margins):  # cheap, so all places are used
         places = np.arange(len(groups[0]))
     both = np.concatenate(list(candidates[:, places]), axis=1)
     log_p = log_likelihoods(synthesizer, [z], groups[0], places, both)
@@ -692,7 +695,7 @@ mixing: list[float] = []  # R-hat of each fit below
 
 
 def by_chains(groups, own):
-    """The same for the mixture, up to a constant and with the Monte Carlo error of its chains."""
+    """Return the same for the mixture, up to a constant, with the chains' Monte Carlo error."""
 
     def means(draws: dpmpm.Draws) -> np.ndarray:
         found = [subset_log_means(draws, group, unknown, place=groups[0]) for group in groups]
@@ -734,30 +737,31 @@ keys = ["participants", "synthesizer", "known"]
 by_pair = told.groupby([*keys, "pair"], sort=False).mean().groupby(keys, sort=False)
 taking_part = by_pair.mean().join(by_pair.sem().add_suffix("_se")).reset_index()
 outputs.table("taking_part", taking_part)
-heads = {"ahead": ("all others", "ahead, of {:,}"), "outsiders": ("nobody", "outsiders, of {:,}")}
+heads = {"ahead": ("all others", "ahead, n = {:,}")}
+heads |= {"outsiders": ("nobody", "outsiders, n = {:,}")}
 shown = {"synthesizer": list(synthesizers)}
 for column, (known, head) in heads.items():
     for n, part in taking_part[taking_part["known"] == known].groupby("participants"):
         shown[head.format(n)] = with_errors(part, {column: "it"})["it"].to_list()
-caption = "Participants ahead (all others known), and probability for outsiders (nobody known)."
+caption = "Lead of participants (all others known), and probability for outsiders (nobody known)."
 display(show(pd.DataFrame(shown), caption=caption))
 bound = np.tanh(epsilon / 2)
 callout("Bound and prior", f"By epsilon, private margins put participants at most {bound:.2f} ahead. "
-        f"Before a release the truth has probability {1 / values.shape[1]:.3f}. R-hat of the mixture's "
+        f"Before a release the true values have probability {1 / values.shape[1]:.3f}. R-hat of the mixture's "
         f"chains: median {np.median(mixing):.3f}, at most {max(mixing):.3f}; "
         f"mixed chains have at most {diagnostics.MAX_R_HAT}.")  # fmt: skip
 
 # %% [markdown]
-# To the intruder who knows all others, participants are far further ahead after trees than after the mixture, and further after the
-# mixture than after margins. The chains of the mixture are short and R-hat says that some have not mixed,
-# so that its row is rough. Each size has its own people, drawn once, and the errors omit that draw, so that sizes are
-# not compared. Where a release refutes all candidates of a person, as those of trees may, the belief stays at the prior. What the intruder who
-# knows nobody learns of outsiders is statistics: on average, after each synthesizer their true
-# values are more probable than before.
+# For the intruder who knows all others, participants are far further ahead after trees than after the mixture, and further
+# after the mixture than after margins. The mixture's chains are short, and R-hat says that some have not mixed,
+# so its row is rough. Each size has its own people, drawn once, and the errors omit that draw, so sizes are
+# not compared. A release by trees may refute all candidates of a person; the posterior then stays at the prior. An
+# intruder who knows nobody learns statistics about outsiders: on average, after each synthesizer their true values are
+# more probable than before.
 #
-# **Limits.** Targets are drawn uniformly from their candidates, which makes some unlike real people. A check on average over
-# records can pass where model_risks are too high for one kind of record and too low for another. The bound covers every reader of the
-# release; the table has two.
+# **Limits.** Targets are drawn uniformly from their candidates, which makes some unlike real people. A check on average
+# over records can pass where probabilities are too high for one kind of record and too low for another. The bound covers
+# every reader of the release; the table has two.
 
 # %% [markdown] tags=["appendix"]
 # ## References

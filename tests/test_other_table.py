@@ -96,7 +96,7 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path, rng: np.random.Gener
     folder = tmp_path / "sequential_trees/default"
     frontier = pd.read_csv(folder / "tables/frontier.csv")
     assert frontier["case"].tolist() == [
-        "grown to impurity", "grown to impurity", "pruned as rpart", "pruned as rpart",
+        "unpruned trees", "unpruned trees", "pruned as rpart", "pruned as rpart",
         "smoothed leaves", "Laplace margins", "mixture",
     ]  # fmt: skip
     assert frontier["several"].between(0, 1).all()
@@ -108,5 +108,5 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path, rng: np.random.Gener
     public = {path.stem for path in (folder / "public").iterdir()}
     assert public == {"audit_by_hand", "cooks_by_hand", "smallest_example"}
     audits = pd.read_csv(folder / "tables/audits.csv")
-    assert audits.groupby("way").size().tolist() == [3, 3, 3]
+    assert audits.groupby("synthesizer").size().tolist() == [3, 3, 3]
     assert audits["bound"].between(0.5, 1).all()
