@@ -73,7 +73,7 @@ def require(right: object, problem: str) -> None:
         raise ValueError(problem)
 
 
-def shown(values: Iterable[str], limit: int = 10) -> str:
+def quoted(values: Iterable[str], limit: int = 10) -> str:
     """Quote the first values, and count those left out."""
     values = list(values)
     more = f" and {len(values) - limit:,} more" if len(values) > limit else ""
@@ -86,7 +86,7 @@ def printable(name: object) -> str:
     return text if text.isprintable() else repr(text)
 
 
-def repeated(texts: Iterable[str]) -> list[str]:
+def duplicates(texts: Iterable[str]) -> list[str]:
     """Return the texts that occur more than once."""
     return [text for text, count in Counter(texts).items() if count > 1]
 
