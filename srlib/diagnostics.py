@@ -174,7 +174,7 @@ def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
     return k.reshape(weights.shape[:-1])
 
 
-def smoothed(log_weights: ArrayLike) -> NDArray[np.float64]:
+def psis_log_weights(log_weights: ArrayLike) -> NDArray[np.float64]:
     """Log weights whose largest are replaced by quantiles of the fitted Pareto tail (PSIS).
 
     The log weights are (..., draws), finite, known up to a constant. Rows whose tail cannot be

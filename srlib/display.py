@@ -47,7 +47,7 @@ _LONG = 120  # characters of a cell that is read as a text
 
 
 @dataclass(frozen=True)
-class Shown:
+class HtmlTable:
     """A table as notebooks show it; the same text every time it is made."""
 
     html: str
@@ -61,7 +61,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Several:
+class DisplayGroup:
     """Tables and sentences that notebooks show one below the other, each for itself."""
 
     parts: tuple[Any, ...]
@@ -110,7 +110,7 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits}f}\u00a0%"
 
 
-def in_percent(share: float, error: float = math.nan) -> str:
+def percent_with_error(share: float, error: float = math.nan) -> str:
     """A share in percent, with its error if known; what is not 0 or 100 is not printed as such."""
     rounded = {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
     numbers = [x for x in (share, error) if not math.isnan(x)]
@@ -122,7 +122,7 @@ def in_percent(share: float, error: float = math.nan) -> str:
 def show(
     frame: "pd.DataFrame", digits: int | None = None, *, caption: str = "",
     names: Mapping[str, str] | None = None,
-) -> Shown:  # fmt: skip
+) -> HtmlTable:  # fmt: skip
     """Show a table as readers expect it: no index, text to the left, numbers to the right.
 
     Parameters
@@ -148,7 +148,7 @@ def show(
     left = [_is_text(cells) for cells in columns]
     long = any(len(cell) > _LONG for cells in columns for cell in cells)
     html = _html(heads, columns, left, caption, "prose" if long else "dataframe")
-    return Shown(html, _text(heads, columns, left, caption))
+    return HtmlTable(html, _text(heads, columns, left, caption))
 
 
 def numbers(values: Iterable[float], digits: int = 3, decimals: int | None = None) -> list[str]:

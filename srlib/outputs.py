@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from srlib.display import Several
+    from srlib.display import DisplayGroup
 
 
 class Outputs:
@@ -63,7 +63,7 @@ class Outputs:
         self._write("", "results", ".json", text + "\n")
         return value
 
-    def ledger(self, book: "pd.DataFrame") -> "Several":
+    def ledger(self, book: "pd.DataFrame") -> "DisplayGroup":
         """Write a `ledger.ledger` as ``tables/ledger.csv``, and return its `ledger.summary`."""
         from srlib.ledger import VERDICTS, summary
 

@@ -188,7 +188,7 @@ dpmpm/predict
 np.cumsum(log_left, axis=1) => log_left # what all sticks before have left
 np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
 ledger
-yes > 1 - nearly and no > 1 - nearly => yes > 0 and no > 0 # one case makes it depend
+holds > negligible and fails > negligible => holds > 0 and fails > 0 # one case makes it depend
 max(row["tolerance"], ERRORS * errors => (row["tolerance"] + ERRORS * errors # sum for the larger
 key in consistent and (key in skip => key in consistent and (True # what is computed goes first
 margins

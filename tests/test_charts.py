@@ -134,7 +134,7 @@ def test_what_vega_computes_is_what_the_library_computes(epsilon, prior, x):
 
 def test_every_value_is_counted():
     values = {"a": RNG.gamma(10, 0.1, 500), "b": RNG.gamma(9, 0.1, 500)}
-    bars = charts.bars(values, np.linspace(0, 4, 41), "x", "y", **TOLD)
+    bars = charts.histograms(values, np.linspace(0, 4, 41), "x", "y", **TOLD)
     x = np.exp(RNG.normal(-3.5, 0.5, 3500))
     agreement = charts.agreement(pd.DataFrame({"x": x, "y": 1.1 * x}), "x", "y", **TOLD)
     counts = [d["count"].sum() for c in (bars, agreement) for d in data_of(c) if "count" in d]

@@ -40,7 +40,7 @@ def test_exact_by_the_definition_in_the_paper() -> None:
 
 
 def test_it_is_the_conditional_epsilon_of_releasing_a_bin() -> None:
-    edges = edp.equal_bins(beta(2, 5), 7)
+    edges = edp.equal_probability_edges(beta(2, 5), 7)
     log_prob = np.array(
         [np.full(7, -np.log(7)), *(edp.log_bin_probabilities(beta(x, 5), edges) for x in (1, 3))]
     )
@@ -50,7 +50,7 @@ def test_it_is_the_conditional_epsilon_of_releasing_a_bin() -> None:
 
 
 def test_far_tails_keep_their_digits() -> None:
-    edges = edp.equal_bins(stats.norm(), 4)
+    edges = edp.equal_probability_edges(stats.norm(), 4)
     for shift in (-30.0, 30.0):
         log_prob = edp.log_bin_probabilities(stats.norm(shift), edges)
         expected = stats.norm.logcdf(-30 - stats.norm.ppf(0.75))
@@ -75,7 +75,7 @@ def test_where_the_density_ratio_is_bounded_it_is_the_limit() -> None:
     assert found[-1] < limit < found[-1] + 0.01
 
 
-@pytest.mark.parametrize(("kind", "level"), [("changed", 6.79), ("deleted", 0.44), ("added", 6.51)])
+@pytest.mark.parametrize(("kind", "level"), [("replace", 6.79), ("remove", 0.44), ("add", 6.51)])
 def test_neighbors_of_a_proportion(kind: str, level: float) -> None:
     """Five zeros, in Table 2 of Charest and Han for a changed record; by hand for the others."""
     found = edp.exact(edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, kind), 20).value
@@ -141,10 +141,10 @@ def test_records_added_and_changed() -> None:
     new = np.full(len(Y), 16.0)
     candidate = stats.norm.logpdf(new, theta[..., None], np.sqrt(5))
     tree = {"posterior": {"mu": theta}, "log_likelihood": {"y": log_likelihood}}
-    added = edp.from_posterior(tree, "mu", 10, "add", candidate=candidate[..., :1])["mu"]
+    added = edp.from_posterior(tree, "mu", 10, "add", new_log_likelihood=candidate[..., :1])["mu"]
     exact = edp.exact(edp.normal_posterior(Y), [edp.normal_posterior(np.append(Y, 16.0))], 10)
     assert abs(added.value - exact.value) < 4.5 * added.mcse
-    changed = edp.from_posterior(tree, "mu", 10, "change", candidate=candidate)["mu"]
+    changed = edp.from_posterior(tree, "mu", 10, "replace", new_log_likelihood=candidate)["mu"]
     others = [edp.normal_posterior(np.append(np.delete(Y, i), 16.0)) for i in range(len(Y))]
     exact = edp.exact(edp.normal_posterior(Y), others, 10)
     assert abs(changed.value - exact.value) < 4.5 * changed.mcse + 0.03
@@ -235,10 +235,12 @@ TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
         (lambda: edp.from_posterior({"posterior": {"mu": GOOD}}, "mu", 5), "no group 'log_lik"),
         (lambda: edp.from_posterior(TREE, "nu", 5), r"no variable 'nu' \(it has: mu\)"),
         (lambda: edp.from_posterior(TREE, "mu", 5, "swap"), "neighbors is 'swap'"),
-        (lambda: edp.from_posterior(TREE, "mu", 5, "add"), "candidate goes with"),
+        (lambda: edp.from_posterior(TREE, "mu", 5, "add"), "new_log_likelihood goes with"),
         (
-            lambda: edp.from_posterior(TREE, "mu", 5, "change", candidate=WEIGHTS[..., :2]),
-            "candidate has 2 records; the data have 3",
+            lambda: edp.from_posterior(
+                TREE, "mu", 5, "replace", new_log_likelihood=WEIGHTS[..., :2]
+            ),
+            "new_log_likelihood has 2 records; the data have 3",
         ),
         (
             lambda: edp.from_posterior(
@@ -248,7 +250,7 @@ TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
         ),
         (lambda: edp.exact(stats.norm(), [], 5), "neighbors is empty"),
         (lambda: edp.simulate_counts(stats.norm(), [], 3, 10, 1, rng=RNG), "multiple of bins = 3"),
-        (lambda: edp.estimate_from_counts(np.ones((1, 1, 2), int), 0.0), "added is 0.0"),
+        (lambda: edp.estimate_from_counts(np.ones((1, 1, 2), int), 0.0), "pseudocount is 0.0"),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

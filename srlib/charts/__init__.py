@@ -5,7 +5,7 @@ notebook needs stands there in plain Altair, with the colors and the theme from 
 """
 
 import srlib.charts.altair_quickly  # before any module imports Altair itself
-from srlib.charts.general import agreement, bars, intervals, lines, points, reliability, trace
+from srlib.charts.general import agreement, histograms, intervals, lines, points, reliability, trace
 from srlib.charts.privacy_loss import privacy_loss
 from srlib.charts.style import (
     COLORS,

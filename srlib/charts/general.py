@@ -192,7 +192,7 @@ def intervals(frame: pd.DataFrame, title: str, *, description: str, percent: boo
     return _panels(data, title, panel).properties(description=description)
 
 
-def bars(
+def histograms(
     values: Mapping[str, np.ndarray],
     edges: np.ndarray,
     x_title: str,

@@ -90,10 +90,10 @@ def _prior_at(risk: float, log_ratio: float) -> float:
     return float(expit(logit(risk) - log_ratio))
 
 
-def offending_lines(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.DataFrame:
+def risk_curves(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.DataFrame:
     """The line of each release, by name, and the stretches of it that break a rule, as points.
 
-    The columns are curve (the name), stretch (0 for the whole line, then numbered), risk and
+    The columns are curve (the name), segment (0 for the whole line, then numbered), risk and
     relative_risk.
     """
     frames = []
@@ -106,7 +106,7 @@ def offending_lines(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> p
                 relative = np.geomspace(1 + excess * (1 - first), 1 + excess * (1 - last), N_POINTS)
                 risk[1:-1] = 1 - (relative[1:-1] - 1) / excess
             points = {"risk": risk, "relative_risk": 1 + excess * (1 - risk)}
-            frames.append(pd.DataFrame({"curve": name, "stretch": i} | points))
+            frames.append(pd.DataFrame({"curve": name, "segment": i} | points))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -133,7 +133,7 @@ def largest_log_ratio(rules: Sequence[Rule]) -> float:
     return float(np.log(min(most))) if min(most) > 0 else float("-inf")
 
 
-def breaks_a_rule(
+def violates_rules(
     risk: ArrayLike, relative_risk: ArrayLike, rules: Sequence[Rule]
 ) -> NDArray[np.bool_]:
     """Whether points lie outside the region of acceptable risk and relative risk."""
@@ -144,7 +144,7 @@ def breaks_a_rule(
     return np.any(broken, axis=0)
 
 
-def share_outside(
+def unacceptable_share(
     log_ratio: ArrayLike, mcse: ArrayLike, rules: Sequence[Rule], prior: ArrayLike | None = None
 ) -> dict[str, float]:
     """Share of records for which a release is not acceptable, and how sure that is.
@@ -162,7 +162,7 @@ def share_outside(
     Returns
     -------
     dict of str to float
-        ``outside``, the share; ``undecided``, the share of the records, on either side, whose
+        ``unacceptable``, the share; ``undecided``, the share of the records, on either side, whose
         verdict is another one within two standard errors of log L.
     """
 
@@ -170,14 +170,14 @@ def share_outside(
         if prior is None:
             return unacceptable(log_l, rules)
         risk = expit(logit(prior) + log_l)
-        return breaks_a_rule(risk, risk / np.asarray(prior), rules)
+        return violates_rules(risk, risk / np.asarray(prior), rules)
 
     if prior is not None:
         checks.inner_probability(prior=prior)
     log_l, two = np.asarray(log_ratio, dtype=float), 2 * np.asarray(mcse, dtype=float)
     here = verdict(log_l)
     undecided = (verdict(log_l - two) != here) | (verdict(log_l + two) != here)
-    return {"outside": float(here.mean()), "undecided": float(undecided.mean())}
+    return {"unacceptable": float(here.mean()), "undecided": float(undecided.mean())}
 
 
 def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[np.bool_]:
@@ -227,7 +227,7 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     )  # fmt: skip
 
 
-def publish_first_acceptable(
+def release_first_acceptable(
     mechanisms: Sequence[Mechanism], rules: Sequence[Rule], names: Sequence = ()
 ) -> Mechanism:
     """Draw from each mechanism, and publish the first release that breaks no rule.

@@ -72,7 +72,7 @@ def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]
     return np.where(probability == 0, 0.0, np.maximum(bound, probability))
 
 
-def update(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
+def posterior_from_log_ratio(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
     """Posterior probability of a truth against one alternative.
 
     The log ratio is that of the release's probability under the truth to that under the
@@ -91,4 +91,6 @@ def risk(mechanism: Mechanism, truth: int, alternative: int, prior: float) -> ND
     It is R of McClure and Reiter (2012), equation 5; over the prior it is RR, equation 8. Truth and
     alternative are rows of the table: the data with the record's true value and with another.
     """
-    return update(log_difference(mechanism.row(truth), mechanism.row(alternative)), prior)
+    return posterior_from_log_ratio(
+        log_difference(mechanism.row(truth), mechanism.row(alternative)), prior
+    )

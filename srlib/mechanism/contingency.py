@@ -101,7 +101,7 @@ def log_linear_draws(
     return logits - logsumexp(logits, axis=1, keepdims=True)
 
 
-def common_score(log_cell_prob: ArrayLike, tables: Tables) -> NDArray[np.float64]:
+def log_predictive_score(log_cell_prob: ArrayLike, tables: Tables) -> NDArray[np.float64]:
     """Log predictive probabilities of all tables given each, from draws common to all data sets.
 
     Exact for the discrete prior that gives each draw the same probability. Takes finite log cell

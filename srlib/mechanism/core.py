@@ -115,13 +115,13 @@ class Mechanism:
         return self.block(np.arange(self.n_inputs), np.array([index]))[:, 0]
 
 
-def change_one(n: int) -> NDArray[np.int64]:
+def count_neighbors(n: int) -> NDArray[np.int64]:
     """Neighbors of a count of n records of two kinds, 0 to n, when one record changes: a path."""
     checks.at_least(1, n=n)
     return np.stack([np.arange(n), np.arange(1, n + 1)], axis=1)
 
 
-def change_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
+def table_neighbors(tables: NDArray[np.int64]) -> NDArray[np.int64]:
     """Pairs of tables of the same size that differ in the cell of one record.
 
     Tables are counts, (n_tables, K), all different. Pairs are positions, (n_pairs, 2), each pair

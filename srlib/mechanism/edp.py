@@ -52,15 +52,15 @@ def beta_posterior(x: int, n: int, alpha: float) -> Any:
 
 
 def beta_neighbors(x: int, n: int, alpha: float, kind: str) -> list[Any]:
-    """Posteriors after one record is "changed", "deleted" or "added": one for each that exists."""
-    if kind == "changed":
+    """Posteriors after one record is "replace", "remove" or "add": one for each that exists."""
+    if kind == "replace":
         pairs = [(x - 1, n), (x + 1, n)]
-    elif kind == "deleted":
+    elif kind == "remove":
         pairs = [(x, n - 1), (x - 1, n - 1)]
-    elif kind == "added":
+    elif kind == "add":
         pairs = [(x, n + 1), (x + 1, n + 1)]
     else:
-        raise ValueError(f"kind is {kind!r}; it must be 'changed', 'deleted' or 'added'")
+        raise ValueError(f"kind is {kind!r}; it must be 'replace', 'remove' or 'add'")
     return [beta_posterior(y, m, alpha) for y, m in pairs if 0 <= y <= m]
 
 
@@ -73,7 +73,7 @@ def normal_posterior(y: NDArray[np.float64]) -> Any:
 # ------------------------------------------------------------------------------ known posteriors
 
 
-def equal_bins(posterior: Any, bins: int) -> NDArray[np.float64]:
+def equal_probability_edges(posterior: Any, bins: int) -> NDArray[np.float64]:
     """The inner edges of bins of equal probability, (bins - 1,), of a continuous distribution."""
     checks.at_least(2, bins=bins)
     share = np.arange(1, bins) / bins
@@ -117,7 +117,7 @@ def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
     bins : int
         2 or more.
     """
-    log_ratio = np.abs(_stacked(neighbors, equal_bins(posterior, bins)) + np.log(bins))
+    log_ratio = np.abs(_stacked(neighbors, equal_probability_edges(posterior, bins)) + np.log(bins))
     by_neighbor = log_ratio.max(axis=1)
     neighbor = int(by_neighbor.argmax())
     return EDP(by_neighbor[neighbor], neighbor, int(log_ratio[neighbor].argmax()), by_neighbor)
@@ -126,15 +126,17 @@ def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
 # ----------------------------------------------------------------- the estimate from fresh draws
 
 
-def estimate_from_counts(counts: NDArray[np.int64], added: float = 0.01) -> NDArray[np.float64]:
+def estimate_from_counts(
+    counts: NDArray[np.int64], pseudocount: float = 0.01
+) -> NDArray[np.float64]:
     """The paper's estimate, (...,), from draws counted in bins, (..., n_neighbors, n_bins).
 
     A positive number is `added` to each count (additive smoothing). The estimate is the largest
     absolute log of a probability over 1 / n_bins.
     """
-    checks.positive(added=added)
+    checks.positive(pseudocount=pseudocount)
     n_bins, draws = counts.shape[-1], counts.sum(axis=-1, keepdims=True)
-    share = (counts + added) / (draws + n_bins * added)
+    share = (counts + pseudocount) / (draws + n_bins * pseudocount)
     return np.abs(np.log(share * n_bins)).max(axis=(-2, -1))
 
 
@@ -260,7 +262,7 @@ def from_draws(
         pareto[chosen] = diagnostics.pareto_k(weights.T)
         smooth = pareto[chosen] > LOW_K
         if smooth.any():
-            weights[:, smooth] = diagnostics.smoothed(weights[:, smooth].T).T
+            weights[:, smooth] = diagnostics.psis_log_weights(weights[:, smooth].T).T
             method[chosen] = np.where(
                 pareto[chosen] > HIGH_K, REFIT, np.where(smooth, SMOOTHED, RAW)
             )
@@ -367,12 +369,12 @@ def _bootstrap_error(
 
 def from_posterior(
     tree: Any,
-    var: str | Sequence[str],
+    var_names: str | Sequence[str],
     bins: int,
-    neighbors: str = "delete",
+    neighbors: str = "remove",
     *,
     log_likelihood: str | None = None,
-    candidate: ArrayLike | None = None,
+    new_log_likelihood: ArrayLike | None = None,
     refit: Callable[[int], Any] | None = None,
 ) -> dict[str, PosteriorEDP]:
     """EDP from what PyMC, Stan, NumPyro or bambi leave: one posterior sample, no refits.
@@ -381,16 +383,16 @@ def from_posterior(
     ----------
     tree : xarray.DataTree or mapping
         With groups posterior and log_likelihood (pointwise), as ArviZ has them.
-    var : str or sequence of str
+    var_names : str or sequence of str
         Variables of the posterior; each element of an array is a scalar of its own.
     bins : int
         2 or more, at most the draws.
-    neighbors : {"delete", "add", "change"}
+    neighbors : {"remove", "add", "replace"}
         A record left out, a record more, or a record changed.
     log_likelihood : str, optional
         Variable of the log_likelihood group, where it has several.
-    candidate : (n_chains, n_draws, n) float
-        For "add", log likelihoods of the records that may be added; for "change", of the values
+    new_log_likelihood : (n_chains, n_draws, n) float
+        For "add", log likelihoods of the records that may be added; for "replace", of the values
         that the records may change to, one for each record.
     refit : callable, optional
         From a record's number to the posterior group of a fit to the neighbor (a mapping of
@@ -401,14 +403,14 @@ def from_posterior(
     dict of str to PosteriorEDP
         By name of the scalar, such as ``"beta[1]"``.
     """
-    if neighbors not in ("delete", "add", "change"):
-        raise ValueError(f"neighbors is {neighbors!r}; it must be 'delete', 'add' or 'change'")
-    if (neighbors != "delete") != (candidate is not None):
-        raise ValueError("candidate goes with neighbors 'add' and 'change', and only with them")
+    if neighbors not in ("remove", "add", "replace"):
+        raise ValueError(f"neighbors is {neighbors!r}; it must be 'remove', 'add' or 'replace'")
+    if (neighbors != "remove") != (new_log_likelihood is not None):
+        raise ValueError("new_log_likelihood goes with neighbors 'add' and 'replace' only")
     posterior = _entry(tree, "posterior", "tree")
-    total, read = _pointwise(tree, neighbors, log_likelihood, candidate)
+    total, read = _pointwise(tree, neighbors, log_likelihood, new_log_likelihood)
     found = {}
-    for name in [var] if isinstance(var, str) else var:
+    for name in [var_names] if isinstance(var_names, str) else var_names:
         draws = np.asarray(_entry(posterior, name, "posterior"), dtype=float)
         for index in np.ndindex(draws.shape[2:]):
             label = f"{name}[{', '.join(map(str, index))}]" if index else name
@@ -436,10 +438,13 @@ def _entry(group: Any, name: str, where: str) -> Any:
 
 
 def _pointwise(
-    tree: Any, neighbors: str, log_likelihood: str | None, candidate: ArrayLike | None
+    tree: Any,
+    neighbors: str,
+    log_likelihood: str | None,
+    new_log_likelihood: ArrayLike | None,
 ) -> tuple[int, Callable[[slice], NDArray[np.float64]]]:
     """Number of neighbors, and the log weights of a slice of them."""
-    added = None if candidate is None else np.asarray(candidate, dtype=float)
+    added = None if new_log_likelihood is None else np.asarray(new_log_likelihood, dtype=float)
     if neighbors == "add" and added is not None:
         return added.shape[-1], lambda chosen: added[..., chosen]
     group = _entry(tree, "log_likelihood", "tree")
@@ -449,7 +454,7 @@ def _pointwise(
     pointwise = _entry(group, log_likelihood or names[0], "log_likelihood")
     total = int(np.prod(pointwise.shape[2:]))
     if added is not None and added.shape[-1] != total:
-        raise ValueError(f"candidate has {added.shape[-1]} records; the data have {total}")
+        raise ValueError(f"new_log_likelihood has {added.shape[-1]} records; the data have {total}")
 
     def read(chosen: slice) -> NDArray[np.float64]:
         # One dimension of records is read lazily; several are flattened first.

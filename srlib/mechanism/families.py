@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from srlib import checks
-from srlib.mechanism.core import Mechanism, Rows, change_one, change_one_record
+from srlib.mechanism.core import Mechanism, Rows, count_neighbors, table_neighbors
 
 MOST_TABLES = 2_000_000
 
@@ -73,7 +73,7 @@ def bernoulli_plugin(n: int, n_s: int, alpha: float, beta: float | None = None) 
             + np.outer(log_zero[rows], n_s - columns)
         )
 
-    return Mechanism(block, n + 1, n_s + 1, change_one(n))
+    return Mechanism(block, n + 1, n_s + 1, count_neighbors(n))
 
 
 def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
@@ -116,7 +116,7 @@ def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> 
         zeros_gained = zeros[n - x + n_s - y] - zeros[n - x]
         return coefficient[y] + ones_gained + zeros_gained - total
 
-    return Mechanism(block, n + 1, n_s + 1, change_one(n))
+    return Mechanism(block, n + 1, n_s + 1, count_neighbors(n))
 
 
 # ---------------------------------------------------------------------------- tables of K cells
@@ -194,7 +194,7 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
         return result
 
     inputs, outputs = [tuple(map(int, t)) for t in data], [tuple(map(int, t)) for t in releases]
-    pairs = change_one_record(data)
+    pairs = table_neighbors(data)
     return Mechanism(block, len(data), len(releases), pairs, inputs, outputs)
 
 

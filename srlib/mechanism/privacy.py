@@ -156,7 +156,7 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
     return float(total.max(initial=0.0))
 
 
-def on_the_safe_side(root: float, safe: float, excess: Callable[[float], float]) -> float:
+def conservative_root(root: float, safe: float, excess: Callable[[float], float]) -> float:
     """Move a root found by iteration towards a value without excess, until rounding hides none.
 
     The excess is zero at the root up to rounding, and positive where the limit is exceeded.
@@ -213,7 +213,7 @@ def calibrate(
             f"{reached[1]:.6g}"
         )
     root = float(np.exp(brentq(of_log, *bounds, xtol=1e-12, rtol=1e-14)))
-    return on_the_safe_side(root, float(np.exp(bounds[0 if ends[0] <= 0 else 1])), excess)
+    return conservative_root(root, float(np.exp(bounds[0 if ends[0] <= 0 else 1])), excess)
 
 
 def _pair_blocks(

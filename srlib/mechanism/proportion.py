@@ -13,7 +13,7 @@ from scipy.special import betaln, expit, logit
 from scipy.stats import binom
 
 from srlib import checks
-from srlib.mechanism.bayes import posterior, update
+from srlib.mechanism.bayes import posterior, posterior_from_log_ratio
 from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, log_difference, sample
 from srlib.mechanism.families import log_binomial
 from srlib.threads import one_blas_thread
@@ -44,7 +44,7 @@ class Pairs:
     risk: NDArray[np.float64]
     utility: NDArray[np.float64]
 
-    def chance(self, event: NDArray[np.bool_], size: int = 1) -> float:
+    def event_probability(self, event: NDArray[np.bool_], size: int = 1) -> float:
         """Probability that at least one of `size` independent pairs has the event, (k,) bool."""
         one = min(1.0, float(self.probability[event].sum()))
         return 1.0 if one == 1 else float(-np.expm1(size * np.log1p(-one)))
@@ -54,11 +54,11 @@ class Pairs:
         values = getattr(self, name)
         return float(np.quantile(values, q, weights=self.probability, method="inverted_cdf"))
 
-    def smallest(self, name: str, size: int, q: float) -> float:
+    def minimum_quantile(self, name: str, size: int, q: float) -> float:
         """Quantile of the smallest value among `size` independent pairs."""
         return self.quantile(name, -np.expm1(np.log1p(-q) / size))
 
-    def largest(self, name: str, size: int, q: float) -> float:
+    def maximum_quantile(self, name: str, size: int, q: float) -> float:
         """Quantile of the largest value among `size` independent pairs."""
         return self.quantile(name, q ** (1 / size))
 
@@ -76,7 +76,7 @@ class Pairs:
         increase = np.where(certain, 0.0, np.maximum(risk - before, 0))
         return float(increase @ self.probability)
 
-    def ranges(self) -> dict[str, float]:
+    def quantile_summary(self) -> dict[str, float]:
         """Median and ends of the central 90 % of risk and utility, and the risk's 99 % quantile."""
         named = {"low": 0.05, "median": 0.5, "high": 0.95}
         return {
@@ -168,7 +168,7 @@ class Study:
         known = self.squared_error_given_count()[x]
         return float(np.log10(probability[kept] @ released / known))
 
-    def expected_log_gain(self) -> tuple[float, float]:
+    def expected_log_relative_risk(self) -> tuple[float, float]:
         """Expected log of the relative risk for an intruder whose prior is the proportion p0.
 
         The intruder knows the other n - 1 records, and that a record is one with probability p0.
@@ -203,7 +203,7 @@ class Study:
             log_ratio = (row - other)[kept]
             found.append((np.full(len(kept), x), kept, np.exp(log_prob[kept]), log_ratio))
         ones, x_star, probability, log_ratio = map(np.concatenate, zip(*found, strict=True))
-        risk = update(log_ratio, intruder_prior)
+        risk = posterior_from_log_ratio(log_ratio, intruder_prior)
         return Pairs(ones, x_star, probability, log_ratio, risk, self.utility(ones, x_star))
 
     def draw_pairs(
@@ -224,5 +224,5 @@ class Study:
                 for k, y in zip(x, x_star, strict=True)
             ]
         )
-        risk, share = update(log_ratio, intruder_prior), np.full(size, 1 / size)
+        risk, share = posterior_from_log_ratio(log_ratio, intruder_prior), np.full(size, 1 / size)
         return Pairs(x, x_star, share, log_ratio, risk, self.utility(x, x_star))

@@ -12,7 +12,7 @@ from srlib.mechanism.core import Mechanism, sample
 
 
 @dataclass(frozen=True, eq=False)
-class OnRecords:
+class MechanismSynthesizer:
     """Synthesizer of coded records by a table of log p(release | data set) on their counts.
 
     Records are counted by cell, the combinations of all levels in lexicographic order. The release
@@ -29,7 +29,7 @@ class OnRecords:
     Examples
     --------
     >>> from srlib.mechanism import beta_binomial
-    >>> synthesizer = OnRecords(beta_binomial(n=3, n_s=1, alpha=1.0), [2])
+    >>> synthesizer = MechanismSynthesizer(beta_binomial(n=3, n_s=1, alpha=1.0), [2])
     >>> data = np.array([[1], [1], [0]])
     >>> round(np.exp(synthesizer.log_prob(np.array([[1]]), data)), 3)  # (2 + 1) / (3 + 2)
     0.6

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from srlib import checks
 from srlib.mechanism.core import Mechanism
-from srlib.mechanism.privacy import exact_epsilon, on_the_safe_side
+from srlib.mechanism.privacy import conservative_root, exact_epsilon
 
 
 def sensitivity(score: ArrayLike, neighbors: ArrayLike) -> float:
@@ -110,7 +110,7 @@ def exponential(
     return made
 
 
-def exact_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> float:
+def calibrate_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> float:
     """The rate for which the exact epsilon of `gibbs` is the one given, and never above it.
 
     At the exponential mechanism's rate, epsilon / (2 sensitivity), the budget is never exceeded;
@@ -132,11 +132,11 @@ def exact_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> float:
 
     low = float(epsilon / (2 * np.abs(ends).max()))
     if estimated_excess(low) >= 0:  # what the exponential mechanism promises is attained
-        return on_the_safe_side(low, 0.0, excess)
+        return conservative_root(low, 0.0, excess)
     for _ in range(40):
         if estimated_excess(2 * low) >= 0:
             root = float(brentq(estimated_excess, low, 2 * low, xtol=1e-13 * low, rtol=1e-13))
-            return on_the_safe_side(root, 0.0, excess)
+            return conservative_root(root, 0.0, excess)
         low *= 2
     raise ValueError(f"epsilon is {epsilon}; the score cannot be made to spend it")
 
