@@ -90,13 +90,13 @@ def test_largest_epsilon_is_the_last_without_an_unacceptable_release() -> None:
 def test_rules_are_read_and_checked() -> None:
     entries = [{"rr_at_most": 10, "r_at_most": 0.1}, {"rr_at_most": 1.05, "r_at_least": 0.9}]
     assert acceptance.read_rules(entries) == PAPER
-    with pytest.raises(ValueError, match="needs rr_at_most"):
+    with pytest.raises(ValueError, match="must have rr_at_most"):
         acceptance.read_rules([{"r_at_most": 0.1}])
-    with pytest.raises(ValueError, match="there is no rule"):
+    with pytest.raises(ValueError, match="one rule or more"):
         acceptance.read_rules([])
-    with pytest.raises(ValueError, match="has the keys rr_at_most, R"):
+    with pytest.raises(ValueError, match="has the entries rr_at_most, R"):
         acceptance.read_rules([{"rr_at_most": 2, "R": 0.1}])
-    with pytest.raises(ValueError, match="covers nothing"):
+    with pytest.raises(ValueError, match="they must satisfy 0 <= r_at_least"):
         Rule(2, 0.5, 0.5)
     with pytest.raises(ValueError, match="rr_at_most is 0"):
         Rule(0)
@@ -177,7 +177,7 @@ def test_the_first_acceptable_release_is_published() -> None:
     # A test that is passed or not for sure makes outputs impossible: no epsilon is finite.
     some = acceptance.release_first_acceptable(tables, [Rule(2.0)])
     assert np.isinf(mechanism.exact_epsilon(some).value)
-    with pytest.raises(ValueError, match="rows or neighbors"):
+    with pytest.raises(ValueError, match="the same rows and neighbors"):
         acceptance.release_first_acceptable([tables[0], mechanism.private_plugin(1.0, 5, 3)], [])
 
 

@@ -201,7 +201,7 @@ def test_records_that_need_a_refit_are_named_and_refitted() -> None:
     exact = edp.exact(post, [edp.normal_posterior(np.delete(data, 10))], 10).value
     assert np.isfinite(again.by_neighbor[10])
     assert again.by_neighbor[10] == pytest.approx(exact, rel=0.25)
-    with pytest.raises(ValueError, match="no bin holds 25"):
+    with pytest.raises(ValueError, match="a bin must have 25"):
         edp.from_draws(theta, -log_likelihood, 10, refit=lambda i: refit(i)[0, :3])
 
 
@@ -224,18 +224,18 @@ TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
     [
         (lambda: edp.from_draws(GOOD, WEIGHTS, 1), "bins is 1"),
         (lambda: edp.from_draws(GOOD, WEIGHTS, 101), "bins is 101"),
-        (lambda: edp.from_draws(np.ones((2, 50)), WEIGHTS, 5), "theta is constant"),
+        (lambda: edp.from_draws(np.ones((2, 50)), WEIGHTS, 5), "theta has the same value"),
         (lambda: edp.from_draws(GOOD * np.nan, WEIGHTS, 5), "finite"),
-        (lambda: edp.from_draws(GOOD, WEIGHTS[:, :40], 5), "80 draws and theta 100"),
+        (lambda: edp.from_draws(GOOD, WEIGHTS[:, :40], 5), "has 80 draws; it must have 100"),
         (
             lambda: edp.from_draws(GOOD, np.where(np.arange(3) == 1, np.nan, WEIGHTS), 5),
-            "not finite for records 1$",
+            "not finite for neighbors 1$",
         ),
         (lambda: edp.from_draws(GOOD, lambda s: WEIGHTS[..., s], 5), "n_neighbors is None"),
         (lambda: edp.from_posterior({"posterior": {"mu": GOOD}}, "mu", 5), "no group 'log_lik"),
         (lambda: edp.from_posterior(TREE, "nu", 5), r"no variable 'nu' \(it has: mu\)"),
         (lambda: edp.from_posterior(TREE, "mu", 5, "swap"), "neighbors is 'swap'"),
-        (lambda: edp.from_posterior(TREE, "mu", 5, "add"), "new_log_likelihood goes with"),
+        (lambda: edp.from_posterior(TREE, "mu", 5, "add"), "new_log_likelihood must be given"),
         (
             lambda: edp.from_posterior(
                 TREE, "mu", 5, "replace", new_log_likelihood=WEIGHTS[..., :2]
@@ -246,7 +246,7 @@ TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
             lambda: edp.from_posterior(
                 {**TREE, "log_likelihood": {"y": WEIGHTS, "z": WEIGHTS}}, "mu", 5
             ),
-            "name one of them",
+            "must name one of the variables",
         ),
         (lambda: edp.exact(stats.norm(), [], 5), "neighbors is empty"),
         (lambda: edp.simulate_counts(stats.norm(), [], 3, 10, 1, rng=RNG), "multiple of bins = 3"),

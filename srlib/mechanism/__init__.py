@@ -1,4 +1,4 @@
-"""The table of log p(release | data set): what fills it, and its readings."""
+"""Tables of log p(release | data set): synthesizers, exact epsilon, and Bayes' rule."""
 
 from srlib.mechanism.bayes import posterior as posterior
 from srlib.mechanism.bayes import posterior_bound as posterior_bound
