@@ -1,7 +1,7 @@
 """Figures; the only part of the library that imports Altair.
 
-DataFrames in, Altair charts out. Importing it switches nothing on: `use` does. A figure that one
-notebook needs stands there in plain Altair, with the colors and the theme from here.
+Functions take DataFrames and return Altair charts. `use` enables the style; an import alone does
+not. A figure that only one notebook needs is written there in plain Altair, with these colors.
 """
 
 import srlib.charts.altair_quickly  # before any module imports Altair itself
