@@ -234,7 +234,7 @@ total[side, chosen] += ( => total[side, chosen] = ( # the last block of columns 
 mechanism/proportion
 mean * (1 - mean) / (n + a + b + 1) => mean * (1 - mean) / (n + a + b) # variance of a beta
 np.maximum(risk - before, 0) => risk - before # a decrease counts as well
--np.expm1(size * np.log1p(-one)) => -np.expm1(np.log1p(-one)) # one pair for many
+-np.expm1(size * np.log1p(-single)) => -np.expm1(np.log1p(-single)) # one pair for many
 q ** (1 / size) => q**size # exponent
 mechanism/scores
 epsilon / (2 * used) => epsilon / used # the normalizing constant changes as well
