@@ -627,7 +627,7 @@ RANGES = {0.01: ((2.0, 0.1), (2.7, 0.1)), 2.0: ((0.25, 0.01), (1.1, 0.1))}  # en
 rows = []
 for p, e in itertools.product(every_p0, RANGES):
     q = exact[p, e]
-    ends = [of("utility", 10, 0.5) for of in (q.smallest, q.largest)]
+    ends = [of("utility", 10, 0.5) for of in (q.minimum_quantile, q.maximum_quantile)]
     printed_range = " to ".join(f"{end:g}" for end, _ in RANGES[e])
     chances = range_chances(q.utility, q.probability, RANGES[e])
     cut = range_chances(q.utility, q.probability, RANGES[e], shift=0)[2]
