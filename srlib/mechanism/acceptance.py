@@ -264,8 +264,8 @@ def release_first_acceptable(
 
 def largest_epsilon(
     family: Callable[[float], Mechanism],
-    truth: int,
-    alternative: int,
+    true_row: int,
+    alternative_row: int,
     rules: Sequence[Rule],
     low: float,
     high: float,
@@ -277,7 +277,7 @@ def largest_epsilon(
     family : callable
         Maps a positive epsilon to the mechanism with that exact epsilon. A family with an
         unacceptable release at one epsilon is assumed to have one at every larger epsilon.
-    truth, alternative : int
+    true_row, alternative_row : int
         Rows of the data with the record's true value and with another value.
     rules : sequence of Rule
         The limits of the acceptable region.
@@ -293,7 +293,7 @@ def largest_epsilon(
     checks.positive_range(low, high)
 
     def broken(epsilon: float) -> bool:
-        log_p, log_q = family(epsilon).row(truth), family(epsilon).row(alternative)
+        log_p, log_q = family(epsilon).row(true_row), family(epsilon).row(alternative_row)
         possible = np.isfinite(log_p)
         return bool(unacceptable(log_p[possible] - log_q[possible], rules).any())
 

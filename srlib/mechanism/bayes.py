@@ -5,7 +5,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, logsumexp
 
 from srlib import checks
-from srlib.mechanism.core import Mechanism, log_difference
+from srlib.mechanism.core import Mechanism
+from srlib.mechanism.privacy import privacy_loss
 
 
 def posterior(
@@ -89,13 +90,12 @@ def posterior_from_log_ratio(log_ratio: ArrayLike, prior: float) -> NDArray[np.f
     return expit(ratio + logit(prior))
 
 
-def risk(mechanism: Mechanism, truth: int, alternative: int, prior: float) -> NDArray[np.float64]:
+def risk(
+    mechanism: Mechanism, true_row: int, alternative_row: int, prior: float
+) -> NDArray[np.float64]:
     """Return the posterior probability of the true data set for each release, (n_outputs,).
 
     This is R of McClure and Reiter (2012), equation 5; divided by the prior it is RR, equation 8.
-    `truth` and `alternative` are rows of the table: the data with the record's true value and with
-    another value.
+    `true_row` and `alternative_row` are the data with the record's true value and with another.
     """
-    return posterior_from_log_ratio(
-        log_difference(mechanism.row(truth), mechanism.row(alternative)), prior
-    )
+    return posterior_from_log_ratio(privacy_loss(mechanism, true_row, alternative_row), prior)

@@ -108,7 +108,7 @@ def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
     return result
 
 
-def privacy_loss(mechanism: Mechanism, truth: int, alternative: int) -> NDArray[np.float64]:
+def privacy_loss(mechanism: Mechanism, true_row: int, alternative_row: int) -> NDArray[np.float64]:
     """Return the privacy loss of each output, (n_outputs,).
 
     This is the log of the output's probability given the true data set over that given the
@@ -127,7 +127,7 @@ def privacy_loss(mechanism: Mechanism, truth: int, alternative: int) -> NDArray[
     >>> privacy_loss(beta_binomial(n=2, n_s=2, alpha=1.0), 2, 1).round(3)
     array([-1.099, -0.288,  0.693])
     """
-    return log_difference(mechanism.row(truth), mechanism.row(alternative))
+    return log_difference(mechanism.row(true_row), mechanism.row(alternative_row))
 
 
 def delta(mechanism: Mechanism, epsilon: float) -> float:
