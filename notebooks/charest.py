@@ -87,7 +87,7 @@ claims = Claims(
         "the mechanism with such a score keeps its budget. How good the estimate is, is not judged.",
         "C6": r"The sensitivity over likely data sets gives something akin to $(\epsilon, \delta)$ "
         r"privacy (section 3); here: with $\delta$ below $1/n$ at the stated $\epsilon$, for four "
-        r"model_risks and exact epsilon $\epsilon$ among the likely data.",
+        r"beliefs and exact epsilon $\epsilon$ among the likely data.",
     }
 )
 claims
@@ -168,7 +168,7 @@ def binary_scores(n: int, gamma: float) -> dict[str, np.ndarray]:
     return {"distance": -distance, "P": np.exp(log_p), "log P": log_p}
 
 
-scores, counts, pairs = binary_scores(n, gamma), np.arange(n + 1), mechanism.change_one(n)
+scores, counts, pairs = binary_scores(n, gamma), np.arange(n + 1), mechanism.count_neighbors(n)
 deltas = {name: mechanism.sensitivity(q, pairs) for name, q in scores.items()}
 told = f"Sensitivity of the three scores of Table 1, {n} records, Beta({gamma:g}, {gamma:g}) prior."
 show(pd.DataFrame(deltas.items(), columns=["score", "sensitivity"]), digits=6, caption=told)
@@ -189,7 +189,7 @@ show(pd.DataFrame(deltas.items(), columns=["score", "sensitivity"]), digits=6, c
 rates = {
     "as printed": lambda q: epsilon,
     "as defined": lambda q: epsilon / (2 * mechanism.sensitivity(q, pairs)),
-    "calibrated": lambda q: mechanism.exact_rate(q, epsilon, pairs),
+    "calibrated": lambda q: mechanism.calibrate_rate(q, epsilon, pairs),
 }
 methods = {
     (name, convention): mechanism.gibbs(q, rate(q), pairs)
@@ -295,7 +295,7 @@ assert misprint
 # %% tags=["hero"]
 def calibrated(score: np.ndarray, epsilon: float, pairs: np.ndarray) -> mechanism.Mechanism:
     """Weights exp(rate * score), at the rate that spends this exact epsilon."""
-    return mechanism.gibbs(score, mechanism.exact_rate(score, epsilon, pairs), pairs)
+    return mechanism.gibbs(score, mechanism.calibrate_rate(score, epsilon, pairs), pairs)
 
 
 def expected_distance(made: mechanism.Mechanism) -> np.ndarray:
@@ -416,7 +416,7 @@ show(shown, digits=5, caption=told, names={"worst release": "probability of the 
 
 # %% tags=["solution"]
 # Solution
-by_log_p = calibrated(binary_scores(50, 1.0)["log P"], 0.5, mechanism.change_one(50))
+by_log_p = calibrated(binary_scores(50, 1.0)["log P"], 0.5, mechanism.count_neighbors(50))
 by_model = mechanism.beta_binomial(50, 50, mechanism.dirichlet_multinomial_alpha(0.5, 50))
 at_45 = [round(float(expected_distance(made_so)[45]), 1) for made_so in (by_log_p, by_model)]
 unsupported = 3
@@ -493,7 +493,7 @@ def scored_tables(shape: tuple[int, ...], size: int, rng: np.random.Generator) -
     found = {"Dirichlet": mechanism.dirichlet_multinomial(size, size, ones).block(every, every)}
     for model in ("pairwise", "independence"):
         draws = contingency.log_linear_draws(shape, 500, rng=rng, pairwise=model == "pairwise")
-        found[model] = contingency.common_score(draws, tables)
+        found[model] = contingency.log_predictive_score(draws, tables)
     found = {f"log P, {model}": q for model, q in found.items()}
     found["records moved"] = -np.array([contingency.records_moved(tables, d) for d in tables])
     found["Euclidean"] = -np.array([np.sqrt(((tables - d) ** 2).sum(axis=1)) for d in tables])
@@ -535,7 +535,7 @@ def measures(shape: tuple[int, ...], tables: np.ndarray, of_tables: dict, at: in
 rows, spaces = [], {}
 for shape, size in (((2, 2), n_table), ((2, 2, 2), n_three)):
     tables, of_tables = spaces[shape] = scored_tables(shape, size, stream(seed, f"space {shape}"))
-    near, table = mechanism.change_one_record(tables), " × ".join(map(str, shape))
+    near, table = mechanism.table_neighbors(tables), " × ".join(map(str, shape))
     for budget in budgets:
         made = {name: calibrated(q, budget, near) for name, q in of_tables.items()}
         strong = [mechanism.dirichlet_multinomial_alpha(budget, size)] * tables.shape[1]
@@ -607,7 +607,7 @@ claims.check(
 
 # %% tags=["monte-carlo"]
 small = mechanism.compositions(n_small, 4)
-steps, every = mechanism.change_one_record(small), np.arange(len(small))
+steps, every = mechanism.table_neighbors(small), np.arange(len(small))
 exact = mechanism.dirichlet_multinomial(n_small, n_small, [1.0] * 4).block(every, every)
 declared, scored = mechanism.sensitivity(exact, steps), []
 scored.append(("Dirichlet", "exact", 0, declared, [exact]))
@@ -628,7 +628,10 @@ prior_of = {
 common = {}
 for (model, draw), size in itertools.product(prior_of.items(), model_draws):
     cells = common[model] = draw(size, stream(seed, f"common {model} {size}"))
-    bound, score = contingency.sensitivity_bound(cells), contingency.common_score(cells, small)
+    bound, score = (
+        contingency.sensitivity_bound(cells),
+        contingency.log_predictive_score(cells, small),
+    )
     scored.append((model, "common", size, bound, [score]))
 
 # %% tags=["monte-carlo"]
@@ -729,8 +732,8 @@ for (model, draws), bound in itertools.product(common.items(), (np.inf, limit, 2
     row = {"model": model, "bound": contingency.sensitivity_bound(kept)}
     for size in (1, 3, 6, 12):
         tables = mechanism.compositions(size, 4)
-        score = contingency.common_score(kept, tables)
-        row[f"n = {size}"] = mechanism.sensitivity(score, mechanism.change_one_record(tables))
+        score = contingency.log_predictive_score(kept, tables)
+        row[f"n = {size}"] = mechanism.sensitivity(score, mechanism.table_neighbors(tables))
         assert row[f"n = {size}"] <= row["bound"] * (1 + 1e-9)
     rows.append(row)
 told = "The bound B, and the sensitivity by enumeration of all 2 × 2 tables of n records."
@@ -752,8 +755,8 @@ show(outputs.table("sensitivity_bound", pd.DataFrame(rows)), caption=told)
 three_draws = np.log([[0.5, 0.5], [0.8, 0.2], [0.4, 0.6]])
 by_hand = contingency.sensitivity_bound(three_draws)
 five_tables = mechanism.compositions(5, 2)
-five_score = contingency.common_score(three_draws, five_tables)
-of_five = mechanism.sensitivity(five_score, mechanism.change_one_record(five_tables))
+five_score = contingency.log_predictive_score(three_draws, five_tables)
+of_five = mechanism.sensitivity(five_score, mechanism.table_neighbors(five_tables))
 floor = float(np.exp(contingency.limit_log_ratios(three_draws, 1.0)).min())
 assert np.isclose(by_hand, np.log(6))
 assert round(by_hand, 3) == 1.792
@@ -785,15 +788,15 @@ assert round(floor, 3) == 0.378
 # they give:
 
 # %%
-model_risks, rows, log_p = [(6, 4), (600, 400), (20, 80), (200, 800)], [], scores["log P"]
-for together, (a, b) in itertools.product([likely, 1 - (1 - likely) / 10], model_risks):
+beliefs, rows, log_p = [(6, 4), (600, 400), (20, 80), (200, 800)], [], scores["log P"]
+for together, (a, b) in itertools.product([likely, 1 - (1 - likely) / 10], beliefs):
     probability = betabinom.pmf(counts, n, a, b)
     order = np.argsort(-probability, kind="stable")
     needed = order[: np.searchsorted(np.cumsum(probability[order]), together - 1e-12) + 1]
     inside = pairs[np.isin(pairs, needed).all(axis=1)]
     if len(inside) == 0:  # a single likely count limits nothing
         continue
-    made = mechanism.gibbs(log_p, mechanism.exact_rate(log_p, epsilon, inside), pairs)
+    made = mechanism.gibbs(log_p, mechanism.calibrate_rate(log_p, epsilon, inside), pairs)
     among = mechanism.sensitivity(log_p, inside)
     of_paper = mechanism.gibbs(log_p, epsilon / (2 * among), pairs)
     rows.append(
@@ -825,7 +828,7 @@ claims.check(
 )
 
 # %% [markdown] tags=["appendix"]
-# Two model_risks are centered on 30 of 50, and two are not. Of two with the same center, the surer one brings the closer
+# Two beliefs are centered on 30 of 50, and two are not. Of two with the same center, the surer one brings the closer
 # release and the larger exact epsilon over all data sets. At the paper's rate the exact epsilon over all data sets is the
 # number in its own column: where it is at most the stated one, the 2 of the definition pays for the unlikely data, and
 # $\delta$ is 0. A mechanism that publishes a random record has

@@ -205,7 +205,7 @@ def levels(records, prior, kinds, numbers, data):
     """Exact EDP, and the smallest probability of a bin under a neighbor."""
     rows = []
     for kind, x, b in product(kinds, data, numbers):
-        edges = edp.equal_bins(edp.beta_posterior(x, records, prior), b)
+        edges = edp.equal_probability_edges(edp.beta_posterior(x, records, prior), b)
         neighbors = edp.beta_neighbors(x, records, prior, kind)
         log_p = np.array([edp.log_bin_probabilities(other, edges) for other in neighbors])
         level = np.abs(log_p + np.log(b)).max()
@@ -215,12 +215,12 @@ def levels(records, prior, kinds, numbers, data):
 
 
 # %%
-kinds = ["changed", "deleted", "added"]
+kinds = ["replace", "remove", "add"]
 exact = outputs.table("edp_exact", levels(n, alpha, kinds, bins, range(n + 1)))
 side = exact[exact["x"] <= n // 2].pivot(index=["x", "neighbors"], columns="bins", values="edp")
 side = side.map("{:.2f}".format).rename(columns="{} bins".format).rename_axis(columns=None)
 caption = f"Exact EDP of x ones among {n} records, by kind of neighbor and number of bins."
-show(side.reset_index().head(12), caption=caption, names={"neighbors": "record"})
+show(side.reset_index().head(12), caption=caption, names={"neighbors": "neighbors"})
 
 # %% [markdown]
 # For five zeros, leaving out one moves the posterior much less than turning it into a one.
@@ -332,7 +332,7 @@ assert private
 
 # %%
 priors = pd.concat(
-    [levels(5, a, ["deleted"], [20], range(6)).assign(alpha=a) for a in (0.1, 0.5, 1.0, 5.0, 20.0)]
+    [levels(5, a, ["remove"], [20], range(6)).assign(alpha=a) for a in (0.1, 0.5, 1.0, 5.0, 20.0)]
 ).pivot(index="alpha", columns="x", values="edp")
 shown = priors.iloc[:, :3].rename(columns="EDP, x = {}".format)
 shown = outputs.table("priors", shown.rename_axis(columns=None).reset_index())
@@ -354,14 +354,22 @@ claims.check(
 # %%
 tried = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
 rows = []
-for kind, target in product(["changed", "deleted"], [1.0, 2.0, 3.0]):
+for kind, target in product(["replace", "remove"], [1.0, 2.0, 3.0]):
     at_prior = pd.concat([levels(5, a, [kind], [20], range(6)).assign(alpha=a) for a in tried])
     chosen = at_prior[at_prior["edp"] <= target].groupby("x")["alpha"].min()
     log_prob = np.array([mechanism.beta_binomial(5, 5, a).row(x) for x, a in chosen.items()])
-    released = mechanism.Mechanism.from_table(log_prob, mechanism.change_one(5))
+    released = mechanism.Mechanism.from_table(log_prob, mechanism.count_neighbors(5))
     spent, baseline = mechanism.exact_epsilon(released).value, np.log1p(5 / chosen.min())
     rows.append((kind, target, chosen[0], chosen[2], spent, baseline, spent - baseline))
-columns = ["record", "target", "α, x = 0", "α, x = 2", "exact epsilon", "weakest alone", "increase"]
+columns = [
+    "neighbors",
+    "target",
+    "α, x = 0",
+    "α, x = 2",
+    "exact epsilon",
+    "weakest alone",
+    "increase",
+]
 leak = outputs.table("trial_and_error", pd.DataFrame(rows, columns=columns))
 caption = "Priors that meet a target for EDP; exact epsilon of choosing, and of the weakest alone."
 show(leak.round(9), digits=2, caption=caption)
@@ -404,19 +412,19 @@ normal = outputs.table("figure_2", pd.concat(normal))
 
 # %%
 cases = [
-    levels(size, 0.5, ["changed", "deleted"], [20], [0, 1, 2, size // 2]).assign(n=size)
+    levels(size, 0.5, ["replace", "remove"], [20], [0, 1, 2, size // 2]).assign(n=size)
     for size in (5, 10, 100, 1000)
 ]
 cases = pd.concat(cases).assign(case=8 * ["all zeros", "one one", "two ones", "half ones"])
 medians = normal.groupby(["n", "bins"])["edp"].median().reset_index()
-medians = medians.assign(neighbors="deleted", case="normal, median")
+medians = medians.assign(neighbors="remove", case="normal, median")
 growing = pd.concat([cases, medians]).set_index(["case", "neighbors", "bins", "n"])["edp"]
 growing = growing.sort_index().rename("EDP").to_frame()
 growing["before"] = growing.groupby(["case", "neighbors", "bins"])["EDP"].shift()
 shown = growing["EDP"].unstack("n").map("{:.3g}".format).replace("nan", "")
 shown = shown.rename(columns="n = {:,}".format).rename_axis(columns=None).reset_index()
 caption = "EDP by the number of records n; two ones of five are taken for half."
-display(show(shown, caption=caption, names={"neighbors": "record"}))
+display(show(shown, caption=caption, names={"neighbors": "neighbors"}))
 later = named(growing.dropna())
 claims.check(
     "C9",
@@ -479,7 +487,7 @@ def least_count(p, m, positive):
 def biases(x, prior, draws, rules, size, rng):
     """Relative bias (%) of the estimate, its error, and the deviation of a single replicate."""
     here = edp.beta_posterior(x, 5, prior)
-    there = edp.beta_neighbors(x, 5, prior, "changed")
+    there = edp.beta_neighbors(x, 5, prior, "replace")
     rows = []
     for m, b in product(draws, BINS):
         true = edp.exact(here, there, b).value
@@ -792,7 +800,7 @@ def one_sample(theta, log_weights):
 
 y = stream(seed, "one sample").normal(10, np.sqrt(5), 100)
 post, here = edp.normal_posterior(y), edp.beta_posterior(0, 5, 0.5)
-there, away = edp.beta_neighbors(0, 5, 0.5, "changed"), (y - post.mean()) / np.sqrt(5)
+there, away = edp.beta_neighbors(0, 5, 0.5, "replace"), (y - post.mean()) / np.sqrt(5)
 sampled, counts = {"normal": [], "beta-binomial": []}, {"normal": [], "beta-binomial": []}
 for i in range(20):
     theta = post.rvs(10_000, random_state=stream(seed, f"theta {i}"))
@@ -912,12 +920,12 @@ computed |= {
     "ratio_times_smaller": np.exp(5 - half),
 }
 first_row = in_print[[f"table2_0_{b}" for b in BINS]].to_numpy()  # the figure's, by its caption
-off_by = {k: abs(levels(k, 0.5, ["changed"], BINS, [0])["edp"] - first_row).max() for k in (5, 50)}
+off_by = {k: abs(levels(k, 0.5, ["replace"], BINS, [0])["edp"] - first_row).max() for k in (5, 50)}
 computed["caption_n"] = min(off_by, key=off_by.get)
 told = "its exact values are Table 2's first row, off by {:.3f} with 5 records, {:.3f} with 50"
 notes = {"caption_n": f"{told.format(*off_by.values())}; section The ledger"}
-table_2 = levels(5, ROUNDED, ["changed"], BINS, range(6))
-table_2["stated"] = levels(5, 0.5, ["changed"], BINS, range(6))["edp"]
+table_2 = levels(5, ROUNDED, ["replace"], BINS, range(6))
+table_2["stated"] = levels(5, 0.5, ["replace"], BINS, range(6))["edp"]
 entry = in_print[[f"table2_{x}_{b}" for x, b in product(range(6), BINS)]].to_numpy()
 assert (
     np.isclose(table_2["edp"].round(2), entry).sum(),

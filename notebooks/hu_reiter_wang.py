@@ -405,7 +405,7 @@ ratio, error = against_sampling(codes, releases, levels)
 claims.check(
     "C1", "holds", "The model adds less to the cell differences than sampling does.",
     measured="cell differences of a release, relative to another sample",
-    value=ratio, error=error, relation="<", limit=np.sqrt(2), records=len(codes),
+    value=ratio, error=error, relation="<", limit=np.sqrt(2), n_records=len(codes),
 )  # fmt: skip
 
 # %% [markdown]
@@ -449,11 +449,11 @@ show(in_words, caption=about) if len(coefficients) else callout("Note", lacking)
 # %% tags=["monte-carlo"]
 missed = ~coefficients["original"].between(coefficients["low"], coefficients["high"])
 if not len(missed):  # what is not asked for is not judged
-    del claims.stated["C2"]
+    del claims.statements["C2"]
 allowed = stats.binom.ppf(0.95, len(missed), 0.05)
 claims.check(
     "C2", "holds", "The intervals miss no more often than 95 % intervals may.", relation="<=",
-    measured="original estimates outside their interval", value=missed.sum(), limit=allowed, records=len(codes),
+    measured="original estimates outside their interval", value=missed.sum(), limit=allowed, n_records=len(codes),
 ) if len(missed) else callout("C2", "Without a regression this claim is removed from the list.")  # fmt: skip
 
 # %% [markdown]
@@ -507,7 +507,7 @@ claims.check(
     "C6", "fails", "A few draws, chosen by chance, carry the whole average.",
     measured="effective draws, by release",
     value=without_them.set_index("synthetic_set")["ess"], relation=">=",
-    limit=np.minimum(100, without_them["draws"] / 4), records=len(codes),
+    limit=np.minimum(100, without_them["draws"] / 4), n_records=len(codes),
 )  # fmt: skip
 
 # %% [markdown]
@@ -672,14 +672,14 @@ axes = "Rank of the true record (1: most probable)", "Combinations"
 told = "Histograms of the true record's rank by either estimator: few true records rank first, most have a "
 told += "middle rank, and hardly any is among the last."
 among, chance = np.arange(size + 1) + 0.5, len(combinations) / size
-chart = charts.bars(ranks, among, *axes, y=chance, description=told)
+chart = charts.histograms(ranks, among, *axes, y=chance, description=told)
 display(outputs.figure("figure_3", chart))
 posteriors = {name: risk.probability for name, risk in two.items()}
 axes = "Posterior probability of the true record", "Combinations (square-root scale)"
 told = "Histograms of the posterior probability of the true record. By importance sampling they spread "
 told += "widely around the prior; by the predictive ratio they stay nearer to it."
 edges = np.linspace(0, 1.0001 * risks["probability"].max(), 41)
-chart = charts.bars(posteriors, edges, *axes, square_root=True, x=1 / size, description=told)
+chart = charts.histograms(posteriors, edges, *axes, square_root=True, x=1 / size, description=told)
 outputs.figure("figure_4", chart)
 
 # %% [markdown]
@@ -735,7 +735,7 @@ said = [
 for k, (claim, word, sentence, relation) in enumerate(said):
     display(claims.check(
         claim, word, sentence, measured=f"share of combinations with {words[k]}", value=share_of[k], relation=relation,
-        limit=limits[k], error=error_of[k], records=len(codes),
+        limit=limits[k], error=error_of[k], n_records=len(codes),
     ))  # fmt: skip
 
 # %% [markdown]
@@ -859,11 +859,11 @@ claims.check(
     "C5", "depends on the combination", "Some parts are more exposed than the whole, others less.",
     measured="log factor of the part, minus that of the whole",
     value=pd.Series(gains[0] - gains[1], index=["one combination"] * len(chosen)), relation=">", limit=0,
-    error=np.hypot(part.log_mcse[:, 0], whole.log_mcse[:, 0]), nearly=0.95, records=len(chosen),
+    error=np.hypot(part.log_mcse[:, 0], whole.log_mcse[:, 0]), required_share=0.95, n_records=len(chosen),
 )  # fmt: skip
 
 # %% tags=["monte-carlo", "public", "public-only"]
-claims.words()
+claims.verdicts()
 
 # %% [markdown] tags=["appendix"]
 # The public report of a confidential file (`srlib report RUN --public`) shows only these words. A probability alone does

@@ -245,7 +245,7 @@ events = {
     "R from .85 to .95": abs(worked.risk - 0.9) <= 0.05,
 }
 of_ten = pd.DataFrame({"event": list(events)})
-of_ten["one pair"] = [worked.chance(event) for event in events.values()]
+of_ten["one pair"] = [worked.event_probability(event) for event in events.values()]
 of_ten["once in ten"] = stats.binom.pmf(1, 10, of_ten["one pair"])
 of_ten["twice or more"] = stats.binom.sf(1, 10, of_ten["one pair"])
 show(of_ten, caption="Probability of what the paper saw in ten pairs at p₀ = .001, ε = 1,000.")
@@ -258,7 +258,9 @@ for p, e in itertools.product(every_p0, budgets):
     study = Study(tables[e], p)
     exact[p, e] = study.all_pairs(changed, prior)
     knowing = exact[p, e].expected_increase(np.where(ones > 0, p, 1 - p))
-    rows.append((p, e, exact[p, e].expected_increase(prior), knowing, *study.expected_log_gain()))
+    rows.append(
+        (p, e, exact[p, e].expected_increase(prior), knowing, *study.expected_log_relative_risk())
+    )
 names = ["p0", "epsilon", "expected_increase", "expected_increase_calibrated"]
 increases = pd.DataFrame(rows, columns=[*names, "log_gain_of_one", "log_gain"])
 increases["share_of_entropy"] = increases["log_gain"] / stats.entropy(
@@ -379,7 +381,7 @@ for p, e in itertools.product(p0, epsilon):
 pairs = pd.concat(drawn, ignore_index=True)
 common, rare = (pick(p0, key=lambda p: min(p, 1 - p)) for pick in (max, min))
 cases = expected_risk[["p0", "epsilon"]].reset_index(drop=True)
-ranges = [exact[case].ranges() for case in cases.itertuples(index=False)]
+ranges = [exact[case].quantile_summary() for case in cases.itertuples(index=False)]
 _ = outputs.table("distribution", cases.join(pd.DataFrame(ranges)))
 shown = pairs[pairs["p0"].isin([common, rare])].sort_values("p0", ascending=False, kind="stable")
 shown = charts.compact(shown[["p0", "epsilon", "utility", "risk", "all_zeros"]])
@@ -422,7 +424,7 @@ outputs.figure("figure_1_and_2", panels.properties(description=about))
 # %%
 limits = pd.DataFrame(list(exact), columns=["p0", "epsilon"])
 for limit, size in itertools.product((1.25, 2), (1, 10)):
-    above = [q.chance(q.log_ratio > np.log(limit), size) for q in exact.values()]
+    above = [q.event_probability(q.log_ratio > np.log(limit), size) for q in exact.values()]
     limits[f"L > {limit:g}, {size} release{'s'[: size > 1]}"] = above
 outputs.table("relative_risk_limits", limits)
 shown = limits[limits["p0"].isin([0.001, 0.5]) & (limits["epsilon"] >= 2)]
@@ -625,7 +627,7 @@ RANGES = {0.01: ((2.0, 0.1), (2.7, 0.1)), 2.0: ((0.25, 0.01), (1.1, 0.1))}  # en
 rows = []
 for p, e in itertools.product(every_p0, RANGES):
     q = exact[p, e]
-    ends = [of("utility", 10, 0.5) for of in (q.smallest, q.largest)]
+    ends = [of("utility", 10, 0.5) for of in (q.minimum_quantile, q.maximum_quantile)]
     printed_range = " to ".join(f"{end:g}" for end, _ in RANGES[e])
     chances = range_chances(q.utility, q.probability, RANGES[e])
     cut = range_chances(q.utility, q.probability, RANGES[e], shift=0)[2]
@@ -722,7 +724,7 @@ assert not prove_it
 w, wrong = np.arange(1, 1001) / 1001, []
 for log_l in pairs["log_ratio"]:
     risk = expit(np.log(w / (1 - w)) + log_l)
-    broken = acceptance.breaks_a_rule(risk, risk / w, rules)
+    broken = acceptance.violates_rules(risk, risk / w, rules)
     pieces = acceptance.unacceptable_priors(log_l, rules)
     solved = np.any([(low < w) & (w < high) for low, high in pieces] or [w < 0], axis=0)
     wrong.append((broken != solved).sum())
@@ -743,7 +745,7 @@ caption = "The riskiest pair at each budget, and priors for which its release is
 shown = outputs.table("acceptance", worst).drop(columns="log_ratio")
 display(show(shown, caption=caption, names={"x": "X"}))
 by_name = dict(zip("ε = " + worst["epsilon"].map("{:g}".format), worst["log_ratio"], strict=True))
-lines = charts.compact(acceptance.offending_lines(by_name, rules))
+lines = charts.compact(acceptance.risk_curves(by_name, rules))
 region = pd.DataFrame(map(vars, rules))
 region["top"] = 1.3 * max(lines["relative_risk"].max(), region["rr_at_most"].max())
 refused = alt.Chart(region).mark_rect(color="#D43D51", opacity=0.22).encode(
@@ -754,10 +756,10 @@ line = alt.Chart(lines).encode(
     x=alt.X("risk:Q", title="Risk R"),
     y=alt.Y("relative_risk:Q", title="Relative risk RR (log scale)", scale=log),
     color=charts.ordered_color("curve", [*by_name]),
-    detail="stretch:N",
+    detail="segment:N",
 )
-thin = line.transform_filter("datum.stretch == 0").mark_line(strokeWidth=1.6)
-thick = line.transform_filter("datum.stretch > 0").mark_line(strokeWidth=5, opacity=0.8)
+thin = line.transform_filter("datum.segment == 0").mark_line(strokeWidth=1.6)
+thick = line.transform_filter("datum.segment > 0").mark_line(strokeWidth=5, opacity=0.8)
 about = "Relative risk against risk over all priors, a falling line for each budget, above a "
 about += "staircase that shades what the rules refuse. That of the largest budget runs "
 about += "through it for nearly all priors."
@@ -803,7 +805,7 @@ def chosen(tables, x):
 
 small = {e: mechanism.private_plugin(e, 20, 20) for e in (20.0, 10.0, 5.0, 2.0, 1.0, 0.5)}
 order = sorted(small, reverse=True)
-whole = acceptance.publish_first_acceptable([small[e] for e in order], rules, order)
+whole = acceptance.release_first_acceptable([small[e] for e in order], rules, order)
 assert all(np.allclose(np.exp(chosen(small, x)), np.exp(whole.row(x))) for x in range(21))
 
 # %%
@@ -873,7 +875,7 @@ claims.check(
     "At the smallest budget both lose alike, to the digits shown. A second release costs precision at "
     "middle budgets and gains some at large ones, from a larger budget on where values are rare.",
     measured="loss of two releases, against that of one", value=two[2.0].round(2), relation=">",
-    limit=two[1.0].round(2), nearly=0.75,
+    limit=two[1.0].round(2), required_share=0.75,
 )  # fmt: skip
 
 # %%

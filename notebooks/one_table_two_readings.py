@@ -261,7 +261,7 @@ assert round(largest_rise, 2) == 0.46
 # %% [markdown]
 # ## What each reading does not see
 #
-# ### Epsilon does not see model_risks that span several records
+# ### Epsilon does not see beliefs that span several records
 #
 # The inequality is about neighbors. Suppose the five are a family with a hereditary disease: the intruder
 # is nearly sure that nobody has it, and otherwise all have it, with prior probability 0.01. The two data

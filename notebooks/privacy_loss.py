@@ -140,7 +140,7 @@ functionals = {
 }
 by_bayes = p @ (prior * p / (prior * p + (1 - prior) * q))
 sets = np.array(list(product([0, 1], repeat=n + 1)))  # of releases, one a row
-neighbors = edp.beta_neighbors(x, n, alpha, "changed")
+neighbors = edp.beta_neighbors(x, n, alpha, "replace")
 by_library = edp.exact(edp.beta_posterior(x, n, alpha), neighbors, bins).value
 assert np.isclose(functionals["exact epsilon"], mechanism.exact_epsilon(five).value)
 assert np.isclose(functionals["expected posterior of the truth"], by_bayes)
@@ -210,11 +210,11 @@ assert np.isclose(coin_beyond, 3 / 4)
 # %%
 def mechanisms(e, n):
     """Four tables for n records with exact epsilon e."""
-    counts, pairs = np.arange(n + 1), mechanism.change_one(n)
+    counts, pairs = np.arange(n + 1), mechanism.count_neighbors(n)
     distance = -np.abs(np.subtract.outer(counts, counts)).astype(float)
     log_p = mechanism.beta_binomial(n, n, 1.0).block(counts, counts)
     alpha = mechanism.dirichlet_multinomial_alpha(e, n)
-    rates = [mechanism.exact_rate(score, e, pairs) for score in (log_p, distance)]
+    rates = [mechanism.calibrate_rate(score, e, pairs) for score in (log_p, distance)]
     return {
         "Bernoulli plug-in": mechanism.private_plugin(e, n, n),
         "exponential, log P": mechanism.gibbs(log_p, rates[0], pairs),
@@ -380,7 +380,7 @@ alphas = {
     "beta-binomial": mechanism.dirichlet_multinomial_alpha(epsilon, n),
 }
 levels = []
-for kind, b in product(("changed", "deleted"), (2, 5, 10, 20, 50, 100)):
+for kind, b in product(("replace", "remove"), (2, 5, 10, 20, 50, 100)):
     level = {"one_record": kind, "bins": b}
     for name, a in alphas.items():
         there = edp.beta_neighbors(x, n, a, kind)
@@ -388,7 +388,7 @@ for kind, b in product(("changed", "deleted"), (2, 5, 10, 20, 50, 100)):
     levels.append(level)
 levels = outputs.table("edp", pd.DataFrame(levels))
 told = f"EDP of the models behind three mechanisms for X = {x}; their exact epsilon is {epsilon:g}."
-show(levels, digits=4, caption=told, names={"one_record": "one record is"})
+show(levels, digits=4, caption=told, names={"one_record": "neighbors"})
 
 # %% [markdown]
 # With 20 bins and one record changed, EDP is below the exact epsilon of 2 for one mechanism and above it for

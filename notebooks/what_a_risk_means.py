@@ -177,7 +177,7 @@ def trees_as_table(n: int, min_leaf: int) -> mechanism.Mechanism:
             orders + xlogy(tables, np.exp([trees.log_prob(c[None]) for c in cells])).sum(1)
         )
     names = [tuple(map(int, counts)) for counts in tables]
-    pairs = mechanism.change_one_record(tables)
+    pairs = mechanism.table_neighbors(tables)
     return mechanism.Mechanism.from_table(np.array(log_p), pairs, names, names)
 
 
@@ -418,7 +418,7 @@ for name, key in pictured.items():
         error = np.sqrt(len(off) / max(len(off) - 1, 1) * (off**2).sum()) / len(part)
         low, high = np.clip([found - 2 * error, found + 2 * error], 0, 1)
         curves.append((name, claimed, found, low, high))
-curves = pd.DataFrame(curves, columns=["curve", "claimed", "found", "low", "high"])
+curves = pd.DataFrame(curves, columns=["curve", "predicted", "observed", "low", "high"])
 told = "Points with intervals beside the diagonal. Intruders who know the trees identify what they "
 told += "claim; for both others hardly any candidate is true, whatever its probability."
 outputs.figure("reliability", charts.reliability(curves, description=told))

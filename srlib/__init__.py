@@ -1,7 +1,7 @@
-"""Disclosure risk of synthetic data: the shared library behind four executable papers.
+"""Disclosure risk of synthetic data: the shared library of four executable papers.
 
-The names here are found in the packages when they are first asked for, so that importing srlib
-itself imports nothing.
+The names here are imported from their packages on first use, so importing srlib imports nothing
+else.
 """
 
 from importlib import import_module
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from srlib.trees.model import fit_trees as fit_trees
 
 _HOME = {
-    # two tables, one call
+    # disclosure risk of an original and its releases
     "assess": "assessment.run",
     "Assessment": "assessment.run",
     "posterior_risk": "risk.posterior",
@@ -51,7 +51,7 @@ _HOME = {
     "RiskBeforeRelease": "risk.prospective",
     "membership_test": "risk.membership",
     "MembershipTest": "risk.membership",
-    # tables, and synthesizers for them
+    # data, and synthesizers
     "read_table": "data.microdata",
     "Microdata": "data.schema",
     "Schema": "data.schema",
@@ -61,7 +61,7 @@ _HOME = {
     "Draws": "dpmpm.model",
     "Prior": "dpmpm.model",
     "Synthesizer": "risk.synthesizers",
-    # the table of log p(release | data set) and its readings
+    # mechanisms: the table of log p(release | data set)
     "Mechanism": "mechanism.core",
     "bernoulli_plugin": "mechanism.families",
     "beta_binomial": "mechanism.families",

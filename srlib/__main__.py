@@ -1,4 +1,4 @@
-"""The command ``srlib``, also as ``python -m srlib``: the process, and how it ends."""
+"""The command ``srlib``, also ``python -m srlib``: its process and its signals."""
 
 import os
 import signal
@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_APART = 1.0  # seconds; a terminal that closes and a manager send signals in pairs
+_APART = 1.0  # seconds; closing terminals and service managers send signals in pairs
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end what runs as Ctrl-C does, with nothing left behind."""
+    """End the process on SIGTERM and SIGHUP as on Ctrl-C, with the same cleanup."""
     hook, main, before, raised = sys.unraisablehook, threading.get_ident(), {}, [-_APART]
 
     def end(number: int, _: object) -> None:
@@ -23,7 +23,7 @@ def ended_by_signals() -> Iterator[None]:
             raise KeyboardInterrupt(number)
 
     def swallowed(what: Any) -> None:
-        """Send a signal again that came in a destructor or in a weak reference's callback."""
+        """Resend a signal that arrived in a destructor or in a weak reference's callback."""
         if not isinstance(what.exc_value, KeyboardInterrupt) or not what.exc_value.args:
             return hook(what)
         raised[0] = -_APART
@@ -31,7 +31,7 @@ def ended_by_signals() -> Iterator[None]:
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        # One that is ignored stays so, as under nohup.
+        # A signal that is ignored stays ignored, as under nohup.
         if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             before[number] = signal.signal(number, end)
     sys.unraisablehook = swallowed
@@ -44,12 +44,11 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def main() -> None:
-    """Run the command, or say what it needs that is not installed."""
-    # Of this command's workers and kernels: a file called pickle.py beside somebody's records is
-    # not meant.
+    """Run the command; exit with a message if a package that it needs is not installed."""
+    # For workers and kernels: they must not import a file such as pickle.py from the data folder.
     os.environ["PYTHONSAFEPATH"] = "1"
-    if os.path.lexists(".numba_config.yaml"):  # it names a folder whose files numba unpickles
-        sys.exit("srlib: .numba_config.yaml in the working folder can run code; move it away")
+    if os.path.lexists(".numba_config.yaml"):  # numba unpickles files from the folder that it names
+        sys.exit("srlib: .numba_config.yaml in the working folder can run code; move it elsewhere")
     try:
         from srlib.runner.cli import main as command
 
@@ -59,11 +58,11 @@ def main() -> None:
         if error.name and error.name.split(".")[0] == "srlib":
             raise
         extra = "cluster" if error.name == "distributed" else "notebooks"
-        told = f"the command needs {error.name}, which is not installed"
-        sys.exit(f'srlib: {told}: pip install "srlib[{extra}]"')
+        problem = f"the command needs {error.name}, which is not installed"
+        sys.exit(f'srlib: {problem}: pip install "srlib[{extra}]"')
 
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
-        del sys.path[0]  # the working folder, which workers would take over
+        del sys.path[0]  # the working folder, which workers would inherit
     main()

@@ -1,6 +1,6 @@
-"""Checks of arguments: each message names the argument, its value and what is allowed.
+"""Checks of arguments; messages name the argument, its value and the allowed values.
 
-Values are numbers, or arrays all of whose elements must pass. NaN passes none of the checks.
+Values are numbers or arrays. All elements of an array must pass. NaN fails every check.
 """
 
 from collections import Counter
@@ -52,7 +52,7 @@ def inner_probability(**values: Any) -> None:
 def within(low: float, high: float, **values: Any) -> None:
     """Raise a ValueError unless all values, by name of the argument, lie in `low` to `high`.
 
-    Of an array that does not, the message has the first value outside.
+    The message shows the first value of an array that does not.
     """
     for name, value in values.items():
         array = np.atleast_1d(value)
@@ -67,33 +67,33 @@ def positive_range(low: float, high: float) -> None:
         raise ValueError(f"low is {low} and high is {high}; they must be positive, in this order")
 
 
-def require(right: object, problem: str) -> None:
-    """Raise a ValueError that tells the problem unless all is right."""
-    if not right:
+def require(condition: object, problem: str) -> None:
+    """Raise a ValueError with this message unless the condition is true."""
+    if not condition:
         raise ValueError(problem)
 
 
-def shown(values: Iterable[str], limit: int = 10) -> str:
-    """Quote the first values, and count those left out."""
+def quoted(values: Iterable[str], limit: int = 10) -> str:
+    """Return the first values in quotes, and the number of the others."""
     values = list(values)
     more = f" and {len(values) - limit:,} more" if len(values) > limit else ""
     return ", ".join(map(repr, values[:limit])) + more
 
 
 def printable(name: object) -> str:
-    """Return a name as it is, or quoted where it has what a terminal obeys or cannot show."""
+    """Return a name, in quotes if it contains characters that a terminal cannot show."""
     text = str(name)
     return text if text.isprintable() else repr(text)
 
 
-def repeated(texts: Iterable[str]) -> list[str]:
+def duplicates(texts: Iterable[str]) -> list[str]:
     """Return the texts that occur more than once."""
     return [text for text, count in Counter(texts).items() if count > 1]
 
 
 def rows_where(mask: Any, index: Any, limit: int = 5) -> str:
-    """Name the first rows of a mask by a table's index, whose name says what it counts."""
-    found = index[mask]
-    noun = f"{index.name or 'row'}{'s' if len(found) > 1 else ''}"
-    more = f" and {len(found) - limit:,} more" if len(found) > limit else ""
-    return f"{noun} {', '.join(map(str, found[:limit]))}{more}"
+    """Return the index labels of the first rows of a mask, after the name of the index."""
+    rows = index[mask]
+    noun = f"{index.name or 'row'}{'s' if len(rows) > 1 else ''}"
+    more = f" and {len(rows) - limit:,} more" if len(rows) > limit else ""
+    return f"{noun} {', '.join(map(str, rows[:limit]))}{more}"

@@ -1,4 +1,4 @@
-"""Tables and sentences as notebooks show them: the same every time they are made."""
+"""Format tables, numbers and sentences for notebooks, with reproducible output."""
 
 import math
 import re
@@ -12,17 +12,17 @@ if TYPE_CHECKING:  # half a second of CPU, for each process of the runner
     import pandas as pd
 
 MIN_RECORDS = 10
-"""Records that a public number or word rests on, at least."""
+"""Least number of records behind a public number or verdict."""
 NOT_SHOWN = "not shown"
-"""What stands in public in the place of anything that rests on fewer."""
+"""Public replacement for results on fewer records."""
 
 NAMES = {
     "burn_in": "burn-in",
     "ess": "effective draws",
     "ess_bulk": "effective draws, bulk",
     "ess_tail": "effective draws, tails",
-    "log_mcse": "error of the logarithm",
-    "mcse": "error of the mean",
+    "log_mcse": "Monte Carlo error of the log",
+    "mcse": "Monte Carlo error",
     "n_records": "records",
     "n_releases": "releases",
     "original_se": "original's standard error",
@@ -35,20 +35,20 @@ NAMES = {
     "synthetic_set": "release",
     "x_star": "X*",
 }
-"""Headings of columns whose names in code are no words; of others, underscores become spaces."""
+"""Headings of columns with names for code; in other names, underscores become spaces."""
 
-_MINUS, _SPACE = "\u2212", "\u00a0"  # a space that no line breaks at
+_MINUS, _SPACE = "\u2212", "\u00a0"  # a no-break space
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _ERROR = re.compile(r"\b(error|se|mcse)\b")
 _SIGN = re.compile(r"(?<![\w.,)\]])-(?=\.?\d)")
 _HYPHEN = re.compile(r"(?P<kept>`[^`]*`|\$[^$]*\$)|(?<![^\s(])-(?=\.?\d)")
 _NUMERIC = re.compile(r"(?:[\s\d.,%±×()∞≤≥<>−⁻⁰¹²³⁴⁵⁶⁷⁸⁹]|\bto\b)+")
-_LONG = 120  # characters of a cell that is read as a text
+_LONG = 120  # characters; a table with longer cells is set as prose
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A table as notebooks show it; the same text every time it is made."""
+class HtmlTable:
+    """A formatted table, as HTML and as text."""
 
     html: str
     text: str
@@ -61,8 +61,8 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Several:
-    """Tables and sentences that notebooks show one below the other, each for itself."""
+class DisplayGroup:
+    """Tables and sentences that notebooks show one below the other."""
 
     parts: tuple[Any, ...]
 
@@ -77,7 +77,7 @@ class Several:
 
 @dataclass(frozen=True)
 class Callout:
-    """A sentence set apart from the text around it; the same every time it is made."""
+    """A highlighted sentence with a heading."""
 
     kind: str
     text: str
@@ -92,52 +92,51 @@ class Callout:
 
 
 def callout(kind: str, text: str) -> Callout:
-    """Set a computed sentence apart, under a few words that say what it is about.
+    """Return a computed sentence, highlighted under a short heading.
 
-    The words, such as ``"C6 fails"``, have no full stop: one is put behind them. The text is
-    Markdown.
+    The heading `kind`, such as ``"C6 fails"``, is given without a period. The text is Markdown.
     """
     return Callout(kind, with_minus(text))
 
 
 def with_minus(text: str) -> str:
-    """Write a minus sign for each hyphen before a number, except in code and formulas."""
-    return _HYPHEN.sub(lambda found: found["kept"] or "−", text)
+    """Return text with minus signs for hyphens before numbers, except in code and math."""
+    return _HYPHEN.sub(lambda match: match["kept"] or "−", text)
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """Print a share as sentences do: ``77 %``, with a space that no line breaks at."""
+    """Return a share as text: ``77 %``, with a no-break space."""
     return f"{100 * share:.{digits}f}\u00a0%"
 
 
-def in_percent(share: float, error: float = math.nan) -> str:
-    """A share in percent, with its error if known; what is not 0 or 100 is not printed as such."""
+def percent_with_error(share: float, error: float = math.nan) -> str:
+    """Return a share in percent, with its error if known; only exact 0 and 100 print as such."""
     rounded = {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
     numbers = [x for x in (share, error) if not math.isnan(x)]
     texts = [f"{100 * x:.{0 if x in (0, 1) else 1}f}" for x in numbers]
-    told = f"{' ± '.join(rounded.get(text, text) for text in texts)} %".replace(" ", "\u00a0")
-    return "no value" if math.isnan(share) else told
+    text = f"{' ± '.join(rounded.get(text, text) for text in texts)} %".replace(" ", "\u00a0")
+    return "no value" if math.isnan(share) else text
 
 
 def show(
     frame: "pd.DataFrame", digits: int | None = None, *, caption: str = "",
     names: Mapping[str, str] | None = None,
-) -> Shown:  # fmt: skip
-    """Show a table as readers expect it: no index, text to the left, numbers to the right.
+) -> HtmlTable:  # fmt: skip
+    """Return a formatted table: no index, text on the left, numbers on the right.
 
     Parameters
     ----------
     frame : DataFrame
-        What is shown, about a dozen rows at most. Its cells are escaped; truth values become yes
-        and no, and a column of numbers is written by `numbers`, with two significant digits where
-        its heading says that it holds errors.
+        The table, of at most about a dozen rows. Cells are escaped, Booleans become yes and no, and
+        columns of numbers are formatted by `numbers`, with two significant digits if the heading
+        says that they are errors.
     digits : int, optional
-        Decimals of all columns that are neither integers nor a few short decimals, where a
-        text speaks of digits that `numbers` would round off.
+        Decimals of all columns except integers and short decimals, if the text mentions digits that
+        `numbers` would round off.
     caption : str
-        A sentence above the table that says what it holds: plain text.
+        A sentence above the table that describes it, in plain text.
     names : mapping of str to str, optional
-        Headings by column, where neither the column's own name nor `NAMES` is for readers.
+        Headings by column, if neither the column's name nor `NAMES` is clear to readers.
     """
     heads = [_heading(name, names or {}) for name in frame.columns]
     values = [frame.iloc[:, i].astype(object) for i in range(len(heads))]
@@ -148,17 +147,17 @@ def show(
     left = [_is_text(cells) for cells in columns]
     long = any(len(cell) > _LONG for cells in columns for cell in cells)
     html = _html(heads, columns, left, caption, "prose" if long else "dataframe")
-    return Shown(html, _text(heads, columns, left, caption))
+    return HtmlTable(html, _text(heads, columns, left, caption))
 
 
 def numbers(values: Iterable[float], digits: int = 3, decimals: int | None = None) -> list[str]:
-    """Write the numbers of a column so that it is read as one.
+    """Return the numbers of a column as text, in a common format.
 
-    Integers, also as floats, have separators of thousands. Short decimals, such as chosen values of
-    a parameter, keep all their digits. Others have the decimals that give the largest about three
-    significant digits (`digits`), unless `decimals` are given; where numbers of one column are
-    orders of magnitude apart, each has its own. What is not zero is never written as zero, and NaN
-    is written as nothing.
+    Integers, also as floats, have thousands separators. Short decimals, such as values of a
+    parameter, keep all their digits. Other numbers have the decimals that give the largest about
+    three significant digits (`digits`), unless `decimals` is given. If the numbers differ by orders
+    of magnitude, each has its own format. A nonzero number is never written as zero, and NaN is an
+    empty text.
 
     Examples
     --------
@@ -171,7 +170,7 @@ def numbers(values: Iterable[float], digits: int = 3, decimals: int | None = Non
     finite = [value for value in column if math.isfinite(value) and value]
     sizes = [abs(value) for value in finite]
     if all(map(_is_short, sizes)):
-        # Those of a few short decimals; of none where some are whole.
+        # Decimals in common of short decimals; none if some are integers.
         own = [len(f"{size:.15f}".rstrip("0").partition(".")[2]) for size in sizes]
         decimals = max(own) if own and min(own) > 0 and max(own) < 5 else None
     elif decimals is None:
@@ -180,19 +179,19 @@ def numbers(values: Iterable[float], digits: int = 3, decimals: int | None = Non
 
 
 def _decimals(finite: Sequence[float], digits: int) -> int | None:
-    """Decimals in common of numbers that are not zero, or None where they are too far apart."""
+    """Return the common decimals of nonzero numbers, or None if they are too far apart."""
     sizes = sorted(map(abs, finite))
     high = math.ceil(math.log10(sizes[-1])) - 1
     if not -5 < high < 9:
         return None
     close = 0 < max(finite) - min(finite) < sizes[-1] / 10
     decimals = max(digits - 1 - high + close, 0)
-    # A few, or much smaller ones, are told as less than one unit of the last decimal.
+    # A few tiny numbers, or far smaller ones, are written as less than the last decimal.
     tiny = [size for size in sizes if size < 10**-decimals]
     if tiny and decimals > 1 and (len(tiny) <= len(sizes) / 4 or tiny[-1] < 1e-4 * sizes[-1]):
         sizes = sizes[len(tiny) :]
     low = math.floor(math.log10(sizes[0]))
-    # One digit of the smallest; above one two, and as many of the median as it has by itself.
+    # One digit of the smallest number (two above one), and the own digits of the median.
     middle = digits - 1 - math.floor(math.log10(median(sizes)))
     needed = -low if low < 0 else max(1 - low, middle)
     return max(decimals, needed) if needed <= decimals + (high < (3 if low < 0 else 2)) else None
@@ -205,7 +204,7 @@ def _is_short(size: float) -> bool:
 
 
 def _number(value: float, decimals: int | None, digits: int) -> str:
-    """One number with as many decimals, or by its own size, as short as it is."""
+    """Return one number as text, with the given decimals or those that its size needs."""
     size, sign = abs(value), _MINUS if value < 0 else ""
     if math.isnan(value):
         return ""
@@ -216,7 +215,7 @@ def _number(value: float, decimals: int | None, digits: int) -> str:
             return f"{sign}{float(text):,.{decimals}f}"
         return f"{'>' if sign else '<'}{sign}{10**-decimals:.{decimals}f}"
     if _is_short(size) and 1e-4 <= size < 1e15:
-        return f"{sign}{round(size, 9):,.15g}"  # one within rounding of a short one is one
+        return f"{sign}{round(size, 9):,.15g}"  # drop rounding errors of short decimals
     if 1e-4 <= size < 1e6:
         own = max(digits - 1 - math.floor(math.log10(size)), 0)
         return f"{sign}{size:,.{own}f}"
@@ -232,31 +231,33 @@ def _heading(name: Any, names: Mapping[str, str]) -> str:
 
 
 def _cells(column: Iterable[Any], digits: int, decimals: int | None) -> list[str]:
-    """Texts of a column; the numbers among its cells are written together."""
+    """Return the cells of a column as text, with its numbers in a common format."""
     values = [value.item() if hasattr(value, "item") else value for value in column]
-    at = [i for i, v in enumerate(values) if isinstance(v, int | float) and not isinstance(v, bool)]
-    texts = [_word(value) for value in values]
-    for i, text in zip(at, numbers([values[i] for i in at], digits, decimals), strict=True):
+    rows = [
+        i for i, v in enumerate(values) if isinstance(v, int | float) and not isinstance(v, bool)
+    ]
+    texts = [_cell_text(value) for value in values]
+    for i, text in zip(rows, numbers([values[i] for i in rows], digits, decimals), strict=True):
         texts[i] = text
     return texts
 
 
-def _word(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else _SIGN.sub(_MINUS, str(value))
 
 
 def _is_text(cells: Sequence[str]) -> bool:
-    told = [cell for cell in cells if cell]
-    return sum(_NUMERIC.fullmatch(cell) is None for cell in told) >= max(len(told) / 2, 1)
+    filled = [cell for cell in cells if cell]
+    return sum(_NUMERIC.fullmatch(cell) is None for cell in filled) >= max(len(filled) / 2, 1)
 
 
 def _html(
     heads: Sequence[str], columns: Sequence[Sequence[str]], left: Sequence[bool], caption: str,
     kind: str,
 ) -> str:  # fmt: skip
-    # Reports keep classes and drop styles; JupyterLab has no rules for the classes.
+    # Reports keep classes and drop styles; JupyterLab has no style for the classes.
     marks = [
         f' class="text{" long" * any(len(cell) > 30 for cell in cells)}" style="text-align: left"'
         if is_text
@@ -291,9 +292,10 @@ def _text(
 
 
 def with_error(value: float, error: float) -> str:
-    """Print a number with its standard error, to the first digit of the latter, two after a one.
+    """Return a number with its standard error as text.
 
-    NaN is written as nothing.
+    Both are rounded to the first digit of the error, or to the second if the first is a one. NaN is
+    an empty text.
 
     Examples
     --------
@@ -303,25 +305,25 @@ def with_error(value: float, error: float) -> str:
     if math.isnan(value):
         return ""
     size = math.floor(math.log10(abs(value))) if value else 0
-    if not error > 1e-4 * abs(value):  # as good as exact
+    if not error > 1e-4 * abs(value):  # practically exact
         return f"{value:.{max(2 - size, 0)}f}"
     place = math.log10(error)
     digits = max(int(place % 1 < math.log10(2)) - math.floor(place), 0)
-    number = round(float(value), digits) + 0.0  # no minus before a zero
+    number = round(float(value), digits) + 0.0  # avoid minus zero
     return f"{number:.{digits}f}\u00a0±\u00a0{error:.{digits}f}"
 
 
 def with_errors(frame: "pd.DataFrame", columns: Mapping[str, str]) -> "pd.DataFrame":
-    """Return some columns of a table under other names, numbers with their errors as text.
+    """Return some columns of a table under new headings, with numbers and errors as text.
 
-    The standard errors of a column ``median`` are those of ``median_se``, if there is one.
+    Standard errors of a column ``median`` are in ``median_se``, if it exists.
     """
     import pandas as pd
 
-    shown = {}
+    texts = {}
     for name, heading in columns.items():
         errors = frame.get(f"{name}_se")
-        shown[heading] = list(
+        texts[heading] = list(
             frame[name] if errors is None else map(with_error, frame[name], errors)
         )
-    return pd.DataFrame(shown)
+    return pd.DataFrame(texts)

@@ -1,8 +1,9 @@
-"""Printed numbers beside computed ones, and the claims of a paper beside the table that decides.
+"""Compare a paper's printed numbers with computed ones, and its claims with computed tables.
 
-Printed numbers lie in a CSV file beside the notebook: id, source (section, table or figure),
-quantity, relation (``=``, or ``<=`` and ``>=`` where the paper prints a bound), printed (the digits
-as printed) and tolerance (empty: one unit in the last digit printed, and 0 for a bound).
+A CSV file beside the notebook has the printed numbers, with the columns id, source (section, table
+or figure), quantity, relation (``=``, or ``<=`` and ``>=`` if the paper prints a bound), printed
+(the digits as printed) and tolerance (if empty, one unit in the last digit printed, or 0 for a
+bound).
 """
 
 import math
@@ -19,7 +20,7 @@ from srlib.display import (
     MIN_RECORDS,
     NOT_SHOWN,
     Callout,
-    Several,
+    DisplayGroup,
     callout,
     numbers,
     percent,
@@ -29,17 +30,17 @@ from srlib.display import (
 )
 
 MATCH, DIFFERS = "match", "differs"
-CONSISTENT = "consistent"  # with other numbers that the paper prints
-SETTING = "setting"  # an input of the design, compared with nothing
+CONSISTENT = "consistent"  # with other numbers printed in the paper
+SETTING = "setting"  # an input of the design, not compared
 SKIPPED = "skipped"
 VERDICTS = (MATCH, DIFFERS, CONSISTENT, SETTING, SKIPPED)
 
 PROVED, HOLDS, DEPENDS, FAILS = "proved", "holds", "depends on", "fails"
 UNDECIDED = "not decided"
-WORDS = (PROVED, HOLDS, DEPENDS, FAILS, UNDECIDED)
+CLAIM_VERDICTS = (PROVED, HOLDS, DEPENDS, FAILS, UNDECIDED)
 
 ERRORS = 2.0
-"""Standard errors between a number and its limit from which on the two are apart."""
+"""A number differs from its limit if they are more than this many standard errors apart."""
 
 _SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 
@@ -48,21 +49,21 @@ _SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 
 
 class Claims:
-    """What a paper claims: one list at the top of its notebook, which the run fills.
+    """A list of a paper's claims at the top of its notebook; the run fills in the verdicts.
 
-    Each claim is stated by its name, such as ``"C1"``: the statement with its quantifier, its
-    criterion and its place in the paper; Markdown.
+    `statements` maps the name of each claim, such as ``"C1"``, to the claim in Markdown: the
+    statement with its quantifier, its criterion and its place in the paper.
     """
 
-    def __init__(self, stated: Mapping[str, str]) -> None:
-        self.stated = dict(stated)
+    def __init__(self, statements: Mapping[str, str]) -> None:
+        self.statements = dict(statements)
         self._rows: dict[str, dict[str, Any]] = {}
         self._display: Any = None
 
     def check(
         self,
         claim: str,
-        word: str,
+        verdict: str,
         sentence: str,
         *,
         measured: str,
@@ -70,48 +71,50 @@ class Claims:
         relation: str,
         limit: ArrayLike,
         error: ArrayLike = 0.0,
-        nearly: float = 1.0,
-        records: int = MIN_RECORDS,
+        required_share: float = 1.0,
+        n_records: int = MIN_RECORDS,
     ) -> Callout:
-        """Hold a number, or a Series of them, against a limit, and the author's word against that.
+        """Compare numbers with the claim's limit, and the author's verdict with the result.
 
-        A case with an error is decided where the limit lies more than two errors away. The cases
-        decide the word: *holds* where all are so, *fails* where none is, *depends on* where some
-        are and some are not, *not decided* where the errors leave it open.
+        A case with a standard error is decided if its value lies more than two errors from the
+        limit. The verdict is *holds* if the claim holds in all cases, *fails* if it fails in all,
+        *depends on* if it holds in some and fails in others, and *not decided* if the errors leave
+        it open.
 
         Parameters
         ----------
         claim : str
-            A claim that is stated.
-        word : str
-            The author's: ``"proved"``, ``"holds"``, ``"depends on ..."``, ``"fails"`` or
-            ``"not decided"``. A run whose cases decide otherwise says its own word.
+            Name of a claim in `statements`.
+        verdict : str
+            The author's verdict: ``"proved"``, ``"holds"``, ``"depends on ..."``, ``"fails"`` or
+            ``"not decided"``. If this run decides otherwise, its own verdict is shown.
         sentence : str
-            What the author says under that word; Markdown without numbers of the run.
+            The author's explanation of that verdict, in Markdown, without numbers from the run.
         measured : str
-            What the values are.
+            Description of the values.
         value, limit, error : float or (n_cases,) float
-            One entry a case, or one for all; a Series names its cases by its index. Names must not
-            be those of records.
+            One entry per case, or one for all cases. The index of a Series names the cases; these
+            names must not identify records.
         relation : str
-            ``"<"``, ``"<="``, ``">"`` or ``">="``: what the claim says of value and limit.
-        nearly : float
+            ``"<"``, ``"<="``, ``">"`` or ``">="``: the claimed relation of value to limit.
+        required_share : float
             Share of the cases that counts as all, in (1/2, 1]; one minus it counts as none.
-        records : int
-            Records that the word rests on, where they are a user's.
+        n_records : int
+            Number of records that the verdict rests on, if the data are a user's.
 
         Returns
         -------
         Callout
-            Word, sentence and evidence.
+            Verdict, sentence and evidence.
         """
-        if claim not in self.stated:
-            raise ValueError(f"claim is {claim!r}; it must be one of {', '.join(self.stated)}")
-        if not word.startswith(WORDS) or relation not in _SIGNS:
+        if claim not in self.statements:
+            raise ValueError(f"claim is {claim!r}; it must be one of {', '.join(self.statements)}")
+        if not verdict.startswith(CLAIM_VERDICTS):
             raise ValueError(
-                f"word is {word!r} and relation {relation!r}; they must begin with one of "
-                f"{', '.join(WORDS)}, and be one of {', '.join(_SIGNS)}"
+                f"verdict is {verdict!r}; it must begin with one of {', '.join(CLAIM_VERDICTS)}"
             )
+        if relation not in _SIGNS:
+            raise ValueError(f"relation is {relation!r}; it must be one of {', '.join(_SIGNS)}")
         cases = value if isinstance(value, pd.Series) else pd.Series(np.atleast_1d(value))
         cases = cases.astype(float)
         limits, errors = np.broadcast_arrays(
@@ -122,80 +125,88 @@ class Claims:
         sign = 1 if ">" in relation else -1
         margin = (cases.to_numpy() - limits) * sign
         slack = 1e-9 * np.maximum(1.0, abs(limits)) * (1 if "=" in relation else -1)
-        yes = np.where(errors == 0, margin + slack >= 0, margin > ERRORS * errors)
-        no = np.where(errors == 0, ~yes, margin < -ERRORS * errors)
-        found = _word(yes.mean(), no.mean(), nearly)
-        borne = word.startswith({HOLDS: (HOLDS, PROVED)}.get(found, found))
+        holds = np.where(errors == 0, margin + slack >= 0, margin > ERRORS * errors)
+        fails = np.where(errors == 0, ~holds, margin < -ERRORS * errors)
+        computed = _claim_verdict(holds.mean(), fails.mean(), required_share)
+        confirmed = verdict.startswith({HOLDS: (HOLDS, PROVED)}.get(computed, computed))
         worst = int(np.argmin(margin))
-        where = cases.index[worst]  # of an index with several levels a tuple
-        where = where if isinstance(where, tuple) else (where,)
+        worst_case = cases.index[worst]  # a tuple if the index has several levels
+        worst_case = worst_case if isinstance(worst_case, tuple) else (worst_case,)
         self._rows[claim] = {
             "claim": claim,
-            "word": word if borne else found + " the case" * (found == DEPENDS),
-            "written": word,
+            "verdict": verdict if confirmed else computed + " the case" * (computed == DEPENDS),
+            "stated_verdict": verdict,
             "measured": measured,
             "relation": relation,
             "limit": limits[worst],
-            "cases": len(cases),
-            "yes": int(yes.sum()),
-            "no": int(no.sum()),
-            "worst": cases.iloc[worst],
+            "n_cases": len(cases),
+            "n_hold": int(holds.sum()),
+            "n_fail": int(fails.sum()),
+            "worst_value": cases.iloc[worst],
             "error": errors[worst],
-            "where": ", ".join(map(str, where)) if len(cases) > 1 else "",
-            "nearly": nearly,
-            "records": records,
+            "worst_case": ", ".join(map(str, worst_case)) if len(cases) > 1 else "",
+            "required_share": required_share,
+            "n_records": n_records,
         }
         if self._display is not None:
             self._display.update(self._bundle(), raw=True)
-        said = sentence if borne else f"This run does not bear the word *{word}*."
-        return callout(f"{claim} {self._rows[claim]['word']}", f"{said} {self.evidence(claim)}")
+        if not confirmed:
+            sentence = f"This run does not support the stated verdict *{verdict}*."
+        kind = f"{claim} {self._rows[claim]['verdict']}"
+        return callout(kind, f"{sentence} {self.evidence(claim)}")
 
     def evidence(self, claim: str) -> str:
-        """Say what was held against what, in how many cases it was so, and the worst of them."""
+        """Return the evidence as a sentence: the cases in which the claim holds, and the worst."""
         row = self._rows[claim]
-        worst = with_error(row["worst"], row["error"]) if row["error"] else _plain(row["worst"])
+        worst = _plain(row["worst_value"])
+        if row["error"]:
+            worst = with_error(row["worst_value"], row["error"])
         limit = f"{_SIGNS[row['relation']]}\u00a0{_plain(row['limit'])}"
-        if row["cases"] == 1:
-            return f"({row['measured']}: {worst}, to be {limit}.)"
-        open_cases = row["cases"] - row["yes"] - row["no"]
-        left = f", {open_cases} undecided" if open_cases else ""
-        share = f"; {percent(row['nearly'])} count as all" if row["nearly"] < 1 else ""
+        if row["n_cases"] == 1:
+            return f"({row['measured']}: {worst}; claimed: {limit}.)"
+        n_open = row["n_cases"] - row["n_hold"] - row["n_fail"]
+        undecided = f", {n_open} undecided" if n_open else ""
+        share = row["required_share"]
+        rule = f"; {percent(share)} count as all" if share < 1 else ""
         return (
-            f"({row['measured']}: as claimed in {row['yes']:,} of {row['cases']:,} cases{left}"
-            f"{share}; at the worst {worst}, to be {limit}, at {row['where']}.)"
+            f"({row['measured']}: the claim holds in {row['n_hold']:,} of {row['n_cases']:,} cases"
+            f"{undecided}{rule}; worst case: {worst} at {row['worst_case']}, claimed: {limit}.)"
         )
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a claim, once all are checked; of a user's file it is confidential."""
-        if unsaid := [claim for claim in self.stated if claim not in self._rows]:
-            raise ValueError(f"not checked: {', '.join(unsaid)}")
-        return pd.DataFrame([self._rows[claim] for claim in self.stated])
+        """One row per claim, after all are checked; confidential if the data are a user's."""
+        if unchecked := [claim for claim in self.statements if claim not in self._rows]:
+            raise ValueError(f"not checked: {', '.join(unchecked)}")
+        return pd.DataFrame([self._rows[claim] for claim in self.statements])
 
-    def words(self) -> Callout:
-        """Return the words alone, and none that rests on fewer than `MIN_RECORDS` records."""
-        said = [
-            f"{claim} {row['word'] if row['records'] >= MIN_RECORDS else NOT_SHOWN}."
-            for claim in self.stated
+    def verdicts(self) -> Callout:
+        """Return the verdicts without numbers; those on fewer than `MIN_RECORDS` are not shown."""
+        shown = [
+            f"{claim} {row['verdict'] if row['n_records'] >= MIN_RECORDS else NOT_SHOWN}."
+            for claim in self.statements
             if (row := self._rows.get(claim))
         ]
-        return callout(f"In words, over {MIN_RECORDS} records or more", " ".join(said))
+        return callout(f"Verdicts on at least {MIN_RECORDS} records", " ".join(shown))
 
     def _repr_markdown_(self) -> str:
         lines = ["| | claim | in this run |", "|---|---|---|"]
-        for claim, statement in self.stated.items():
-            cells = (f"**{claim}**", statement, self._rows.get(claim, {}).get("word", ""))
+        for claim, statement in self.statements.items():
+            cells = (f"**{claim}**", statement, self._rows.get(claim, {}).get("verdict", ""))
             lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
         return with_minus("\n".join(lines))
 
     def __repr__(self) -> str:
-        said = {claim: row["word"] for claim, row in self._rows.items()}
-        return "\n".join(f"{c} {said.get(c, '')}: {stated}" for c, stated in self.stated.items())
+        verdicts = {claim: row["verdict"] for claim, row in self._rows.items()}
+        return "\n".join(
+            f"{claim} {verdicts.get(claim, '')}: {statement}"
+            for claim, statement in self.statements.items()
+        )
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        # The list stands at the top, and each check below writes its word into it.
+        # Each check further down writes its verdict into this list at the top.
         self._display = display(self._bundle(), raw=True, display_id=True)
 
     def _bundle(self) -> dict[str, str]:
@@ -206,23 +217,24 @@ def _plain(value: float) -> str:
     return numbers([value])[0]
 
 
-def _word(yes: float, no: float, nearly: float) -> str:
-    """Return the word for shares of cases that are so and that are not so."""
-    if yes >= nearly:
+def _claim_verdict(holds: float, fails: float, required_share: float) -> str:
+    """Return the verdict from the shares of cases in which the claim holds and fails."""
+    if holds >= required_share:
         return HOLDS
-    if no >= nearly:
+    if fails >= required_share:
         return FAILS
-    return DEPENDS if yes > 1 - nearly and no > 1 - nearly else UNDECIDED
+    negligible = 1 - required_share
+    return DEPENDS if holds > negligible and fails > negligible else UNDECIDED
 
 
 # -------------------------------------------------------------------------------------- ledger
 
 
 def printed(paper: str) -> pd.DataFrame:
-    """Printed numbers of a paper, by its key, such as ``"hu_reiter_wang"``.
+    """Return the printed numbers of a paper, by its key, such as ``"hu_reiter_wang"``.
 
-    One row a number: id, source, quantity, relation, printed (text) and tolerance (float,
-    derived where the file leaves it empty).
+    Each number has a row: id, source, quantity, relation, printed (text) and tolerance (float,
+    computed if the file leaves it empty).
     """
     here = Path(__file__).parent
     shipped = here / "shipped" / "notebooks"
@@ -261,7 +273,7 @@ def ledger(
     missing: str | None = None,
     notes: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Compare a run's numbers with the printed ones.
+    """Return a paper's printed numbers beside a run's computed ones, each with a verdict.
 
     Parameters
     ----------
@@ -271,27 +283,27 @@ def ledger(
         The run's value of each id.
     errors : mapping of str to float
         Monte Carlo standard errors of computed values. The tolerance is one unit in the last digit
-        printed, or two errors where they are more.
+        printed, or two errors if they are larger.
     settings : mapping of str to float
-        For ids of what a run chooses, such as a sample size: this run's choice. It is shown and
-        compared with nothing; a note says so where it is not the paper's.
+        This run's values of its settings, such as a sample size, by id. They are shown and not
+        compared; a note says so if a setting is not the paper's.
     consistent : mapping of str to (float, str)
-        For ids whose recomputation needs the paper's own data: the value that follows from what the
-        paper prints elsewhere, and the check in words. It must be one that a wrong number would not
-        pass. It is used where an id is neither computed nor a setting.
+        For ids whose recomputation needs the paper's own data: the value that follows from other
+        numbers printed in the paper, and the check in words. A wrong number must fail the check.
+        Used if an id is neither computed nor a setting.
     skip : mapping of str to str
-        Reasons not to judge an id although it may have a value, which is shown.
+        Reasons why an id gets no verdict; its value, if any, is shown.
     missing : str
-        Reason to skip numbers that are in no mapping; not given, they are an error.
+        Reason for skipping numbers that are in no mapping. If not given, such numbers are an error.
     notes : mapping of str to str
-        For ids: what there is to say, above all why a number differs and where the notebook
-        shows it. A number that differs needs one.
+        Remarks by id, above all why a number differs and where the notebook shows it. A number
+        that differs needs one.
 
     Returns
     -------
     DataFrame
-        One row a printed number, in the file's order: id, source, quantity, relation, printed,
-        computed (NaN where there is none; for ``"consistent"`` the value of the check), tolerance,
+        One row per printed number, in the file's order: id, source, quantity, relation, printed,
+        computed (NaN if there is none; for ``"consistent"`` the value of the check), tolerance,
         verdict (one of `VERDICTS`) and note.
     """
     errors, settings, consistent = errors or {}, settings or {}, consistent or {}
@@ -300,12 +312,12 @@ def ledger(
     arguments = {"computed": computed, "errors": errors, "settings": settings, "skip": skip}
     for argument, given in (arguments | {"consistent": consistent, "notes": notes}).items():
         if unknown := [key for key in given if key not in set(table["id"])]:
-            raise ValueError(f"{argument} has ids that {paper} does not print: {unknown}")
+            raise ValueError(f"{argument} has ids that are not printed in {paper}: {unknown}")
     if twice := [key for key in settings if key in computed]:
-        raise ValueError(f"settings are compared with nothing; computed has, too: {twice}")
+        raise ValueError(f"an id is either a setting or computed; both have: {twice}")
     known = {*computed, *settings, *consistent, *skip}
-    if missing is None and (unsaid := [key for key in table["id"] if key not in known]):
-        raise ValueError(f"printed, but neither computed nor skipped: {unsaid}")
+    if missing is None and (unexplained := [key for key in table["id"] if key not in known]):
+        raise ValueError(f"printed numbers that are neither computed nor skipped: {unexplained}")
 
     def judge(row: pd.Series) -> tuple[float, float, str, str]:
         key, value, note = row["id"], float(computed.get(row["id"], math.nan)), []
@@ -313,7 +325,7 @@ def ledger(
         agreed = MATCH
         if key in settings:
             value = float(settings[key])
-            other = "" if value == float(row["printed"]) else "another setting than the paper's"
+            other = "" if value == float(row["printed"]) else "differs from the paper's setting"
             return value, tolerance, SETTING, _joined(other, notes.get(key))
         if key in consistent and (key in skip or key not in computed):
             value, check = consistent[key]
@@ -331,13 +343,13 @@ def ledger(
     table[["computed", "tolerance", "verdict", "note"]] = pd.DataFrame(judged, index=table.index)
     differs = table["id"][table["verdict"] == DIFFERS]
     if silent := [key for key in differs if not notes.get(key)]:
-        raise ValueError(f"differs from the printed number without a note: {silent}")
+        raise ValueError(f"numbers that differ from the printed ones need a note: {silent}")
     columns = ["id", "source", "quantity", "relation", "printed"]
     return table[[*columns, "computed", "tolerance", "verdict", "note"]]
 
 
 def _beside(computed: float, printed: str) -> str:
-    """Write a computed number with the decimal places of the printed one, or more.
+    """Return a computed number with at least the decimal places of the printed one.
 
     >>> _beside(29.53300649, "29.53010"), _beside(0.0425, "0.039"), _beside(math.nan, "36.1")
     ('29.53301', '0.0425', '')
@@ -352,17 +364,17 @@ def _joined(*texts: str | None) -> str:
     return "; ".join(filter(None, texts))
 
 
-def summary(book: pd.DataFrame) -> Several:
-    """Show how many numbers of a `ledger` have each verdict, by place, and those that differ."""
+def summary(book: pd.DataFrame) -> DisplayGroup:
+    """Return tables of a `ledger`: verdicts by source, numbers that differ, and skipped numbers."""
     counts = pd.crosstab(book["source"], book["verdict"]).loc[book["source"].unique()]
-    counts = counts[[word for word in VERDICTS if word in counts]]
+    counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     counts.loc["all"] = counts.sum()
     by_source = counts.rename_axis(index="printed in", columns=None).reset_index()
-    parts = [show(by_source, caption="Printed numbers by their place and verdict.")]
+    parts = [show(by_source, caption="Printed numbers by source and verdict.")]
     signs = {"=": "", "<=": "≤\u00a0", ">=": "≥\u00a0"}
     for verdict, caption in (
-        (DIFFERS, "Numbers that differ, the first of each reason."),
-        (SKIPPED, "Numbers that are not judged, the first of each reason."),
+        (DIFFERS, "Numbers that differ, one example per reason."),
+        (SKIPPED, "Numbers without a verdict, one example per reason."),
     ):
         rows = [
             {
@@ -379,4 +391,4 @@ def summary(book: pd.DataFrame) -> Several:
         ]
         if rows:
             parts.append(show(pd.DataFrame(rows), caption=caption))
-    return Several(tuple(parts))
+    return DisplayGroup(tuple(parts))

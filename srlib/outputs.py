@@ -1,4 +1,4 @@
-"""Write a notebook's tables, figures and results into the folder of its run."""
+"""Write the tables, figures and results of a notebook to the folder of its run."""
 
 import json
 import math
@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from srlib.display import Several
+    from srlib.display import DisplayGroup
 
 
 class Outputs:
-    """The files of one run; with an empty folder name nothing is written.
+    """The files of one run.
 
-    Methods give back what there is to show, so that a cell can record and show it at once. What is
-    ``public`` may be passed on whatever the data are, by the rule of `confidential`; ``public/``
-    then has a copy.
+    Methods return the object to show, so that a cell can write and show it in one call. Files with
+    ``public=True`` are not confidential for any data, by the rule of `confidential`; they are also
+    copied to ``public/``.
 
     Parameters
     ----------
     output_dir : str or Path
-        The run's folder; made when the first file is written. ``""``: write nothing.
+        The run's folder, created with the first file. If ``""``, nothing is written.
     """
 
     def __init__(self, output_dir: str | Path) -> None:
@@ -29,7 +29,7 @@ class Outputs:
         self._results: dict[str, Any] = {}
 
     def table(self, name: str, frame: "pd.DataFrame", *, public: bool = False) -> "pd.DataFrame":
-        """Write ``tables/<name>.csv``, without the index, numbers with 10 significant digits."""
+        """Write ``tables/<name>.csv``, without the index and with 10 significant digits."""
         text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
         self._write("tables", name, ".csv", text, public)
         return frame
@@ -37,7 +37,7 @@ class Outputs:
     def figure(self, name: str, chart: Any, *, public: bool = False) -> Any:
         """Write ``figures/<name>.svg`` and the chart's specification ``figures/<name>.vl.json``.
 
-        Charts are shown in the style of `charts.use` from then on.
+        This also calls `charts.use`.
         """
         from srlib import charts
 
@@ -50,12 +50,11 @@ class Outputs:
         return chart
 
     def result(self, name: str, value: Any) -> Any:
-        """Add a number, text or truth value to ``results.json``, or replace it.
+        """Add a number, text or Boolean to ``results.json``, or replace it.
 
-        NaN and infinities, which JSON does not have, become null and the texts ``"Infinity"`` and
-        ``"-Infinity"``.
+        NaN becomes null, and infinities become the texts ``"Infinity"`` and ``"-Infinity"``.
         """
-        plain = value.item() if getattr(value, "ndim", None) == 0 else value  # of numpy
+        plain = value.item() if getattr(value, "ndim", None) == 0 else value  # NumPy scalars
         if isinstance(plain, float) and not math.isfinite(plain):
             plain = None if math.isnan(plain) else "Infinity" if plain > 0 else "-Infinity"
         self._results[name] = plain
@@ -63,7 +62,7 @@ class Outputs:
         self._write("", "results", ".json", text + "\n")
         return value
 
-    def ledger(self, book: "pd.DataFrame") -> "Several":
+    def ledger(self, book: "pd.DataFrame") -> "DisplayGroup":
         """Write a `ledger.ledger` as ``tables/ledger.csv``, and return its `ledger.summary`."""
         from srlib.ledger import VERDICTS, summary
 

@@ -1,4 +1,4 @@
-"""Progress bars for long work, on a terminal and nowhere else."""
+"""Progress bars for long computations, on terminals only."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
@@ -12,16 +12,16 @@ _SILENT = ContextVar("silent", default=False)
 
 
 def progress(total: int | None, label: str, unit: str = "it") -> tqdm:
-    """Return a progress bar that is drawn on a terminal, and leaves nothing in a notebook.
+    """Return a progress bar, which is drawn only on a terminal.
 
     Parameters
     ----------
     total : int or None
-        Number of steps; None where it is not known.
+        Number of steps; None if unknown.
     label : str
-        What is being done.
+        Description of the computation.
     unit : str
-        What one step is; ``"B"`` for bytes, shown with prefixes.
+        Unit of a step; ``"B"`` for bytes, shown with prefixes.
 
     Returns
     -------
@@ -29,13 +29,13 @@ def progress(total: int | None, label: str, unit: str = "it") -> tqdm:
         Use it as a context manager and call ``update(steps)``.
     """
     options = {"desc": label, "unit": unit, "unit_scale": unit == "B", "leave": False}
-    # With None there is a bar where stderr is a terminal.
+    # With disable=None there is a bar if stderr is a terminal.
     return tqdm(total=total, disable=_SILENT.get() or None, **options)
 
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Draw no bars within a ``with`` statement."""
+    """Suppress progress bars within a ``with`` statement."""
     token = _SILENT.set(True)
     try:
         yield
@@ -47,11 +47,11 @@ def in_blocks[Result](
     executor: Executor | None, function: Callable[..., Result], shared: Sequence[Any],
     blocks: Sequence[Sequence[Any]], label: str,
 ) -> Iterator[Result]:  # fmt: skip
-    """Call ``function(*shared, *block)`` on blocks of work under a bar, and yield their results.
+    """Call ``function(*shared, *block)`` on each block, with a progress bar, and yield the results.
 
-    Without an executor (threads, processes, or a cluster's) it goes block after block. The length
-    of a block's first item is its share of the bar. Blocks that have not begun are taken back when
-    an error or an interruption ends it.
+    Without an executor (threads, processes or a cluster) the blocks run one after another. The
+    length of a block's first item is its number of steps. If an error or an interrupt ends the
+    iteration, blocks that have not begun are canceled.
     """
     futures: list[Future[Result]] = []
     try:

@@ -1,4 +1,4 @@
-"""Chance: one integer seed a run, an independent stream for each named purpose."""
+"""Random numbers: one integer seed per run, and an independent stream per named purpose."""
 
 import hashlib
 
@@ -6,17 +6,17 @@ import numpy as np
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
-    """Random numbers for one purpose of a run.
+    """Return a random number generator for one purpose of a run.
 
-    The stream depends on the seed and on the name alone, so that an experiment added to a run
-    moves no other number.
+    It depends only on the seed and the purpose, so a new experiment in a run changes no other
+    number.
 
     Parameters
     ----------
     seed : int
-        The run's seed, 0 or more.
+        Seed of the run, 0 or more.
     purpose : str
-        What the numbers are for, for example ``"population"``.
+        Purpose of the numbers, for example ``"population"``.
 
     Returns
     -------

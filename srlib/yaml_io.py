@@ -1,4 +1,4 @@
-"""YAML that people write, in bounds: its size, its depth, and no value that surprises."""
+"""Read and write YAML, with limits on size and depth and no surprising values."""
 
 from collections.abc import Mapping
 from io import StringIO
@@ -15,35 +15,35 @@ from ruamel.yaml.representer import SafeRepresenter
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 32
 MAX_DIGITS = 40  # a seed of 128 bits has 39
-_OTHERS_BOOLS = {"y", "n", "yes", "no", "on", "off"}  # of YAML 1.1
+_YAML_1_1_BOOLS = {"y", "n", "yes", "no", "on", "off"}  # of YAML 1.1
 
 
 def brief(value: Any) -> str:
-    """Return the representation of a value for a message, cut where it is long."""
+    """Return the representation of a value for a message, shortened if it is long."""
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def load(text: str, *, texts: bool = False) -> Any:
-    """Return what a YAML document holds.
+    """Return the contents of a YAML document.
 
     Parameters
     ----------
     text : str
-        One document. Scalars are those of YAML 1.2, so that ``010`` is ten and ``1e-3`` a number,
-        while ``1:30``, ``2020-01-01`` and ``yes`` are texts. A whole number may have underscores.
+        One document. Scalars follow YAML 1.2: ``010`` is ten and ``1e-3`` is a number, but
+        ``1:30``, ``2020-01-01`` and ``yes`` are texts. An integer may contain underscores.
     texts : bool
-        Whether every scalar is the text that stands there.
+        Whether to return every scalar as text.
 
     Raises
     ------
     ValueError
-        Where it is no YAML, has an alias, a tag or a key that comes twice, or is out of bounds:
-        `MAX_BYTES`, `MAX_DEPTH` of lists and mappings in each other, `MAX_DIGITS` of a whole
-        number. The message is one line and names the line of the document.
+        If the text is not YAML, has an alias, a tag or a duplicate key, or exceeds a limit:
+        `MAX_BYTES`, `MAX_DEPTH` of nested lists and mappings, or `MAX_DIGITS` of an integer. The
+        message is one line and names the line of the document.
     """
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise ValueError(f"it is too large; at most {MAX_BYTES:,} bytes are read")
+        raise ValueError(f"it is too large; at most {MAX_BYTES:,} bytes are allowed")
     reader = YAML(typ="base" if texts else "safe", pure=True)
     reader.Composer, reader.Constructor = _Bounded, _Texts if texts else _Core
     try:
@@ -57,7 +57,7 @@ def load(text: str, *, texts: bool = False) -> Any:
 
 
 def dump(values: Mapping[str, Any]) -> str:
-    """Return the document from which `load` reads the same values, in their order."""
+    """Return a document from which `load` returns the same values in the same order."""
     writer, written = YAML(typ="safe", pure=True), StringIO()
     writer.Representer, writer.default_flow_style = _Plain, False
     writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
@@ -66,14 +66,14 @@ def dump(values: Mapping[str, Any]) -> str:
 
 
 def read(path: str | Path, *, texts: bool = False) -> Any:
-    """Return what a YAML file holds, as `load` does.
+    """Return the contents of a YAML file; see `load`.
 
     Raises
     ------
     OSError
-        Where the file cannot be opened.
+        If the file cannot be opened.
     ValueError
-        As `load`, and where it is not UTF-8 or, like a pipe or a device, no regular file.
+        As in `load`, and if the file is not UTF-8 or not a regular file, such as a pipe or device.
     """
     path = Path(path)
     if path.exists() and not path.is_file():
@@ -81,7 +81,7 @@ def read(path: str | Path, *, texts: bool = False) -> Any:
     with path.open("rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise ValueError(f"it is too large; at most {MAX_BYTES:,} bytes are read")
+        raise ValueError(f"it is too large; at most {MAX_BYTES:,} bytes are allowed")
     try:
         return load(content.decode("utf-8"), texts=texts)
     except UnicodeDecodeError:
@@ -89,22 +89,22 @@ def read(path: str | Path, *, texts: bool = False) -> Any:
 
 
 class _Bounded(Composer):
-    """Refuses what YAML allows and we do not."""
+    """Composer that rejects anchors, aliases, tags and deep nesting."""
 
     _depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.parser.peek_event()
         problem = ""
-        # A few aliases of aliases stand for more values than any machine holds.
+        # Nested aliases can expand to more values than fit in memory.
         if isinstance(event, AliasEvent) or event.anchor is not None:
             problem = "anchors (&) and aliases (*) are not allowed"
         elif event.tag is not None:
             problem = "tags (!) are not allowed"
         elif self._depth > MAX_DEPTH:
-            problem = f"lists and mappings lie more than {MAX_DEPTH} deep in each other"
+            problem = f"lists and mappings are nested more than {MAX_DEPTH} deep"
         elif parent is not None and index is None and not isinstance(event, ScalarEvent):
-            problem = "a key must be one text or number"
+            problem = "a key must be a single text or number"
         if problem:
             raise MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
         self._depth += 1
@@ -114,26 +114,26 @@ class _Bounded(Composer):
 
 
 class _Texts(BaseConstructor):
-    """Every scalar is text."""
+    """Constructor that returns every scalar as text."""
 
     def check_mapping_key(
         self, node: Any, key_node: Any, mapping: Any, key: Any, value: Any
     ) -> bool:
-        if key in mapping:  # ruamel's own words would quote the values
+        if key in mapping:  # ruamel's own message quotes the values
             problem = f"the mapping at line {node.start_mark.line + 1} repeats {brief(key)}"
             raise MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
         return True
 
 
 class _Core(_Texts, SafeConstructor):
-    """Has no dates and no merges, and bounds whole numbers."""
+    """Constructor without dates and merges, and with a limit on integers."""
 
     def flatten_mapping(self, node: Any) -> None:
-        """Merge nothing: ``<<`` is a key as any other."""
+        """Do nothing: ``<<`` is an ordinary key."""
 
     def construct_yaml_int(self, node: Any) -> int:
         if (digits := len(node.value.lstrip("+-"))) > MAX_DIGITS:
-            problem = f"a whole number of {digits:,} digits; at most {MAX_DIGITS} are allowed"
+            problem = f"an integer has {digits:,} digits; at most {MAX_DIGITS} are allowed"
             raise MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
         return super().construct_yaml_int(node)
 
@@ -144,13 +144,13 @@ for _tag in ("timestamp", "merge", "value"):
 
 
 class _Plain(SafeRepresenter):
-    """Quotes what either version of YAML would take for another value than a text."""
+    """Representer that quotes texts which YAML 1.1 or 1.2 would read as another value."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
     def represent_str(self, data: str) -> Any:
-        quoted = data[:1] in "+-.0123456789" or data.lower() in _OTHERS_BOOLS
+        quoted = data[:1] in "+-.0123456789" or data.lower() in _YAML_1_1_BOOLS
         return self.represent_scalar("tag:yaml.org,2002:str", data, "'" if quoted else None)
 
 

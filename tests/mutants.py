@@ -188,7 +188,7 @@ dpmpm/predict
 np.cumsum(log_left, axis=1) => log_left # what all sticks before have left
 np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
 ledger
-yes > 1 - nearly and no > 1 - nearly => yes > 0 and no > 0 # one case makes it depend
+holds > negligible and fails > negligible => holds > 0 and fails > 0 # one case makes it depend
 max(row["tolerance"], ERRORS * errors => (row["tolerance"] + ERRORS * errors # sum for the larger
 key in consistent and (key in skip => key in consistent and (True # what is computed goes first
 margins
@@ -234,7 +234,7 @@ total[side, chosen] += ( => total[side, chosen] = ( # the last block of columns 
 mechanism/proportion
 mean * (1 - mean) / (n + a + b + 1) => mean * (1 - mean) / (n + a + b) # variance of a beta
 np.maximum(risk - before, 0) => risk - before # a decrease counts as well
--np.expm1(size * np.log1p(-one)) => -np.expm1(np.log1p(-one)) # one pair for many
+-np.expm1(size * np.log1p(-single)) => -np.expm1(np.log1p(-single)) # one pair for many
 q ** (1 / size) => q**size # exponent
 mechanism/scores
 epsilon / (2 * used) => epsilon / used # the normalizing constant changes as well

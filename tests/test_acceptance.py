@@ -55,7 +55,7 @@ def test_the_papers_rules_by_hand() -> None:
     # A limit that is met exactly is kept.
     assert acceptance.unacceptable_priors(0.0, [Rule(1)]) == []
     assert not acceptance.unacceptable(0.0, [Rule(1)])
-    assert not acceptance.breaks_a_rule(0.5, 1.0, [Rule(1)])
+    assert not acceptance.violates_rules(0.5, 1.0, [Rule(1)])
     # L = 1.5 is the most that RR <= 1.05 from R = .9 on allows: .9 + .1 L = 1.05.
     assert acceptance.unacceptable([np.log(1.499), np.log(1.501)], PAPER).tolist() == [False, True]
 
@@ -90,23 +90,23 @@ def test_largest_epsilon_is_the_last_without_an_unacceptable_release() -> None:
 def test_rules_are_read_and_checked() -> None:
     entries = [{"rr_at_most": 10, "r_at_most": 0.1}, {"rr_at_most": 1.05, "r_at_least": 0.9}]
     assert acceptance.read_rules(entries) == PAPER
-    with pytest.raises(ValueError, match="needs rr_at_most"):
+    with pytest.raises(ValueError, match="must have rr_at_most"):
         acceptance.read_rules([{"r_at_most": 0.1}])
-    with pytest.raises(ValueError, match="there is no rule"):
+    with pytest.raises(ValueError, match="one rule or more"):
         acceptance.read_rules([])
-    with pytest.raises(ValueError, match="has the keys rr_at_most, R"):
+    with pytest.raises(ValueError, match="has the entries rr_at_most, R"):
         acceptance.read_rules([{"rr_at_most": 2, "R": 0.1}])
-    with pytest.raises(ValueError, match="covers nothing"):
+    with pytest.raises(ValueError, match="they must satisfy 0 <= r_at_least"):
         Rule(2, 0.5, 0.5)
     with pytest.raises(ValueError, match="rr_at_most is 0"):
         Rule(0)
     with pytest.raises(ValueError, match="prior is"):
-        acceptance.share_outside([1.0, 2.0], [0.1, 0.1], PAPER, [0.0, 0.5])
+        acceptance.unacceptable_share([1.0, 2.0], [0.1, 0.1], PAPER, [0.0, 0.5])
 
 
 def test_lines_run_over_all_priors_at_even_distances() -> None:
     for log_ratio in (0.0, 1e-9, 1.3, -3.0):
-        points = acceptance.offending_lines({"a": log_ratio}, [Rule(1e9)])
+        points = acceptance.risk_curves({"a": log_ratio}, [Rule(1e9)])
         risk, relative = points["risk"].to_numpy(), points["relative_risk"].to_numpy()
         assert (np.diff(risk) > 0).all()
         np.testing.assert_allclose(risk[[0, -1]], [0, 1])
@@ -115,10 +115,10 @@ def test_lines_run_over_all_priors_at_even_distances() -> None:
             np.testing.assert_allclose(np.diff(np.log(relative)), np.diff(np.log(relative))[0])
 
 
-def test_offending_stretches_begin_and_end_on_the_boundary() -> None:
-    table = acceptance.offending_lines({"a": 0.1, "b": 3.0}, PAPER)
-    assert table[table["curve"] == "a"]["stretch"].unique().tolist() == [0]
-    for _, piece in table[table["stretch"] > 0].groupby(["curve", "stretch"]):
+def test_unacceptable_segments_begin_and_end_on_the_boundary() -> None:
+    table = acceptance.risk_curves({"a": 0.1, "b": 3.0}, PAPER)
+    assert table[table["curve"] == "a"]["segment"].unique().tolist() == [0]
+    for _, piece in table[table["segment"] > 0].groupby(["curve", "segment"]):
         inside = piece.iloc[1:-1]
         for r, rr in zip(inside["risk"], inside["relative_risk"], strict=True):
             assert any(
@@ -137,7 +137,7 @@ def test_points_outside_the_region_are_those_of_unacceptable_priors() -> None:
         for low, high in acceptance.unacceptable_priors(log_ratio, rules):
             inside |= (low < prior) & (prior < high)
         risk = expit(logit(prior) + log_ratio)
-        outside = acceptance.breaks_a_rule(risk, risk / prior, rules)
+        outside = acceptance.violates_rules(risk, risk / prior, rules)
         np.testing.assert_array_equal(outside, inside)
 
 
@@ -145,13 +145,13 @@ def test_share_of_records_outside_and_how_sure_it_is() -> None:
     """RR is at most 2: some prior breaks it where L > 2; at a prior of one half none can."""
     rules = acceptance.read_rules([{"rr_at_most": 2}])
     log_ratio, mcse = np.log([1.0, 1.9, 2.1, 4.0]), np.array([0.01, 0.1, 0.01, 0.4])
-    found = acceptance.share_outside(log_ratio, mcse, rules)
-    assert found == {"outside": 0.5, "undecided": 0.5}  # 1.9 might be above, 4.0 below two
-    at_half = acceptance.share_outside(log_ratio, mcse, rules, np.full(4, 0.5))
-    assert at_half == {"outside": 0, "undecided": 0}
+    found = acceptance.unacceptable_share(log_ratio, mcse, rules)
+    assert found == {"unacceptable": 0.5, "undecided": 0.5}  # 1.9 might be above, 4.0 below two
+    at_half = acceptance.unacceptable_share(log_ratio, mcse, rules, np.full(4, 0.5))
+    assert at_half == {"unacceptable": 0, "undecided": 0}
     # RR = L / (1 + w (L - 1)) > 2 at w = 0.1 from L = 2.25 on.
-    at_tenth = acceptance.share_outside(log_ratio, mcse, rules, np.full(4, 0.1))
-    assert at_tenth == {"outside": 0.25, "undecided": 0.5}
+    at_tenth = acceptance.unacceptable_share(log_ratio, mcse, rules, np.full(4, 0.1))
+    assert at_tenth == {"unacceptable": 0.25, "undecided": 0.5}
 
 
 def test_the_corner_of_each_rule_binds() -> None:
@@ -166,19 +166,19 @@ def test_the_corner_of_each_rule_binds() -> None:
 def test_the_first_acceptable_release_is_published() -> None:
     tables = [mechanism.private_plugin(e, 4, 3) for e in (6.0, 1.0)]
     # Where everything is acceptable the first mechanism is published as it is.
-    free = acceptance.publish_first_acceptable(tables, [Rule(1e9)])
+    free = acceptance.release_first_acceptable(tables, [Rule(1e9)])
     for x in range(5):
         np.testing.assert_allclose(np.exp(free.row(x)[:4]), np.exp(tables[0].row(x)))
         assert np.exp(free.row(x)[4:]).sum() == pytest.approx(0)
-    strict = acceptance.publish_first_acceptable(tables, [Rule(1.0)], ["loose", "tight"])
+    strict = acceptance.release_first_acceptable(tables, [Rule(1.0)], ["loose", "tight"])
     assert np.exp(strict.row(2)[-1]) == pytest.approx(1)
     assert strict.outputs[0] == ("loose", 0)
     assert strict.outputs[-1] is None
     # A test that is passed or not for sure makes outputs impossible: no epsilon is finite.
-    some = acceptance.publish_first_acceptable(tables, [Rule(2.0)])
+    some = acceptance.release_first_acceptable(tables, [Rule(2.0)])
     assert np.isinf(mechanism.exact_epsilon(some).value)
-    with pytest.raises(ValueError, match="rows or neighbors"):
-        acceptance.publish_first_acceptable([tables[0], mechanism.private_plugin(1.0, 5, 3)], [])
+    with pytest.raises(ValueError, match="the same rows and neighbors"):
+        acceptance.release_first_acceptable([tables[0], mechanism.private_plugin(1.0, 5, 3)], [])
 
 
 def test_drawing_again_is_the_mechanism_given_acceptance() -> None:
@@ -196,7 +196,7 @@ def test_drawing_again_is_the_mechanism_given_acceptance() -> None:
     assert mechanism.exact_epsilon(table).value < np.inf
     assert mechanism.exact_epsilon(again).value == np.inf
     # The first of a sequence of two equal mechanisms that is acceptable is the same, given one is.
-    twice = acceptance.publish_first_acceptable([table, table], rules)
+    twice = acceptance.release_first_acceptable([table, table], rules)
     first = np.exp(twice.block(np.arange(7), np.arange(14)))
     both = first[:, :7] + first[:, 7:]
     np.testing.assert_allclose(both / both.sum(axis=1, keepdims=True), p[:, :-1])

@@ -125,16 +125,16 @@ def test_what_vega_computes_is_what_the_library_computes(epsilon, prior, x):
     plotted = [float(word) for word in words if re.fullmatch(r"-?[\d.]+(?:e-\d+)?", word)]
     for probability in [*posterior, *np.exp(table.row(x))]:  # of bars, then of releases
         assert float(f"{probability:.2g}") in plotted
-    told = next(word for word in words if word.startswith("One column"))
-    assert f"X* = {best} turns {prior:.2f} into {posterior[best]:.2f}" in told
-    assert any(word.endswith(f"at most × {np.exp(epsilon):.2f}") for word in words)
+    sentence = next(word for word in words if word.startswith("One column"))
+    assert sentence.endswith(f"X* = {best}, prior {prior:.2f}, posterior {posterior[best]:.2f}")
+    assert any(word.endswith(f"at most by {np.exp(epsilon):.2f}") for word in words)
     entries = table.block(np.arange(n + 1), np.arange(n + 1)).reshape(-1, 1)
     assert np.abs(entries - plotted).min(axis=1).max() < 0.0055  # two decimals of four digits
 
 
 def test_every_value_is_counted():
     values = {"a": RNG.gamma(10, 0.1, 500), "b": RNG.gamma(9, 0.1, 500)}
-    bars = charts.bars(values, np.linspace(0, 4, 41), "x", "y", **TOLD)
+    bars = charts.histograms(values, np.linspace(0, 4, 41), "x", "y", **TOLD)
     x = np.exp(RNG.normal(-3.5, 0.5, 3500))
     agreement = charts.agreement(pd.DataFrame({"x": x, "y": 1.1 * x}), "x", "y", **TOLD)
     counts = [d["count"].sum() for c in (bars, agreement) for d in data_of(c) if "count" in d]
@@ -145,7 +145,7 @@ def test_agreement_takes_equal_probabilities_and_no_zero():
     frame = pd.DataFrame({"x": [0.1, 0.1], "y": [0.1, 0.1]})
     assert "NaN" not in charts.svg(charts.specification(charts.agreement(frame, "x", "y", **TOLD)))
     frame.loc[1, "x"] = 0.0
-    with pytest.raises(ValueError, match="not positive"):
+    with pytest.raises(ValueError, match="not positive and finite"):
         charts.agreement(frame, "x", "y", **TOLD)
 
 

@@ -11,7 +11,7 @@ from scipy.stats import multinomial
 
 from srlib import mechanism
 from srlib.mechanism import contingency
-from srlib.mechanism.core import change_one_record
+from srlib.mechanism.core import table_neighbors
 
 TABLES = mechanism.compositions(5, 4)
 
@@ -22,7 +22,7 @@ def test_distance_by_hand() -> None:
 
 
 def test_moving_one_record_moves_one_record() -> None:
-    for a, b in change_one_record(TABLES):
+    for a, b in table_neighbors(TABLES):
         assert contingency.records_moved(TABLES[a][None], TABLES[b])[0] == 1
 
 
@@ -73,7 +73,7 @@ def test_log_linear_prior() -> None:
 
 def test_common_score_is_that_of_a_discrete_prior() -> None:
     cells = np.log(np.random.default_rng(4).dirichlet(np.ones(4), 7))
-    score = contingency.common_score(cells, TABLES)
+    score = contingency.log_predictive_score(cells, TABLES)
     joint = np.array([multinomial.pmf(TABLES, 5, np.exp(c)) for c in cells])
     np.testing.assert_allclose(np.exp(score), joint.T @ joint / joint.sum(axis=0)[:, None])
     for data in (3, 17):
@@ -94,8 +94,8 @@ def drawn_cells(seed: int, n_draws: int, cells: int) -> np.ndarray:
 def test_no_sensitivity_exceeds_its_bound(seed: int, n_draws: int, cells: int, n: int) -> None:
     """Enumerated over all data sets and releases."""
     draws, tables = drawn_cells(seed, n_draws, cells), mechanism.compositions(n, cells)
-    bound, pairs = contingency.sensitivity_bound(draws), change_one_record(tables)
-    score = contingency.common_score(draws, tables)
+    bound, pairs = contingency.sensitivity_bound(draws), table_neighbors(tables)
+    score = contingency.log_predictive_score(draws, tables)
     assert mechanism.sensitivity(score, pairs) <= bound + 1e-9
     limited = contingency.limit_log_ratios(draws, 1.5)
     assert contingency.sensitivity_bound(limited) <= 1.5 + 1e-12
@@ -108,8 +108,8 @@ def test_bound_is_approached_by_many_records() -> None:
     found = []
     for n in (1, 10, 100):
         tables = mechanism.compositions(n, 2)
-        score = contingency.common_score(draws, tables)
-        found.append(mechanism.sensitivity(score, change_one_record(tables)))
+        score = contingency.log_predictive_score(draws, tables)
+        found.append(mechanism.sensitivity(score, table_neighbors(tables)))
     assert found[0] < found[1] < found[2]
     assert found[-1] == pytest.approx(np.log(4))
 
@@ -130,7 +130,7 @@ def test_a_draw_chosen_by_its_likelihood_keeps_its_budget() -> None:
     """The exponential mechanism over the draws, with the log likelihood as its score."""
     limited = contingency.limit_log_ratios(drawn_cells(3, 9, 3), 2.0)
     tables = mechanism.compositions(6, 3)
-    pairs = change_one_record(tables)
+    pairs = table_neighbors(tables)
     score = tables @ limited.T
     assert mechanism.sensitivity(score, pairs) <= 1.0 + 1e-12
     chosen = mechanism.gibbs(score, 0.7 / 2.0, pairs)
@@ -146,8 +146,11 @@ def test_variables_are_independent_without_pairwise_effects() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda c, r: contingency.common_score(c - np.inf, TABLES), "not finite"),
-        (lambda c, r: contingency.common_score(c, 10**4 * TABLES), "below the smallest double"),
+        (lambda c, r: contingency.log_predictive_score(c - np.inf, TABLES), "not finite"),
+        (
+            lambda c, r: contingency.log_predictive_score(c, 10**4 * TABLES),
+            "below the smallest double",
+        ),
         (lambda c, r: contingency.log_linear_draws((2, 2), 0, rng=r), "n_draws is 0"),
     ],
 )

@@ -77,7 +77,7 @@ def test_r_hat_is_the_rank_normalized_split_one(monkeypatch):
     assert isinstance(of_one, float)
     assert of_one == pytest.approx(expected[0])
     assert diagnostics.r_hat(draws[:, :, 1]) == pytest.approx(expected[1])
-    monkeypatch.setattr(diagnostics, "QUANTITIES", 3)  # in blocks
+    monkeypatch.setattr(diagnostics, "BLOCK_QUANTITIES", 3)  # in blocks
     assert diagnostics.r_hat(draws) == pytest.approx(expected)
 
 
@@ -106,10 +106,10 @@ def test_verdict_in_words():
     assert diagnostics.verdict(sick).kind == "Warning"
     assert f"R-hat is above 1.01 for alpha (largest: {sick['r_hat'][0]:.2f})" in text
     assert "Fewer than 400 effective draws for classes" in text
-    assert "No draw of one differs" in text
+    assert "All draws of one are equal" in text
     alone = diagnostics.verdict(diagnostics.summary({"a": chains()[:1]}))
     assert alone.kind == "Warning"
-    assert "cannot be judged" in alone.text
+    assert "cannot be assessed" in alone.text
     assert diagnostics.verdict(diagnostics.summary({"one": one})).kind == "Note"
 
 
@@ -147,7 +147,7 @@ def test_pareto_k_ignores_a_constant_and_keeps_leading_axes(monkeypatch):
     k = diagnostics.pareto_k(log_weights)
     assert k.shape == (2, 3)
     assert len(np.unique(k)) == 6
-    monkeypatch.setattr(diagnostics, "QUANTITIES", 4)  # in blocks
+    monkeypatch.setattr(diagnostics, "BLOCK_QUANTITIES", 4)  # in blocks
     assert np.array_equal(diagnostics.pareto_k(log_weights.reshape(6, 200)), k.ravel())
     assert diagnostics.pareto_k(log_weights - 1e4) == pytest.approx(k)
     assert diagnostics.pareto_k(log_weights[1, 2]) == pytest.approx(k[1, 2])

@@ -40,7 +40,7 @@ def test_exact_by_the_definition_in_the_paper() -> None:
 
 
 def test_it_is_the_conditional_epsilon_of_releasing_a_bin() -> None:
-    edges = edp.equal_bins(beta(2, 5), 7)
+    edges = edp.equal_probability_edges(beta(2, 5), 7)
     log_prob = np.array(
         [np.full(7, -np.log(7)), *(edp.log_bin_probabilities(beta(x, 5), edges) for x in (1, 3))]
     )
@@ -50,7 +50,7 @@ def test_it_is_the_conditional_epsilon_of_releasing_a_bin() -> None:
 
 
 def test_far_tails_keep_their_digits() -> None:
-    edges = edp.equal_bins(stats.norm(), 4)
+    edges = edp.equal_probability_edges(stats.norm(), 4)
     for shift in (-30.0, 30.0):
         log_prob = edp.log_bin_probabilities(stats.norm(shift), edges)
         expected = stats.norm.logcdf(-30 - stats.norm.ppf(0.75))
@@ -75,7 +75,7 @@ def test_where_the_density_ratio_is_bounded_it_is_the_limit() -> None:
     assert found[-1] < limit < found[-1] + 0.01
 
 
-@pytest.mark.parametrize(("kind", "level"), [("changed", 6.79), ("deleted", 0.44), ("added", 6.51)])
+@pytest.mark.parametrize(("kind", "level"), [("replace", 6.79), ("remove", 0.44), ("add", 6.51)])
 def test_neighbors_of_a_proportion(kind: str, level: float) -> None:
     """Five zeros, in Table 2 of Charest and Han for a changed record; by hand for the others."""
     found = edp.exact(edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, kind), 20).value
@@ -141,10 +141,10 @@ def test_records_added_and_changed() -> None:
     new = np.full(len(Y), 16.0)
     candidate = stats.norm.logpdf(new, theta[..., None], np.sqrt(5))
     tree = {"posterior": {"mu": theta}, "log_likelihood": {"y": log_likelihood}}
-    added = edp.from_posterior(tree, "mu", 10, "add", candidate=candidate[..., :1])["mu"]
+    added = edp.from_posterior(tree, "mu", 10, "add", new_log_likelihood=candidate[..., :1])["mu"]
     exact = edp.exact(edp.normal_posterior(Y), [edp.normal_posterior(np.append(Y, 16.0))], 10)
     assert abs(added.value - exact.value) < 4.5 * added.mcse
-    changed = edp.from_posterior(tree, "mu", 10, "change", candidate=candidate)["mu"]
+    changed = edp.from_posterior(tree, "mu", 10, "replace", new_log_likelihood=candidate)["mu"]
     others = [edp.normal_posterior(np.append(np.delete(Y, i), 16.0)) for i in range(len(Y))]
     exact = edp.exact(edp.normal_posterior(Y), others, 10)
     assert abs(changed.value - exact.value) < 4.5 * changed.mcse + 0.03
@@ -201,7 +201,7 @@ def test_records_that_need_a_refit_are_named_and_refitted() -> None:
     exact = edp.exact(post, [edp.normal_posterior(np.delete(data, 10))], 10).value
     assert np.isfinite(again.by_neighbor[10])
     assert again.by_neighbor[10] == pytest.approx(exact, rel=0.25)
-    with pytest.raises(ValueError, match="no bin holds 25"):
+    with pytest.raises(ValueError, match="a bin must have 25"):
         edp.from_draws(theta, -log_likelihood, 10, refit=lambda i: refit(i)[0, :3])
 
 
@@ -224,31 +224,33 @@ TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
     [
         (lambda: edp.from_draws(GOOD, WEIGHTS, 1), "bins is 1"),
         (lambda: edp.from_draws(GOOD, WEIGHTS, 101), "bins is 101"),
-        (lambda: edp.from_draws(np.ones((2, 50)), WEIGHTS, 5), "theta is constant"),
+        (lambda: edp.from_draws(np.ones((2, 50)), WEIGHTS, 5), "theta has the same value"),
         (lambda: edp.from_draws(GOOD * np.nan, WEIGHTS, 5), "finite"),
-        (lambda: edp.from_draws(GOOD, WEIGHTS[:, :40], 5), "80 draws and theta 100"),
+        (lambda: edp.from_draws(GOOD, WEIGHTS[:, :40], 5), "has 80 draws; it must have 100"),
         (
             lambda: edp.from_draws(GOOD, np.where(np.arange(3) == 1, np.nan, WEIGHTS), 5),
-            "not finite for records 1$",
+            "not finite for neighbors 1$",
         ),
         (lambda: edp.from_draws(GOOD, lambda s: WEIGHTS[..., s], 5), "n_neighbors is None"),
         (lambda: edp.from_posterior({"posterior": {"mu": GOOD}}, "mu", 5), "no group 'log_lik"),
         (lambda: edp.from_posterior(TREE, "nu", 5), r"no variable 'nu' \(it has: mu\)"),
         (lambda: edp.from_posterior(TREE, "mu", 5, "swap"), "neighbors is 'swap'"),
-        (lambda: edp.from_posterior(TREE, "mu", 5, "add"), "candidate goes with"),
+        (lambda: edp.from_posterior(TREE, "mu", 5, "add"), "new_log_likelihood must be given"),
         (
-            lambda: edp.from_posterior(TREE, "mu", 5, "change", candidate=WEIGHTS[..., :2]),
-            "candidate has 2 records; the data have 3",
+            lambda: edp.from_posterior(
+                TREE, "mu", 5, "replace", new_log_likelihood=WEIGHTS[..., :2]
+            ),
+            "new_log_likelihood has 2 records; the data have 3",
         ),
         (
             lambda: edp.from_posterior(
                 {**TREE, "log_likelihood": {"y": WEIGHTS, "z": WEIGHTS}}, "mu", 5
             ),
-            "name one of them",
+            "must name one of the variables",
         ),
         (lambda: edp.exact(stats.norm(), [], 5), "neighbors is empty"),
         (lambda: edp.simulate_counts(stats.norm(), [], 3, 10, 1, rng=RNG), "multiple of bins = 3"),
-        (lambda: edp.estimate_from_counts(np.ones((1, 1, 2), int), 0.0), "added is 0.0"),
+        (lambda: edp.estimate_from_counts(np.ones((1, 1, 2), int), 0.0), "pseudocount is 0.0"),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

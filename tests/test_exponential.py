@@ -12,11 +12,11 @@ from scipy.stats import binom
 
 from srlib import mechanism
 from srlib.mechanism import audit
-from srlib.mechanism.core import change_one
+from srlib.mechanism.core import count_neighbors
 from srlib.mechanism.privacy import exact_epsilon
 from srlib.mechanism.scores import exponential, gibbs, sensitivity
 
-PATH = change_one(3)
+PATH = count_neighbors(3)
 SCORE = np.array([[0.0, 1.0, 3.0], [1.0, 0.5, 2.0], [4.0, 0.0, 1.0], [2.0, 2.0, -1.0]])
 
 
@@ -37,7 +37,7 @@ def test_probabilities_by_definition() -> None:
 def test_budget_is_kept_and_can_be_spent(seed: int, epsilon: float) -> None:
     score = np.random.default_rng(seed).normal(size=(4, 6))
     assert exact_epsilon(exponential(score, epsilon, PATH)).value <= epsilon * (1 + 1e-9)
-    rate = mechanism.exact_rate(score, epsilon, PATH)
+    rate = mechanism.calibrate_rate(score, epsilon, PATH)
     spent = exact_epsilon(gibbs(score, rate, PATH)).value
     assert epsilon * (1 - 1e-9) <= spent <= epsilon
     assert rate >= epsilon / (2 * sensitivity(score, PATH)) * (1 - 1e-12)
@@ -46,13 +46,13 @@ def test_budget_is_kept_and_can_be_spent(seed: int, epsilon: float) -> None:
 def test_a_rate_where_the_promise_of_the_exponential_mechanism_is_attained() -> None:
     score = np.array([[0.0, -500.0, -500.0], [-500.0, 0.0, -500.0]])
     for epsilon in (1.0, 100.0, 3000.0):
-        rate = mechanism.exact_rate(score, epsilon, [[0, 1]])
+        rate = mechanism.calibrate_rate(score, epsilon, [[0, 1]])
         spent = exact_epsilon(gibbs(score, rate, [[0, 1]])).value
         assert epsilon * (1 - 1e-9) <= spent <= epsilon
 
 
 def test_a_sensitivity_that_is_too_small_is_told_with_the_exact_epsilon() -> None:
-    with pytest.warns(UserWarning, match=r"sensitivity is 1, the score's is 3: the exact epsilon"):
+    with pytest.warns(UserWarning, match=r"that of the score 3, so the exact epsilon"):
         made = exponential(SCORE, 0.8, PATH, sensitivity=1.0)
     assert exact_epsilon(made).value > 0.8
     with warnings.catch_warnings():
@@ -77,9 +77,9 @@ def test_dirichlet_multinomial_condition_is_necessary_and_sufficient(
 def test_sensitivity_of_log_p_is_the_epsilon_of_sampling_from_p(gamma: float) -> None:
     table = mechanism.beta_binomial(12, 12, gamma)
     score = table.block(np.arange(13), np.arange(13))
-    found = sensitivity(score, change_one(12))
+    found = sensitivity(score, count_neighbors(12))
     assert found == pytest.approx(np.log1p(12 / gamma))
-    np.testing.assert_allclose(gibbs(score, 1.0, change_one(12)).row(4), table.row(4))
+    np.testing.assert_allclose(gibbs(score, 1.0, count_neighbors(12)).row(4), table.row(4))
 
 
 # ------------------------------------------------------------------------------------- audit
@@ -105,13 +105,16 @@ def test_apportioned_counts() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: exponential(np.array([[0.0, np.nan]]), 1.0, []), r"score of output 1 .* finite"),
-        (lambda: exponential(np.empty((2, 0)), 1.0, [[0, 1]]), "at least one output"),
+        (
+            lambda: exponential(np.array([[0.0, np.nan]]), 1.0, []),
+            r"score\[0, 1\] is nan",
+        ),
+        (lambda: exponential(np.empty((2, 0)), 1.0, [[0, 1]]), "1 or more each"),
         (lambda: exponential(SCORE, 0.0, PATH), "epsilon is 0"),
         (lambda: exponential(SCORE, 1.0, PATH, sensitivity=0.0), "sensitivity is 0"),
         (lambda: exponential(np.ones((4, 3)), 1.0, PATH), "sensitivity 0"),
         (lambda: gibbs(SCORE, -1.0, PATH), "rate is -1"),
-        (lambda: mechanism.apportion([0, 0], 5), "must not all be 0"),
+        (lambda: mechanism.apportion([0, 0], 5), "nor all shares 0"),
         (lambda: audit.clopper_pearson(3, 2, 0.9), "count is 3; it must lie in 0 to 2"),
         (lambda: audit.clopper_pearson(1, 2, 1.0), "confidence is 1"),
         (lambda: mechanism.compositions(200, 8), "tables; at most"),

@@ -12,14 +12,14 @@ from srlib.ledger import Claims
 HELD: dict[str, Any] = {"measured": "epsilon", "relation": "<=", "limit": 1.0}
 
 
-def checked(word="holds", **given):
+def checked(verdict="holds", **given):
     claims = Claims({"C1": "For every prior."})
-    shown = claims.check("C1", word, "As written.", **HELD | given)
+    shown = claims.check("C1", verdict, "As written.", **HELD | given)
     return claims, shown
 
 
 @pytest.mark.parametrize(
-    ("word", "given"),
+    ("verdict", "given"),
     [
         ("holds", {"value": 1.0}),
         ("fails", {"value": 1.0, "relation": "<"}),
@@ -33,37 +33,41 @@ def checked(word="holds", **given):
         ("holds", {"value": [0.9, 1.1], "limit": [1.0, 1.2]}),
         ("not decided", {"value": [0.5, 1.01], "error": 0.1}),
         ("depends on the case", {"value": [0.5, 1.01, 2.0], "error": 0.1}),
-        ("holds", {"value": [0.5] * 19 + [2.0], "nearly": 0.95}),
-        ("fails", {"value": [0.5] + [2.0] * 19, "nearly": 0.95}),
-        ("depends on the case", {"value": [0.5] * 2 + [2.0] * 18, "nearly": 0.95}),
+        ("holds", {"value": [0.5] * 19 + [2.0], "required_share": 0.95}),
+        ("fails", {"value": [0.5] + [2.0] * 19, "required_share": 0.95}),
+        ("depends on the case", {"value": [0.5] * 2 + [2.0] * 18, "required_share": 0.95}),
         (
             "not decided",
-            {"value": [0.5] * 93 + [2.0] * 4 + [1.01] * 3, "error": 0.1, "nearly": 0.95},
+            {"value": [0.5] * 93 + [2.0] * 4 + [1.01] * 3, "error": 0.1, "required_share": 0.95},
         ),
         ("fails", {"value": math.inf}),
     ],
 )
-def test_word_is_that_of_all_cases(word, given):
+def test_verdict_is_that_of_all_cases(verdict, given):
     claims, shown = checked("not decided", **given)
-    assert claims.table["word"].tolist() == [word]
-    assert shown.kind == f"C1 {word}"
+    assert claims.table["verdict"].tolist() == [verdict]
+    assert shown.kind == f"C1 {verdict}"
 
 
-def test_authors_word_stands_where_the_run_bears_it():
+def test_authors_verdict_stands_where_the_run_supports_it():
     cases = pd.Series({"distance": 0.7, "P": 0.1, "log P": 1.8})
     _, shown = checked("depends on the score", value=cases)
     assert shown.kind == "C1 depends on the score"
-    said = "epsilon: as claimed in 2 of 3 cases; at the worst 1.8, to be ≤\u00a01, at log P."
+    said = "epsilon: the claim holds in 2 of 3 cases; worst case: 1.8 at log P, claimed: ≤\u00a01."
     assert shown.text == f"As written. ({said})"
     _, shown = checked("fails", value=cases.set_axis([("d", 1), ("d", 2), ("e", 1)]) + 1.5)
-    assert shown.text.endswith("to be ≤\u00a01, at e, 1.)")
+    assert shown.text.endswith(" at e, 1, claimed: ≤\u00a01.)")
     _, shown = checked("proved", value=0.7)
-    assert (shown.kind, shown.text) == ("C1 proved", "As written. (epsilon: 0.7, to be ≤\u00a01.)")
-    for word in ("holds", "proved", "fails", "not decided"):  # and not where it does not
-        claims, shown = checked(word, value=[0.9, 1.1])
+    assert (shown.kind, shown.text) == (
+        "C1 proved",
+        "As written. (epsilon: 0.7; claimed: ≤\u00a01.)",
+    )
+    for verdict in ("holds", "proved", "fails", "not decided"):  # and not where it does not
+        claims, shown = checked(verdict, value=[0.9, 1.1])
         assert shown.kind == "C1 depends on the case"
-        assert shown.text.startswith(f"This run does not bear the word *{word}*. (")
-        assert claims.table["written"].tolist() == [word]
+        unsupported = f"This run does not support the stated verdict *{verdict}*. ("
+        assert shown.text.startswith(unsupported)
+        assert claims.table["stated_verdict"].tolist() == [verdict]
 
 
 def test_list_at_the_top_is_filled_by_the_run(monkeypatch):
@@ -87,11 +91,11 @@ def test_list_at_the_top_is_filled_by_the_run(monkeypatch):
         _ = claims.table
 
 
-def test_words_alone_name_no_number_and_none_of_few_records():
+def test_verdicts_alone_name_no_number_and_none_of_few_records():
     claims = Claims({"C1": "a", "C2": "b"})
-    claims.check("C2", "holds", "Yes.", **HELD | {"value": 0.123, "records": 10})
-    claims.check("C1", "holds", "Yes.", **HELD | {"value": 0.123, "records": 9})
-    assert claims.words().text == "C1 not shown. C2 holds."
+    claims.check("C2", "holds", "Yes.", **HELD | {"value": 0.123, "n_records": 10})
+    claims.check("C1", "holds", "Yes.", **HELD | {"value": 0.123, "n_records": 9})
+    assert claims.verdicts().text == "C1 not shown. C2 holds."
 
 
 @pytest.mark.parametrize(
@@ -100,14 +104,14 @@ def test_words_alone_name_no_number_and_none_of_few_records():
         ({"value": math.nan}, "missing"),
         ({"value": 1.0, "error": math.nan}, "missing"),
         ({"value": []}, "missing"),
-        ({"value": 1.0, "relation": "=="}, "relation '=='"),
-        ({"value": 1.0, "word": "mostly"}, "word is 'mostly'"),
+        ({"value": 1.0, "relation": "=="}, "relation is '=='; it must be one of <"),
+        ({"value": 1.0, "verdict": "mostly"}, "verdict is 'mostly'"),
         ({"value": 1.0, "claim": "C3"}, "claim is 'C3'; it must be one of C1"),
     ],
 )
 @pytest.mark.filterwarnings("error")
 def test_what_cannot_be_judged_is_refused(given, message):
-    asked = {"claim": "C1", "word": "holds", "sentence": "Yes."} | HELD | given
+    asked = {"claim": "C1", "verdict": "holds", "sentence": "Yes."} | HELD | given
     with pytest.raises(ValueError, match=message):
         Claims({"C1": "For every prior."}).check(**asked)
 
@@ -159,18 +163,18 @@ def test_tolerance_is_two_errors_and_what_is_not_judged_has_a_reason(book):
     settings = {"settings": {"d": 35}, "skip": {"a": "other data"}, "notes": {}}
     found = book({"a": 3.0}, **settings)
     assert found["verdict"].tolist() == ["skipped", "skipped", "skipped", "setting"]
-    assert found["note"].tolist()[::3] == ["other data", "another setting than the paper's"]
+    assert found["note"].tolist()[::3] == ["other data", "differs from the paper's setting"]
     assert found["computed"].tolist()[::3] == [3.0, 35.0]
 
 
 @pytest.mark.parametrize(
     ("computed", "given", "message"),
     [
-        ({"x": 1.0}, {}, "computed has ids that charest does not print: .'x'"),
+        ({"x": 1.0}, {}, "computed has ids that are not printed in charest: .'x'"),
         ({}, {"notes": {"x": ""}}, "notes has ids"),
-        ({"a": 1.0}, {"settings": {"a": 1.0}}, "computed has, too: .'a'"),
+        ({"a": 1.0}, {"settings": {"a": 1.0}}, "either a setting or computed; both have: .'a'"),
         ({}, {"missing": None}, "neither computed nor skipped: .'a', 'b', 'c', 'd'"),
-        ({"a": 1.0}, {"notes": {}}, "without a note: .'a'"),
+        ({"a": 1.0}, {"notes": {}}, "need a note: .'a'"),
     ],
 )
 def test_what_is_not_printed_left_out_or_unexplained_is_refused(book, computed, given, message):

@@ -17,7 +17,7 @@ from srlib import mechanism
 from srlib.mechanism import privacy
 from srlib.mechanism.core import Mechanism
 
-PATH = mechanism.change_one(2)
+PATH = mechanism.count_neighbors(2)
 
 
 def random_tables(most_rows: int = 4, most_columns: int = 6) -> st.SearchStrategy[NDArray]:
@@ -41,7 +41,7 @@ def random_tables(most_rows: int = 4, most_columns: int = 6) -> st.SearchStrateg
 
 def from_probability(p: NDArray, outputs: tuple = ()) -> Mechanism:
     with np.errstate(divide="ignore"):
-        return Mechanism.from_table(np.log(p), mechanism.change_one(len(p) - 1), (), outputs)
+        return Mechanism.from_table(np.log(p), mechanism.count_neighbors(len(p) - 1), (), outputs)
 
 
 def epsilon_of(p: NDArray) -> float:
@@ -100,8 +100,8 @@ def test_infinite_epsilon_says_why() -> None:
     found = mechanism.exact_epsilon(from_probability(np.array([[0.5, 0.5], [1.0, 0.0]])))
     assert found.value == np.inf
     assert str(found) == (
-        "No epsilon bounds the mechanism: output 1 is possible from data set 0 and impossible "
-        "from its neighbor 1."
+        "Exact epsilon is infinite: output 1 is possible given data set 0 and impossible "
+        "given its neighbor 1."
     )
 
 
@@ -130,7 +130,7 @@ def test_relabelling_changes_nothing(p: NDArray, seed: int) -> None:
     rows = rng.permutation(len(p))
     with np.errstate(divide="ignore"):
         moved = Mechanism.from_table(
-            np.log(p[rows]), np.argsort(rows)[mechanism.change_one(len(p) - 1)]
+            np.log(p[rows]), np.argsort(rows)[mechanism.count_neighbors(len(p) - 1)]
         )
     assert mechanism.exact_epsilon(moved).value == pytest.approx(epsilon_of(p))
     np.testing.assert_allclose(
@@ -262,7 +262,7 @@ def test_calibration() -> None:
         assert np.log1p(n_s / alpha) == pytest.approx(epsilon)
     found = mechanism.calibrate(lambda a: mechanism.beta_binomial(5, 7, a), 1.5, 1e-3, 1e3)
     assert found == pytest.approx(mechanism.dirichlet_multinomial_alpha(1.5, 7))
-    with pytest.raises(ValueError, match="the family reaches"):
+    with pytest.raises(ValueError, match="must lie between the exact epsilons"):
         mechanism.calibrate(lambda a: mechanism.beta_binomial(5, 7, a), 1.5, 10, 20)
 
 
@@ -281,7 +281,7 @@ def test_a_calibrated_family_spends_the_budget_and_no_more(
 
 def test_neighbors_of_tables_by_definition() -> None:
     tables = np.vstack([mechanism.compositions(size, 3) for size in (2, 3)])
-    changed = mechanism.change_one_record(tables)
+    changed = mechanism.table_neighbors(tables)
     expected = {
         frozenset((i, j))
         for i, j in itertools.combinations(range(len(tables)), 2)
@@ -312,7 +312,7 @@ PAIR = [[0, 1]]
     [
         (
             lambda: Mechanism.from_table(np.log([[0.5, 0.4], [0.5, 0.5]]), PAIR),
-            "row 0.* sum to 0.9",
+            "row 0 .* sum to 0.9",
         ),
         (lambda: Mechanism.from_table([[np.nan, 0.0], [0.0, 0.0]], PAIR), "row 0"),
         (lambda: Mechanism.from_table(ROWS, [[0, 2]]), r"the pair \[0, 2\].* in 0 to 1"),
@@ -323,7 +323,7 @@ PAIR = [[0, 1]]
         (lambda: mechanism.delta(Mechanism.from_table(ROWS, PAIR), -1), "epsilon is -1"),
         (lambda: mechanism.risk(Mechanism.from_table(ROWS, PAIR), 0, 1, 1.5), "prior is 1.5"),
         (lambda: mechanism.posterior_bound(-1.0, 0.5), "epsilon is -1"),
-        (lambda: mechanism.change_one(0), "n is 0"),
+        (lambda: mechanism.count_neighbors(0), "n is 0"),
         (lambda: mechanism.bernoulli_plugin(0, 5, 1.0), "n is 0"),
         (lambda: mechanism.bernoulli_plugin(5, 0, 1.0), "n_s is 0"),
         (lambda: mechanism.bernoulli_plugin(5, 5, 0.0), "alpha is 0"),

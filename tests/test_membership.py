@@ -14,7 +14,7 @@ from srlib.data.acs import embedded_population
 from srlib.data.schema import Schema, Variable
 from srlib.dpmpm.exact import enumerate_mechanism
 from srlib.margins import LaplaceMargins, PlugInMargins
-from srlib.mechanism.records import OnRecords
+from srlib.mechanism.records import MechanismSynthesizer
 from srlib.risk import distance_test, membership, membership_test
 from srlib.risk.membership import MembershipTest, called, limits, log_ratios
 from srlib.risk.synthesizers import log_likelihoods
@@ -43,7 +43,7 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio() -> None:
 
     One of the pool is in the data. Who is tested is that person, or one of the four others.
     """
-    synthesizer = OnRecords(enumerate_mechanism(3, 2, [2, 2], 2), [2, 2])
+    synthesizer = MechanismSynthesizer(enumerate_mechanism(3, 2, [2, 2], 2), [2, 2])
     others, pool = [0, 3], [0, 0, 1, 2, 3]
     releases = [table([a, b]) for a in range(4) for b in range(4)]
     ratio, near, member = np.zeros((3, len(pool), len(releases)))

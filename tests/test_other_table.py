@@ -10,7 +10,7 @@ from cases import SURVEY, records
 from click.testing import CliRunner, Result
 from toy import ROOT
 
-from srlib.ledger import WORDS as ANY_WORD
+from srlib.ledger import CLAIM_VERDICTS
 from srlib.runner.cli import main
 from srlib.runner.parameters import read_parameters
 
@@ -70,18 +70,18 @@ def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
 
     claimed = pd.read_csv(folder / "tables/claims.csv").set_index("claim")
     assert list(claimed.index) == [f"C{i}" for i in range(1, 9)]
-    assert claimed["word"].str.startswith(ANY_WORD).all()
-    assert claimed["records"].tolist() == [150] * 4 + [len(subsets)] + [150] * 3
+    assert claimed["verdict"].str.startswith(CLAIM_VERDICTS).all()
+    assert claimed["n_records"].tolist() == [150] * 4 + [len(subsets)] + [150] * 3
     coefficients = pd.read_csv(folder / "tables/coefficients.csv")
     inside = coefficients["original"].between(coefficients["low"], coefficients["high"])
-    assert claimed.loc["C2", "worst"] == (~inside).sum()
+    assert claimed.loc["C2", "worst_value"] == (~inside).sum()
     ours = combinations[combinations["estimator"] == "predictive_ratio"]
-    assert claimed.loc["C3", "worst"] == pytest.approx((ours["rank"] <= 3).mean())
-    assert claimed.loc["C8", "worst"] == pytest.approx((ours["probability"] > 2 / 7).mean())
-    assert claimed.loc["C5", "cases"] == len(subsets)
+    assert claimed.loc["C3", "worst_value"] == pytest.approx((ours["rank"] <= 3).mean())
+    assert claimed.loc["C8", "worst_value"] == pytest.approx((ours["probability"] > 2 / 7).mean())
+    assert claimed.loc["C5", "n_cases"] == len(subsets)
     weights = pd.read_csv(folder / "tables/importance_weights.csv")
     least = weights.loc[weights["case"] == "generating draws left out", "ess"].min()
-    assert claimed.loc["C6", ["worst", "limit"]].tolist() == pytest.approx([least, 30])
+    assert claimed.loc["C6", ["worst_value", "limit"]].tolist() == pytest.approx([least, 30])
 
 
 def test_trees_run_on_any_categorical_table(tmp_path: Path, rng: np.random.Generator) -> None:

@@ -77,14 +77,14 @@ def test_all_pairs_are_the_enumerated_ones() -> None:
         at = found.quantile(name, 0.3)
         assert found.probability[values <= at].sum() >= 0.3 > found.probability[values < at].sum()
         # Four pairs: the largest stays below with the fourth power of one's probability.
-        top, low = found.largest(name, 4, 0.3), found.smallest(name, 4, 0.3)
+        top, low = found.maximum_quantile(name, 4, 0.3), found.minimum_quantile(name, 4, 0.3)
         cumulative = [found.probability[op].sum() for op in (values <= top, values < top)]
         assert cumulative[0] ** 4 >= 0.3 > cumulative[1] ** 4
         cumulative = [found.probability[op].sum() for op in (values <= low, values < low)]
         assert 1 - (1 - cumulative[0]) ** 4 >= 0.3 > 1 - (1 - cumulative[1]) ** 4
     event = found.x == 2
-    assert found.chance(event, 3) == pytest.approx(1 - (1 - binom.pmf(2, n, p0)) ** 3)
-    assert found.ranges()["utility_median"] == found.quantile("utility", 0.5)
+    assert found.event_probability(event, 3) == pytest.approx(1 - (1 - binom.pmf(2, n, p0)) ** 3)
+    assert found.quantile_summary()["utility_median"] == found.quantile("utility", 0.5)
 
 
 def test_expected_increase_against_plain_loops() -> None:
@@ -112,9 +112,9 @@ def test_expected_log_gain_against_the_joint_distribution() -> None:
         gain = (given * np.log(given / marginal)).sum(axis=1)
         of_one += binom.pmf(others, n - 1, p0) * gain[1]
         average += binom.pmf(others, n - 1, p0) * ((1 - p0) * gain[0] + p0 * gain[1])
-    assert Study(table, p0).expected_log_gain() == pytest.approx((of_one, average))
+    assert Study(table, p0).expected_log_relative_risk() == pytest.approx((of_one, average))
     assert average > 0
-    assert Study(table, 1.0).expected_log_gain() == (0.0, 0.0)
+    assert Study(table, 1.0).expected_log_relative_risk() == (0.0, 0.0)
 
 
 def test_drawn_pairs_come_from_all_pairs() -> None:

@@ -12,7 +12,7 @@ from test_synthesizers import CELLS, DATA, LEVELS, SCHEMA, one_by_one
 
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, Mixture, Prior, sample_posterior
-from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial, privacy_loss
+from srlib.mechanism import MechanismSynthesizer, beta_binomial, dirichlet_multinomial, privacy_loss
 from srlib.risk import neighborhood, posterior_risk, risk_before_release
 from srlib.risk.prospective import SHARED, quantile, quantile_variance
 from srlib.trees import Growth, SequentialTrees, fit_trees
@@ -21,7 +21,7 @@ TABLE = Microdata(DATA, SCHEMA)
 GROWTH = Growth(1, smoothing=1.0)
 TREES = SequentialTrees(SCHEMA, growth=GROWTH)
 ONE_CHAIN = Mixture(LEVELS, Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1))
-FINITE = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
+FINITE = MechanismSynthesizer(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
 
 
 def within(found: NDArray, expected: NDArray, mcse: NDArray) -> None:
@@ -65,7 +65,7 @@ def test_risks_of_a_mechanism_have_no_error(size: int) -> None:
     n, x = 6, 2  # six people of whom two are sick
     codes, table = np.repeat([0, 1], [n - x, x])[:, None], beta_binomial(n, 3, alpha=1.0)
     data = Microdata(codes.astype(np.uint8), Schema((Variable("sick", ("no", "yes")),)))
-    risk = risk_before_release(data, OnRecords(table, [2]), size)
+    risk = risk_before_release(data, MechanismSynthesizer(table, [2]), size)
     frame = risk.to_frame()
     sets, gain = [list(z) for z in itertools.product(range(4), repeat=size)], 0.0
     for at, other in enumerate((x + 1, x - 1)):

@@ -12,7 +12,7 @@ from srlib.assessment.copies import Copies
 from srlib.assessment.counts import Row, answer, beside
 from srlib.assessment.inputs import File, Tables
 from srlib.data.schema import Schema, Variable
-from srlib.display import MIN_RECORDS, NOT_SHOWN, in_percent, percent
+from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error
 
 NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
 
@@ -339,4 +339,4 @@ def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_
     limits = ratings.FAR, ratings.MORE, ratings.UNSEEN, utility.GOOD, utility.LIMITED
     assert all(percent(share) in text for share in limits)
     for share, shown in ((0, "0"), (1, "100"), (4e-4, "<0.1"), (0.9996, ">99.9"), (0.123, "12.3")):
-        assert in_percent(share) == f"{shown}\xa0%"
+        assert percent_with_error(share) == f"{shown}\xa0%"

@@ -12,7 +12,7 @@ from srlib.data.codes import cell_numbers
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, Mixture
 from srlib.margins import DirichletMargins, LaplaceMargins, PlugInMargins, _log_above, _log_below
-from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial
+from srlib.mechanism import MechanismSynthesizer, beta_binomial, dirichlet_multinomial
 from srlib.risk import neighborhood, posterior_risk
 from srlib.risk.synthesizers import Density, Synthesizer, log_likelihoods
 from srlib.trees import Growth, SequentialTrees
@@ -23,7 +23,7 @@ DATA = np.array([[0, 0], [1, 1], [1, 2]], dtype=np.uint8)
 CELLS = list(itertools.product(range(2), range(3)))
 
 DENSITIES: dict[str, Density] = {
-    "family": OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS),
+    "family": MechanismSynthesizer(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS),
     "trees": SequentialTrees(SCHEMA, growth=Growth(1)),
     "smoothed trees": SequentialTrees(SCHEMA, ["town", "job"], Growth(1, smoothing=1.0), ["town"]),
     "plug-in margins": PlugInMargins(LEVELS),
@@ -143,10 +143,10 @@ def test_incomplete_gamma_functions_far_from_their_middle() -> None:
 
 def test_a_family_of_counts_has_the_size_of_its_table() -> None:
     table, data = beta_binomial(n=4, n_s=2, alpha=1.0), np.array([[0], [1], [1]])
-    with pytest.raises(ValueError, match=r"data has the counts \[1, 2\], which the table does not"):
-        OnRecords(table, [2]).log_prob(data[:2], data)
-    with pytest.raises(ValueError, match="makes 6 cells; the table has counts of 2"):
-        OnRecords(table, LEVELS)
+    with pytest.raises(ValueError, match=r"data has counts \[1, 2\]; the mechanism has no such"):
+        MechanismSynthesizer(table, [2]).log_prob(data[:2], data)
+    with pytest.raises(ValueError, match="makes 6 cells; it must make 2"):
+        MechanismSynthesizer(table, LEVELS)
 
 
 def test_the_mixture_releases_and_has_no_density() -> None:

@@ -44,9 +44,9 @@ REFUSED = [
     ("n: !!bool abc", "line 1: tags (!) are not allowed"),
     ("n: !!python/object/apply:os.getcwd []", "line 1: tags (!) are not allowed"),
     ("[" * 3000, "more than 32 deep"),
-    ("a:\n  n: " + "1" * 40 + "0", "line 2: a whole number of 41 digits; at most 40 are allowed"),
-    ("? [a]\n: 1", "a key must be one text or number"),
-    ("n: " + "x" * yaml_io.MAX_BYTES, "too large; at most 1,000,000 bytes are read"),
+    ("a:\n  n: " + "1" * 40 + "0", "line 2: an integer has 41 digits; at most 40 are allowed"),
+    ("? [a]\n: 1", "a key must be a single text or number"),
+    ("n: " + "x" * yaml_io.MAX_BYTES, "too large; at most 1,000,000 bytes are allowed"),
     ("n: \x00", "special characters are not allowed"),
 ]
 

@@ -13,7 +13,7 @@ import pandas as pd
 from srlib.assessment.copies import copies, rows_alike
 from srlib.assessment.counts import Floats, Ints
 from srlib.assessment.ratings import CERTAIN, FEWEST
-from srlib.checks import positive, printable, repeated, require, shown
+from srlib.checks import duplicates, positive, printable, quoted, require
 from srlib.data.codes import MISSING_TEXTS, Codes, factor, trimmed
 from srlib.data.infer import (
     SINGLE,
@@ -85,15 +85,15 @@ class _Source(NamedTuple):
             frame = table.rename(columns=str)
         known, left_out = without(schema, leave_out)
         with self.named():
-            again = repeated(frame)
-            require(not again, f"duplicate column names {shown(again)}")
+            again = duplicates(frame)
+            require(not again, f"duplicate column names {quoted(again)}")
             check_width(frame.shape[1])
             if known:
                 known.check_columns(list(frame))
             apart = {name: frame[name] for name in frame if name in left_out}
             frame, more = unified(frame[[name for name in frame if name not in apart]], known)
         if apart:
-            notes += (f"Columns left out: {shown(apart)}.",)
+            notes += (f"Columns left out: {quoted(apart)}.",)
         return Texts(frame, known, (*notes, *more), apart)
 
 
@@ -154,7 +154,7 @@ def read_inputs(
     _check_present(absent, keys=keys, target=target, within=within, by=by)
     key_sets, targets, chosen = _roles(complete, keys or (), target)
     numeric = [complete.variables[k] for k in sorted({*chain(*key_sets)})]
-    if exact := shown(variable.name for variable in numeric if variable.edges):
+    if exact := quoted(variable.name for variable in numeric if variable.edges):
         chosen.append(
             f"Keys that are numbers, {exact}: matched as the files have them for identity, and cut "
             "for everything else."
@@ -226,7 +226,7 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
         paths = [Path(z if isinstance(z, str | Path) else f"release {i}") for i, z in each]
         names = [printable(path.name or path.resolve().name) for path in paths]
         # With their folders where it takes these to tell them apart.
-        if repeated(names):
+        if duplicates(names):
             names = [printable(path) for path in paths]
         released = dict(zip(names, released, strict=True))
     require(released, "released is empty; it must have one table or more")
@@ -261,7 +261,7 @@ def _read(
     if known and texts[0].schema is None:
         notes.append("No schema was given: levels are the values that the original has.")
         told = "Columns left out, of which the original has one value or none:"
-        notes += [f"{told} {shown(known.leave_out)}."] if known.leave_out else []
+        notes += [f"{told} {quoted(known.leave_out)}."] if known.leave_out else []
     schema, more = add_missing_levels(schema, *(text.frame for text in texts))
     return schema, texts, [*notes, *more]
 
@@ -307,9 +307,9 @@ def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
     right = same.all() or not same.any()
     require(
         right or rows_alike(original[:, same], released[:, same])[2] < 2 * CERTAIN,
-        f"the values of {shown(names[same])} are the original's, row by row, and only those of "
-        f"{shown(names[~same])} differ; this assessment is for releases of which every variable is "
-        "synthetic: synthesize the others, too, or judge the release by other measures",
+        f"the values of {quoted(names[same])} are the original's, row by row, and only those of "
+        f"{quoted(names[~same])} differ; this assessment is for releases of which every variable "
+        "is synthetic: synthesize the others, too, or judge the release by other measures",
     )
 
 
@@ -344,7 +344,7 @@ def _roles(
     targets = [targets] if isinstance(targets, str) else targets
     wanted = tuple(schema.positions(targets, "target"))
     for at in found:
-        again = shown(names[k] for k in wanted if k in at)
+        again = quoted(names[k] for k in wanted if k in at)
         told = f"keys has the set {','.join(names[k] for k in at)}, with the target {again} in it"
         require(not again, told)
     if not found:

@@ -18,7 +18,7 @@ from srlib.assessment.counts import Bools, Row, between, error_of, means, ratio
 from srlib.assessment.disclosure import Told
 from srlib.assessment.z_scores import FEWEST as FEWEST_COPIES
 from srlib.assessment.z_scores import beta, beta_binomial_z
-from srlib.display import MIN_RECORDS, in_percent
+from srlib.display import MIN_RECORDS, percent_with_error
 
 # A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
 # is above its baseline if it takes MORE of what that leaves to disclose, and far above from FAR on.
@@ -202,20 +202,23 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
     if found.same_table:
         yield "found", "it is the original itself", "copies"
     if same_rows["z"] >= 2 * CERTAIN and not few:
-        share = in_percent(same_rows["value"])
+        share = percent_with_error(same_rows["value"])
         yield "found", f"its rows follow the original's, with {share} of the values", "same rows"
     if repeats["z"] >= CERTAIN:
-        share, others = in_percent(repeats["value"]), in_percent(repeats["baseline"])
+        share, others = (
+            percent_with_error(repeats["value"]),
+            percent_with_error(repeats["baseline"]),
+        )
         why = (
             f"{share} of its records repeat original ones; of other people's records {others} would"
         )
         yield "found", why, "copies"
     if handed_out["z_divided"] >= CERTAIN:
-        share = in_percent(handed_out["value"])
+        share = percent_with_error(handed_out["value"])
         why = f"an estimated {share} of the people alone with their values are in it"
         yield "found", why, "handed out"
     if near["z_divided"] >= CERTAIN:
-        share, others = in_percent(near["value"]), in_percent(near["baseline"])
+        share, others = percent_with_error(near["value"]), percent_with_error(near["baseline"])
         why = f"{share} of {near['about']}; in a fresh sample {others}"
         yield "found", why, "near copies"
     if many["z"] >= ONE_PERSON:
@@ -238,13 +241,13 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
     if few:
         yield "undecided", "there are too few records to judge", "copies"
     if complete >= FEWEST_COPIES > by_chance and uncut["z"] >= UNLIKELY:
-        share = in_percent(uncut["value"])
+        share = percent_with_error(uncut["value"])
         why = f"{share} of its records repeat original ones, too few to tell copies from chance"
         yield "undecided", why, "copies"
     could_hide = hidden["value"] * hidden["people"]
     is_rare = odds_factor(hidden) >= RARE
     if hidden["value"] > UNSEEN and could_hide >= FEWEST_COPIES and is_rare:
-        share = in_percent(hidden["value"])
+        share = percent_with_error(hidden["value"])
         why = f"chance could hide copies of up to {share} of the people alone with their values"
         yield "undecided", why, "could hide"
     if complete and by_chance == 0:

@@ -25,7 +25,7 @@ from srlib.assessment.counts import (
 from srlib.assessment.disclosure import Told
 from srlib.assessment.identifiers import common_identifiers
 from srlib.assessment.inputs import File, Names, Releases, Table, Tables, read_inputs
-from srlib.checks import shown
+from srlib.checks import quoted
 from srlib.data.codes import distinct
 from srlib.data.microdata import Declared
 from srlib.rng import stream
@@ -70,8 +70,8 @@ class Assessment:
 
     def not_judged(self) -> str:
         """Say which columns were left out on a wish, and so not judged; nothing if none were."""
-        left_out = shown(self.tables.original.left_out)
-        compared = shown(self.table.query("question == 'identifiers'")["about"].unique())
+        left_out = quoted(self.tables.original.left_out)
+        compared = quoted(self.table.query("question == 'identifiers'")["about"].unique())
         if not left_out:
             return ""
         of_these = f"Of these compared as identifiers: {compared}; nothing else of them is judged."

@@ -16,7 +16,7 @@ from jinja2 import Environment, Template
 from markupsafe import Markup
 
 from srlib.assessment import ratings, utility
-from srlib.display import MIN_RECORDS, NOT_SHOWN, in_percent, percent, show
+from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error, show
 
 _SHOWN = 12  # records to look at
 MOST_SHOWN = 100  # factor of odds
@@ -127,9 +127,9 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
     for row in shown.to_dict("records"):
         line = {"question": row["line"], "release": "", "baseline": "", "word": row["word"]}
         if pd.notna(row["value"]):
-            line["release"] = in_percent(row["value"], row["error"])
+            line["release"] = percent_with_error(row["value"], row["error"])
         if pd.notna(row["baseline"]):
-            line["baseline"] = in_percent(row["baseline"], row["baseline_error"])
+            line["baseline"] = percent_with_error(row["baseline"], row["baseline_error"])
             line["baseline"] += f" ({row['baseline_of']})" if row["baseline_of"] else ""
         if row["question"] == "identity" and not row["people"]:
             line |= {"release": "nobody is unique", "baseline": ""}
@@ -139,7 +139,7 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
             line |= {"release": "nobody is unique", "word": "not applicable"}
         elif row["question"] == "could hide":
             factor = ratings.odds_factor(row)
-            line["release"] = f"up to {in_percent(row['value'])} of the unique"
+            line["release"] = f"up to {percent_with_error(row['value'])} of the unique"
             times = f"{factor:.1f}" if factor < MOST_SHOWN else f"{MOST_SHOWN} or more"
             line["baseline"] = f"odds times {times}"
         lines.append(line)

@@ -1,8 +1,8 @@
 """Import Altair in a third of the time.
 
-jsonschema, which Altair imports, builds the grammar of international web addresses when it is
-imported: 2 s for a check that no chart asks for, and that jsonschema does without where the module
-`rfc3987_syntax` is not to be had. It is to be had again as soon as Altair is imported.
+Altair imports jsonschema, which builds a grammar of international web addresses on import. That
+takes 2 s, for a check that no chart needs. jsonschema omits the check if the module
+`rfc3987_syntax` cannot be imported, so it is hidden until Altair is imported.
 """
 
 import sys

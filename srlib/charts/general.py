@@ -1,6 +1,6 @@
-"""Figures of any subject: lines, points, intervals, bars, agreement, traces, reliability.
+"""General figures: lines, points, intervals, histograms, agreement, traces, reliability.
 
-What arguments of the same name are, `lines` says.
+Arguments with the same name are documented in `lines`.
 """
 
 import math
@@ -38,33 +38,33 @@ def lines(
     ordered: bool = False,
     errors: pd.DataFrame | None = None,
 ) -> Chart:
-    """One quantity against another, a line for each case.
+    """Draw one quantity against another, with one line per curve.
 
     Parameters
     ----------
     frame : DataFrame
-        A column for each curve, named as the legend says, over an index of x. Values that are
-        missing, or whose logarithm does not exist, are left out.
+        One column per curve, with its name in the legend, over an index of x. Missing values, and
+        values without a logarithm on a logarithmic axis, are omitted.
     x_title, y_title : str
-        What the quantities are, with units.
+        Titles of the axes, with units.
     description : str
-        What the figure shows, for readers who cannot see it.
+        Description of the figure, for readers who cannot see it.
     log_x, log_y : bool
         Whether an axis is logarithmic.
     zero : bool
-        Whether a y axis that is not logarithmic starts at zero.
+        Whether a linear y axis starts at zero.
     reference : float, optional
-        A value of y to draw as a dotted rule: what chance alone would give.
+        Value of y for a dotted line, such as the expectation by chance.
     ordered : bool
-        Whether the curves have an order, which their colors show from dark to light.
+        Whether the curves are ordered; their colors then run from dark to light.
     errors : DataFrame, optional
-        Standard errors, as `frame`: a rule reaches two to each side of a point. On a logarithmic
-        axis what reaches below zero ends at a tenth of the value.
+        Standard errors, in the layout of `frame`, drawn as two errors to each side of a point. On a
+        logarithmic axis a lower end below zero is set to a tenth of the value.
 
     Returns
     -------
     altair chart
-        Hovering shows a point's values; a click in the legend leaves one curve.
+        Hovering shows the values of a point; a click in the legend highlights one curve.
     """
     shown = _long(frame, "y")
     if errors is not None:
@@ -81,7 +81,7 @@ def lines(
         color=(ordered_color if ordered else method_color)("curve", [str(name) for name in frame]),
         opacity=opacity,
     )
-    # Points in a layer of their own: JupyterLab's Vega-Lite cannot have a line's own points picked.
+    # Points are a separate layer: JupyterLab's Vega-Lite has no selection on points of a line.
     layers = [
         *_rule(reference),
         base.mark_line(strokeWidth=2).add_params(pick),
@@ -103,13 +103,13 @@ def points(
     log_y: bool = False,
     reference: float | None = None,
 ) -> Chart:
-    """Two quantities against each other, a point with its intervals for each setting.
+    """Draw two quantities against each other, with one point and its intervals per setting.
 
     Parameters
     ----------
     frame : DataFrame
-        x and y; x_low, x_high, y_low and y_high, the ends of their intervals (NaN: none is drawn);
-        case (text), which colors the point; and label (text, may be empty), which stands above it.
+        Columns x and y; x_low, x_high, y_low and y_high, the ends of their intervals (NaN for no
+        interval); case (text) for the color; and label (text, may be empty) above the point.
     """
     pick, opacity = _picked("case")
     base = alt.Chart(compact(frame)).encode(
@@ -137,18 +137,18 @@ def points(
 
 
 def intervals(frame: pd.DataFrame, title: str, *, description: str, percent: bool = False) -> Chart:
-    """Numbers with their intervals, a line for each label, beside what they are compared with.
+    """Draw estimates with intervals, one row per label, beside their baselines.
 
     Parameters
     ----------
     frame : DataFrame
-        label (text), value, low and high, in the order of the rows. Where there is a column panel
-        (text), it has a panel for each; points of a column case (text) stand side by side in its
-        colors; a column baseline has a tick in ink. All numbers may be NaN.
+        Columns label (text), value, low and high, in the order of the rows. Optional columns: panel
+        (text) for separate panels, case (text) for adjacent points in different colors, and
+        baseline for a tick. All numbers may be NaN.
     title : str
-        Title of the axis that all panels share.
+        Title of the shared axis.
     percent : bool
-        Whether the numbers are shares, and the axis in percent.
+        Whether the numbers are shares, with the axis in percent.
     """
     data = compact(frame.assign(panel=frame.get("panel", "")))
     data["case"] = data.get("case", data["panel"])
@@ -159,13 +159,13 @@ def intervals(frame: pd.DataFrame, title: str, *, description: str, percent: boo
     room = 7 * min(30, max(map(len, data["label"]), default=0))
 
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
-        beside = "case" in frame
+        has_cases = "case" in frame
         base = alt.Chart(rows).encode(
             y=alt.Y("label:N", sort=list(rows["label"]), title=None, axis=alt.Axis(labelLimit=210)),
-            yOffset=alt.YOffset("case:N", sort=cases) if beside else alt.Undefined,
+            yOffset=alt.YOffset("case:N", sort=cases) if has_cases else alt.Undefined,
         )
         color = method_color("case", cases)
-        drawn = base.encode(color=color.legend(offset=12) if beside else color.legend(None))
+        drawn = base.encode(color=color.legend(offset=12) if has_cases else color.legend(None))
         x = alt.X(
             "value:Q",
             title=x_title,
@@ -173,8 +173,8 @@ def intervals(frame: pd.DataFrame, title: str, *, description: str, percent: boo
             axis=alt.Axis(format="%" if percent else ",.4~r", tickCount=6),
         )
         tips = [
-            alt.Tooltip(f"{field}:Q", title=said, format=form)
-            for field, said in {"value": "value", "low": "from", "high": "to"}.items()
+            alt.Tooltip(f"{field}:Q", title=heading, format=form)
+            for field, heading in {"value": "value", "low": "from", "high": "to"}.items()
         ]
         tick = base.mark_tick(style="ink", thickness=2, size=14).encode(x="baseline:Q")
         layers = [
@@ -186,13 +186,13 @@ def intervals(frame: pd.DataFrame, title: str, *, description: str, percent: boo
             .mark_point(filled=True, size=60, opacity=1)
             .encode(x=x, tooltip=[alt.Tooltip("label:N", title="title"), *tips]),
         ]
-        height = max(22, 14 * len(cases) * beside) * rows["label"].nunique()
+        height = max(22, 14 * len(cases) * has_cases) * rows["label"].nunique()
         return alt.layer(*layers).properties(width=WIDTH - room, height=height)
 
     return _panels(data, title, panel).properties(description=description)
 
 
-def bars(
+def histograms(
     values: Mapping[str, np.ndarray],
     edges: np.ndarray,
     x_title: str,
@@ -202,29 +202,29 @@ def bars(
     square_root: bool = False,
     **reference: float,
 ) -> Chart:
-    """Count numbers by classes and draw a bar for each, in a panel for each case.
+    """Draw histograms, one panel per case.
 
     Parameters
     ----------
     values : mapping of str to array
-        The numbers by case.
-    edges : (n_classes + 1,) array of float
-        Where classes begin and end, as numpy's histogram takes them.
+        The numbers of each case.
+    edges : (n_bins + 1,) array of float
+        Edges of the bins, as in `numpy.histogram`.
     x_title, y_title : str
-        What is classified and what is counted.
+        Titles of the axes: the binned quantity and the count.
     square_root : bool
-        Whether the counts stand on a square-root scale, so that single ones show.
+        Whether the counts have a square-root scale, which makes small ones visible.
     **reference : float
-        x or y of a dotted rule in every panel: what chance alone would give.
+        x or y of a dotted line in every panel, such as the expectation by chance.
     """
     low, high = edges[:-1], edges[1:]
-    classes = pd.concat(
-        pd.DataFrame({"panel": name, "low": low, "high": high, "count": np.histogram(of, edges)[0]})
-        for name, of in values.items()
+    binned = pd.concat(
+        pd.DataFrame({"panel": name, "low": low, "high": high, "count": np.histogram(x, edges)[0]})
+        for name, x in values.items()
     )
     ends = alt.Scale(domain=[significant(low[0]), significant(high[-1])], nice=False)
     kind: Any = "sqrt" if square_root else "linear"
-    counts = alt.Scale(type=kind, domain=[0, int(classes["count"].max())])
+    counts = alt.Scale(type=kind, domain=[0, int(binned["count"].max())])
     rule = alt.Chart(pd.DataFrame([reference]).map(significant)).mark_rule(**REFERENCE)
     rule = rule.encode(**{name: f"{name}:Q" for name in reference})
 
@@ -244,25 +244,25 @@ def bars(
         layers = [drawn, rule] if reference else [drawn]
         return alt.layer(*layers).properties(width=WIDTH - 20, height=150)
 
-    return _panels(compact(classes), x_title, panel).properties(description=description)
+    return _panels(compact(binned), x_title, panel).properties(description=description)
 
 
 def agreement(frame: pd.DataFrame, x_title: str, y_title: str, *, description: str) -> Chart:
-    """Two estimates of the same risks against each other, on logarithmic scales.
+    """Draw two estimates of the same probabilities against each other, on logarithmic scales.
 
     Parameters
     ----------
     frame : DataFrame
-        x and y, positive: probabilities of the same combinations by two runs or estimators; with
-        a column panel (text) there is a panel for each, all on one scale.
+        Columns x and y: positive probabilities of the same combinations by two runs or estimators.
+        An optional column panel (text) makes separate panels with the same scale.
     x_title, y_title : str
-        What they are.
+        Titles of the axes.
 
     Returns
     -------
     altair chart
-        Squares colored by the number of combinations in them, the line of equality, and the
-        correlation of the logarithms.
+        Squares colored by their number of combinations, the line of equality, and the correlation r
+        of the logarithms.
 
     Raises
     ------
@@ -271,12 +271,12 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str, *, description: s
     """
     values = frame[["x", "y"]].to_numpy(dtype=float)
     if not (np.isfinite(values) & (values > 0)).all():
-        raise ValueError("frame has probabilities that are not positive; their logs do not exist")
+        raise ValueError("frame has values of x or y that are not positive and finite; all must be")
     side, n_bins = 230, 40
     edges = np.geomspace(values.min() / 1.05, values.max() * 1.05, n_bins + 1)
     middle, ends = np.sqrt(edges[1:] * edges[:-1]), [significant(edges[0]), significant(edges[-1])]
     scale = alt.Scale(type="log", domain=ends, nice=False)
-    # Both ends are seen on white and on black.
+    # Both ends are visible on white and on black.
     hues, top = ["#3B8FD0", "#7D5BC4", "#C2366B"], max(2, len(frame) // 20)
     shade = alt.Scale(type="log", domain=[1, top], clamp=True, range=hues)
     line = alt.Chart(pd.DataFrame({"x": ends, "y": ends})).mark_line(style="ink", strokeWidth=1)
@@ -299,9 +299,9 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str, *, description: s
             )
         )
         spread = log.std(axis=0).all()
-        r = f"r = {np.corrcoef(log.T)[0, 1]:.2f}".replace("-", "−") if spread else ""
+        r = f"correlation r = {np.corrcoef(log.T)[0, 1]:.2f}".replace("-", "−") if spread else ""
         text = alt.Chart(pd.DataFrame({"r": [r]})).mark_text(
-            align="left", baseline="top", fontSize=15, fontWeight="bold"
+            align="left", baseline="top", fontSize=13, fontWeight="bold"
         )
         text = text.encode(x=alt.value(8), y=alt.value(8), text="r:N")
         layers = [marks, line.encode(x=x, y=y), text]
@@ -312,21 +312,21 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str, *, description: s
 
 
 def trace(frame: pd.DataFrame, *, description: str) -> Chart:
-    """Draws in the order in which the chains made them.
+    """Draw trace plots of Markov chains.
 
     Parameters
     ----------
     frame : DataFrame
-        chain, draw, value, quantity. Of long chains every k-th draw is shown.
+        Columns chain, draw, value and quantity. Long chains are thinned.
 
     Returns
     -------
     altair chart
-        A panel for each quantity, a line for each chain.
+        One panel per quantity, one line per chain.
     """
     chains: list[Any] = [str(chain) for chain in dict.fromkeys(frame["chain"])]
-    every = math.ceil(len(frame) / _TRACE_VALUES)
-    shown = frame[frame["draw"] % every == frame["draw"].min() % every]
+    thin = math.ceil(len(frame) / _TRACE_VALUES)
+    shown = frame[frame["draw"] % thin == frame["draw"].min() % thin]
     hues = [OTHER_COLORS[i % len(OTHER_COLORS)] for i in range(len(chains))]
     color = alt.Color("chain:N", title="Chain", scale=alt.Scale(domain=chains, range=hues))
 
@@ -347,34 +347,35 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
 
 
 def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
-    """Share of candidates that are true against the probability that they got.
+    """Draw a reliability diagram: observed shares against predicted probabilities.
 
     Parameters
     ----------
     frame : DataFrame
-        curve (text), claimed, found, low and high, all in [0, 1]: a row for each curve and bin.
+        One row per curve and bin of candidates: curve (text), the mean predicted probability, the
+        observed share of true records, and low and high, the ends of its interval.
 
     Returns
     -------
     altair chart
-        A point for each bin with its interval, and the dotted diagonal of calibrated beliefs: below
-        it more is claimed than found. A click in the legend leaves one curve.
+        One point with its interval per bin, and the dotted diagonal of calibrated probabilities.
+        Points below it are overconfident. A click in the legend highlights one curve.
     """
     pick, opacity = _picked("curve")
     unit = alt.Scale(domain=[0, 1])
     base = alt.Chart(compact(frame)).encode(
-        x=alt.X("claimed:Q", title="Probability claimed", scale=unit),
+        x=alt.X("predicted:Q", title="Predicted probability", scale=unit),
         color=method_color("curve", list(dict.fromkeys(frame["curve"]))),
         opacity=opacity,
     )
-    told = {"claimed": "claimed", "found": "found", "low": "from", "high": "to"}
+    fields = {"predicted": "predicted", "observed": "observed", "low": "from", "high": "to"}
     layers = [
         alt.Chart(pd.DataFrame({"x": [0, 1]})).mark_line(**REFERENCE).encode(x="x:Q", y="x:Q"),
         base.mark_rule(strokeWidth=2).encode(
-            y=alt.Y("low:Q", title="Share found", scale=unit), y2="high:Q"
+            y=alt.Y("low:Q", title="Observed share", scale=unit), y2="high:Q"
         ),
         base.mark_point(filled=True, size=45)
-        .encode(y="found:Q", tooltip=_tips("curve", **told))
+        .encode(y="observed:Q", tooltip=_tips("curve", **fields))
         .add_params(pick),
     ]
     return alt.layer(*layers).properties(width=380, height=380, description=description)
@@ -386,41 +387,41 @@ def _panels(
     draw: Callable[[str, pd.DataFrame, str | None], Chart],
     columns: int = 1,
 ) -> alt.ConcatChart:
-    """Draw the rows of each panel, in their order; the lowest ones have the title of the x axis."""
+    """Draw one chart per panel, in order; the lowest have the title of the x axis."""
     names = list(dict.fromkeys(frame["panel"]))
     drawn = []
     for i, name in enumerate(names):
         last = i + min(columns, len(names)) >= len(names)
-        one = draw(name, frame[frame["panel"] == name], x_title if last else None)
-        drawn.append(one.properties(title=name) if name else one)
+        chart = draw(name, frame[frame["panel"] == name], x_title if last else None)
+        drawn.append(chart.properties(title=name) if name else chart)
     return alt.concat(*drawn, columns=columns)
 
 
 def _long(frame: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Return x, curve and the value of each, curve by curve."""
+    """Return the frame in long format, with columns x, curve and the value."""
     named = frame.rename_axis("x").rename(columns=str).reset_index()
     return named.melt("x", var_name="curve", value_name=value)
 
 
 def _scale(log: bool, padding: int = 5, **linear: Any) -> alt.Scale:
-    """Return a scale, which ends near the values where it is logarithmic."""
+    """Return a linear scale, or a logarithmic one whose ends are close to the data."""
     return alt.Scale(type="log", nice=False, padding=padding) if log else alt.Scale(**linear)
 
 
 def _rule(value: float | None) -> list[alt.Chart]:
-    """Draw a dotted rule at a value of y, if there is one."""
+    """Return a dotted line at a value of y, if one is given."""
     frame = pd.DataFrame({"reference": [] if value is None else [significant(value)]})
     rule = alt.Chart(frame).mark_rule(**REFERENCE).encode(y="reference:Q")
     return [rule] if len(frame) else []
 
 
 def _picked(field: str) -> tuple[alt.Parameter, Any]:
-    """Return a selection by a click in the legend, and the opacity that follows it."""
+    """Return a selection by clicks in the legend, and the opacity that depends on it."""
     pick = alt.selection_point(name="pick", fields=[field], bind="legend")
     return pick, alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12))
 
 
 def _tips(heading: str | None, **fields: str) -> list[alt.Tooltip]:
-    """Return what hovering shows: a heading, and each field under its name in words."""
-    tips = [alt.Tooltip(f"{field}:Q", title=said) for field, said in fields.items()]
+    """Return tooltips: a heading, and each field under its title."""
+    tips = [alt.Tooltip(f"{field}:Q", title=title) for field, title in fields.items()]
     return [alt.Tooltip(f"{heading}:N", title="title"), *tips] if heading else tips

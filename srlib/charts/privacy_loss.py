@@ -1,4 +1,4 @@
-"""The privacy loss of one data set, and what four papers read out of it."""
+"""The privacy loss of one data set, and its summaries in four papers."""
 
 import altair as alt
 import numpy as np
@@ -26,19 +26,19 @@ def privacy_loss(
 ) -> Chart:
     """Draw the privacy loss of one data set against its neighbors, and its summaries.
 
-    `releases` has a row for each neighbor (text) and release (a short name), with loss and
-    probability given the data; `bins` a row for each neighbor and bin of a posterior draw, with the
-    loss. Panels over the loss are, for each neighbor, the probability of each release, with the
-    mean loss as a triangle; the posterior probability of the truth that it leads to from the
-    intruder's prior; delta for each epsilon; and the losses of the bins, the largest of which is
-    EDP. Dashed rules are the exact epsilon of the whole table.
+    `releases` has one row per neighbor (text) and release (a short name), with its loss and its
+    probability given the data. `bins` has one row per neighbor and bin of a posterior draw, with
+    the loss. All panels share the axis of the loss. They show, for each neighbor, the probability
+    of each release, with the mean loss as a triangle; the posterior probability of the true value
+    at the intruder's prior; delta for each epsilon; and the losses of the bins, the largest of
+    which is EDP. Dashed lines mark the exact epsilon of the whole table.
     """
     names = list(dict.fromkeys(releases["neighbor"]))
     drawn = releases[releases["probability"] > 0]
     largest, edp = drawn["loss"].abs().max(), bins["loss"].abs().max()
     end = significant(1.08 * max(epsilon, largest, edp))
     scale = alt.Scale(domain=names, range=list(NEIGHBOR_COLORS[: len(names)]))
-    color = alt.Color("neighbor:N", title="Against", scale=scale)
+    color = alt.Color("neighbor:N", title="Neighbor", scale=scale)
 
     def loss(title: str | None = None) -> alt.X:
         axis = alt.Axis(tickCount=7, grid=False, labels=title is not None)
@@ -49,15 +49,15 @@ def privacy_loss(
         return alt.Y(field, title=title, scale=alt.Scale(domain=domain), axis=alt.Axis(tickCount=3))
 
     def limits(title: str | None = None) -> alt.Chart:
-        """Rules at plus and minus epsilon."""
-        at = pd.DataFrame({"loss": [-significant(epsilon), significant(epsilon)]})
-        return alt.Chart(at).mark_rule(**PRINTED, style="ink").encode(x=loss(title))
+        """Draw lines at plus and minus epsilon."""
+        ends = pd.DataFrame({"loss": [-significant(epsilon), significant(epsilon)]})
+        return alt.Chart(ends).mark_rule(**PRINTED, style="ink").encode(x=loss(title))
 
     def spread(name: str) -> Chart:
-        """Probability of each release at its loss, and the mean."""
+        """Draw the probability of each release at its loss, and the mean loss."""
         rows = drawn[drawn["neighbor"] == name][["neighbor", "release", "loss", "probability"]]
         top = significant(1.3 * drawn["probability"].max())
-        height = y("probability:Q", "Probability", top)
+        height = y("probability:Q", "Probability of the release", top)
         mass = alt.Chart(compact(rows)).encode(x=loss(), y=height, color=color)
         mean = pd.DataFrame({"neighbor": [name], "probability": 0.0})
         mean["loss"] = rows["loss"] @ rows["probability"]
@@ -79,11 +79,11 @@ def privacy_loss(
     grid = np.linspace(-end, end, 81)
     curve = pd.DataFrame({"loss": grid, "posterior": _posterior(grid, prior)})
     after = drawn.assign(posterior=_posterior(drawn["loss"].to_numpy(), prior))
-    height = y("posterior:Q", "Posterior of truth", 1.0)
+    height = y("posterior:Q", "Posterior probability of the true value", 1.0)
     start = alt.Chart(pd.DataFrame({"posterior": [significant(prior)]}))
     line = alt.Chart(compact(curve)).mark_line(style="ink", strokeWidth=1)
     dots = alt.Chart(compact(after[["neighbor", "loss", "posterior"]]))
-    believed = alt.layer(
+    posterior = alt.layer(
         limits(),
         start.mark_rule(**REFERENCE).encode(y=height),
         line.encode(x=loss(), y=height),
@@ -95,21 +95,21 @@ def privacy_loss(
     excess = alt.Chart(compact(tails)).mark_line(strokeWidth=2)
     tail = alt.layer(limits(), excess.encode(x=loss(), y=y("delta:Q", "Delta"), color=color))
     ticks = alt.Chart(compact(bins[["neighbor", "loss"]])).mark_tick(thickness=2, size=16)
-    row = alt.Y("neighbor:N", title="Bins", sort=names)
-    last = "Privacy loss (in the panel of delta: epsilon)"
+    row = alt.Y("neighbor:N", title="Bins of a posterior draw", sort=names)
+    last = "Privacy loss (for delta: epsilon)"
     binned = alt.layer(limits(last), ticks.encode(x=loss(last), y=row, color=color))
-    sized = [*((spread(name), 90) for name in names), (believed, 130), (tail, 80), (binned, 60)]
+    sized = [*((spread(name), 90) for name in names), (posterior, 130), (tail, 80), (binned, 60)]
     drawn = [panel.properties(width=WIDTH - 60, height=size) for panel, size in sized]
     return alt.vconcat(*drawn).properties(description=description)
 
 
 def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
-    """Posterior probability of the truth after a loss."""
+    """Return the posterior probability of the true value for a privacy loss."""
     return 1 / (1 + np.exp(-loss) * (1 - prior) / prior)
 
 
 def _tail(rows: pd.DataFrame, end: float, n: int = 61) -> pd.DataFrame:
-    """Delta of one pair of rows for `n` epsilons from 0 on."""
+    """Return delta of one pair of rows at `n` values of epsilon, from 0 to `end`."""
     grid = np.linspace(0, end, n)
     excess = np.maximum(-np.expm1(grid[:, None] - rows["loss"].to_numpy()), 0)
     delta = excess @ rows["probability"].to_numpy()

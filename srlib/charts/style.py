@@ -1,17 +1,17 @@
-"""How figures look: palette, theme, renderer, and the drawing that stands beside each chart.
+"""Style of figures: palette, theme, renderer, and the SVG beside each chart.
 
-Every chart carries a description for readers who cannot see it, written by whoever calls; it has
-four significant digits, and many records are counted before they are drawn, so that it stays
-small. Charts are at most 640 px wide.
+Every chart has a description for readers who cannot see it, passed by the caller. To keep charts
+small, numbers have four significant digits, and large sets of records are aggregated before they
+are drawn. Charts are at most 640 px wide.
 
-What a page may do with a specification:
+A page may change a specification as follows:
 
-- In a dark theme, merge `DARK` over its `config`. Every color of data has a contrast of three to
-  one on white and on a page of `GROUND`; text, rules of style "ink" and axes have the config's.
-- Where there is less room than a chart takes, set `columns` of a `concat` to 1 and lower every
-  `width` by what is too much (and `height` with it, where a plot is as high as it is wide). Where
-  `usermeta` has `scales`, labels stand beside points: scale the whole drawing instead.
-- `usermeta` may have `presets`, from a few words to values of parameters.
+- In a dark theme, merge `DARK` into its `config`. Every color of data has a contrast of three to
+  one on white and on a page of `GROUND`; text, lines of style "ink" and axes take the config's.
+- If a chart is too wide, set `columns` of a `concat` to 1 and reduce every `width` by the excess
+  (and `height` as well, for square plots). If `usermeta` has `scales`, the chart has labels beside
+  points: scale the whole drawing instead.
+- `usermeta` may have `presets`, which map a few words to values of parameters.
 """
 
 import base64
@@ -26,7 +26,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-# A method has the same color in every figure of every notebook, by the names that they use.
+# A method has the same color in all figures of all notebooks.
 COLORS = {
     "original": "#0072B2",
     "synthetic": "#D55E00",
@@ -48,14 +48,14 @@ OTHER_COLORS = (
 TRUTH, NEUTRAL, INK = "#D55E00", "#7A8694", "#222222"
 GROUND = "#15191E"  # of pages in a dark theme
 ORDERED = ("#8250BE", "#535EC6", "#2D7DB9", "#0F919C", "#28A16D", "#7D9F32", "#D48007")
-FALLBACK = "Arial, Helvetica, sans-serif"  # wider than ours: what fits in it fits in both
+FALLBACK = "Arial, Helvetica, sans-serif"  # wider than ours, so text that fits in it fits in both
 FONT = f'"Source Sans 3", {FALLBACK}'
-# A printed value is this rule everywhere; a prior or what chance alone would give is dotted.
+# Printed values and bounds are dashed; priors and expectations by chance are dotted.
 PRINTED: dict[str, Any] = {"strokeDash": [4, 3], "strokeWidth": 2}
 REFERENCE: dict[str, Any] = {"strokeDash": [1, 3], "strokeWidth": 2, "style": "ink"}
 
 MIME_TYPE = "application/vnd.vegalite.v5+json"
-# JupyterLab 4 draws with Vega-Lite 5; altair 6 writes version 6 but nothing that 5 lacks here.
+# JupyterLab 4 has Vega-Lite 5. Altair 6 writes version 6, without features that 5 lacks here.
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 VEGA_LITE = "5.8"
 
@@ -65,17 +65,17 @@ Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.VCon
 
 
 def use() -> None:
-    """Show charts from now on in this style, as every reader of notebooks takes them.
+    """Enable this style and its renderer for all charts from now on.
 
-    Altair's theme and renderer are switched for the whole process: JupyterLab draws the charts
-    interactively, and every other reader shows the SVG that lies beside them.
+    Altair's theme and renderer change for the whole process. JupyterLab draws the charts
+    interactively; other notebook viewers show the SVG beside them.
     """
     alt.theme.enable("srlib")
     alt.renderers.enable("srlib")
 
 
 def _colors(ground: str, ink: str, axis: str, grid: str) -> dict[str, Any]:
-    """Return the part of the configuration that a theme changes, every color of text and lines."""
+    """Return the configuration that depends on the theme: all colors of text and lines."""
     text = {"labelColor": ink, "titleColor": ink}
     return {
         "background": ground,
@@ -92,7 +92,7 @@ def _colors(ground: str, ink: str, axis: str, grid: str) -> dict[str, Any]:
     }
 
 
-# JupyterLab's dark theme would recolor what is not stated, on a ground that stays white.
+# State all colors: JupyterLab's dark theme recolors the others, on a white background.
 LIGHT = _colors("white", INK, "#767676", "#E4E7EB")
 DARK = _colors(GROUND, "#E6E8EB", "#8A929C", "#2C333B")
 
@@ -117,7 +117,7 @@ def _theme() -> alt.theme.ThemeConfig:
         "legend": {**sizes, "orient": "top", "offset": 30, "labelLimit": WIDTH},
         "header": {**sizes, "labelAnchor": "start", "labelFontWeight": "bold", "labelPadding": 26},
         "title": {"fontSize": 13, "anchor": "start", "frame": "group", "limit": WIDTH},
-        # The description speaks for the chart; a name for every mark would triple its size.
+        # Screen readers get the description; a name for each mark would triple the size.
         "mark": {"aria": False},
         "text": {"fontSize": 12},
         "view": {"stroke": None},
@@ -129,31 +129,31 @@ def _theme() -> alt.theme.ThemeConfig:
 
 
 def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    """Vega-Lite specification of a chart in this style, data included, as JupyterLab 4 takes it."""
+    """Return the Vega-Lite specification of a chart in this style, with data, for JupyterLab 4."""
     with alt.theme.enable("srlib"):
         return {**chart.to_dict(), "$schema": SCHEMA}
 
 
 def svg(spec: dict[str, Any]) -> str:
-    """Draw a specification as SVG that may stand in an HTML page among others.
+    """Return the SVG of a specification, for an HTML page with other drawings.
 
     Parameters
     ----------
     spec : dict
-        As `specification` returns.
+        A specification, as from `specification`.
 
     Returns
     -------
     str
-        The drawing, its description as accessible name, and identifiers of its own: clip paths
-        and gradients of several drawings in one page would take each other's place.
+        The SVG, with the description as its accessible name. Identifiers of clip paths and
+        gradients are unique, so that several drawings in a page do not share them.
     """
     import vl_convert
 
-    # What draws the SVG lacks our font, and would measure words far too wide by its name.
+    # vl-convert lacks our font and would measure text far too wide with it.
     drawn = {**spec, "config": {**spec.get("config", {}), "font": FALLBACK}}
     drawing = vl_convert.vegalite_to_svg(drawn, vl_version=VEGA_LITE, allowed_base_urls=[])
-    # Vega numbers gradients through all drawings of a process, so they are numbered anew.
+    # Vega numbers gradients across all drawings of a process, so number them again.
     prefix = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
     numbers = {name: i for i, name in enumerate(dict.fromkeys(_IDENTIFIER.findall(drawing)))}
     drawing = _IDENTIFIER.sub(lambda found: f"c{prefix}-{numbers[found[0]]}", drawing)
@@ -165,7 +165,7 @@ def _renderer(spec: dict[str, Any], **metadata: Any) -> tuple[dict[str, Any], di
     import vl_convert
 
     spec = {**spec, "$schema": SCHEMA}
-    # JupyterLab adds a large PNG to a notebook that it shows, unless there is one.
+    # JupyterLab adds a large PNG to a notebook unless there is one.
     small = vl_convert.vegalite_to_png(
         spec, vl_version=VEGA_LITE, scale=0.3, ppi=72, allowed_base_urls=[]
     )
@@ -182,16 +182,16 @@ alt.renderers.register("srlib", _renderer)
 
 
 def method_color(field: str, names: Sequence[str]) -> alt.Color:
-    """Color by names, each with its own color in `COLORS`, or one of `OTHER_COLORS` in turn.
+    """Return a color encoding by name: each has its color in `COLORS`, or one of `OTHER_COLORS`.
 
-    The legend has their order; for a single name there is none.
+    The legend keeps the order of the names; a single name has no legend.
     """
     others = iter(OTHER_COLORS * len(names))
     return _by_name(field, names, [COLORS.get(name) or next(others) for name in names])
 
 
 def ordered_color(field: str, names: Sequence[str]) -> alt.Color:
-    """Color by names that have an order, from dark to light, as `method_color` otherwise."""
+    """Return a color encoding by ordered names, from dark to light; see `method_color`."""
     return _by_name(field, names, ramp(len(names)))
 
 
@@ -203,7 +203,7 @@ def _by_name(field: str, names: Sequence[str], colors: Sequence[str]) -> alt.Col
 
 
 def ramp(n: int) -> list[str]:
-    """Colors from dark to light, as far as they keep their contrast on white and on black."""
+    """Return n colors from dark to light, all with enough contrast on white and on black."""
     anchors = np.array([list(bytes.fromhex(color[1:])) for color in ORDERED], dtype=float)
     at = np.linspace(0, len(anchors) - 1, n)
     channels = [np.interp(at, np.arange(len(anchors)), channel) for channel in anchors.T]
@@ -211,11 +211,11 @@ def ramp(n: int) -> list[str]:
 
 
 def significant(value: float) -> float:
-    """Round to four significant digits."""
+    """Return the number rounded to four significant digits."""
     return float(f"{value:.4g}")
 
 
 def compact(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with four significant digits, which is more than a figure shows."""
+    """Return the frame with numbers rounded to four significant digits, for a figure."""
     decimals = frame.select_dtypes("floating").columns
     return frame.assign(**{name: frame[name].map(significant) for name in decimals})

@@ -1,4 +1,4 @@
-"""The table of log p(release | data set) with both readings of it, to be moved by sliders."""
+"""Interactive table of log p(release | data set): exact epsilon, and the posterior."""
 
 from typing import Any
 
@@ -24,33 +24,33 @@ _UNIT = alt.Scale(domain=[0, 1])
 def two_readings(
     frame: pd.DataFrame, *, epsilon: float, prior: float, x: int, description: str
 ) -> Chart:
-    """The table of log p(release | data set) with both readings of it, to be moved by sliders.
+    """Draw the table of log p(release | data set) and both of its readings, with sliders.
 
     Parameters
     ----------
     frame : DataFrame
-        One row for each entry of the tables of one mechanism: epsilon, evenly spaced; x and
-        release, positions of the row and the column; log_prob; log_ratio, log_prob less that of
-        the data with the record at risk changed; attains, whether this row and the next one attain
-        the exact epsilon in this column; conditional_epsilon, of the row; exact_epsilon.
+        One row per entry of the tables of a mechanism at several budgets: epsilon, evenly spaced; x
+        and release, positions of the row and the column; log_prob; log_ratio, log_prob minus that
+        of the data with the record at risk replaced; attains, whether this row and the next attain
+        the exact epsilon in this column; conditional_epsilon of the row; exact_epsilon.
     epsilon, prior : float
-        Where the first two sliders start: the budget, at the nearest one that there is, and the
-        intruder's prior probability of the truth, in [0.01, 0.99].
+        Initial values of the first two sliders: the budget, rounded to one in the frame, and the
+        intruder's prior probability of the true value, in [0.01, 0.99].
     x : int
-        Row of the data where the third slider starts. The fourth, the release, starts where the
-        posterior is largest. A click on the name of a row or a column moves them too, and one on
-        an entry moves both.
+        Row of the data at which the third slider starts. The fourth, the release, starts at the
+        largest posterior. Clicks on the names of rows and columns, and on entries, move them too.
     description : str
-        What the figure shows, for readers who cannot see it.
+        Description of the figure, for readers who cannot see it.
 
     Returns
     -------
     altair chart
-        Above, the table: black frames around the neighbors and columns that attain the exact
-        epsilon, orange frames around the two entries that the intruder compares in the column of
-        the release; below it the privacy losses of the data's row. In the middle the posterior
-        probability of the truth for each release, with the prior as a dotted rule and what epsilon
-        allows as dashed ones. Below, the probability of each release given the data.
+        At the top the table. Black frames mark the neighbors and columns that attain the exact
+        epsilon. Orange frames mark the two entries that the intruder compares in the column of the
+        release. Below the table are the privacy losses of the data's row. In the middle is the
+        posterior probability of the true value for each release, with a dotted line at the prior
+        and dashed lines at the bounds from epsilon. At the bottom is the probability of each
+        release given the data.
     """
     frame = frame.reset_index(drop=True)
     n, last = (int(frame[name].max()) for name in ("x", "release"))
@@ -60,7 +60,7 @@ def two_readings(
     of_data = frame[(frame["epsilon"] == start) & (frame["x"] == x)]
     release = int(of_data.loc[of_data["log_ratio"].idxmax(), "release"])
     of_epsilon = _range("epsilon", float(budgets[0]), float(budgets[-1]), step)
-    of_prior = _range("prior of the truth", 0.01, 0.99, 0.01)
+    of_prior = _range("prior probability of the true value", 0.01, 0.99, 0.01)
     kept = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
     base = alt.Chart(_packed(frame)).transform_filter(kept).transform_flatten(list(_PACKED))
     # Posterior odds are prior odds times the ratio of the two entries.
@@ -90,7 +90,7 @@ def _range(label: str, low: float, high: float, step: float) -> Any:
 
 
 def _picked(name: str, field: str, value: int, label: str, last: int) -> Any:
-    """A slider that clicks move, too: each mark has the row and the column that it stands for."""
+    """Return a slider that clicks also move, by the row and column of the clicked mark."""
     bind: Any = {field: _range(label, 0, last, 1)}
     click = "click[event.item && event.item.datum && event.item.datum.release >= 0]"
     return alt.selection_point(
@@ -98,14 +98,14 @@ def _picked(name: str, field: str, value: int, label: str, last: int) -> Any:
     )
 
 
-# Axes whose labels are marks.
+# Axes whose labels are drawn as marks.
 _NAMED: dict[str, Any] = {"labels": False, "ticks": False, "domain": False}
-# What changes within a row of the table, and so is packed into a list of it.
+# Columns that change within a row of the table and are packed into lists.
 _PACKED = ("release", "log_prob", "log_ratio", "attains")
 
 
 def _packed(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row for each row of each table: a fifth of the size, and flattened when drawn."""
+    """Return one row per row of each table: a fifth of the size, and flattened when drawn."""
     whole = compact(frame).assign(attains=frame["attains"].astype(int))
     rows = whole.groupby(["epsilon", "x"], sort=False)
     packed = rows[list(_PACKED)].agg(list)
@@ -113,28 +113,29 @@ def _packed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sentences(base: alt.Chart) -> Chart:
-    """What each reading says, in words that follow the sliders; short lines, for a telephone."""
+    """Draw sentences with the results at the sliders, in lines short enough for a phone."""
     lines = (
         "'Pairs of rows (black): exact epsilon ' + format(datum.exact_epsilon, '.2f')",
-        "'… and from X = ' + data_x + ' alone ' + format(datum.conditional_epsilon, '.2f')",
-        "'One column (orange): X* = ' + chosen_release + ' turns ' + format(prior, '.2f') + "
-        "' into ' + format(datum.posterior, '.2f')",
-        "'… odds × ' + format(exp(datum.log_ratio), '.2f') + ', at most × ' + "
+        "'… conditional epsilon of X = ' + data_x + ': ' + "
+        "format(datum.conditional_epsilon, '.2f')",
+        "'One column (orange): X* = ' + chosen_release + ', prior ' + format(prior, '.2f') + "
+        "', posterior ' + format(datum.posterior, '.2f')",
+        "'… odds multiplied by ' + format(exp(datum.log_ratio), '.2f') + ', at most by ' + "
         "format(exp(datum.exact_epsilon), '.2f')",
     )
     chosen = base.transform_filter("datum.truth && datum.release == chosen_release")
     return alt.layer(
         *(
-            chosen.transform_calculate(said=line)
+            chosen.transform_calculate(sentence=line)
             .mark_text(align="left", baseline="top", fontSize=13)
-            .encode(x=alt.value(0), y=alt.value(17 * i), text="said:N")
+            .encode(x=alt.value(0), y=alt.value(17 * i), text="sentence:N")
             for i, line in enumerate(lines)
         )
     )
 
 
 def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
-    """The table with names that can be clicked, and frames around what each reading compares."""
+    """Draw the table with clickable names, and frames around the compared entries."""
     columns = _release_axis(
         last, "Release X* (entries: log probabilities)", orient="top", titlePadding=20, **_NAMED
     )
@@ -142,7 +143,7 @@ def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
         "top:Q",
         title="Data set X",
         scale=alt.Scale(domain=[n + 1.5, -0.5], nice=False),
-        # The title stands above the names of the rows.
+        # The title is above the names of the rows.
         axis=alt.Axis(grid=False, titleX=-22, titleY=-24, **_NAMED),
     )
     ends = {"x": columns, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
@@ -176,7 +177,7 @@ def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
     def words(rows: alt.Chart, of: Any, at: Any = columns, y: Any = y, **mark: Any) -> alt.Chart:
         return rows.mark_text(**mark).encode(x=at, y=y, text=of)
 
-    picked = (  # Vega shows the last one's slider first
+    picked = (  # Vega shows the last slider first
         _picked("chosen", "release", release, "release, X*", last),
         _picked("data", "x", x, "ones in the data, X", n),
     )
@@ -196,26 +197,27 @@ def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
         words(middle, alt.Text("log_prob:Q", format=".2f"), fontSize=13, color=INK),
         words(loss, alt.Text("log_ratio:Q", format="+.2f"), fontSize=13),
         words(of_row, "x:Q", alt.value(-8), align="right", cursor="pointer").encode(
-            tooltip=alt.value("Click: these data")
+            tooltip=alt.value("Click to choose this data set")
         ),
         words(of_column, "release:Q", y=alt.value(-10), cursor="pointer").encode(
-            tooltip=alt.value("Click: this release")
+            tooltip=alt.value("Click to choose this release")
         ),
-        words(edge, alt.value("◀ truth"), y="x:Q", color=TRUTH, fontWeight="bold", **beside),
-        words(edge, alt.value("loss"), **beside),
+        words(edge, alt.value("◀ true X"), y="x:Q", color=TRUTH, fontWeight="bold", **beside),
+        words(edge, alt.value("privacy loss"), **beside),
     )
 
 
 def _posteriors(base: alt.Chart, last: int) -> Chart:
-    """Posterior probability of the truth for each release, and what epsilon allows."""
+    """Draw the posterior probability of the true value for each release, and its bounds."""
     rows = base.transform_filter("datum.truth")
     once = rows.transform_filter("datum.release == chosen_release").transform_calculate(
         prior="prior",
         least="1 / (1 + exp(datum.exact_epsilon) * (1 - prior) / prior)",
         most="1 / (1 + exp(-datum.exact_epsilon) * (1 - prior) / prior)",
     )
-    # Titles stand above the numbers of the bars.
-    y = alt.Y("posterior:Q", title="Posterior of truth", scale=_UNIT, axis=alt.Axis(titleY=-22))
+    # The title is above the numbers of the bars.
+    title = "Posterior probability of the true value"
+    y = alt.Y("posterior:Q", title=title, scale=_UNIT, axis=alt.Axis(titleY=-22))
     bars, numbers = _bars(rows, last, y, None, **_NAMED)  # below the names of the columns
     rules = [
         once.mark_rule(**PRINTED, style="ink").encode(y=f"{name}:Q") for name in ("least", "most")
@@ -229,7 +231,7 @@ def _posteriors(base: alt.Chart, last: int) -> Chart:
 
 
 def _release_probabilities(base: alt.Chart, last: int) -> Chart:
-    """How probable each release is, given the data."""
+    """Draw the probability of each release given the data."""
     rows = base.transform_filter("datum.truth").transform_calculate(p="exp(datum.log_prob)")
     y = alt.Y("p:Q", title="p(X* | X)", scale=_UNIT, axis=alt.Axis(tickCount=2, titleY=-22))
     return alt.layer(*_bars(rows, last, y, "Release X*"))
@@ -238,7 +240,7 @@ def _release_probabilities(base: alt.Chart, last: int) -> Chart:
 def _bars(
     rows: alt.Chart, last: int, y: alt.Y, title: str | None, **axis: Any
 ) -> tuple[alt.Chart, alt.Chart]:
-    """A bar for each release, the chosen one's in another color, and their numbers above."""
+    """Return bars of the releases, the chosen one highlighted, and the numbers above them."""
     x = _release_axis(last, title, **axis)
     color = (
         alt.when("datum.release == chosen_release")
@@ -248,7 +250,7 @@ def _bars(
     placed = rows.transform_calculate(left="datum.release - 0.3", right="datum.release + 0.3")
     middle = rows.transform_calculate(left="datum.release")
     bars = placed.mark_rect().encode(x=x, x2="right:Q", y=y, y2=alt.datum(0), color=color)
-    # Above the panel, where no rule crosses them.
+    # Above the panel, to avoid the lines in it.
     text = alt.Text(y.shorthand, format=".2~g")
     return bars, middle.mark_text().encode(x=x, y=alt.value(-8), text=text)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srlib.checks import rows_where, shown
+from srlib.checks import quoted, rows_where
 
 # Categorical records, (n, n_variables): the levels of variable k are 0 to n_levels[k] - 1.
 Codes = NDArray[np.integer]
@@ -75,7 +75,7 @@ def coded(column: pd.Series, codes_of: Callable[[list[str]], list[int]]) -> tupl
     codes = np.array(codes_of([*texts, ""]))[ids]  # NaN, of which the id is -1, is as no text
     outside = codes <= OUTSIDE
     values = dict.fromkeys(texts[i] for i in pd.unique(ids[outside]))
-    return codes, f"{shown(values)} ({rows_where(outside, column.index)})" if values else ""
+    return codes, f"{quoted(values)} ({rows_where(outside, column.index)})" if values else ""
 
 
 def number(text: str) -> float:

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from srlib import yaml_io
-from srlib.checks import require, shown
+from srlib.checks import quoted, require
 from srlib.data.codes import (
     AMBIGUOUS,
     MISSING_TEXTS,
@@ -114,7 +114,7 @@ def _variable(name: str, column: pd.Series) -> Variable | str:
         return Variable(name, bins=BINS, dates=dates)
     levels = levels_in(column)
     if len(levels) > MOST_LEVELS:
-        return f"has {len(levels):,} values that are no numbers, as {shown(levels, 3)}"
+        return f"has {len(levels):,} values that are no numbers, as {quoted(levels, 3)}"
     if len(levels) == 1 and (column.isna().any() or MISSING_TEXTS & set(factor(column)[1])):
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
     return Variable(name, levels) if len(levels) > 1 else SINGLE
@@ -142,7 +142,7 @@ def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     counts, texts = numbers_in(column, *absent, number_of=days if dates else number)
     texts += variable.not_applicable
     has = f"{variable.name} is declared to be numeric and has {len(counts)} numbers"
-    require(len(texts) <= MOST_LEVELS, f"{has}, and {len(texts)} texts, as {shown(texts, 3)}")
+    require(len(texts) <= MOST_LEVELS, f"{has}, and {len(texts)} texts, as {quoted(texts, 3)}")
     require(len(counts) > 1 or variable.edges, f"{has}; there must be two or more")
     edges = variable.edges or quantile_edges(counts.index, counts, variable.bins)
     written = iso_date if dates else plain
@@ -186,7 +186,7 @@ def add_unseen_levels(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tupl
         if new:
             comparable = known and not (variable.edges and len(new) > FEW_TEXTS)
             require(comparable, _other_values(variable, new))
-            unseen.append(f"{variable.name} {shown(new, 3)}")
+            unseen.append(f"{variable.name} {quoted(new, 3)}")
         variables.append(variable.with_levels(new))
     note = f"Levels that the original does not have: {'; '.join(unseen)}."
     return replace(schema, variables=tuple(variables)), (note,) if unseen else ()
@@ -195,10 +195,10 @@ def add_unseen_levels(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tupl
 def _other_values(variable: Variable, new: Sequence[str]) -> str:
     """Return what is wrong with values of which the original has none."""
     own = [level for level in variable.levels if level != variable.missing]
-    has = "numbers" if variable.edges else f"{len(own)}, {shown(own, 3)}"
+    has = "numbers" if variable.edges else f"{len(own)}, {quoted(own, 3)}"
     here, there = _coding(new), _coding(own)
     likely = f": it is coded {here} here and {there} in the original" if here and there else ""
-    values = f"{len(new)} value{'s' * (len(new) > 1)}, {shown(new, 3)}"
+    values = f"{len(new)} value{'s' * (len(new) > 1)}, {quoted(new, 3)}"
     return (
         f"{variable.name} has {values}, where the original has {has}{likely}; the values must be "
         f"written alike, or the column left out: {leaving_out([variable.name])}"
@@ -216,7 +216,7 @@ def _unseen(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
     texts = list(dict.fromkeys(factor(column)[1]))
     codes = variable.codes_of(texts)
     unclear = [text for text, code in zip(texts, codes, strict=True) if code == AMBIGUOUS]
-    require(not unclear, variable.ambiguity(shown(unclear, 3)))
+    require(not unclear, variable.ambiguity(quoted(unclear, 3)))
     new = [text for text, code in zip(texts, codes, strict=True) if code == OUTSIDE]
     return new, max(codes, default=OUTSIDE) >= 0
 

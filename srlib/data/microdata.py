@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from srlib.checks import printable, repeated, require, shown
+from srlib.checks import duplicates, printable, quoted, require
 from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, recode_acs
 from srlib.data.infer import bin_numbers
 from srlib.data.notation import unified
@@ -193,7 +193,7 @@ def read_texts(
             known.check_columns(header, ignore_unknown=ignore_columns)
         free = [name for name in header if name not in left_out]
         wanted = list(RAW_NAMES.values() if raw else known.names if known else free)
-        if ignored := shown(name for name in header if name not in wanted):
+        if ignored := quoted(name for name in header if name not in wanted):
             notes.append(f"Columns left out: {ignored}.")
         kept = [*wanted, *(name for name in header if name in left_out and name not in wanted)]
         frame = frame[kept] if typed else _columns(records, header, kept)
@@ -221,7 +221,7 @@ def check_left_out(leave_out: Iterable[str], tables: Iterable[Texts]) -> None:
     """Raise a ValueError that names columns to leave out which no table has."""
     found = {name for table in tables for name in table.left_out}
     lacking = [name for name in leave_out if name not in found]
-    require(not lacking, f"leave_out names {shown(lacking)}, which no file has")
+    require(not lacking, f"leave_out names {quoted(lacking)}, which no file has")
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
@@ -366,7 +366,7 @@ def _archive(path: Path) -> tuple[zipfile.ZipFile, str]:
     tables = [name for name in archive.namelist() if name.lower().endswith(".csv")]
     # The person files of the Census Bureau are ss12pnc.csv, and psam_p37.csv from 2017.
     tables = [name for name in tables if name.lower().startswith(("ss", "psam"))] or tables
-    require(len(tables) == 1, f"the zip must have one CSV file; it has {shown(tables) or 'none'}")
+    require(len(tables) == 1, f"the zip must have one CSV file; it has {quoted(tables) or 'none'}")
     return archive, tables[0]
 
 
@@ -375,8 +375,8 @@ def _names(fields: Iterable[str]) -> list[str]:
     header = [name.strip() for name in fields]
     require(any(header), "the file is empty, or its header has no column names")
     header = [name or f"column {i}" for i, name in enumerate(header, start=1)]
-    require(not (again := repeated(header)), f"duplicate column names {shown(again)}")
-    obeyed = shown(name for name in header if _CONTROL.search(name))
+    require(not (again := duplicates(header)), f"duplicate column names {quoted(again)}")
+    obeyed = quoted(name for name in header if _CONTROL.search(name))
     require(not obeyed, f"column names {obeyed} have characters that a terminal obeys; rename them")
     return header
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from srlib.checks import shown
+from srlib.checks import quoted
 from srlib.data.codes import MISSING_TEXTS, days, factor
 from srlib.data.schema import Schema
 
@@ -63,11 +63,11 @@ def unified(
             continue
         values = np.array([*(meant.get(text, text) for text in texts), None], object)
         changed[str(name)] = pd.Series(values[ids], column.index, dtype=object)
-    notes = [f"Numbers with a decimal comma: {shown(commas)}."] if commas else []
+    notes = [f"Numbers with a decimal comma: {quoted(commas)}."] if commas else []
     if points:
         told = "Points before three digits are taken for decimal points, and may be thousands'"
-        notes.append(f"{told}: {shown(points)}.")
-    notes += [f"Dates, compared by their days: {shown(dates)}."] if dates else []
+        notes.append(f"{told}: {quoted(points)}.")
+    notes += [f"Dates, compared by their days: {quoted(dates)}."] if dates else []
     columns = {name: changed.get(str(name), column) for name, column in frame.items()}
     return (pd.DataFrame(columns) if changed else frame), notes
 

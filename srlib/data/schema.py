@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import yaml_io
-from srlib.checks import printable, repeated, require, rows_where, shown
+from srlib.checks import duplicates, printable, quoted, require, rows_where
 from srlib.data.codes import (
     AMBIGUOUS,
     MISSING,
@@ -100,9 +100,9 @@ class Variable:
         texts |= {"the name": (name,), f"title of {name}": (self.title,)}
         for of, those in texts.items():
             bad = [t for t in those if _UNDRAWN.search(t) or (t is name and "\n" in t)]
-            require(not bad, f"{of}: {shown(bad)} has control characters, or a meaning for charts")
-            bad = [t for t in those if t != t.strip() or not t] or repeated(those)
-            require(not bad, f"{of}: {shown(bad)} must stand once, without spaces around it")
+            require(not bad, f"{of}: {quoted(bad)} has control characters, or a meaning for charts")
+            bad = [t for t in those if t != t.strip() or not t] or duplicates(those)
+            require(not bad, f"{of}: {quoted(bad)} must stand once, without spaces around it")
         rising = np.isfinite(self.edges).all() and (np.diff(self.edges) > 0).all()
         require(rising, f"edges of {name} are {list(self.edges)}; they must be numbers that rise")
         require(n >= least or self.uncut, f"{name} has {n} levels; it needs at least {least}")
@@ -152,7 +152,7 @@ class Variable:
 
     def ambiguity(self, texts: str) -> str:
         """Return what is wrong with texts that fit several levels."""
-        levels = shown(self.levels)
+        levels = quoted(self.levels)
         return (
             f"{self.name} has {texts}, which in other case or with other zeros is several of the "
             f"levels {levels}; write it as its level is written"
@@ -230,8 +230,8 @@ class Schema:
     def __post_init__(self) -> None:
         named = self.variables or self.leave_out
         require(named, "variables is empty; a schema needs at least one, or columns to leave out")
-        again = repeated([*self.names, *self.leave_out])
-        require(not again, f"variables repeat the names {shown(again)}; they must differ")
+        again = duplicates([*self.names, *self.leave_out])
+        require(not again, f"variables repeat the names {quoted(again)}; they must differ")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -257,9 +257,9 @@ class Schema:
         require(listed, f"{argument} is {names!r}; it must be a list of names")
         right = len(names) == (exactly or max(len(names), 1))
         require(right, f"{argument} is {list(names)}; it must name {exactly or 'one or more'}")
-        known, strange = ", ".join(self.names), shown(n for n in names if n not in self.names)
+        known, strange = ", ".join(self.names), quoted(n for n in names if n not in self.names)
         require(not strange, f"{argument} names {strange}; the variables are {known}")
-        require(not repeated(names), f"{argument} is {list(names)}; each variable may stand once")
+        require(not duplicates(names), f"{argument} is {list(names)}; each variable may stand once")
         return [self.names.index(name) for name in names]
 
     @classmethod
@@ -292,7 +292,7 @@ class Schema:
             entries = document.get("variables", []) if is_schema else ""
             required = "the file must have 'variables', a list, or 'leave_out' alone"
             require(isinstance(entries, list), required)
-            unknown = shown(set(document) - {"variables", "leave_out", "missing"})
+            unknown = quoted(set(document) - {"variables", "leave_out", "missing"})
             require(not unknown, f"the file has unknown keys {unknown}")
             rule = document.get("missing")
             variables = (_variable({"missing": rule}, entry) for entry in entries)
@@ -329,13 +329,13 @@ class Schema:
         """
         frame = frame.rename(columns=str)
         self.check_columns(list(frame))
-        uncut = shown(variable.name for variable in self.variables if variable.uncut)
+        uncut = quoted(variable.name for variable in self.variables if variable.uncut)
         require(not uncut, f"columns {uncut} are not cut; read_table(data, schema) cuts numbers")
         codes, problems = np.empty((len(frame), len(self.variables)), np.int32), []
         for j, variable in enumerate(self.variables):
             codes[:, j], strange = coded(frame[variable.name], variable.codes_of)
             require(AMBIGUOUS not in codes[:, j], variable.ambiguity(strange))
-            told = f"{variable.name} has {strange}, allowed are {shown(variable.levels)}"
+            told = f"{variable.name} has {strange}, allowed are {quoted(variable.levels)}"
             problems += [told] if strange else []
         require(not problems, f"values outside the levels: {'; '.join(problems)}")
         lacks = codes == MISSING
@@ -365,7 +365,7 @@ class Schema:
             known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
             found += [variable.name] if not variable.edges and {*texts} - known else []
         told = "Values in other case, or numbers with other zeros, read as levels"
-        return [f"{told}: {shown(found)}."] if found else []
+        return [f"{told}: {quoted(found)}."] if found else []
 
     def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
         """Return the table that codes stand for, in categorical columns of labels, or of levels.
@@ -384,18 +384,18 @@ class Schema:
     def check_columns(self, columns: Sequence[str], *, ignore_unknown: bool = False) -> None:
         """Raise ValueError unless the columns of a table are those of the schema, in any order."""
         columns, problems = [name for name in columns if name not in self.leave_out], []
-        if again := repeated(columns):
-            problems.append(f"duplicate column names {shown(again)}")
+        if again := duplicates(columns):
+            problems.append(f"duplicate column names {quoted(again)}")
         if lacking := [name for name in self.names if name not in columns]:
             problems.append(f"missing columns {', '.join(lacking)}")
         if (unknown := [n for n in columns if n not in self.names]) and not ignore_unknown:
             how = "leave_out in a schema, or --leave-out of srlib assess, leaves columns out"
-            problems.append(f"unknown columns {shown(unknown)} ({how})")
+            problems.append(f"unknown columns {quoted(unknown)} ({how})")
         require(not problems, f"{'; '.join(problems)}; the schema has {', '.join(self.names)}")
 
     def check_apart(self, columns: Collection[str]) -> None:
         """Raise ValueError if a variable is called like a column that will stand beside them."""
-        taken = shown(name for name in self.names if name in columns)
+        taken = quoted(name for name in self.names if name in columns)
         require(not taken, f"variables are called {taken}; rename, taken are {', '.join(columns)}")
 
 
@@ -464,7 +464,7 @@ def _variable(defaults: dict[str, Any], entry: Any) -> Variable:
     named = isinstance(entry, dict) and isinstance(entry.get("name"), str)
     require(named, f"each variable needs a name; one is {yaml_io.brief(entry)}")
     what = f"variable {yaml_io.brief(entry['name'])}"
-    unknown = shown(key for key in entry if key not in _KEYS)
+    unknown = quoted(key for key in entry if key not in _KEYS)
     require(not unknown, f"{what} has unknown keys {unknown}; allowed are {', '.join(_KEYS)}")
     right = len({"levels", "bins", "edges"} & set(entry)) == 1
     require(right, f"{what} needs levels, or bins, or edges, and one of these alone")

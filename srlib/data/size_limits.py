@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from srlib.checks import require, shown
+from srlib.checks import quoted, require
 
 MAX_BYTES = 2_000_000_000  # decoded, where each value counts 8 or more
 MAX_COLUMNS = 5_000
@@ -77,7 +77,7 @@ def read_typed(path: Path) -> pd.DataFrame:
     if suffix == ".parquet":
         schema = parquet.read_schema(path)
         nested = [field.name for field in schema if pa.types.is_nested(field.type)]
-        require(not nested, f"columns {shown(nested)} hold lists; a value is one number or text")
+        require(not nested, f"columns {quoted(nested)} hold lists; a value is one number or text")
     with _readable(suffix):
         return READERS[suffix](path)
 

@@ -16,7 +16,7 @@ from scipy.stats import gamma
 
 from srlib import checks
 from srlib.dpmpm.model import Prior
-from srlib.mechanism.core import Mechanism, change_one_record
+from srlib.mechanism.core import Mechanism, table_neighbors
 from srlib.mechanism.families import compositions
 
 MOST_SPLITS = 1_000_000
@@ -101,4 +101,4 @@ def enumerate_mechanism(
     coefficient = gammaln(n_s + 1.0) - gammaln(releases + 1.0).sum(axis=1)
     log_prob = coefficient + of_both[at] - of_data[:, None]
     inputs, outputs = ([tuple(map(int, t)) for t in tables] for tables in (data, releases))
-    return Mechanism.from_table(log_prob, change_one_record(data), inputs, outputs)
+    return Mechanism.from_table(log_prob, table_neighbors(data), inputs, outputs)

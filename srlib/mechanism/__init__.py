@@ -1,16 +1,16 @@
-"""The table of log p(release | data set): what fills it, and its readings."""
+"""Tables of log p(release | data set): synthesizers, exact epsilon, and Bayes' rule."""
 
 from srlib.mechanism.bayes import posterior as posterior
 from srlib.mechanism.bayes import posterior_bound as posterior_bound
+from srlib.mechanism.bayes import posterior_from_log_ratio as posterior_from_log_ratio
 from srlib.mechanism.bayes import rank as rank
 from srlib.mechanism.bayes import risk as risk
-from srlib.mechanism.bayes import update as update
 from srlib.mechanism.core import Block as Block
 from srlib.mechanism.core import Mechanism as Mechanism
 from srlib.mechanism.core import Rows as Rows
-from srlib.mechanism.core import change_one as change_one
-from srlib.mechanism.core import change_one_record as change_one_record
+from srlib.mechanism.core import count_neighbors as count_neighbors
 from srlib.mechanism.core import sample as sample
+from srlib.mechanism.core import table_neighbors as table_neighbors
 from srlib.mechanism.families import apportion as apportion
 from srlib.mechanism.families import bernoulli_plugin as bernoulli_plugin
 from srlib.mechanism.families import bernoulli_plugin_alpha as bernoulli_plugin_alpha
@@ -26,8 +26,8 @@ from srlib.mechanism.privacy import conditional_epsilon as conditional_epsilon
 from srlib.mechanism.privacy import delta as delta
 from srlib.mechanism.privacy import exact_epsilon as exact_epsilon
 from srlib.mechanism.privacy import privacy_loss as privacy_loss
-from srlib.mechanism.records import OnRecords as OnRecords
-from srlib.mechanism.scores import exact_rate as exact_rate
+from srlib.mechanism.records import MechanismSynthesizer as MechanismSynthesizer
+from srlib.mechanism.scores import calibrate_rate as calibrate_rate
 from srlib.mechanism.scores import exponential as exponential
 from srlib.mechanism.scores import gibbs as gibbs
 from srlib.mechanism.scores import sensitivity as sensitivity

@@ -1,11 +1,10 @@
-"""Which releases are acceptable whatever the intruder believed before.
+"""Releases that are acceptable for every prior of the intruder.
 
-McClure and Reiter (2012), section 4: the risk R is the intruder's posterior probability of the
-truth, the relative risk RR is R over the prior probability w. As w runs through (0, 1) a release
-traces a curve in the plane of R and RR, and whoever releases says which part of the plane is
-acceptable. With L the ratio of the release's probability under the truth to that under the
-alternative, the curve is the straight line RR = R + L (1 - R), so that every question about it is
-answered exactly.
+McClure and Reiter (2012), section 4: the risk R is the intruder's posterior probability of the true
+value, and the relative risk RR is R divided by the prior probability w. As w runs through (0, 1), a
+release traces a curve in the plane of R and RR. The agency states which part of the plane is
+acceptable. Let L be the ratio of the release's probability under the true value to that under the
+alternative. The curve is then the straight line RR = R + L (1 - R), so all results here are exact.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,12 +20,12 @@ from srlib import checks
 from srlib.mechanism.core import Mechanism, log_difference
 
 N_POINTS = 60
-"""Points of a release's line, and of each stretch of it."""
+"""Points drawn for the line of a release, and for each segment of it."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """RR is at most a positive number where R lies in a range within [0, 1]."""
+    """An upper limit for RR, positive, if R lies in a range within [0, 1]."""
 
     rr_at_most: float
     r_at_least: float = 0.0
@@ -36,38 +35,38 @@ class Rule:
         checks.positive(rr_at_most=self.rr_at_most)
         if not 0 <= self.r_at_least < self.r_at_most <= 1:
             raise ValueError(
-                f"r_at_least is {self.r_at_least} and r_at_most is {self.r_at_most}; the range "
-                "covers nothing unless 0 <= r_at_least < r_at_most <= 1"
+                f"r_at_least is {self.r_at_least} and r_at_most is {self.r_at_most}; they must "
+                "satisfy 0 <= r_at_least < r_at_most <= 1"
             )
 
 
 def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
-    """Rules as parameters give them, such as ``{rr_at_most: 10, r_at_most: 0.1}``, one or more."""
+    """Return the rules of a parameter file, such as ``{rr_at_most: 10, r_at_most: 0.1}``."""
     if not entries:
-        raise ValueError("there is no rule; with none every release would be acceptable")
+        raise ValueError("entries is empty; it must have one rule or more")
     allowed = ("rr_at_most", "r_at_least", "r_at_most")
     for entry in entries:
         strange = [key for key in entry if key not in allowed]
         if strange or "rr_at_most" not in entry:
             raise ValueError(
-                f"a rule has the keys {', '.join(map(str, entry))}; it needs rr_at_most and may "
-                "have r_at_least and r_at_most"
+                f"a rule has the entries {', '.join(map(str, entry))}; it must have rr_at_most and "
+                "may have r_at_least and r_at_most"
             )
     return tuple(Rule(**entry) for entry in entries)
 
 
 def unacceptable_priors(log_ratio: float, rules: Sequence[Rule]) -> list[tuple[float, float]]:
-    """The prior probabilities of the truth for which a release breaks a rule, exactly.
+    """Return the prior probabilities of the true value for which a release violates a rule.
 
-    Returns intervals of w from below to above, overlapping ones joined; none if the release is
-    acceptable whatever the prior.
+    They are exact intervals of w in increasing order, with overlaps merged. The list is empty if
+    the release is acceptable for every prior.
     """
     intervals = []
     for rule in rules:
         low, high = _prior_at(rule.r_at_least, log_ratio), _prior_at(rule.r_at_most, log_ratio)
-        # RR = L / (1 + w (L - 1)) exceeds the bound on one side of the w where it is attained.
+        # RR = L / (1 + w (L - 1)) exceeds the bound on one side of the w that attains it.
         if log_ratio > 0:
-            # (L / a - 1) / (L - 1), divided by L: L may be beyond the range of doubles.
+            # (L / a - 1) / (L - 1), divided by L, because L may overflow.
             high = min(high, 1 + (1 / rule.rr_at_most - 1) / -np.expm1(-log_ratio))
         elif log_ratio < 0:
             excess = np.exp(log_ratio) * (1 - 1 / rule.rr_at_most)
@@ -86,15 +85,15 @@ def unacceptable_priors(log_ratio: float, rules: Sequence[Rule]) -> list[tuple[f
 
 
 def _prior_at(risk: float, log_ratio: float) -> float:
-    """The prior probability that a release turns into this posterior one."""
+    """Return the prior probability for which the posterior probability is `risk`."""
     return float(expit(logit(risk) - log_ratio))
 
 
-def offending_lines(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.DataFrame:
-    """The line of each release, by name, and the stretches of it that break a rule, as points.
+def risk_curves(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.DataFrame:
+    """Return points on the line of each release, and on the segments that violate a rule.
 
-    The columns are curve (the name), stretch (0 for the whole line, then numbered), risk and
-    relative_risk.
+    The columns are curve (the release's name), segment (0 for the whole line, then numbered), risk
+    and relative_risk.
     """
     frames = []
     for name, log_ratio in log_ratios.items():
@@ -102,21 +101,21 @@ def offending_lines(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> p
         for i, ends in enumerate([(0.0, 1.0), *unacceptable_priors(log_ratio, rules)]):
             first, last = (float(expit(logit(w) + log_ratio)) for w in ends)
             risk = np.linspace(first, last, N_POINTS)
-            if abs(excess) > 1e-6:  # at even distances of log RR
+            if abs(excess) > 1e-6:  # evenly spaced in log RR
                 relative = np.geomspace(1 + excess * (1 - first), 1 + excess * (1 - last), N_POINTS)
                 risk[1:-1] = 1 - (relative[1:-1] - 1) / excess
             points = {"risk": risk, "relative_risk": 1 + excess * (1 - risk)}
-            frames.append(pd.DataFrame({"curve": name, "stretch": i} | points))
+            frames.append(pd.DataFrame({"curve": name, "segment": i} | points))
     return pd.concat(frames, ignore_index=True)
 
 
 def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> NDArray[np.bool_]:
-    """Whether releases, by their log L, break a rule for some prior."""
+    """Return whether releases violate a rule for some prior, from their log L."""
     with np.errstate(over="ignore"):
         ratio = np.exp(np.asarray(log_ratio, dtype=float))
     broken = np.zeros(ratio.shape, dtype=bool)
     for rule in rules:
-        # A straight line is largest at an end; at R = 1 it is one whatever L is.
+        # A straight line is largest at an end; at R = 1, RR is one for every L.
         at_low = rule.r_at_least + ratio * (1 - rule.r_at_least)
         gap = 1 - rule.r_at_most
         at_high = rule.r_at_most + (ratio * gap if gap > 0 else 0.0)
@@ -125,7 +124,7 @@ def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> NDArray[np.bool
 
 
 def largest_log_ratio(rules: Sequence[Rule]) -> float:
-    """The largest log L that is acceptable whatever the prior.
+    """Return the largest log L that is acceptable for every prior.
 
     Each rule binds at its corner, the smallest R to which it applies.
     """
@@ -133,10 +132,10 @@ def largest_log_ratio(rules: Sequence[Rule]) -> float:
     return float(np.log(min(most))) if min(most) > 0 else float("-inf")
 
 
-def breaks_a_rule(
+def violates_rules(
     risk: ArrayLike, relative_risk: ArrayLike, rules: Sequence[Rule]
 ) -> NDArray[np.bool_]:
-    """Whether points lie outside the region of acceptable risk and relative risk."""
+    """Return whether points of risk and relative risk violate a rule."""
     r, rr = np.asarray(risk, dtype=float), np.asarray(relative_risk, dtype=float)
     broken = [
         (rule.r_at_least <= r) & (r <= rule.r_at_most) & (rr > rule.rr_at_most) for rule in rules
@@ -144,46 +143,47 @@ def breaks_a_rule(
     return np.any(broken, axis=0)
 
 
-def share_outside(
+def unacceptable_share(
     log_ratio: ArrayLike, mcse: ArrayLike, rules: Sequence[Rule], prior: ArrayLike | None = None
 ) -> dict[str, float]:
-    """Share of records for which a release is not acceptable, and how sure that is.
+    """Return the share of records for which a release is unacceptable, and the share undecided.
 
     Parameters
     ----------
     log_ratio, mcse : (n,) float
         log L of each record and its Monte Carlo standard error.
     rules : sequence of Rule
-        What is acceptable.
+        The limits of the acceptable region.
     prior : (n,) float, optional
-        The intruder's prior probability of each truth, in (0, 1). If not given, a release is not
-        acceptable where it breaks a rule for some prior.
+        The intruder's prior probability of each true value, in (0, 1). If not given, a release is
+        unacceptable if it violates a rule for some prior.
 
     Returns
     -------
     dict of str to float
-        ``outside``, the share; ``undecided``, the share of the records, on either side, whose
-        verdict is another one within two standard errors of log L.
+        ``unacceptable``, the share of records; ``undecided``, the share of all records whose result
+        changes within two standard errors of log L.
     """
 
-    def verdict(log_l: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def is_unacceptable(log_l: NDArray[np.float64]) -> NDArray[np.bool_]:
         if prior is None:
             return unacceptable(log_l, rules)
         risk = expit(logit(prior) + log_l)
-        return breaks_a_rule(risk, risk / np.asarray(prior), rules)
+        return violates_rules(risk, risk / np.asarray(prior), rules)
 
     if prior is not None:
         checks.inner_probability(prior=prior)
-    log_l, two = np.asarray(log_ratio, dtype=float), 2 * np.asarray(mcse, dtype=float)
-    here = verdict(log_l)
-    undecided = (verdict(log_l - two) != here) | (verdict(log_l + two) != here)
-    return {"outside": float(here.mean()), "undecided": float(undecided.mean())}
+    log_l, two_errors = np.asarray(log_ratio, dtype=float), 2 * np.asarray(mcse, dtype=float)
+    result = is_unacceptable(log_l)
+    lower, upper = is_unacceptable(log_l - two_errors), is_unacceptable(log_l + two_errors)
+    undecided = (lower != result) | (upper != result)
+    return {"unacceptable": float(result.mean()), "undecided": float(undecided.mean())}
 
 
 def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[np.bool_]:
-    """Whether each release breaks no rule, for any prior and any record of the data.
+    """Return whether each release is acceptable for every prior and every record of the data.
 
-    The answer, (n_inputs, n_outputs), depends on the confidential data. The whole table is
+    The result, (n_inputs, n_outputs), depends on the confidential data. The whole table is
     computed.
     """
     table = mechanism.block(np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs))
@@ -196,21 +196,21 @@ def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[
 
 
 def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
-    """Draw again until a release is acceptable, and publish that one.
+    """Return the mechanism that draws until a release is acceptable.
 
-    The published release has the mechanism's distribution conditioned on being acceptable. What is
-    acceptable, (n_inputs, n_outputs) as `acceptable_releases` returns, is looked up in the
-    confidential data and differs between neighbors: a release that is acceptable under one and not
-    under the other tells them apart, and an intruder who knows the rule reads it in this table, not
-    in that of the mechanism. The last column, ``None``, is that nothing is published, which happens
-    where the data lead to no acceptable release.
+    Its releases have the mechanism's distribution conditioned on being acceptable. `acceptable`,
+    (n_inputs, n_outputs) as from `acceptable_releases`, depends on the confidential data and
+    differs between neighbors. A release that is acceptable given one neighbor and not given the
+    other distinguishes them. An intruder who knows the rule uses the returned table and not that of
+    the mechanism. In the last column, ``None``, nothing is released because the data allow no
+    acceptable release.
 
     Examples
     --------
     >>> from srlib.mechanism import beta_binomial, exact_epsilon
     >>> table = beta_binomial(n=4, n_s=4, alpha=1.0)
-    >>> both = redraw(table, acceptable_releases(table, [Rule(rr_at_most=2.0)]))
-    >>> round(exact_epsilon(table).value, 2), exact_epsilon(both).value
+    >>> redrawn = redraw(table, acceptable_releases(table, [Rule(rr_at_most=2.0)]))
+    >>> round(exact_epsilon(table).value, 2), exact_epsilon(redrawn).value
     (1.61, inf)
     """
     table = mechanism.block(np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs))
@@ -227,26 +227,26 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     )  # fmt: skip
 
 
-def publish_first_acceptable(
+def release_first_acceptable(
     mechanisms: Sequence[Mechanism], rules: Sequence[Rule], names: Sequence = ()
 ) -> Mechanism:
-    """Draw from each mechanism, and publish the first release that breaks no rule.
+    """Return the mechanism that draws from each mechanism and releases the first acceptable one.
 
-    What section 4 of McClure and Reiter (2012) proposes: of the releases that qualify the one of
-    greatest utility is published, together with the mechanism that it came from. A release
-    qualifies as of `acceptable_releases`. That is looked up in the confidential data, so that the
-    choice is a mechanism itself, with an epsilon of its own.
+    McClure and Reiter (2012), section 4, propose it: among the acceptable releases, the agency
+    publishes the one with the greatest utility, and names its mechanism. Acceptable releases are
+    those of `acceptable_releases`, which depend on the confidential data. The choice is therefore
+    itself a mechanism, with its own epsilon.
 
-    The mechanisms have the same rows and neighbors, the most useful comes first. Columns of the
-    result are named (name, release), where names are positions if not given. In the last one,
-    ``None``, nothing qualifies and nothing is published.
+    The mechanisms must have the same rows and neighbors, and the most useful comes first. Columns
+    of the result are named (name, release); names are positions by default. In the last column,
+    ``None``, no release is acceptable and nothing is released.
     """
     first = mechanisms[0]
     if any(
         m.n_inputs != first.n_inputs or not np.array_equal(m.neighbors, first.neighbors)
         for m in mechanisms
     ):
-        raise ValueError("mechanisms have different rows or neighbors; they must have the same")
+        raise ValueError("mechanisms must all have the same rows and neighbors")
     rows, log_rejected = np.arange(first.n_inputs), np.zeros(first.n_inputs)
     parts, outputs = [], []
     for name, mechanism in zip(names or range(len(mechanisms)), mechanisms, strict=True):
@@ -264,36 +264,36 @@ def publish_first_acceptable(
 
 def largest_epsilon(
     family: Callable[[float], Mechanism],
-    truth: int,
-    alternative: int,
+    true_row: int,
+    alternative_row: int,
     rules: Sequence[Rule],
     low: float,
     high: float,
 ) -> float:
-    """The largest epsilon at which no release from these data breaks a rule.
+    """Return the largest epsilon at which no release of these data violates a rule.
 
     Parameters
     ----------
     family : callable
-        From a positive epsilon to the mechanism with that exact epsilon; what is unacceptable at
-        one epsilon is taken to be so at any larger one.
-    truth, alternative : int
-        Rows of the data with the record's true value and with another.
+        Maps a positive epsilon to the mechanism with that exact epsilon. A family with an
+        unacceptable release at one epsilon is assumed to have one at every larger epsilon.
+    true_row, alternative_row : int
+        Rows of the data with the record's true value and with another value.
     rules : sequence of Rule
-        What is acceptable.
+        The limits of the acceptable region.
     low, high : float
-        Positive epsilons between which the answer lies.
+        Range of the search, positive.
 
     Returns
     -------
     float
-        To a relative 1e-9; `high` if everything up to it is acceptable, and 0 if a release is
-        unacceptable at `low` already.
+        The epsilon, to a relative accuracy of 1e-9; `high` if all releases up to it are
+        acceptable, and 0 if some release is unacceptable at `low`.
     """
     checks.positive_range(low, high)
 
     def broken(epsilon: float) -> bool:
-        log_p, log_q = family(epsilon).row(truth), family(epsilon).row(alternative)
+        log_p, log_q = family(epsilon).row(true_row), family(epsilon).row(alternative_row)
         possible = np.isfinite(log_p)
         return bool(unacceptable(log_p[possible] - log_q[possible], rules).any())
 

@@ -1,4 +1,4 @@
-"""Confidence limits of a probability, for audits of what can only be run."""
+"""Confidence limits of a probability, for audits of synthesizers by simulation."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from srlib import checks
 
 
 def clopper_pearson(count: ArrayLike, size: float, confidence: float) -> tuple[Any, Any]:
-    """One-sided lower and upper confidence limits of a probability, each at the confidence given.
+    """Return one-sided lower and upper confidence limits of a probability.
 
-    An event occurred `count` times in `size` trials, 1 or more; both may be fractions where the
-    size is an effective number of trials.
+    The event occurred `count` times in `size` trials, 1 or more. Each limit has the given
+    confidence. Both numbers may be fractions if the size is an effective number of trials.
     """
     checks.at_least(1, size=size)
     checks.within(0, size, count=count)

@@ -1,30 +1,35 @@
-"""One column of a table, by Bayes' rule: what an intruder makes of the release that happened."""
+"""The intruder's posterior: Bayes' rule in the column of the observed release."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, logsumexp
 
 from srlib import checks
-from srlib.mechanism.core import Mechanism, log_difference
+from srlib.mechanism.core import Mechanism
+from srlib.mechanism.privacy import privacy_loss
 
 
 def posterior(
     log_likelihood: NDArray[np.float64], log_prior: ArrayLike = 0.0
 ) -> NDArray[np.float64]:
-    """Intruder's posterior over the data sets held possible, from one column of the table.
+    """Return the intruder's log posterior over the possible data sets.
 
     Parameters
     ----------
     log_likelihood : (..., n_rows) float
-        log p(release | row), up to a constant for each leading index.
+        Columns of the table: log p(release | row), up to a constant for each leading index.
     log_prior : (..., n_rows) float, optional
         Log prior probabilities of the rows, up to a constant; uniform if not given.
 
     Returns
     -------
     (..., n_rows) float64
-        Log posterior probabilities; their exponentials sum to one over the last axis. A ValueError
-        says so where no row of some column has a positive one.
+        Log posterior probabilities; their exponentials sum to one over the last axis.
+
+    Raises
+    ------
+    ValueError
+        If a release is impossible under every row with positive prior probability.
 
     References
     ----------
@@ -32,7 +37,7 @@ def posterior(
 
     Examples
     --------
-    >>> log_likelihood = np.log([[0.9, 0.1]])  # of one release, given two data sets
+    >>> log_likelihood = np.log([[0.9, 0.1]])  # one release, two data sets
     >>> np.exp(posterior(log_likelihood, np.log([0.1, 0.9]))).round(2)
     array([[0.5, 0.5]])
     """
@@ -40,16 +45,16 @@ def posterior(
     evidence = logsumexp(joint, axis=-1, keepdims=True)
     if not np.isfinite(evidence).all():
         raise ValueError(
-            "log_likelihood + log_prior leaves no row possible for some release; at least one "
-            "row needs a finite sum, and none may be infinite"
+            "log_likelihood + log_prior is -inf for every row of some release, or infinite; at "
+            "least one row must have a finite sum"
         )
     return joint - evidence
 
 
 def rank(log_posterior: NDArray[np.float64], row: int = 0) -> NDArray[np.float64]:
-    """Rank of one row of (..., n_rows) by posterior probability, 1 for the most probable.
+    """Return the rank of one row by posterior probability, 1 for the most probable.
 
-    Rows that tie share the mean of their ranks.
+    The posterior has shape (..., n_rows). Tied rows share the mean of their ranks.
     """
     of_row = log_posterior[..., row, None]
     above = (log_posterior > of_row).sum(axis=-1)
@@ -58,25 +63,25 @@ def rank(log_posterior: NDArray[np.float64], row: int = 0) -> NDArray[np.float64
 
 
 def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]:
-    """Largest posterior probability that epsilon allows an intruder who doubts one record.
+    """Return the bound that epsilon puts on the posterior probability of the true value.
 
-    With a prior probability p of the truth it is p exp(epsilon) / (1 - p + p exp(epsilon)). Epsilon
-    may be infinite.
+    The intruder knows all other records. With prior probability p of the true value the bound is
+    p exp(epsilon) / (1 - p + p exp(epsilon)). Epsilon may be infinite.
     """
     checks.within(0, 1, prior=prior)
     checks.at_least(0, epsilon=epsilon)
     budget, probability = np.asarray(epsilon, dtype=float), np.asarray(prior, dtype=float)
     with np.errstate(invalid="ignore"):
         bound = expit(logit(probability) + budget)
-    # Rounding must not put the bound below the prior.
+    # Keep rounding from putting the bound below the prior.
     return np.where(probability == 0, 0.0, np.maximum(bound, probability))
 
 
-def update(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
-    """Posterior probability of a truth against one alternative.
+def posterior_from_log_ratio(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
+    """Return the posterior probability of the true value against one alternative.
 
-    The log ratio is that of the release's probability under the truth to that under the
-    alternative. A prior of 0 or 1 is not moved by anything.
+    The log ratio compares the release's probability under the true value with that under the
+    alternative. A prior of 0 or 1 does not change.
     """
     checks.within(0, 1, prior=prior)
     ratio = np.asarray(log_ratio, dtype=float)
@@ -85,10 +90,12 @@ def update(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
     return expit(ratio + logit(prior))
 
 
-def risk(mechanism: Mechanism, truth: int, alternative: int, prior: float) -> NDArray[np.float64]:
-    """Posterior probability of the true data set against one alternative, (n_outputs,).
+def risk(
+    mechanism: Mechanism, true_row: int, alternative_row: int, prior: float
+) -> NDArray[np.float64]:
+    """Return the posterior probability of the true data set for each release, (n_outputs,).
 
-    It is R of McClure and Reiter (2012), equation 5; over the prior it is RR, equation 8. Truth and
-    alternative are rows of the table: the data with the record's true value and with another.
+    This is R of McClure and Reiter (2012), equation 5; divided by the prior it is RR, equation 8.
+    `true_row` and `alternative_row` are the data with the record's true value and with another.
     """
-    return update(log_difference(mechanism.row(truth), mechanism.row(alternative)), prior)
+    return posterior_from_log_ratio(privacy_loss(mechanism, true_row, alternative_row), prior)

@@ -1,4 +1,4 @@
-"""Contingency tables as releases: predictive scores from draws of a model, and their sensitivity.
+"""Synthetic contingency tables: log predictive scores from draws of a model, and sensitivity.
 
 A table is a vector of counts of n records on K cells.
 """
@@ -16,7 +16,7 @@ Tables = NDArray[np.int64]
 
 
 def records_moved(tables: Tables, data: Tables) -> NDArray[np.float64]:
-    """Records in another cell than in the data, (n_tables,): half the sum of ``|r - d|``."""
+    """Return the number of records that change cell, (n_tables,): half the sum of ``|r - d|``."""
     return np.abs(tables - data).sum(axis=-1) / 2
 
 
@@ -28,16 +28,16 @@ def _log_coefficient(tables: Tables) -> NDArray[np.float64]:
 def log_predictive(
     log_cell_prob: ArrayLike, tables: Tables, log_weights: ArrayLike | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log posterior predictive probabilities of tables, averaged over draws of a model.
+    """Return log posterior predictive probabilities of tables, averaged over draws of a model.
 
     Parameters
     ----------
     log_cell_prob : (n_draws, K) float
         Log probabilities of the cells in each draw.
     tables : (n_tables, K) int
-        Tables.
+        Counts of the cells.
     log_weights : (n_draws,) float, optional
-        Log weights of the draws, up to a constant; equal ones if not given.
+        Log weights of the draws, up to a constant; by default equal.
 
     Returns
     -------
@@ -48,13 +48,13 @@ def log_predictive(
     cells = np.asarray(log_cell_prob, dtype=float)
     weights = np.zeros(len(cells)) if log_weights is None else np.asarray(log_weights, dtype=float)
     weights = weights - logsumexp(weights)
-    # Cells of probability zero matter to tables that use them only.
+    # A cell of probability zero affects only tables that use it.
     possible = np.isfinite(cells)
-    each = tables @ np.where(possible, cells, 0.0).T
-    each[tables @ (~possible).T.astype(np.int64) > 0] = -np.inf
-    terms = each + weights
+    log_likelihood = tables @ np.where(possible, cells, 0.0).T  # (n_tables, n_draws)
+    log_likelihood[tables @ (~possible).T.astype(np.int64) > 0] = -np.inf
+    terms = log_likelihood + weights
     total = logsumexp(terms, axis=1)
-    # The weighted mean's relative error: the root of the sum of w^2 (p / mean - 1)^2.
+    # Relative error of the weighted mean: the root of the sum of w^2 (p / mean - 1)^2.
     with np.errstate(invalid="ignore"):
         relative = np.exp(terms - total[:, None]) - np.exp(weights)
     return total + _log_coefficient(tables), np.sqrt((relative**2).sum(axis=1))
@@ -69,20 +69,20 @@ def log_linear_draws(
     sd: float = 1.0,
     pairwise: bool = True,
 ) -> NDArray[np.float64]:
-    """Log cell probabilities, (n_draws, K), from the prior of a log-linear model.
+    """Draw log cell probabilities, (n_draws, K), from the prior of a log-linear model.
 
     Parameters
     ----------
     shape : sequence of int
-        Levels of each variable.
+        Number of levels of each variable.
     n_draws : int
-        Draws, 1 or more.
+        Number of draws, 1 or more.
     rng : numpy.random.Generator
-        Source of chance.
+        Random number generator.
     sd : float
         Standard deviation of the independent normal priors of all effects, positive.
     pairwise : bool
-        Whether the model has pairwise effects; without them the variables are independent.
+        Whether the model has two-way interactions; without them the variables are independent.
     """
     checks.at_least(1, n_draws=n_draws)
     checks.positive(sd=sd)
@@ -101,18 +101,16 @@ def log_linear_draws(
     return logits - logsumexp(logits, axis=1, keepdims=True)
 
 
-def common_score(log_cell_prob: ArrayLike, tables: Tables) -> NDArray[np.float64]:
-    """Log predictive probabilities of all tables given each, from draws common to all data sets.
+def log_predictive_score(log_cell_prob: ArrayLike, tables: Tables) -> NDArray[np.float64]:
+    """Return the log predictive probability of each table given each, from the same draws.
 
-    Exact for the discrete prior that gives each draw the same probability. Takes finite log cell
-    probabilities, (n_draws, K), and all tables, (n_tables, K), as data sets, the rows of the
-    result, and as releases. A ValueError says so where a likelihood is too small for a double.
+    Log cell probabilities, (n_draws, K), must be finite. The tables, (n_tables, K), are both the
+    data sets (rows of the result) and the releases (columns). The result is exact for the discrete
+    prior with equal probability on each draw. There is a ValueError if a likelihood underflows.
     """
     cells = np.asarray(log_cell_prob, dtype=float)
     if not np.isfinite(cells).all():
-        raise ValueError(
-            "log_cell_prob has values that are not finite; each cell needs some chance"
-        )
+        raise ValueError("log_cell_prob has values that are not finite; all must be")
     log_prob = tables @ cells.T
     weights = log_prob - logsumexp(log_prob, axis=1, keepdims=True)
     largest = log_prob.max(axis=1, keepdims=True)
@@ -120,21 +118,20 @@ def common_score(log_cell_prob: ArrayLike, tables: Tables) -> NDArray[np.float64
         score = np.log(np.exp(weights) @ np.exp(log_prob - largest).T)
     if not np.isfinite(score).all():
         raise ValueError(
-            "log_cell_prob and tables give likelihoods below the smallest double; "
-            "`log_predictive` computes in logs"
+            "log_cell_prob gives likelihoods below the smallest double; use log_predictive"
         )
     return score + largest[:, 0] + _log_coefficient(tables)
 
 
 def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
-    """Bound the sensitivity of the log predictive score of draws common to all data sets.
+    """Return a bound on the sensitivity of `log_predictive_score`.
 
     Moving a record from cell i to cell j multiplies the weight of draw s by
     ``c_s = theta_sj / theta_si``. The predictive probability of a table is a ratio of two sums over
     the draws, and each is multiplied by a weighted mean of the c_s. The logarithm of their ratio is
-    thus at most the range of log c_s over the draws, whatever the data, the number of their
-    records, and the released table. The largest range over pairs of cells is the bound. It is
-    infinite where a draw gives a cell no probability, because a record can then exclude the draw.
+    thus at most the range of log c_s over the draws, for all data, numbers of records and released
+    tables. The largest range over pairs of cells is the bound. It is infinite if a draw gives a
+    cell probability zero, because a record can then exclude the draw.
 
     Examples
     --------
@@ -149,11 +146,11 @@ def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
 
 
 def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> NDArray[np.float64]:
-    """Truncate cell probabilities so that `sensitivity_bound` is at most the number given.
+    """Truncate log cell probabilities so that `sensitivity_bound` is at most `bound`.
 
-    In each draw a cell gets at least exp(-bound / 2) times the probability of the most probable
-    one, and all are divided by their sum. The log of the ratio of two cells then lies within half
-    the bound of 0, whatever the model. Cells of probability zero are allowed.
+    In each draw, every cell gets at least exp(-bound / 2) times the probability of the most
+    probable cell, and the probabilities are normalized again. The log ratio of two cells is then at
+    most half the bound in absolute value, for every model. Cells of probability zero are allowed.
 
     Examples
     --------

@@ -1,12 +1,12 @@
 """The table of log p(output | data set): rows, columns, neighbors, and draws from a row.
 
-A row is a possible confidential data set, a column a possible release, and some pairs of rows are
-neighbors: data sets that differ in one record. Differential privacy compares neighboring rows
-over all columns (`privacy`). Statistical disclosure risk reads one column, the release that
-happened, by Bayes' rule over the rows that the intruder holds possible (`bayes`).
+Each row is a possible confidential data set and each column a possible release. Neighbors are rows
+that differ in one record. Differential privacy compares neighboring rows over all columns
+(`privacy`). Statistical disclosure risk applies Bayes' rule in one column, that of the observed
+release, over the rows that the intruder considers possible (`bayes`).
 
-A table is given as values or computed in blocks when it is read, so that one with 4e8 entries fits
-in a few megabytes.
+A table is given as values or computed in blocks when it is read, so a table with 4e8 entries needs
+a few megabytes.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,14 +31,15 @@ class Mechanism:
     Parameters
     ----------
     block : callable
-        From row and column positions, (r,) and (c,) int, to log probabilities, (r, c) float;
-        `from_table` makes one from values.
+        Maps row and column positions, (r,) and (c,) int, to log probabilities, (r, c) float;
+        `from_table` makes it from values.
     n_inputs, n_outputs : int
-        Rows and columns, 1 or more each.
+        Numbers of rows and columns, 1 or more each.
     neighbors : (n_pairs, 2) int
-        Pairs of different rows that differ in one record, each pair once in either order.
+        Pairs of rows whose data sets differ in one record. Each pair is listed once, in either
+        order.
     inputs, outputs : sequence, optional
-        Names of rows and columns; their positions if not given.
+        Names of the rows and columns; by default their positions.
 
     Examples
     --------
@@ -63,10 +64,10 @@ class Mechanism:
         if len(self.outputs) == 0:
             object.__setattr__(self, "outputs", range(self.n_outputs))
         if len(self.inputs) != self.n_inputs:
-            raise ValueError(f"inputs has {len(self.inputs)} names; the table has {self.n_inputs}")
+            raise ValueError(f"inputs has {len(self.inputs)} names; it must have {self.n_inputs}")
         if len(self.outputs) != self.n_outputs:
             raise ValueError(
-                f"outputs has {len(self.outputs)} names; the table has {self.n_outputs}"
+                f"outputs has {len(self.outputs)} names; it must have {self.n_outputs}"
             )
         pairs = np.asarray(self.neighbors, dtype=np.int64).reshape(-1, 2)
         strange = ((pairs < 0) | (pairs >= self.n_inputs)).any(axis=1) | (
@@ -87,10 +88,10 @@ class Mechanism:
         inputs: Sequence = (),
         outputs: Sequence = (),
     ) -> "Mechanism":
-        """Make a mechanism from log probabilities, (n_inputs, n_outputs).
+        """Return a mechanism with the given log probabilities, (n_inputs, n_outputs).
 
-        Each row's probabilities sum to one, within 1e-9. The other arguments are those of the
-        class.
+        The probabilities of each row must sum to one, within 1e-9. The other arguments are those of
+        the class.
         """
         table = np.array(log_prob, dtype=np.float64)
         if table.ndim != 2:
@@ -99,33 +100,33 @@ class Mechanism:
         wrong = np.flatnonzero(~(np.abs(totals - 1) <= 1e-9))
         if wrong.size:
             raise ValueError(
-                f"log_prob, row {wrong[0]}, has probabilities that sum to {totals[wrong[0]]:.9g}; "
-                "each row must sum to 1"
+                f"row {wrong[0]} of log_prob has probabilities that sum to {totals[wrong[0]]:.9g}; "
+                "they must sum to 1"
             )
         pairs = np.asarray(neighbors, dtype=np.int64)
         n_inputs, n_outputs = table.shape
         return cls(lambda r, c: table[np.ix_(r, c)], n_inputs, n_outputs, pairs, inputs, outputs)
 
     def row(self, index: int) -> NDArray[np.float64]:
-        """Log probabilities of all outputs from one data set, (n_outputs,)."""
+        """Return the log probabilities of all outputs given one data set, (n_outputs,)."""
         return self.block(np.array([index]), np.arange(self.n_outputs))[0]
 
     def column(self, index: int) -> NDArray[np.float64]:
-        """Log probabilities of one output from all data sets, (n_inputs,)."""
+        """Return the log probabilities of one output given each data set, (n_inputs,)."""
         return self.block(np.arange(self.n_inputs), np.array([index]))[:, 0]
 
 
-def change_one(n: int) -> NDArray[np.int64]:
-    """Neighbors of a count of n records of two kinds, 0 to n, when one record changes: a path."""
+def count_neighbors(n: int) -> NDArray[np.int64]:
+    """Return the replace-one (bounded) neighbors among the counts 0 to n: consecutive counts."""
     checks.at_least(1, n=n)
     return np.stack([np.arange(n), np.arange(1, n + 1)], axis=1)
 
 
-def change_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Pairs of tables of the same size that differ in the cell of one record.
+def table_neighbors(tables: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the replace-one (bounded) neighbors: tables that differ in the cell of one record.
 
-    Tables are counts, (n_tables, K), all different. Pairs are positions, (n_pairs, 2), each pair
-    once.
+    Tables are counts, (n_tables, K), all different. The result has their positions, (n_pairs, 2),
+    with each pair once.
     """
     cell = np.eye(tables.shape[1], dtype=np.int64)
     steps = [after - before for i, before in enumerate(cell) for after in cell[i + 1 :]]
@@ -140,7 +141,7 @@ def change_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def log_difference(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """a - b in log probabilities, zero where both are impossible."""
+    """Return a - b for log probabilities, and zero where both probabilities are zero."""
     with np.errstate(invalid="ignore"):
         difference = a - b
     difference[np.isnan(difference)] = 0.0
@@ -150,7 +151,7 @@ def log_difference(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np
 def sample(
     mechanism: Mechanism, row: int, size: int, *, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw outputs of the mechanism from one data set, by inversion: their positions, (size,)."""
+    """Draw outputs of the mechanism given one data set; return their positions, (size,)."""
     cumulative = np.cumsum(np.exp(mechanism.row(row)))
     drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
     return drawn.astype(np.int64)

@@ -1,12 +1,12 @@
-"""Empirical differential privacy: how far one record moves a posterior, seen through bins.
+"""Empirical differential privacy (EDP): how far one record moves the bins of a posterior.
 
 EDP divides the posterior of a parameter into B bins of equal probability and compares their
-probabilities with those under neighboring data sets (Abowd, Schneider and Vilhuber 2013; Charest
-and Han). It is the conditional epsilon of releasing the bin of one posterior draw: a row of the
-table of log p(output | data set) and its neighbors.
+probabilities with those given neighboring data sets (Abowd, Schneider and Vilhuber 2013; Charest
+and Han). It is the conditional epsilon of the mechanism that releases the bin of one posterior
+draw.
 
-Exact for any distributions that scipy knows; by simulation as the paper estimates it, at the cost
-of the bins instead of the draws; and from one posterior sample of any Bayesian model.
+EDP is computed exactly for distributions in scipy; by simulation of the paper's estimate, at the
+cost of the bins and not of the draws; and from one posterior sample of any Bayesian model.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,19 +23,19 @@ from srlib import checks, diagnostics
 RAW, SMOOTHED, REFIT = "raw", "Pareto-smoothed", "refit needed"
 BLOCK_ENTRIES = 1 << 23
 LOW_K, HIGH_K = 0.5, 0.7
-ENOUGH = 25
+MIN_BIN_DRAWS = 25
 
 
 @dataclass(frozen=True)
 class EDP:
-    """Empirical differential privacy and where it is attained.
+    """Empirical differential privacy, and the neighbor and bin that attain it.
 
     Attributes
     ----------
     value : float
-        The level; infinite where a bin has no chance under a neighbor.
+        The EDP; infinite if a bin has probability zero given a neighbor.
     neighbor, bin : int
-        Neighbor and bin, both from 0, that attain it.
+        Neighbor and bin that attain it, numbered from 0.
     by_neighbor : (n_neighbors,) float64
         Largest absolute log ratio of each neighbor.
     """
@@ -47,25 +47,29 @@ class EDP:
 
 
 def beta_posterior(x: int, n: int, alpha: float) -> Any:
-    """Posterior of a proportion after x ones among n records, with a Beta(alpha, alpha) prior."""
+    """Return the posterior of a proportion: x ones in n records, Beta(alpha, alpha) prior."""
     return stats.beta(alpha + x, alpha + n - x)
 
 
 def beta_neighbors(x: int, n: int, alpha: float, kind: str) -> list[Any]:
-    """Posteriors after one record is "changed", "deleted" or "added": one for each that exists."""
-    if kind == "changed":
+    """Return the posteriors given each neighboring data set.
+
+    `kind` is "replace" (bounded differential privacy), "remove" or "add" (unbounded): the change
+    of one record that leads to a neighbor.
+    """
+    if kind == "replace":
         pairs = [(x - 1, n), (x + 1, n)]
-    elif kind == "deleted":
+    elif kind == "remove":
         pairs = [(x, n - 1), (x - 1, n - 1)]
-    elif kind == "added":
+    elif kind == "add":
         pairs = [(x, n + 1), (x + 1, n + 1)]
     else:
-        raise ValueError(f"kind is {kind!r}; it must be 'changed', 'deleted' or 'added'")
+        raise ValueError(f"kind is {kind!r}; it must be 'replace', 'remove' or 'add'")
     return [beta_posterior(y, m, alpha) for y, m in pairs if 0 <= y <= m]
 
 
 def normal_posterior(y: NDArray[np.float64]) -> Any:
-    """Posterior of a normal mean with variance 5 and prior N(10, 3): Charest and Han, 3.3."""
+    """Return the posterior of a normal mean, variance 5, prior N(10, 3): Charest and Han, 3.3."""
     precision = len(y) / 5.0 + 1 / 3.0
     return stats.norm((y.sum() / 5.0 + 10.0 / 3.0) / precision, precision**-0.5)
 
@@ -73,20 +77,20 @@ def normal_posterior(y: NDArray[np.float64]) -> Any:
 # ------------------------------------------------------------------------------ known posteriors
 
 
-def equal_bins(posterior: Any, bins: int) -> NDArray[np.float64]:
-    """The inner edges of bins of equal probability, (bins - 1,), of a continuous distribution."""
+def equal_probability_edges(posterior: Any, bins: int) -> NDArray[np.float64]:
+    """Return the inner edges of equal-probability bins of a continuous posterior, (bins - 1,)."""
     checks.at_least(2, bins=bins)
     share = np.arange(1, bins) / bins
-    # From the nearer end: an upper quantile near 1 would lose its digits.
+    # Upper quantiles come from the survival function; from the cdf they lose digits near 1.
     return np.where(share < 0.5, posterior.ppf(share), posterior.isf(1 - share))
 
 
 def log_bin_probabilities(posterior: Any, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log probabilities of the bins between edges, tails included.
+    """Return log probabilities of the bins between edges, including both tails.
 
-    Differences are taken of the distribution function below its median and of the survival function
-    above it, so that both tails keep their digits. Edges are (..., n_edges) in order; for k
-    distributions at once, with parameters (k, 1), they are (..., 1, n_edges).
+    They are differences of the distribution function below the median and of the survival function
+    above it, so that both tails keep their digits. Edges are (..., n_edges) in order. For a frozen
+    distribution with parameters of shape (k, 1) they are (..., 1, n_edges).
     """
     cdf, sf = np.asarray(posterior.cdf(edges)), np.asarray(posterior.sf(edges))
     end = [(0, 0)] * (cdf.ndim - 1) + [(1, 1)]
@@ -98,26 +102,27 @@ def log_bin_probabilities(posterior: Any, edges: NDArray[np.float64]) -> NDArray
 
 
 def _stacked(neighbors: Sequence[Any], edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log bin probabilities of all neighbors, (..., n_neighbors, n_bins)."""
+    """Return log bin probabilities of all neighbors, (..., n_neighbors, n_bins)."""
     if len(neighbors) == 0:
-        raise ValueError("neighbors is empty; EDP compares with at least one")
-    each = [log_bin_probabilities(other, edges[..., None, :]) for other in neighbors]
-    return np.concatenate(each, axis=-2)
+        raise ValueError("neighbors is empty; it must have at least one distribution")
+    log_prob = [log_bin_probabilities(neighbor, edges[..., None, :]) for neighbor in neighbors]
+    return np.concatenate(log_prob, axis=-2)
 
 
 def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
-    """Exact EDP of a posterior that is known (Charest and Han, equation 2).
+    """Return the exact EDP of a known posterior (Charest and Han, equation 2).
 
     Parameters
     ----------
     posterior : scipy frozen distribution
-        Given the data.
+        Posterior given the data.
     neighbors : sequence of scipy frozen distributions
-        Given neighboring data, at least one; each may hold several with parameters (k, 1).
+        Posteriors given neighboring data sets, at least one. Parameters of shape (k, 1) stand for k
+        neighbors.
     bins : int
-        2 or more.
+        Number of bins, 2 or more.
     """
-    log_ratio = np.abs(_stacked(neighbors, equal_bins(posterior, bins)) + np.log(bins))
+    log_ratio = np.abs(_stacked(neighbors, equal_probability_edges(posterior, bins)) + np.log(bins))
     by_neighbor = log_ratio.max(axis=1)
     neighbor = int(by_neighbor.argmax())
     return EDP(by_neighbor[neighbor], neighbor, int(log_ratio[neighbor].argmax()), by_neighbor)
@@ -126,15 +131,17 @@ def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
 # ----------------------------------------------------------------- the estimate from fresh draws
 
 
-def estimate_from_counts(counts: NDArray[np.int64], added: float = 0.01) -> NDArray[np.float64]:
-    """The paper's estimate, (...,), from draws counted in bins, (..., n_neighbors, n_bins).
+def estimate_from_counts(
+    counts: NDArray[np.int64], pseudocount: float = 0.01
+) -> NDArray[np.float64]:
+    """Return the paper's estimate of EDP, (...,), from counts of draws, (..., n_neighbors, n_bins).
 
-    A positive number is `added` to each count (additive smoothing). The estimate is the largest
-    absolute log of a probability over 1 / n_bins.
+    A positive pseudocount is added to each count (additive smoothing). The estimate is the largest
+    absolute log of an estimated probability divided by 1 / n_bins.
     """
-    checks.positive(added=added)
+    checks.positive(pseudocount=pseudocount)
     n_bins, draws = counts.shape[-1], counts.sum(axis=-1, keepdims=True)
-    share = (counts + added) / (draws + n_bins * added)
+    share = (counts + pseudocount) / (draws + n_bins * pseudocount)
     return np.abs(np.log(share * n_bins)).max(axis=(-2, -1))
 
 
@@ -147,23 +154,24 @@ def simulate_counts(
     *,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Counts that the paper's procedure sees, without drawing from any posterior.
+    """Simulate the bin counts of the paper's procedure without drawing from any posterior.
 
-    The bins' edges are sample quantiles of the draws given the data: order statistics, whose
+    The edges of the bins are sample quantiles of the draws given the data: order statistics, whose
     uniform spacings are Dirichlet. Given the edges, the counts of a neighbor's draws are
-    multinomial. A replicate costs the number of bins, whatever the number of draws from each
-    posterior, a multiple of the bins. The result is (size, n_neighbors, bins), one replicate a row.
+    multinomial. The cost of a replicate depends on the number of bins and not on the number of
+    draws from each posterior, which is a multiple of the bins. Returns `size` replicates, (size,
+    n_neighbors, bins).
     """
     checks.within(2, draws, bins=bins)
     if draws % bins:
         raise ValueError(f"draws is {draws}; it must be a multiple of bins = {bins}")
     spacing = np.full(bins, float(draws // bins))
-    spacing[-1] += 1  # beyond the last order statistic there is one spacing more
+    spacing[-1] += 1  # the spacing above the last order statistic
     share = np.cumsum(rng.dirichlet(spacing, size), axis=1)[:, :-1]
     counts = []
-    # A few replicates at a time: a normal posterior has as many neighbors as records.
-    for some in np.array_split(share, -(-size // 20)):
-        probability = np.exp(_stacked(neighbors, posterior.ppf(some)))
+    # In blocks of at most 20 replicates, because there may be one neighbor per record.
+    for block in np.array_split(share, -(-size // 20)):
+        probability = np.exp(_stacked(neighbors, posterior.ppf(block)))
         probability /= probability.sum(axis=-1, keepdims=True)
         counts.append(rng.multinomial(draws, probability))
     return np.concatenate(counts)
@@ -174,20 +182,20 @@ def simulate_counts(
 
 @dataclass(frozen=True)
 class PosteriorEDP:
-    """EDP of one scalar from one posterior sample.
+    """EDP of one scalar estimated from one posterior sample.
 
     Attributes
     ----------
     value, mcse : float
-        The level and its Monte Carlo standard error, at the neighbor and bin that attain it.
+        The EDP and its Monte Carlo standard error, at the neighbor and bin that attain it.
     neighbor, bin, by_neighbor
-        As of `EDP`.
+        As in `EDP`.
     pareto_k : (n_neighbors,) float64
-        Shape of the weights' tail.
+        Pareto k of the importance weights.
     method : (n_neighbors,) str
-        `RAW`, `SMOOTHED`, `REFIT` where the weights cannot be trusted, or "refit".
+        `RAW` or `SMOOTHED` weights, `REFIT` if the weights are unreliable, or "refit" after one.
     bins, draws : int
-        Bins and draws used.
+        Numbers of bins and draws.
     """
 
     value: float
@@ -202,7 +210,7 @@ class PosteriorEDP:
 
     @property
     def refit_needed(self) -> NDArray[np.int64]:
-        """Neighbors whose weights say that only a refit will do."""
+        """Neighbors with unreliable weights, which need a refit."""
         return np.flatnonzero(self.method == REFIT)
 
 
@@ -217,33 +225,34 @@ def from_draws(
     n_neighbors: int | None = None,
     refit: Callable[[int], ArrayLike] | None = None,
 ) -> PosteriorEDP:
-    """EDP of a scalar from draws given the data and the weights that turn them into neighbors'.
+    """Return the EDP of a scalar from posterior draws and importance weights of the neighbors.
 
-    A neighbor's posterior is the data's reweighted: without record i by 1 / p(y_i | theta), with a
-    record more by p(y | theta), with record i changed by their product. Every bin has its share of
-    draws, so that none is empty and nothing is smoothed but the tail of weights that need it.
+    The draws are reweighted to the posterior given each neighbor: by 1 / p(y_i | theta) if record i
+    is removed, by p(y | theta) if a record is added, and by their product if record i is replaced.
+    Each bin has its share of the draws, so no bin is empty, and only tails of weights are smoothed.
 
     Parameters
     ----------
     theta : (n_chains, n_draws) or (n_draws,) float
-        Draws of the scalar given the data, not all the same.
+        Draws of the scalar given the data, not all equal.
     log_weights : (n_chains, n_draws, n_neighbors) float, or callable
-        Finite log weights, up to a constant for each neighbor; or a function from a slice of
-        neighbors to those columns, so that no more than a block is in memory.
+        Finite log weights, up to a constant for each neighbor; or a function that returns these
+        columns for a slice of neighbors, so that only one block is in memory.
     bins : int
-        2 or more, at most the draws.
+        Number of bins, from 2 to the number of draws.
     n_neighbors : int
-        Number of neighbors, where `log_weights` is a function.
+        Number of neighbors, if `log_weights` is a function.
     refit : callable, optional
-        From a neighbor's number to draws of the scalar given that neighbor, for those whose
-        Pareto k exceeds 0.7. Bins with fewer than 25 of these draws keep the weights' proportions.
+        Maps the index of a neighbor to draws of the scalar given that neighbor. It is called if
+        Pareto k exceeds 0.7. Bins with fewer than 25 of its draws keep the proportions of the
+        weights.
     """
     chains = np.atleast_2d(np.asarray(theta, dtype=float))
     values = chains.ravel()
     if chains.ndim != 2 or not np.isfinite(values).all():
-        raise ValueError("theta must be (n_chains, n_draws) and finite")
+        raise ValueError(f"theta has shape {chains.shape}; it must be (chains, draws) and finite")
     if np.ptp(values) == 0:
-        raise ValueError(f"theta is constant, {values[0]}; nothing can be told from its bins")
+        raise ValueError(f"theta has the same value {values[0]} in all draws; it must vary")
     checks.within(2, len(values), bins=bins)
     total, block = _as_blocks(log_weights, len(values), n_neighbors)
     order = np.argsort(values, kind="stable")
@@ -260,7 +269,7 @@ def from_draws(
         pareto[chosen] = diagnostics.pareto_k(weights.T)
         smooth = pareto[chosen] > LOW_K
         if smooth.any():
-            weights[:, smooth] = diagnostics.smoothed(weights[:, smooth].T).T
+            weights[:, smooth] = diagnostics.psis_log_weights(weights[:, smooth].T).T
             method[chosen] = np.where(
                 pareto[chosen] > HIGH_K, REFIT, np.where(smooth, SMOOTHED, RAW)
             )
@@ -287,7 +296,7 @@ def from_draws(
 def _as_blocks(
     log_weights: LogLikelihood, draws: int, n_neighbors: int | None
 ) -> tuple[int, Callable[[slice], NDArray[np.float64]]]:
-    """Number of neighbors, and checked log weights of a slice of them, (draws, width)."""
+    """Return the number of neighbors and a function from a slice to log weights, (draws, width)."""
     if callable(log_weights):
         if n_neighbors is None or n_neighbors < 1:
             raise ValueError(f"n_neighbors is {n_neighbors}; it must be 1 or more")
@@ -297,18 +306,16 @@ def _as_blocks(
         table = table.reshape(-1, table.shape[-1])
         total, read = table.shape[1], lambda chosen: table[:, chosen]
         if total < 1:
-            raise ValueError("log_weights has no neighbor; it must have 1 or more")
+            raise ValueError("log_weights has no neighbors; it must have 1 or more")
 
     def block(chosen: slice) -> NDArray[np.float64]:
         part = np.array(read(chosen), dtype=float).reshape(-1, chosen.stop - chosen.start)
         if len(part) != draws:
-            raise ValueError(
-                f"log_weights has {len(part)} draws and theta {draws}; they must match"
-            )
+            raise ValueError(f"log_weights has {len(part)} draws; it must have {draws}, like theta")
         strange = np.flatnonzero(~np.isfinite(part).all(axis=0)) + chosen.start
         if len(strange):
-            shown = ", ".join(map(str, strange[:10])) + (", ..." if len(strange) > 10 else "")
-            raise ValueError(f"log_weights has values that are not finite for records {shown}")
+            first = ", ".join(map(str, strange[:10])) + (", ..." if len(strange) > 10 else "")
+            raise ValueError(f"log_weights has values that are not finite for neighbors {first}")
         return part
 
     return total, block
@@ -320,19 +327,19 @@ def _anchored(
     ordered: NDArray[np.float64],
     starts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Log probabilities of the data's bins from a refit's draws, tails from the weights.
+    """Return log bin probabilities from the draws of a refit, with tails from the weights.
 
-    A record that needs a refit has large weights where its neighbor's posterior lies, not in the
-    tails. There the weights lack only the normalizing constant, which the bins that can be counted
-    give.
+    The weights of a record that needs a refit are unreliable in the bulk of the neighbor's
+    posterior and not in its tails. There they lack only the normalizing constant, which comes from
+    the bins with enough draws.
     """
     fresh = np.asarray(refit, dtype=float).ravel()
     counts = np.bincount(
         np.searchsorted(ordered[starts[1:]], fresh, "right"), minlength=len(starts)
     )
-    seen = counts >= ENOUGH
+    seen = counts >= MIN_BIN_DRAWS
     if not seen.any():
-        raise ValueError(f"refit has {len(fresh)} draws; no bin holds {ENOUGH} of them")
+        raise ValueError(f"refit has {len(fresh)} draws; a bin must have {MIN_BIN_DRAWS} or more")
     counted = np.log(np.maximum(counts, 1) / len(fresh))
     shift = logsumexp(counted[seen]) - logsumexp(log_prob[seen])
     joined = np.where(seen, counted, log_prob + shift)
@@ -342,12 +349,12 @@ def _anchored(
 def _bootstrap_error(
     theta: NDArray[np.float64], log_weights: NDArray[np.float64], bins: int, at_bin: int
 ) -> float:
-    """Standard error of one bin's log ratio, by resampling blocks of consecutive draws.
+    """Return the standard error of one bin's log ratio, by a block bootstrap.
 
-    Quantiles are taken anew in each of 100 resamples. The blocks are as long as the square root of
-    a chain, so that they keep its autocorrelation.
+    Each of 100 resamples has its own quantiles. The length of a block is the square root of the
+    number of draws in a chain, to keep the autocorrelation.
     """
-    rng = np.random.default_rng(0)  # a fixed stream: the error of one sample is one number
+    rng = np.random.default_rng(0)  # a fixed seed, so that a sample always has the same error
     n_chains, n_draws = theta.shape
     length = max(1, round(np.sqrt(n_draws)))
     n_blocks = -(-n_draws // length)
@@ -367,64 +374,60 @@ def _bootstrap_error(
 
 def from_posterior(
     tree: Any,
-    var: str | Sequence[str],
+    var_names: str | Sequence[str],
     bins: int,
-    neighbors: str = "delete",
+    neighbors: str = "remove",
     *,
     log_likelihood: str | None = None,
-    candidate: ArrayLike | None = None,
+    new_log_likelihood: ArrayLike | None = None,
     refit: Callable[[int], Any] | None = None,
 ) -> dict[str, PosteriorEDP]:
-    """EDP from what PyMC, Stan, NumPyro or bambi leave: one posterior sample, no refits.
+    """Return EDP from one posterior sample of PyMC, Stan, NumPyro or bambi, without refits.
 
     Parameters
     ----------
     tree : xarray.DataTree or mapping
-        With groups posterior and log_likelihood (pointwise), as ArviZ has them.
-    var : str or sequence of str
-        Variables of the posterior; each element of an array is a scalar of its own.
+        ArviZ data with the groups posterior and log_likelihood (pointwise).
+    var_names : str or sequence of str
+        Variables of the posterior; EDP is computed for each element of an array.
     bins : int
-        2 or more, at most the draws.
-    neighbors : {"delete", "add", "change"}
-        A record left out, a record more, or a record changed.
+        Number of bins, from 2 to the number of draws.
+    neighbors : {"remove", "add", "replace"}
+        The change of one record that leads to a neighbor: "replace" for bounded, "remove" and "add"
+        for unbounded differential privacy.
     log_likelihood : str, optional
-        Variable of the log_likelihood group, where it has several.
-    candidate : (n_chains, n_draws, n) float
-        For "add", log likelihoods of the records that may be added; for "change", of the values
-        that the records may change to, one for each record.
+        Variable of the log_likelihood group; needed if there are several.
+    new_log_likelihood : (n_chains, n_draws, n) float
+        Log likelihoods of the new records: for "add", the records that may be added; for "replace",
+        one replacement for each record.
     refit : callable, optional
-        From a record's number to the posterior group of a fit to the neighbor (a mapping of
-        variables to draws).
+        Maps the index of a record to the posterior group of a fit to the neighbor: a mapping from
+        variables to draws.
 
     Returns
     -------
     dict of str to PosteriorEDP
-        By name of the scalar, such as ``"beta[1]"``.
+        Results by name of the scalar, such as ``"beta[1]"``.
     """
-    if neighbors not in ("delete", "add", "change"):
-        raise ValueError(f"neighbors is {neighbors!r}; it must be 'delete', 'add' or 'change'")
-    if (neighbors != "delete") != (candidate is not None):
-        raise ValueError("candidate goes with neighbors 'add' and 'change', and only with them")
+    if neighbors not in ("remove", "add", "replace"):
+        raise ValueError(f"neighbors is {neighbors!r}; it must be 'remove', 'add' or 'replace'")
+    if (neighbors != "remove") != (new_log_likelihood is not None):
+        raise ValueError("new_log_likelihood must be given if neighbors is 'add' or 'replace' only")
     posterior = _entry(tree, "posterior", "tree")
-    total, read = _pointwise(tree, neighbors, log_likelihood, candidate)
-    found = {}
-    for name in [var] if isinstance(var, str) else var:
+    total, read = _pointwise(tree, neighbors, log_likelihood, new_log_likelihood)
+    results = {}
+    for name in [var_names] if isinstance(var_names, str) else var_names:
         draws = np.asarray(_entry(posterior, name, "posterior"), dtype=float)
         for index in np.ndindex(draws.shape[2:]):
             label = f"{name}[{', '.join(map(str, index))}]" if index else name
 
-            def fresh(i: int, name: str = name, index: tuple[Any, ...] = index) -> ArrayLike:
+            def refit_scalar(i: int, name: str = name, index: tuple[Any, ...] = index) -> ArrayLike:
                 assert refit is not None
                 return np.asarray(refit(i)[name])[..., *index]
 
-            found[label] = from_draws(
-                draws[..., *index],
-                read,
-                bins,
-                n_neighbors=total,
-                refit=fresh if refit else None,
-            )
-    return found
+            scalar, fit = draws[..., *index], refit_scalar if refit else None
+            results[label] = from_draws(scalar, read, bins, n_neighbors=total, refit=fit)
+    return results
 
 
 def _entry(group: Any, name: str, where: str) -> Any:
@@ -436,23 +439,26 @@ def _entry(group: Any, name: str, where: str) -> Any:
 
 
 def _pointwise(
-    tree: Any, neighbors: str, log_likelihood: str | None, candidate: ArrayLike | None
+    tree: Any,
+    neighbors: str,
+    log_likelihood: str | None,
+    new_log_likelihood: ArrayLike | None,
 ) -> tuple[int, Callable[[slice], NDArray[np.float64]]]:
-    """Number of neighbors, and the log weights of a slice of them."""
-    added = None if candidate is None else np.asarray(candidate, dtype=float)
+    """Return the number of neighbors and a function from a slice to their log weights."""
+    added = None if new_log_likelihood is None else np.asarray(new_log_likelihood, dtype=float)
     if neighbors == "add" and added is not None:
         return added.shape[-1], lambda chosen: added[..., chosen]
     group = _entry(tree, "log_likelihood", "tree")
     names = [str(name) for name in group]
     if log_likelihood is None and len(names) != 1:
-        raise ValueError(f"log_likelihood has the variables {', '.join(names)}; name one of them")
+        raise ValueError(f"log_likelihood must name one of the variables {', '.join(names)}")
     pointwise = _entry(group, log_likelihood or names[0], "log_likelihood")
     total = int(np.prod(pointwise.shape[2:]))
     if added is not None and added.shape[-1] != total:
-        raise ValueError(f"candidate has {added.shape[-1]} records; the data have {total}")
+        raise ValueError(f"new_log_likelihood has {added.shape[-1]} records; the data have {total}")
 
     def read(chosen: slice) -> NDArray[np.float64]:
-        # One dimension of records is read lazily; several are flattened first.
+        # One dimension of records is read lazily; several must be flattened first.
         flat = (
             pointwise
             if len(pointwise.shape) == 3

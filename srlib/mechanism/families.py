@@ -1,4 +1,4 @@
-"""Families of synthesizers that fill the table: counts, and tables of K cells."""
+"""Families of synthesizers with a known table: for counts, and for tables of K cells."""
 
 from math import comb
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from srlib import checks
-from srlib.mechanism.core import Mechanism, Rows, change_one, change_one_record
+from srlib.mechanism.core import Mechanism, Rows, count_neighbors, table_neighbors
 
 MOST_TABLES = 2_000_000
 
@@ -15,22 +15,21 @@ MOST_TABLES = 2_000_000
 def _representable(alpha: float, epsilon: float, n_s: int) -> float:
     if alpha == 0:
         raise ValueError(
-            f"epsilon is {epsilon} with n_s = {n_s}; it must be smaller for alpha to be a positive "
-            "double"
+            f"epsilon is {epsilon} with n_s = {n_s}; it must be smaller, or alpha underflows to 0"
         )
     return alpha
 
 
 def log_binomial(n: int) -> NDArray[np.float64]:
-    """Log of the binomial coefficients of n over 0 to n."""
+    """Return the logs of the binomial coefficients n over y, for y = 0 to n."""
     y = np.arange(n + 1)
     return gammaln(n + 1) - gammaln(y + 1) - gammaln(n - y + 1)
 
 
 def _log_rising(alpha: float, n: int) -> NDArray[np.float64]:
-    """Log of alpha (alpha + 1) ... (alpha + k - 1) for k = 0 to n.
+    """Return the log of alpha (alpha + 1) ... (alpha + k - 1) for k = 0 to n.
 
-    A difference of two log-gamma functions would lose digits where alpha is large.
+    A difference of two log-gamma functions loses digits if alpha is large.
     """
     return np.concatenate([[0.0], np.cumsum(np.log(alpha + np.arange(n)))])
 
@@ -39,18 +38,18 @@ def _log_rising(alpha: float, n: int) -> NDArray[np.float64]:
 
 
 def bernoulli_plugin(n: int, n_s: int, alpha: float, beta: float | None = None) -> Mechanism:
-    """Independent draws with the posterior mean plugged in (McClure and Reiter 2012, equation 3).
+    """Return the plug-in synthesizer for binary data (McClure and Reiter 2012, equation 3).
 
-    Each of n_s synthetic values is one with probability (X + alpha) / (n + alpha + beta), where X
-    is the number of ones in the data; the release is their sum. Rows are X = 0 to n, neighbors when
-    one record changes; columns X* = 0 to n_s.
+    Each of n_s synthetic values is one with the posterior mean (X + alpha) / (n + alpha + beta) as
+    its probability, where X is the number of ones in the data. The release is their sum. Rows are
+    X = 0 to n, with replace-one neighbors; columns are X* = 0 to n_s.
 
     Parameters
     ----------
     n, n_s : int
         Records in the data and in the release, 1 or more.
     alpha, beta : float
-        Positive; beta is alpha if not given.
+        Parameters of the beta prior, positive; beta is alpha if not given.
 
     Examples
     --------
@@ -73,11 +72,11 @@ def bernoulli_plugin(n: int, n_s: int, alpha: float, beta: float | None = None) 
             + np.outer(log_zero[rows], n_s - columns)
         )
 
-    return Mechanism(block, n + 1, n_s + 1, change_one(n))
+    return Mechanism(block, n + 1, n_s + 1, count_neighbors(n))
 
 
 def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
-    """The alpha = beta for which `bernoulli_plugin` has this epsilon (Theorem 1)."""
+    """Return the alpha = beta for which `bernoulli_plugin` has this exact epsilon (Theorem 1)."""
     checks.at_least(1, n_s=n_s)
     checks.positive(epsilon=epsilon)
     with np.errstate(over="ignore"):
@@ -86,15 +85,15 @@ def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
 
 
 def private_plugin(epsilon: float, n: int, n_s: int) -> Mechanism:
-    """`bernoulli_plugin` with the alpha = beta for which its exact epsilon is the one given."""
+    """Return `bernoulli_plugin` with the alpha = beta that gives it this exact epsilon."""
     return bernoulli_plugin(n, n_s, bernoulli_plugin_alpha(epsilon, n_s))
 
 
 def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> Mechanism:
-    """Draws from the posterior predictive distribution of a beta-binomial model.
+    """Return the synthesizer that draws from the posterior predictive of a beta-binomial model.
 
-    As `bernoulli_plugin`, with the same arguments, but the probability of a one is itself drawn,
-    once a release, from Beta(X + alpha, n - X + beta).
+    The arguments are those of `bernoulli_plugin`. Here each release draws its own probability of a
+    one from the posterior Beta(X + alpha, n - X + beta).
 
     Examples
     --------
@@ -116,29 +115,29 @@ def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> 
         zeros_gained = zeros[n - x + n_s - y] - zeros[n - x]
         return coefficient[y] + ones_gained + zeros_gained - total
 
-    return Mechanism(block, n + 1, n_s + 1, change_one(n))
+    return Mechanism(block, n + 1, n_s + 1, count_neighbors(n))
 
 
 # ---------------------------------------------------------------------------- tables of K cells
 
 
-def compositions(n: int, cells: int) -> NDArray[np.int64]:
-    """All tables of n records on K cells, in lexicographic order, (n_tables, K).
+def compositions(n: int, n_cells: int) -> NDArray[np.int64]:
+    """Return all tables of n records on K cells, in lexicographic order, (n_tables, K).
 
-    There are binomial(n + K - 1, K - 1) of them, two million at most.
+    There are binomial(n + K - 1, K - 1) of them; at most two million are enumerated.
     """
-    checks.at_least(1, cells=cells)
+    checks.at_least(1, n_cells=n_cells)
     checks.at_least(0, n=n)
-    count = comb(n + cells - 1, cells - 1)
+    count = comb(n + n_cells - 1, n_cells - 1)
     if count > MOST_TABLES:
         raise ValueError(
-            f"n is {n} and cells is {cells}: {count:,} tables; at most {MOST_TABLES:,} are "
-            "enumerated"
+            f"n is {n} and n_cells is {n_cells}, which makes {count:,} tables; at most "
+            f"{MOST_TABLES:,} are enumerated"
         )
-    tables = np.arange(n + 1)[:, None] if cells > 1 else np.full((1, 1), n)
-    for cell in range(1, cells):
+    tables = np.arange(n + 1)[:, None] if n_cells > 1 else np.full((1, 1), n)
+    for cell in range(1, n_cells):
         left = n - tables.sum(axis=1)
-        if cell == cells - 1:
+        if cell == n_cells - 1:
             return np.column_stack([tables, left])
         repeated = np.repeat(tables, left + 1, axis=0)
         value = np.concatenate([np.arange(most + 1) for most in left])
@@ -147,10 +146,10 @@ def compositions(n: int, cells: int) -> NDArray[np.int64]:
 
 
 def apportion(shares: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Whole counts of n records in proportion to shares, (K,), by largest remainders."""
+    """Return counts that apportion n records to shares, (K,), by largest remainders."""
     weights = np.asarray(shares, dtype=float)
     if not ((weights >= 0).all() and weights.sum() > 0) or n < 0:
-        raise ValueError(f"shares is {shares!r} and n is {n}; shares must not all be 0")
+        raise ValueError(f"shares is {shares!r}, n is {n}; none may be negative, nor all shares 0")
     exact = n * weights / weights.sum()
     counts = np.floor(exact).astype(np.int64)
     most = np.argsort(counts - exact, kind="stable")[: n - counts.sum()]
@@ -159,22 +158,22 @@ def apportion(shares: ArrayLike, n: int) -> NDArray[np.int64]:
 
 
 def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
-    """Draws from the posterior predictive distribution of a Dirichlet-multinomial model.
+    """Return the synthesizer that draws from a Dirichlet-multinomial posterior predictive.
 
-    Rows are all tables of n records on K cells, neighbors when one record changes its cell; columns
-    all tables of n_s records.
+    Rows are all tables of n records on K cells, with replace-one neighbors; columns are all tables
+    of n_s records.
 
     Parameters
     ----------
     n, n_s : int
         Records in the data and in the release, 1 or more.
     alpha : (K,) float
-        Positive parameters of the Dirichlet prior, two or more.
+        Parameters of the Dirichlet prior, two or more, positive.
 
     Examples
     --------
     >>> table = dirichlet_multinomial(n=2, n_s=2, alpha=[1.0, 1.0, 1.0])
-    >>> table.n_inputs, table.n_outputs  # ways to put two records into three cells
+    >>> table.n_inputs, table.n_outputs  # tables of two records on three cells
     (6, 6)
     """
     prior = np.asarray(alpha, dtype=float)
@@ -194,12 +193,12 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
         return result
 
     inputs, outputs = [tuple(map(int, t)) for t in data], [tuple(map(int, t)) for t in releases]
-    pairs = change_one_record(data)
+    pairs = table_neighbors(data)
     return Mechanism(block, len(data), len(releases), pairs, inputs, outputs)
 
 
 def dirichlet_multinomial_alpha(epsilon: float, n_s: int) -> float:
-    """The common alpha for which the posterior predictive families have this epsilon."""
+    """Return the alpha of all cells that gives `dirichlet_multinomial` this exact epsilon."""
     checks.at_least(1, n_s=n_s)
     checks.positive(epsilon=epsilon)
     with np.errstate(over="ignore"):

@@ -1,6 +1,6 @@
-"""Differential privacy of a table, exactly, and the parameter that spends a budget.
+"""Exact epsilon and delta of a table, and calibration of a family to a privacy budget.
 
-All readings go down pairs of neighboring rows, over every column.
+All functions here compare neighboring rows over every column.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,15 +16,15 @@ from srlib.mechanism.core import BLOCK_ENTRIES, BLOCK_WIDTH, Mechanism, Rows, lo
 
 @dataclass(frozen=True)
 class Epsilon:
-    """Exact epsilon and where it is attained.
+    """Exact epsilon, and the neighbors and output that attain it.
 
     Attributes
     ----------
     value : float
-        Largest absolute difference of two neighboring rows over all outputs; infinite where an
-        output is possible from one of two neighbors only.
+        Largest absolute difference of log probabilities between neighbors, over all outputs;
+        infinite if an output is possible given one of two neighbors only.
     pair : tuple
-        Names of the neighbors, the one with the larger probability first.
+        Names of the neighbors; the one with the larger probability comes first.
     output : object
         Name of the output.
     """
@@ -37,19 +37,24 @@ class Epsilon:
         first, second = self.pair
         if np.isinf(self.value):
             return (
-                f"No epsilon bounds the mechanism: output {self.output} is possible from data set "
-                f"{first} and impossible from its neighbor {second}."
+                f"Exact epsilon is infinite: output {self.output} is possible given data set "
+                f"{first} and impossible given its neighbor {second}."
             )
         return (
             f"Exact epsilon is {self.value:.6g}: output {self.output} is exp({self.value:.6g}) "
-            f"times as probable from data set {first} as from its neighbor {second}."
+            f"times as probable given data set {first} as given its neighbor {second}."
         )
 
 
 def exact_epsilon(mechanism: Mechanism) -> Epsilon:
-    """The smallest epsilon for which the mechanism is differentially private, and where.
+    """Return the exact epsilon: the smallest for which the mechanism is differentially private.
 
-    A ValueError says so where the mechanism has no neighboring rows.
+    The privacy loss attains it, so it is also called the tight epsilon.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism has no neighbors.
 
     References
     ----------
@@ -63,7 +68,7 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
     (3.0445, 20)
     """
     if len(mechanism.neighbors) == 0:
-        raise ValueError("mechanism has no neighbors; epsilon compares at least one pair of rows")
+        raise ValueError("mechanism has no neighbors; it must have at least one pair")
     best, at = -1.0, (0, 0, False)
     for chosen, columns, a, b in _pair_blocks(mechanism):
         difference = log_difference(a, b)
@@ -79,9 +84,10 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
 
 
 def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
-    """Epsilon of each data set, (n_inputs,): the largest difference from any of its neighbors.
+    """Return the conditional epsilon of each data set: its largest privacy loss, (n_inputs,).
 
-    It is zero for a data set without neighbors; the largest is the exact epsilon.
+    The loss is taken in absolute value, over all neighbors and outputs. It is zero for a data set
+    without neighbors. The largest conditional epsilon is the exact epsilon.
 
     References
     ----------
@@ -102,13 +108,14 @@ def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
     return result
 
 
-def privacy_loss(mechanism: Mechanism, truth: int, alternative: int) -> NDArray[np.float64]:
-    """Log of each output's probability under one data set over that under another, (n_outputs,).
+def privacy_loss(mechanism: Mechanism, true_row: int, alternative_row: int) -> NDArray[np.float64]:
+    """Return the privacy loss of each output, (n_outputs,).
 
-    It is zero where both are impossible and infinite where one of them is. With outputs drawn from
-    the row of the truth it is a random variable: exact epsilon is its largest absolute value over
-    all neighbors, delta the excess of its tail, the intruder's posterior log odds are the prior
-    ones plus the loss, and its mean is an information.
+    This is the log of the output's probability given the true data set over that given the
+    alternative. It is zero if both probabilities are zero, and infinite if one is. For outputs
+    drawn given the true data set the loss is a random variable. Exact epsilon is its largest
+    absolute value over all neighbors, delta the excess in its tail, and its mean a relative
+    entropy. It is added to the intruder's prior log odds to give the posterior log odds.
 
     References
     ----------
@@ -120,13 +127,13 @@ def privacy_loss(mechanism: Mechanism, truth: int, alternative: int) -> NDArray[
     >>> privacy_loss(beta_binomial(n=2, n_s=2, alpha=1.0), 2, 1).round(3)
     array([-1.099, -0.288,  0.693])
     """
-    return log_difference(mechanism.row(truth), mechanism.row(alternative))
+    return log_difference(mechanism.row(true_row), mechanism.row(alternative_row))
 
 
 def delta(mechanism: Mechanism, epsilon: float) -> float:
-    """The smallest delta for which the mechanism is (epsilon, delta)-differentially private.
+    """Return the smallest delta for which the mechanism is (epsilon, delta)-private.
 
-    The largest hockey-stick divergence between neighbors, in either direction: the sum over
+    This is the largest hockey-stick divergence between neighbors, in either direction: the sum over
     outputs of max(0, p - exp(epsilon) q).
 
     Parameters
@@ -134,7 +141,7 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
     mechanism : Mechanism
         The table.
     epsilon : float
-        0 or more; at infinity only outputs count that are impossible from a neighbor.
+        0 or more. At infinity, only outputs that are impossible given a neighbor count.
 
     Examples
     --------
@@ -151,15 +158,16 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
             difference = log_difference(log_p, log_q)
             with np.errstate(invalid="ignore"):
                 excess = -np.expm1(np.minimum(epsilon - difference, 0.0))
-            excess[np.isposinf(difference)] = 1.0  # no epsilon covers the impossible
+            excess[np.isposinf(difference)] = 1.0  # no finite epsilon covers them
             total[side, chosen] += (np.exp(log_p) * excess).sum(axis=1)
     return float(total.max(initial=0.0))
 
 
-def on_the_safe_side(root: float, safe: float, excess: Callable[[float], float]) -> float:
-    """Move a root found by iteration towards a value without excess, until rounding hides none.
+def conservative_root(root: float, safe: float, excess: Callable[[float], float]) -> float:
+    """Return a value near a numerical root at which rounding leaves no excess.
 
-    The excess is zero at the root up to rounding, and positive where the limit is exceeded.
+    The excess is zero at the root up to rounding, and positive if the budget is exceeded. The value
+    moves from the root toward `safe`, which has no excess.
     """
     value, step = root, np.spacing(root)
     while value != safe and excess(value) > 0:
@@ -171,22 +179,27 @@ def on_the_safe_side(root: float, safe: float, excess: Callable[[float], float])
 def calibrate(
     family: Callable[[float], Mechanism], epsilon: float, low: float, high: float
 ) -> float:
-    """Parameter of the member of a family that spends a budget and no more.
+    """Return the parameter at which a family of mechanisms has the target exact epsilon.
 
     Parameters
     ----------
     family : callable
-        From a positive parameter to a mechanism whose exact epsilon is monotone in it.
+        Maps a positive parameter to a mechanism; its exact epsilon must be monotone in it.
     epsilon : float
-        The target, positive.
+        The privacy budget, positive.
     low, high : float
-        Positive parameters between which the member lies, else there is a ValueError.
+        Positive parameters with the target between their exact epsilons.
 
     Returns
     -------
     float
-        The parameter at which the exact epsilon is the target, to a relative 1e-12 or so, on the
-        side where the exact epsilon does not exceed it.
+        The parameter, to a relative accuracy of about 1e-12; it is rounded so that its exact
+        epsilon does not exceed the target.
+
+    Raises
+    ------
+    ValueError
+        If the target is not between the exact epsilons at `low` and `high`.
 
     Examples
     --------
@@ -209,19 +222,19 @@ def calibrate(
     if ends[0] * ends[1] > 0:
         reached = sorted(end + epsilon for end in ends)
         raise ValueError(
-            f"epsilon is {epsilon}; between low and high the family reaches {reached[0]:.6g} to "
-            f"{reached[1]:.6g}"
+            f"epsilon is {epsilon}; it must lie between the exact epsilons at low and high, "
+            f"{reached[0]:.6g} and {reached[1]:.6g}"
         )
     root = float(np.exp(brentq(of_log, *bounds, xtol=1e-12, rtol=1e-14)))
-    return on_the_safe_side(root, float(np.exp(bounds[0 if ends[0] <= 0 else 1])), excess)
+    return conservative_root(root, float(np.exp(bounds[0 if ends[0] <= 0 else 1])), excess)
 
 
 def _pair_blocks(
     mechanism: Mechanism,
 ) -> Iterator[tuple[slice, Rows, NDArray[np.float64], NDArray[np.float64]]]:
-    """Blocks of neighboring rows, all their columns in pieces: which pairs, columns, both sides.
+    """Yield blocks: a slice of pairs, columns, and the log probabilities of both sides.
 
-    A block's rows are read once even where a row has several neighbors in it.
+    Each row of a block is read once even if it has several neighbors in the block.
     """
     pairs = mechanism.neighbors
     width = min(mechanism.n_outputs, BLOCK_WIDTH)

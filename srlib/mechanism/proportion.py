@@ -1,8 +1,8 @@
-"""What an analyst learns of one proportion from a synthetic count, exactly.
+"""Exact inference about a proportion from a synthetic count (McClure and Reiter 2012).
 
-McClure and Reiter (2012), section 3.1 and Appendix B: the release is the count X* of ones among
-synthetic records, made from the count X of ones in the data. The posterior of the proportion given
-a release is a finite mixture.
+Section 3.1 and Appendix B: the release is the count X* of ones in the synthetic records, which
+depends on the data through their count X of ones. The posterior of the proportion given a release
+is a finite mixture.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from scipy.special import betaln, expit, logit
 from scipy.stats import binom
 
 from srlib import checks
-from srlib.mechanism.bayes import posterior, update
+from srlib.mechanism.bayes import posterior, posterior_from_log_ratio
 from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, log_difference, sample
 from srlib.mechanism.families import log_binomial
 from srlib.threads import one_blas_thread
@@ -21,20 +21,20 @@ from srlib.threads import one_blas_thread
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs (D, D*) of data set and release, each (k,).
+    """Pairs (D, D*) of data set and release. All attributes have shape (k,).
 
     Attributes
     ----------
     x, x_star
         Counts of ones in the data and in the release.
     probability
-        p(X*, X | p0), equation 7; 1 / k each for pairs that were drawn.
+        p(X*, X | p0), equation 7; 1 / k each for simulated pairs.
     log_ratio
-        Log of the release's probability under the record's true value over that under the other.
+        Log of the release's probability given the record's true value over that given the other.
     risk
         The intruder's posterior probability of the true value, equation 5.
     utility
-        Equation 4.
+        U of equation 4, the analyst's loss of precision.
     """
 
     x: NDArray[np.int64]
@@ -44,61 +44,61 @@ class Pairs:
     risk: NDArray[np.float64]
     utility: NDArray[np.float64]
 
-    def chance(self, event: NDArray[np.bool_], size: int = 1) -> float:
-        """Probability that at least one of `size` independent pairs has the event, (k,) bool."""
-        one = min(1.0, float(self.probability[event].sum()))
-        return 1.0 if one == 1 else float(-np.expm1(size * np.log1p(-one)))
+    def event_probability(self, event: NDArray[np.bool_], size: int = 1) -> float:
+        """Return the probability that the event, (k,) bool, occurs in any of `size` pairs."""
+        single = min(1.0, float(self.probability[event].sum()))
+        return 1.0 if single == 1 else float(-np.expm1(size * np.log1p(-single)))
 
     def quantile(self, name: str, q: float) -> float:
-        """Quantile of one of the attributes over the pairs."""
+        """Return a quantile of an attribute over the pairs."""
         values = getattr(self, name)
         return float(np.quantile(values, q, weights=self.probability, method="inverted_cdf"))
 
-    def smallest(self, name: str, size: int, q: float) -> float:
-        """Quantile of the smallest value among `size` independent pairs."""
+    def minimum_quantile(self, name: str, size: int, q: float) -> float:
+        """Return a quantile of the smallest value in `size` independent pairs."""
         return self.quantile(name, -np.expm1(np.log1p(-q) / size))
 
-    def largest(self, name: str, size: int, q: float) -> float:
-        """Quantile of the largest value among `size` independent pairs."""
+    def maximum_quantile(self, name: str, size: int, q: float) -> float:
+        """Return a quantile of the largest value in `size` independent pairs."""
         return self.quantile(name, q ** (1 / size))
 
     def expected_increase(self, prior: ArrayLike) -> float:
-        """Expected increase of the probability of the truth over a prior (equation 6).
+        """Return the expected increase of the probability of the true value (equation 6).
 
         The prior is one number, or one for each count X, (n + 1,).
         """
         checks.within(0, 1, prior=prior)
-        at = np.asarray(prior, dtype=float)
-        before = np.full(len(self.x), at) if at.ndim == 0 else at[self.x]
+        priors = np.asarray(prior, dtype=float)
+        before = np.full(len(self.x), priors) if priors.ndim == 0 else priors[self.x]
         with np.errstate(invalid="ignore"):
             risk = expit(logit(before) + self.log_ratio)
         certain = (before == 0) | (before == 1)
         increase = np.where(certain, 0.0, np.maximum(risk - before, 0))
         return float(increase @ self.probability)
 
-    def ranges(self) -> dict[str, float]:
-        """Median and ends of the central 90 % of risk and utility, and the risk's 99 % quantile."""
-        named = {"low": 0.05, "median": 0.5, "high": 0.95}
+    def quantile_summary(self) -> dict[str, float]:
+        """Return quantiles of risk and utility: 5, 50 and 95 %, and for the risk also 99 %."""
+        levels = {"low": 0.05, "median": 0.5, "high": 0.95}
         return {
-            f"{name}_{word}": self.quantile(name, q)
+            f"{name}_{level}": self.quantile(name, q)
             for name in ("risk", "utility")
-            for word, q in named.items()
+            for level, q in levels.items()
         } | {"risk_99": self.quantile("risk", 0.99)}
 
 
 @dataclass(frozen=True)
 class Study:
-    """A proportion, and the synthetic count from which an analyst learns of it.
+    """A proportion, and a synthesizer of the count from which an analyst estimates it.
 
     Parameters
     ----------
     mechanism : Mechanism
-        Rows X = 0 to n, two or more; columns X*.
+        Synthesizer with rows X = 0 to n, two or more, and columns X*.
     p0 : float
         The true proportion, in [0, 1].
     prior : (float, float)
-        a and b of the analyst's beta prior of p, positive; given the count X the posterior is
-        Beta(X + a, n - X + b).
+        Parameters a and b of the analyst's beta prior of p, positive. The posterior given the count
+        X is Beta(X + a, n - X + b).
     """
 
     mechanism: Mechanism
@@ -111,27 +111,27 @@ class Study:
 
     @property
     def n(self) -> int:
-        """Records in the data."""
+        """Number of records in the data."""
         return self.mechanism.n_inputs - 1
 
     def squared_error_given_count(self) -> NDArray[np.float64]:
-        """Posterior expectation of (p0 - p)^2 given X = 0 to n, (n + 1,) (equation 12)."""
+        """Return the posterior mean of (p0 - p)^2 given X = 0 to n, (n + 1,) (equation 12)."""
         n, (a, b) = self.n, self.prior
         mean = (np.arange(n + 1) + a) / (n + a + b)
         return mean * (1 - mean) / (n + a + b + 1) + (mean - self.p0) ** 2
 
     def log_count_prior(self) -> NDArray[np.float64]:
-        """Log prior probabilities of the count of the data, with p integrated out, (n + 1,)."""
+        """Return log prior probabilities of the count X, with p integrated out, (n + 1,)."""
         n, (a, b) = self.n, self.prior
         x = np.arange(n + 1)
         return log_binomial(n) + betaln(x + a, n - x + b) - betaln(a, b)
 
     @one_blas_thread
     def squared_error_given_release(self, x_star: ArrayLike) -> NDArray[np.float64]:
-        """Posterior expectation of (p0 - p)^2 given releases, with the data's count summed out.
+        """Return the posterior mean of (p0 - p)^2 given releases, with the count X summed out.
 
-        Given X* the posterior of p is a mixture of n + 1 beta distributions, one for each X
-        (equation 4 and Appendix B). Exact up to rounding.
+        The posterior of p given X* is a mixture of n + 1 beta distributions, one for each X
+        (equation 4 and Appendix B). The result is exact up to rounding.
         """
         columns = np.atleast_1d(np.asarray(x_star, dtype=np.int64))
         checks.within(0, self.mechanism.n_outputs - 1, x_star=columns)
@@ -145,11 +145,10 @@ class Study:
         return result
 
     def utility(self, x: ArrayLike, x_star: ArrayLike) -> NDArray[np.float64]:
-        """Loss of precision about p0 through the release, exactly (equation 4).
+        """Return U, the exact loss of precision about p0 due to the release (equation 4).
 
-        It is log10 of the expected squared error given the release over that given the data; the
-        larger, the worse the release. Counts of ones in data and release broadcast against each
-        other.
+        It is log10 of the expected squared error given the release over that given the data, so
+        larger is worse. The counts of ones in data and release broadcast against each other.
         """
         columns, where = np.unique(np.asarray(x_star), return_inverse=True)
         released = self.squared_error_given_release(columns)[where]
@@ -157,10 +156,10 @@ class Study:
 
     @one_blas_thread
     def expected_utility(self, x: int) -> float:
-        """Loss of precision about p0 that one data set's releases have on average.
+        """Return the expected loss of precision about p0 over the releases of one data set.
 
-        It is log10 of the expectation over X* of the ratio in equation 4. Releases with a
-        probability below 1e-12 are left out.
+        It is log10 of the expectation over X* of the ratio in equation 4. Releases with probability
+        below 1e-12 are omitted.
         """
         probability = np.exp(self.mechanism.row(x))
         kept = np.flatnonzero(probability > 1e-12)
@@ -168,42 +167,42 @@ class Study:
         known = self.squared_error_given_count()[x]
         return float(np.log10(probability[kept] @ released / known))
 
-    def expected_log_gain(self) -> tuple[float, float]:
-        """Expected log of the relative risk for an intruder whose prior is the proportion p0.
+    def expected_log_relative_risk(self) -> tuple[float, float]:
+        """Return the expected log relative risk for an intruder whose prior is the proportion p0.
 
         The intruder knows the other n - 1 records, and that a record is one with probability p0.
-        Returns the expectation over data and releases for a record with a one, and that over all
-        records: the mutual information of a record and the release given the other records, in
-        nats.
+        The first number is the expectation over data and releases for a record with a one. The
+        second is that over all records: the mutual information of a record and the release given
+        the other records, in nats.
         """
         if self.p0 in (0.0, 1.0):
             return 0.0, 0.0
         weight = binom.pmf(np.arange(self.n), self.n - 1, self.p0)
         kept = np.flatnonzero(weight > 1e-15)
         gains = np.zeros((len(kept), 2))
-        for at, x in enumerate(map(int, kept)):
+        for i, x in enumerate(map(int, kept)):
             log_prob = np.stack([self.mechanism.row(x), self.mechanism.row(x + 1)])
             marginal = np.logaddexp(log_prob[0] + np.log1p(-self.p0), log_prob[1] + np.log(self.p0))
-            gains[at] = (np.exp(log_prob) * log_difference(log_prob, marginal)).sum(axis=1)
+            gains[i] = (np.exp(log_prob) * log_difference(log_prob, marginal)).sum(axis=1)
         zero, one = map(float, weight[kept] @ gains)
         return one, self.p0 * one + (1 - self.p0) * zero
 
     def all_pairs(self, alternative: NDArray[np.int64], intruder_prior: float) -> Pairs:
-        """Every pair of data set and release with its probability, in the order of X, then X*.
+        """Return all pairs of data set and release with their probabilities, by X, then X*.
 
-        Pairs with a probability below 1e-15 are left out. The alternative, (n + 1,), has for each X
-        the count when the record at risk has its other value.
+        Pairs with probability below 1e-15 are omitted. For each X, `alternative`, (n + 1,), has the
+        count if the record at risk has the other value.
         """
         log_weight = binom.logpmf(np.arange(self.n + 1), self.n, self.p0)
-        found, least = [], np.log(1e-15)
+        by_count, least = [], np.log(1e-15)
         for x in map(int, np.flatnonzero(log_weight > least)):
             row, other = self.mechanism.row(x), self.mechanism.row(int(alternative[x]))
             log_prob = row + log_weight[x]
             kept = np.flatnonzero(log_prob > least)
             log_ratio = (row - other)[kept]
-            found.append((np.full(len(kept), x), kept, np.exp(log_prob[kept]), log_ratio))
-        ones, x_star, probability, log_ratio = map(np.concatenate, zip(*found, strict=True))
-        risk = update(log_ratio, intruder_prior)
+            by_count.append((np.full(len(kept), x), kept, np.exp(log_prob[kept]), log_ratio))
+        ones, x_star, probability, log_ratio = map(np.concatenate, zip(*by_count, strict=True))
+        risk = posterior_from_log_ratio(log_ratio, intruder_prior)
         return Pairs(ones, x_star, probability, log_ratio, risk, self.utility(ones, x_star))
 
     def draw_pairs(
@@ -214,7 +213,7 @@ class Study:
         *,
         rng: np.random.Generator,
     ) -> Pairs:
-        """Draw data sets and a release for each; the other arguments are those of `all_pairs`."""
+        """Simulate pairs of data set and release; the other arguments are those of `all_pairs`."""
         checks.at_least(1, size=size)
         x = rng.binomial(self.n, self.p0, size)
         x_star = np.array([sample(self.mechanism, int(k), 1, rng=rng)[0] for k in x])
@@ -224,5 +223,5 @@ class Study:
                 for k, y in zip(x, x_star, strict=True)
             ]
         )
-        risk, share = update(log_ratio, intruder_prior), np.full(size, 1 / size)
+        risk, share = posterior_from_log_ratio(log_ratio, intruder_prior), np.full(size, 1 / size)
         return Pairs(x, x_star, share, log_ratio, risk, self.utility(x, x_star))

@@ -1,4 +1,4 @@
-"""Mechanisms from scores of any kind: Gibbs and exponential."""
+"""The exponential mechanism of any score, and the Gibbs mechanism with a rate."""
 
 import warnings
 from collections.abc import Sequence
@@ -10,23 +10,23 @@ from scipy.special import logsumexp
 
 from srlib import checks
 from srlib.mechanism.core import Mechanism
-from srlib.mechanism.privacy import exact_epsilon, on_the_safe_side
+from srlib.mechanism.privacy import conservative_root, exact_epsilon
 
 
 def sensitivity(score: ArrayLike, neighbors: ArrayLike) -> float:
-    """Largest difference of a score between neighboring data sets, over all outputs.
+    """Return the sensitivity of a score: its largest difference between neighbors for any output.
 
     The arguments are those of `gibbs`. See Charest (2013), section 3; McSherry and Talwar (2007).
     """
     table = _score(score)
     pairs = np.asarray(neighbors, dtype=np.int64)
-    # The difference of scores where a mechanism has that of log probabilities.
+    # exact_epsilon takes the largest difference of any table; here the table holds scores.
     n_inputs, n_outputs = table.shape
     same = Mechanism(lambda r, c: table[np.ix_(r, c)], n_inputs, n_outputs, pairs)
     return exact_epsilon(same).value
 
 
-_sensitivity = sensitivity  # where an argument has the function's name
+_sensitivity = sensitivity  # for use where an argument has the same name
 
 
 def gibbs(
@@ -37,16 +37,16 @@ def gibbs(
     inputs: Sequence = (),
     outputs: Sequence = (),
 ) -> Mechanism:
-    """Outputs with probabilities proportional to exp(rate * score).
+    """Return the mechanism with probabilities proportional to exp(rate * score).
 
     Parameters
     ----------
     score : (n_inputs, n_outputs) float
-        Finite; the higher, the more appealing the output for the data set.
+        Finite scores; outputs with a higher score are more probable given the data set.
     rate : float
-        0 or more; 0 ignores the data.
+        0 or more; with 0 the outputs do not depend on the data.
     neighbors, inputs, outputs
-        As of `Mechanism`.
+        As in `Mechanism`.
     """
     table = _score(score)
     checks.at_least(0, rate=rate)
@@ -65,17 +65,17 @@ def exponential(
     inputs: Sequence = (),
     outputs: Sequence = (),
 ) -> Mechanism:
-    """The exponential mechanism: weights exp(epsilon score / (2 sensitivity)).
+    """Return the exponential mechanism: weights exp(epsilon score / (2 sensitivity)).
 
     Parameters
     ----------
     score, neighbors, inputs, outputs
-        As of `gibbs`; some neighbors differ in their scores.
+        As in `gibbs`; the sensitivity of the score must not be zero.
     epsilon : float
-        The budget, positive. The exact epsilon may be smaller.
+        The privacy budget, positive. The exact epsilon may be smaller.
     sensitivity : float, optional
-        What the score's sensitivity is taken to be, positive; the exact one if not given. Where it
-        is smaller than that, a warning has the exact epsilon.
+        The assumed sensitivity of the score, positive; by default the exact one. If it is smaller
+        than the exact one, a warning states the exact epsilon.
 
     References
     ----------
@@ -94,29 +94,26 @@ def exponential(
         checks.positive(sensitivity=sensitivity)
     true = _sensitivity(score, neighbors)
     if true == 0:
-        raise ValueError(
-            "score has sensitivity 0: it is the same for all neighbors, so that no output depends "
-            "on a record and no budget is needed"
-        )
+        raise ValueError("score has sensitivity 0; it must differ between some neighbors")
     used = true if sensitivity is None else sensitivity
     rate = epsilon / (2 * used)
     made = gibbs(score, rate, neighbors, inputs=inputs, outputs=outputs)
     if used < true * (1 - 1e-9):
         warnings.warn(
-            f"sensitivity is {used:.6g}, the score's is {true:.6g}: the exact epsilon is "
-            f"{exact_epsilon(made).value:.6g}, where epsilon is {epsilon:.6g}",
+            f"sensitivity is {used:.6g} and that of the score {true:.6g}, so the exact epsilon is "
+            f"{exact_epsilon(made).value:.6g} and not {epsilon:.6g}",
             stacklevel=2,
         )
     return made
 
 
-def exact_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> float:
-    """The rate for which the exact epsilon of `gibbs` is the one given, and never above it.
+def calibrate_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> float:
+    """Return the rate at which `gibbs` has this exact epsilon, rounded so as not to exceed it.
 
-    At the exponential mechanism's rate, epsilon / (2 sensitivity), the budget is never exceeded;
-    from there on the rate is raised until the exact epsilon reaches it, at most 2^40 times. Log
-    probabilities of neighbors differ by the rate times the difference of scores, less that of the
-    log normalizing constants, so that the smallest and the largest difference of each pair suffice.
+    The search starts at the exponential mechanism's rate, epsilon / (2 sensitivity), which never
+    exceeds the budget, and raises it at most 2^40 times. Log probabilities of neighbors differ by
+    the rate times the difference of scores, minus the difference of the log normalizing constants.
+    So the smallest and the largest difference of scores of each pair suffice.
     """
     checks.positive(epsilon=epsilon)
     table, pairs = _score(score), np.asarray(neighbors, dtype=np.int64)
@@ -131,28 +128,24 @@ def exact_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> float:
         return exact_epsilon(gibbs(score, rate, pairs)).value - epsilon
 
     low = float(epsilon / (2 * np.abs(ends).max()))
-    if estimated_excess(low) >= 0:  # what the exponential mechanism promises is attained
-        return on_the_safe_side(low, 0.0, excess)
+    if estimated_excess(low) >= 0:  # the exponential mechanism attains its bound
+        return conservative_root(low, 0.0, excess)
     for _ in range(40):
         if estimated_excess(2 * low) >= 0:
             root = float(brentq(estimated_excess, low, 2 * low, xtol=1e-13 * low, rtol=1e-13))
-            return on_the_safe_side(root, 0.0, excess)
+            return conservative_root(root, 0.0, excess)
         low *= 2
-    raise ValueError(f"epsilon is {epsilon}; the score cannot be made to spend it")
+    raise ValueError(f"epsilon is {epsilon}; no rate of this score attains it")
 
 
 def _score(score: ArrayLike) -> NDArray[np.float64]:
     table = np.asarray(score, dtype=float)
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(
-            f"score has shape {table.shape}; it must be (n_inputs, n_outputs) with at least one "
-            "output"
+            f"score has shape {table.shape}; it must be (n_inputs, n_outputs), 1 or more each"
         )
     strange = np.argwhere(~np.isfinite(table))
     if len(strange):
         row, column = strange[0]
-        raise ValueError(
-            f"score of output {column} for data set {row} is {table[row, column]}; "
-            "it must be finite"
-        )
+        raise ValueError(f"score[{row}, {column}] is {table[row, column]}; it must be finite")
     return table

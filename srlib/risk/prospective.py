@@ -18,7 +18,7 @@ from srlib.data.schema import Schema
 from srlib.display import percent
 from srlib.dpmpm.gibbs import Mixture, sample_posterior
 from srlib.mechanism.bayes import posterior
-from srlib.mechanism.records import OnRecords
+from srlib.mechanism.records import MechanismSynthesizer
 from srlib.progress import progress, silent
 from srlib.risk.agreement import checked_rounds, convergence
 from srlib.risk.candidates import Data, LogPrior, Rows, Sought, coded, sought
@@ -65,9 +65,9 @@ class RiskBeforeRelease:
 
     Examples
     --------
-    >>> from srlib.mechanism import OnRecords, beta_binomial
+    >>> from srlib.mechanism import MechanismSynthesizer, beta_binomial
     >>> people = pd.DataFrame({"sick": ["no"] * 15 + ["yes"] * 5})
-    >>> synthesizer = OnRecords(beta_binomial(n=20, n_s=20, alpha=1.0), [2])
+    >>> synthesizer = MechanismSynthesizer(beta_binomial(n=20, n_s=20, alpha=1.0), [2])
     >>> risk = risk_before_release(people, synthesizer)
     >>> risk.to_frame()[["sick", "prior", "expected", "worst"]].round(3)
       sick  prior  expected  worst
@@ -183,7 +183,8 @@ def risk_before_release(
         As of `posterior_risk`.
     synthesizer : Trees, Density or Mixture
         Trees grown on the original, or any other whose density is known; of a mechanism on records
-        (`srlib.mechanism.OnRecords`) all publications are gone through, and nothing has an error.
+        (`srlib.mechanism.MechanismSynthesizer`) all publications are gone through, and nothing has
+        an error.
         Of the DPMPM (`srlib.dpmpm.Mixture`) chains run for each release, and four times as many
         given the data, since these are in all columns; its settings need two chains or more.
     n_releases : int
@@ -228,7 +229,7 @@ def risk_before_release(
         n_releases=n_releases,
         probability=probability,
         weights=weights,
-        exact=isinstance(synthesizer, OnRecords),
+        exact=isinstance(synthesizer, MechanismSynthesizer),
         left_out=np.reshape([*column.left_out(of_truth)], (-1, *probability.shape)),
         convergence=pd.concat(agreed, ignore_index=True) if agreed else None,
     )
@@ -253,7 +254,7 @@ def publications(
         require(own == levels, f"synthesizer has levels {own}; those of the table are {levels}")
     else:
         check_density(synthesizer, records.table)
-    if isinstance(synthesizer, OnRecords):
+    if isinstance(synthesizer, MechanismSynthesizer):
         return *_every_one(synthesizer, records, size), []
     if rng is None:
         raise ValueError("rng is not given; it is the source of the releases that are drawn")
@@ -313,7 +314,7 @@ def _of_mixture(
 
 
 def _every_one(
-    synthesizer: OnRecords, records: Sought, size: int
+    synthesizer: MechanismSynthesizer, records: Sought, size: int
 ) -> tuple[Column, NDArray[np.float64]]:
     """Read a mechanism in the rows of the changed tables, for all sets of releases."""
     mechanism, candidates = synthesizer.mechanism, records.candidates()

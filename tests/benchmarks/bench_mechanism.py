@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from srlib.mechanism.core import change_one
+from srlib.mechanism.core import count_neighbors
 from srlib.mechanism.families import (
     bernoulli_plugin,
     bernoulli_plugin_alpha,
@@ -51,7 +51,7 @@ def test_exact_epsilon_of_a_large_table(benchmark: BenchmarkFixture) -> None:
 def test_exact_audit_of_the_exponential_mechanism(benchmark: BenchmarkFixture) -> None:
     counts = np.arange(2_000)
     score = beta_binomial(1_999, 1_999, 1.0).block(counts, counts)
-    table = exponential(score, 0.5, change_one(1_999))
+    table = exponential(score, 0.5, count_neighbors(1_999))
     assert benchmark(exact_epsilon, table).value < 0.5
 
 
