@@ -92,17 +92,17 @@ tables = assessment.read_inputs(
 )  # fmt: skip
 found = assessment.run_assessment(tables, model=model, seed=seed)
 names = tables.schema.names
-first = outputs.result("first", found.judgments[0].first)
+first = outputs.result("first", found.verdicts[0].sentence)
 
 # %% [markdown]
 # ## Verdict
 
 # %% tags=["monte-carlo"]
-judged = pd.DataFrame([vars(judgment) for judgment in found.judgments])
+judged = pd.DataFrame([vars(judgment) for judgment in found.verdicts])
 outputs.table("verdict", judged)
-for judgment in found.judgments:
-    alarm = judgment.advice in ("withhold", "look")
-    display(callout("Warning" if alarm else "Note", judgment.first))
+for judgment in found.verdicts:
+    alarm = judgment.verdict in ("do not release", "review")
+    display(callout("Warning" if alarm else "Note", judgment.sentence))
     rows = found.table[found.table["release"] == judgment.release]
     about = f"{judgment.release}, shares and distances with their standard errors."
     display(show(verdict.card(rows), caption=about))
@@ -119,10 +119,10 @@ risks = found.table.query("asked and of == 'all' and value == value").assign(
     label=lambda t: t["question"].where(
         ~t.duplicated(["release", "question"], keep=False), t["question"] + ": " + t["about"]
     ),
-    low=lambda t: (t["value"] - 2 * t["error"]).clip(lower=0),
-    high=lambda t: (t["value"] + 2 * t["error"]).clip(upper=1),
+    low=lambda t: (t["estimate"] - 2 * t["se"]).clip(lower=0),
+    high=lambda t: (t["estimate"] + 2 * t["se"]).clip(upper=1),
 )  # fmt: skip
-columns = ["panel", "label", "value", "low", "high", "baseline"]
+columns = ["panel", "label", "estimate", "low", "high", "baseline"]
 about = "Shares of each release with two standard errors, a line for each question, beside a "
 about += "tick for the baseline. The tables of all answers below have the same numbers."
 chart = charts.intervals(risks[columns], "Share", percent=True, description=about)
@@ -144,7 +144,7 @@ Markdown("\n".join(f"- {rule}" for rule in assessment.stated()))
 # first.
 
 # %% tags=["monte-carlo", "public", "public-only"]
-in_public = assessment.in_public(found.judgments, found.table)
+in_public = assessment.in_public(found.verdicts, found.table)
 show(outputs.table("in_public", in_public, public=True), caption="All that a public report shows.")
 
 # %% [markdown] tags=["appendix"]
@@ -202,12 +202,12 @@ show(outputs.table("in_public", in_public, public=True), caption="All that a pub
 
 # %% tags=["monte-carlo"]
 outputs.table("answers", found.table)
-at = ["question", "about", "people", "value", "error", "baseline", "baseline_error", "z"]
-at += ["z_divided", "word"]
-heads = {"z": "difference, in errors", "z_divided": "by random division"}
+at = ["question", "about", "people", "estimate", "se", "baseline", "baseline_se", "z"]
+at += ["z_permutation", "rating"]
+heads = {"z": "difference, in errors", "z_permutation": "by random division"}
 if holdout:
-    at, heads = [*at, "held_out", "held_out_z"], heads | {"held_out_z": "beyond these, in errors"}
-for judgment in found.judgments:
+    at, heads = [*at, "holdout", "z_holdout"], heads | {"z_holdout": "beyond these, in errors"}
+for judgment in found.verdicts:
     rows = found.table[(found.table["release"] == judgment.release) & (found.table["of"] == "all")]
     display(show(rows[at], caption=f"All answers of {judgment.release}.", names=heads))
 
@@ -227,9 +227,9 @@ for judgment in found.judgments:
 # %% tags=["monte-carlo", "needs-by"]
 groups = found.table[found.table["of"] != "all"]
 if len(groups):
-    shown = groups[groups["release"] == found.judgments[0].release]
-    columns = ["question", "of", "people", "value", "error", "baseline", "baseline_error", "word"]
-    display(show(shown[columns], caption=f"Risks of groups: {found.judgments[0].release}."))
+    shown = groups[groups["release"] == found.verdicts[0].release]
+    columns = ["question", "of", "people", "estimate", "se", "baseline", "baseline_se", "rating"]
+    display(show(shown[columns], caption=f"Risks of groups: {found.verdicts[0].release}."))
 
 # %% [markdown]
 # ## Records to look at
@@ -242,7 +242,7 @@ if len(groups):
 # whose target all released records with their keys tell; the columns count the releases.
 
 # %% tags=["confidential", "monte-carlo"]
-exposed, first = outputs.table("records", found.records()), found.judgments[0].release
+exposed, first = outputs.table("records", found.records()), found.verdicts[0].release
 columns = ["lines", "copied", "neighbors", "met", "told"]
 columns += [names[k] for k in (*tables.keys[0][:4], tables.targets[0])]
 columns += ["probability", "rank"] if model else []

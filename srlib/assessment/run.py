@@ -16,6 +16,7 @@ from srlib.assessment.counts import (
     COLUMNS,
     Floats,
     Row,
+    answer,
     beside,
     between,
     means,
@@ -41,7 +42,7 @@ class Assessment:
     ----------
     tables : Tables
         The tables, what the intruder is taken to know, and notes on all that was chosen.
-    judgments : tuple of Judgment
+    verdicts : tuple of Verdict
         The verdict on each release, or on all of one tool together; the worst first.
     table : DataFrame
         A row an answer: release; question and about; of, ``"all"`` or a group; people that count;
@@ -55,23 +56,23 @@ class Assessment:
     >>> rng = np.random.default_rng(1)
     >>> people = pd.DataFrame({"job": ["cook", "smith"] * 30, "sick": rng.integers(0, 2, 60)})
     >>> found = assess(people, [people], rng=rng)
-    >>> found.judgments[0].first
+    >>> found.verdicts[0].sentence
     'Do not release release 1: it is the original itself.'
     """
 
     tables: Tables
-    judgments: tuple[verdict.Judgment, ...]
+    verdicts: tuple[verdict.Verdict, ...]
     table: pd.DataFrame
     _records: pd.DataFrame = field(repr=False)
 
     def verdict(self) -> str:
         """Return the verdict in words: what to do, and a card of some lines, for each release."""
-        return verdict.text(self.judgments, self.table, self.not_judged())
+        return verdict.text(self.verdicts, self.table, self.not_judged())
 
     def not_judged(self) -> str:
         """Say which columns were left out on a wish, and so not judged; nothing if none were."""
         left_out = shown(self.tables.original.left_out)
-        compared = shown(self.table.query("question == 'identifiers'")["about"].unique())
+        compared = shown(self.table.query("question == 'identifiers'")["variables"].unique())
         if not left_out:
             return ""
         of_these = f"Of these compared as identifiers: {compared}; nothing else of them is judged."
@@ -97,9 +98,9 @@ class Assessment:
         """Return what ``srlib assess --json`` prints, ready for JSON: verdicts, table and notes."""
         finite = ~self.table.isin([np.nan, np.inf, -np.inf])  # of which JSON has none
         rows = self.table.astype(object).where(finite, None).to_dict("records")
-        judgments, notes = list(map(vars, self.judgments)), list(self.tables.notes)
-        first = self.judgments[0].first
-        return {"first": first, "releases": judgments, "table": rows, "notes": notes}
+        verdicts, notes = list(map(vars, self.verdicts)), list(self.tables.notes)
+        first = self.verdicts[0].sentence
+        return {"headline": first, "verdicts": verdicts, "table": rows, "notes": notes}
 
     def files(self) -> dict[str, str]:
         """Return what ``srlib assess`` writes of it, by name. Confidential but the public page."""
@@ -113,9 +114,9 @@ class Assessment:
     def to_html(self, public: bool = False) -> str:
         """Return a page that stands alone. Confidential, but its public version: words alone."""
         if public:
-            return verdict.public_page(self.judgments, self.table)
+            return verdict.public_page(self.verdicts, self.table)
         notes = [*filter(None, [self.not_judged()]), *self.tables.notes]
-        return verdict.page(self.judgments, self.table, self._records, notes)
+        return verdict.page(self.verdicts, self.table, self._records, notes)
 
 
 def assess(
@@ -175,10 +176,10 @@ def assess(
     ...                        "sick": rng.choice(["no", "yes"], 300)})
     >>> shuffled = people.sample(frac=1, random_state=1)
     >>> found = assess(people, {"shuffled": shuffled}, target="sick", rng=rng)
-    >>> found.judgments[0].first
+    >>> found.verdicts[0].sentence
     'Do not release shuffled: it is the original itself.'
-    >>> found.table.loc[0, ["question", "word"]].tolist()
-    ['copies', 'found']
+    >>> found.table.loc[0, ["question", "rating"]].tolist()
+    ['identical records', 'found']
     """
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng is {rng!r}; it must be a Generator, as numpy.random.default_rng(1)")
@@ -211,26 +212,26 @@ def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessm
             of_one += ratings.of_model(learned.to_dict("records"), agree, len(original))
         rows += [row | {"release": name} for row in of_one]
         people = pd.DataFrame({
-            "copied": np.any([each.found for each in found], axis=0),
+            "identical": np.any([each.found for each in found], axis=0),
             "neighbors": np.min([each.neighbors for each in found], axis=0),
-            "met": np.sum([each.outright for each in first[0]], axis=0),
-            "told": np.sum([each.outright for each in first[1]], axis=0),
+            "matched": np.sum([each.outright for each in first[0]], axis=0),
+            "disclosed": np.sum([each.outright for each in first[1]], axis=0),
         })  # fmt: skip
         records.append(_records(tables, name, people, risks))
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
-    table = table.fillna({"of": "all"} | dict.fromkeys(ratings.TEXTS, ""))
-    table["asked"] = table["asked"].notna()
+    table = table.fillna({"group": "all"} | dict.fromkeys(ratings.TEXTS, ""))
+    table["in_verdict"] = table["in_verdict"].notna()
     each = dict(list(table.groupby("release", sort=False)))
-    judgments = verdict.worst_first([verdict.judge(*one) for one in each.items()], table)
-    table = pd.concat([each[one.release] for one in judgments], ignore_index=True)[COLUMNS]
+    verdicts = verdict.worst_first([verdict.judge(*one) for one in each.items()], table)
+    table = pd.concat([each[one.release] for one in verdicts], ignore_index=True)[COLUMNS]
     listed = pd.concat(records, ignore_index=True)
-    return Assessment(tables, tuple(judgments), table, listed)
+    return Assessment(tables, tuple(verdicts), table, listed)
 
 
 class Question(NamedTuple):
     """What the intruder knows of a person, columns, and wants to know; of nothing wanted: a record.
 
-    `name` is ``"identity"``, ``"attributes"``, ``"predicted"`` or ``"within"``.
+    `name` is ``"identity"``, ``"attribute"``, ``"inference"`` or ``"interval"``.
     """
 
     name: str
@@ -249,8 +250,8 @@ def questions(tables: Tables) -> list[Question]:
     for keys in tables.keys:
         asked.append(Question("identity", keys))
         for target in tables.targets:
-            asked += [Question(n, known(target, keys), target) for n in ("attributes", "predicted")]
-    return asked + [Question("within", known(k, tables.keys[0]), k) for k in tables.within]
+            asked += [Question(n, known(target, keys), target) for n in ("attribute", "inference")]
+    return asked + [Question("interval", known(k, tables.keys[0]), k) for k in tables.within]
 
 
 def _of_people(
@@ -274,16 +275,17 @@ def _of_people(
         if question.wants is not None:
             target = names[question.wants]
             about += f" → {target}"
-            why = target + " to a trained guess" * (question.name == "predicted")
-        purposes = (f"{question.name}: {about} {i}" for i in range(len(released)))
+            why = target + " to a trained guess" * (question.name == "inference")
+        # A stream of chance keeps its name, whatever the rows are called.
+        purposes = (f"predicted: {about} {i}" for i in range(len(released)))
         streams = zip(released, map(chance, purposes), strict=True)
         each = [_ask(question, tables, z, rng) for z, rng in streams]
-        row: Row = {"question": question.name, "of": "all", "about": about}
-        rows.append(row | {"why": why, "asked": True} | ratings.of_people(each))
+        row: Row = {"question": question.name, "group": "all", "variables": about}
+        rows.append(row | {"why": why, "in_verdict": True} | ratings.of_people(each))
         if tables.by is not None and len(first) < 2:
             of, column = tables.schema.variables[tables.by], tables.original.codes[:, tables.by]
             for code in np.unique(column):
-                row["of"] = f"{of.name}: {of.labels[code]}"
+                row["group"] = f"{of.name}: {of.labels[code]}"
                 groups.append(row | ratings.of_people(each, column == code))
         first += [each] * (len(first) < 2)
     few = min(map(len, (tables.original, *released))) < ratings.FEWEST
@@ -308,9 +310,9 @@ def _ask(question: Question, tables: Tables, released: File, rng: np.random.Gene
     if wants is None:
         return disclosure.met(*given, held_out, numbers=numbers_of(files))
     wanted = wants, tables.schema.variables[wants].no_values, held_out
-    if question.name == "predicted":
+    if question.name == "inference":
         return disclosure.predicted(*given, *wanted, rng=rng)
-    numbers = [file.numbers[wants] for file in files if question.name == "within"]
+    numbers = [file.numbers[wants] for file in files if question.name == "interval"]
     return disclosure.told(*given, *wanted, numbers=numbers, within=tables.within.get(wants, 0.0))
 
 
@@ -319,9 +321,12 @@ def _of_identifiers(tables: Tables, released: Sequence[File]) -> list[Row]:
     worst: dict[str, Row] = {}
     for z in released:
         for row in common_identifiers(tables.original.left_out, z.left_out):
-            known = worst.get(row["about"], row)
-            if (row["word"] == "found", row["value"]) >= (known["word"] == "found", known["value"]):
-                worst[row["about"]] = row
+            known = worst.get(row["variables"], row)
+            if (row["rating"] == "found", row["estimate"]) >= (
+                known["rating"] == "found",
+                known["estimate"],
+            ):
+                worst[row["variables"]] = row
     return list(worst.values())
 
 
@@ -334,17 +339,21 @@ def _of_everybody(tables: Tables, released: Sequence[File]) -> list[Row]:
         everybody = np.concatenate([original, held_out])
         people, of_release = numbered(range(len(levels)), levels, everybody, made)
         met = np.isin(people, of_release).astype(float)
-        copied.append({"value": met[:n].mean()} | beside(met, np.ones(len(people)), n))
+        copied.append({"estimate": met[:n].mean()} | beside(met, np.ones(len(people)), n))
     if copied:
-        rows = [{"question": "people copied", "about": "all values", "people": n} | means(copied)]
+        rows = [answer("full match", n, detail="all values") | means(copied)]
     each = [
         disclosure.matched(
             tables.original.codes, z.codes, levels, keys, target, numbers_of([tables.original, z])
         )
         for z in released
     ]  # fmt: skip
+    known = ", ".join(tables.schema.names[k] for k in keys)
+    variables = {"repU": known, "TCAP": f"{known} → {tables.schema.names[target]}"}
     measures = pd.DataFrame(each).items()
-    return rows + rows_of(*((name, "", n, np.mean(v), between(v)) for name, v in measures))
+    return rows + rows_of(
+        *((name, variables[name], "", n, np.mean(v), between(v)) for name, v in measures)
+    )
 
 
 def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame) -> pd.DataFrame:
@@ -357,8 +366,8 @@ def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFram
     head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
     found = pd.concat([head, people.iloc[first].reset_index(drop=True), risks], axis=1)
     # Only of those that are copied it matters how few neighbors they have.
-    by = found.assign(neighbors=found["neighbors"].where(found["copied"], 0))
-    columns, up = ["copied", "neighbors", "met", "told"], [False, True, False, False]
+    by = found.assign(neighbors=found["neighbors"].where(found["identical"], 0))
+    columns, up = ["identical", "neighbors", "matched", "disclosed"], [False, True, False, False]
     at = by.sort_values(columns, ascending=up, kind="stable").index
     values = tables.schema.decode(combinations).astype(str)
     values = values.rename(columns={c: f"{c} (value)" for c in values if c in found})

@@ -81,7 +81,7 @@ def run(
 )
 @click.argument("original", type=click.Path(exists=True, dir_okay=False))
 @click.argument("released", type=click.Path(exists=True), nargs=-1, required=True)
-@click.option("--fail-on", type=click.Choice(["undecided", "look", "withhold"]),
+@click.option("--fail-on", type=click.Choice(["undecided", "review", "do not release"]),
               help="Exit status 3 where a verdict is this or worse.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
 @click.option("--name", default="", help="Of the folder, in place of the first RELEASED's.")
@@ -104,7 +104,7 @@ def assess(
 
     # Imported here: a wrong option is told at once.
     from srlib.assessment import read_inputs, run_assessment
-    from srlib.assessment.verdict import ADVICE
+    from srlib.assessment.verdict import VERDICTS
     from srlib.runner import confidential
 
     started, inputs = time.monotonic(), settings.hash_inputs(tables)
@@ -139,7 +139,7 @@ def assess(
     listed = "".join(f"- {line}\n" for line in [*choices[:MOST_CHOICES], *more])
     text = f"{found.verdict()}\n\n{listed}report: {shown(report)}"
     click.echo(document if as_json else text)
-    if fail_on and ADVICE.index(found.judgments[0].advice) >= ADVICE.index(fail_on):
+    if fail_on and VERDICTS.index(found.verdicts[0].verdict) >= VERDICTS.index(fail_on):
         raise SystemExit(3)
 
 
