@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,25 +32,30 @@ from srlib.data.codes import distinct
 from srlib.data.microdata import Declared
 from srlib.rng import stream
 
+FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
+PUBLIC_FACTS = ("Date", "Version")
 _NAMED = 5  # variables where all others are known, and lines of the file for a combination
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """Everything found of an original's releases.
+    """Verdicts on the releases of an original, and the table that they follow from.
 
     Attributes
     ----------
     tables : Tables
-        The tables, what the intruder is taken to know, and notes on all that was chosen.
+        The coded tables, what the intruder is assumed to know, and notes on what was chosen.
     verdicts : tuple of Verdict
-        The verdict on each release, or on all of one tool together; the worst first.
+        The verdict on each release, or on all of one synthesizer together; the worst first.
     table : DataFrame
-        A row an answer: release; question and about; of, ``"all"`` or a group; people that count;
-        value and baseline with their standard errors, and baseline_of, what that is; z, how many
-        errors lie between them, and z_divided, by a random division of both files; held_out and
-        held_out_z, the same of people held out; word; and asked, whether it has a part in the
-        verdict.
+        A row for each measure: release; question; variables, with an arrow from the keys to the
+        target; detail; group, ``"all"`` or a level of `by`; n, the people or records it is about;
+        estimate and baseline with their standard errors (se, baseline_se) and baseline_kind; z, the
+        excess over the baseline in standard errors, and z_permutation, by a random split of both
+        files; holdout and z_holdout, the same for the holdout; rating; and in_verdict, whether the
+        verdict depends on the row.
+    model : bool
+        Whether a model-based intruder was tested.
 
     Examples
     --------
@@ -57,66 +63,120 @@ class Assessment:
     >>> people = pd.DataFrame({"job": ["cook", "smith"] * 30, "sick": rng.integers(0, 2, 60)})
     >>> found = assess(people, [people], rng=rng)
     >>> found.verdicts[0].sentence
-    'Do not release release 1: it is the original itself.'
+    'Do not release "release 1": it is the original itself.'
     """
 
     tables: Tables
     verdicts: tuple[verdict.Verdict, ...]
     table: pd.DataFrame
+    model: bool
     _records: pd.DataFrame = field(repr=False)
 
     def verdict(self) -> str:
-        """Return the verdict in words: what to do, and a card of some lines, for each release."""
-        return verdict.text(self.verdicts, self.table, self.not_judged())
+        """Return the verdict and a card of each release, as text."""
+        return verdict.render_text(self.verdicts, self.table, self.not_judged())
 
     def not_judged(self) -> str:
-        """Say which columns were left out on a wish, and so not judged; nothing if none were."""
+        """Return a note on the columns that were left out; empty if none were."""
         left_out = shown(self.tables.original.left_out)
         compared = shown(self.table.query("question == 'identifiers'")["variables"].unique())
         if not left_out:
             return ""
-        of_these = f"Of these compared as identifiers: {compared}; nothing else of them is judged."
-        return f"Left out: {left_out}. {of_these if compared else 'They are not judged.'}"
+        if not compared:
+            return f"Left out: {left_out}. They are not assessed."
+        return (
+            f"Left out: {left_out}. Of these {compared} are compared as identifiers; nothing else "
+            "of them is assessed."
+        )
 
     def records(self) -> pd.DataFrame:
-        """List every original combination with what was found of it. Confidential.
+        """List every original combination with its disclosure. Confidential.
 
         Returns
         -------
         DataFrame
-            A row a release and a distinct combination: release; lines, the first lines of the
-            original's file that have it; repetitions; copied, whether it is alone in the original
-            and occurs unchanged in a release; neighbors, records of both files that differ from it
-            in one variable; met and told, in how many releases somebody alone with the keys is met,
-            and all records with the keys have the target; the probabilities of the model, if asked
-            for; then its values as text. Copied ones with the fewest neighbors come first, then
-            those met and told.
+            A row for each release and distinct combination: release; lines, the first lines of the
+            original's file with it; repetitions; identical, whether it is a sample unique that
+            occurs unchanged in a release; neighbors, records of both files that differ from it in
+            one variable; matched, in how many releases the record is unique on the keys and
+            matched; disclosed, in how many all key matches have the true target; the probabilities
+            of the model, if it was asked for; then the values as text. Identical ones with the
+            fewest neighbors come first, then the matched and the disclosed ones.
         """
         return self._records.copy(deep=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``srlib assess --json`` prints, ready for JSON: verdicts, table and notes."""
-        finite = ~self.table.isin([np.nan, np.inf, -np.inf])  # of which JSON has none
-        rows = self.table.astype(object).where(finite, None).to_dict("records")
-        verdicts, notes = list(map(vars, self.verdicts)), list(self.tables.notes)
-        first = self.verdicts[0].sentence
-        return {"headline": first, "verdicts": verdicts, "table": rows, "notes": notes}
+    def settings(self) -> dict[str, Any]:
+        """Return what was assessed: numbers of records, variables, keys, target and options."""
+        tables = self.tables
+        names = tables.schema.names
+        return {
+            "n_original": len(tables.original),
+            "variables": list(names),
+            "keys": [[names[k] for k in keys] for keys in tables.keys],
+            "target": [names[k] for k in tables.targets],
+            "by": None if tables.by is None else names[tables.by],
+            "within": {names[k]: distance for k, distance in tables.within.items()},
+            "n_holdout": None if tables.held_out is None else len(tables.held_out),
+            "leave_out": list(tables.original.left_out),
+            "model": self.model,
+        }
 
-    def files(self) -> dict[str, str]:
-        """Return what ``srlib assess`` writes of it, by name. Confidential but the public page."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``srlib assess --json`` prints, by the schema of the guide. Confidential."""
+        finite = ~self.table.isin([np.nan, np.inf, -np.inf])  # JSON has neither
+        return {
+            "format": FORMAT,
+            "headline": verdict.headline(self.verdicts),
+            "settings": self.settings(),
+            "verdicts": [vars(one) for one in self.verdicts],
+            "table": self.table.astype(object).where(finite, None).to_dict("records"),
+            "notes": list(self.tables.notes),
+        }
+
+    def files(self, run: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+        """Return the files of ``srlib assess`` by name. Confidential but for the public page.
+
+        `run` has facts for the page, as the date and the version.
+        """
         document = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
         return {
-            "tables/answers.csv": self.table.to_csv(index=False), "results.json": document,
-            "tables/records.csv": self._records.to_csv(index=False), "report.html": self.to_html(),
-            "report-public.html": self.to_html(public=True),
-        }  # fmt: skip
+            "tables/answers.csv": self.table.to_csv(index=False),
+            "tables/records.csv": self._records.to_csv(index=False),
+            "results.json": document,
+            "report.html": self.to_html(run=run),
+            "report-public.html": self.to_html(public=True, run=run),
+        }
 
-    def to_html(self, public: bool = False) -> str:
-        """Return a page that stands alone. Confidential, but its public version: words alone."""
+    def to_html(self, public: bool = False, run: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return a page that stands alone. Confidential, but for the public one: ratings alone.
+
+        `run` has facts to show above, as the date, the version and the command; the public page
+        shows date and version only.
+        """
         if public:
-            return verdict.public_page(self.verdicts, self.table)
+            facts = {name: run[name] for name in PUBLIC_FACTS if name in run}
+            return verdict.public_page(self.verdicts, self.table, facts)
         notes = [*filter(None, [self.not_judged()]), *self.tables.notes]
-        return verdict.page(self.verdicts, self.table, self._records, notes)
+        facts = {**self._facts(), **run}
+        return verdict.page(self.verdicts, self.table, self._records, notes, facts)
+
+    def _facts(self) -> dict[str, str]:
+        """Return the settings as texts for the page; options that were not used have none."""
+        settings = self.settings()
+        n_variables = len(settings["variables"])
+        facts = {
+            "Original": f"{settings['n_original']:,} records, {n_variables} variables",
+            "Keys": "; ".join(", ".join(keys) for keys in settings["keys"]),
+            "Target": ", ".join(settings["target"]),
+        }
+        if settings["by"]:
+            facts["Groups"] = settings["by"]
+        if settings["within"]:
+            distances = settings["within"].items()
+            facts["Within"] = ", ".join(f"{name}: {distance:g}" for name, distance in distances)
+        if settings["n_holdout"]:
+            facts["Holdout"] = f"{settings['n_holdout']:,} records"
+        return facts
 
 
 def assess(
@@ -125,38 +185,37 @@ def assess(
     holdout: Table | None = None, leave_out: Names = (), model: bool = False,
     rng: np.random.Generator,
 ) -> Assessment:  # fmt: skip
-    """Judge releases of an original table by what they tell and what they are good for.
+    """Assess what releases disclose about the people in an original, and their utility.
 
     Parameters
     ----------
     original : DataFrame, Microdata, str or Path
         Records of people, in categorical, text or number columns; or a file of them.
     released : the same, a sequence of them, or a mapping from names to either
-        One table or more, whatever made them, with the variables of the original, all of them
-        synthetic. A folder, or a sequence under a name, has the draws of one tool, which are judged
-        together; all else is judged by itself.
+        Releases by any synthesizer, with the variables of the original, all of them synthetic. A
+        folder, or a sequence under a name, has the releases of one synthesizer, which are assessed
+        together; every other table is assessed by itself.
     keys : sequence of str, or of these
-        Variables that the intruder knows; all but the target where not given. Of several sets each
-        is asked about.
+        Key variables, which the intruder knows; by default all but the target. Each of several sets
+        is assessed.
     target : str or sequence of str
-        Variables that the intruder wants to know; the last that is no key where not given.
+        Variables that the intruder wants to learn; by default the last one that is no key.
     schema : Schema, str or Path, optional
-        Variables and their levels, what is declared of them, a YAML file of it, or ``"acs"``;
-        recognized in the original where not given. Numbers are cut by the original alone.
+        Variables and their levels, a YAML file of them, or ``"acs"``; by default inferred from the
+        original. Numbers are binned by the original alone.
     within : mapping of str to float, optional
-        By name of a numeric variable the distance up to which a number is told, in its units.
+        For numeric variables, the distance within which a number counts as disclosed, in its units.
     by : str
-        Variable whose levels are told of apart.
+        Variable whose levels are groups, assessed one by one.
     holdout : DataFrame, Microdata, str or Path, optional
-        People of the same population who are not in the original.
+        People of the same population who were not used to fit the synthesizer.
     leave_out : str or sequence of str
-        Columns that are no variables, as names and numbers of people; not every table must have
-        them.
+        Columns that are no variables, such as names and IDs; not every table must have them.
     model : bool
-        Whether an intruder is asked who knows all other records and believes in a Dirichlet process
-        mixture (DPMPM): half a minute at 1,000 records.
+        Whether to test a model-based intruder, who knows all other records and assumes a Dirichlet
+        process mixture (DPMPM): half a minute at 1,000 records.
     rng : numpy.random.Generator
-        Source of chance: of trees that guess, and of the model's chains.
+        Source of randomness of the trees that predict, and of the model's chains.
 
     Returns
     -------
@@ -165,7 +224,7 @@ def assess(
     Raises
     ------
     ValueError
-        If the tables, or what is asked of them, do not fit together, before anything is computed.
+        If tables or arguments do not fit together, before anything is computed.
 
     Examples
     --------
@@ -177,12 +236,14 @@ def assess(
     >>> shuffled = people.sample(frac=1, random_state=1)
     >>> found = assess(people, {"shuffled": shuffled}, target="sick", rng=rng)
     >>> found.verdicts[0].sentence
-    'Do not release shuffled: it is the original itself.'
+    'Do not release "shuffled": it is the original itself.'
     >>> found.table.loc[0, ["question", "rating"]].tolist()
     ['identical records', 'found']
     """
     if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng is {rng!r}; it must be a Generator, as numpy.random.default_rng(1)")
+        raise ValueError(
+            f"rng is {rng!r}; it must be a Generator, such as numpy.random.default_rng(1)"
+        )
     tables = read_inputs(
         original, released, keys=keys, target=target, schema=schema, within=within, by=by,
         holdout=holdout, leave_out=leave_out,
@@ -222,10 +283,10 @@ def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessm
     table = table.fillna({"group": "all"} | dict.fromkeys(ratings.TEXTS, ""))
     table["in_verdict"] = table["in_verdict"].notna()
     each = dict(list(table.groupby("release", sort=False)))
-    verdicts = verdict.worst_first([verdict.judge(*one) for one in each.items()], table)
+    verdicts = verdict.sort_worst_first([verdict.judge(*one) for one in each.items()], table)
     table = pd.concat([each[one.release] for one in verdicts], ignore_index=True)[COLUMNS]
     listed = pd.concat(records, ignore_index=True)
-    return Assessment(tables, tuple(verdicts), table, listed)
+    return Assessment(tables, tuple(verdicts), table, model, listed)
 
 
 class Question(NamedTuple):
