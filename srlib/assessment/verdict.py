@@ -280,9 +280,8 @@ def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
             if baseline and question != "undetected copies":
                 row[measure] += f"; {baseline}"
         loss = worst_utility(table[table["release"] == one.release])
-        row["largest utility loss"] = (
-            f"{in_percent(loss['estimate'])}; {in_percent(loss['baseline'])}"
-        )
+        release = in_percent(loss["estimate"], loss["se"])
+        row["utility loss"] = f"{release}; {in_percent(loss['baseline'], loss['baseline_se'])}"
         rows.append(row)
     return pd.DataFrame(rows)
 
