@@ -16,35 +16,34 @@
 # %% [markdown]
 # # Before synthetic data go out
 #
-# This report compares released tables with the original that they were made from, whatever tool made
-# them. It is for the person who decides on a release. The verdict comes first, then the table that it
-# follows from, then the records to look at.
+# This report compares releases with their original, whatever synthesizer made them. It is for the person who
+# decides whether to release. The verdict comes first, then the table it follows from, then the records at
+# highest risk.
 
 # %% [markdown] tags=["notebook-only"]
-# Synthetic data that are worth anything tell something about the people in the original, because they
-# tell something about everybody. Each risk is therefore compared with an answer to one question: **does
-# the release tell more about these people than other people's records would?** What a fresh sample of
-# the same population would give away is knowledge of the population. Whatever goes beyond that comes
-# from somebody's record.
+# Useful synthetic data disclose something about the people in the original, because they disclose something about
+# everybody. Each risk is therefore compared with a baseline: **does the release disclose more about these people
+# than a [fresh sample](../docs/guide/glossary.md#fresh-sample-baseline) of the same population would?** A fresh
+# sample discloses knowledge of the population. Any excess comes from the records of the people in the original.
 #
 # ## Parameters
 #
-# `srlib assess ORIGINAL RELEASED [RELEASED ...]` answers the same questions in a few seconds, without a
-# notebook. This is the long form, for `srlib run assess -p original FILE -p released "[FILE]"`. Without
-# files it assesses an example.
+# `srlib assess ORIGINAL RELEASED [RELEASED ...]` computes the same table in a few seconds, without a notebook. This is
+# the long form, for `srlib run assess -p original FILE -p released "[FILE]"`. Without files it assesses an
+# example.
 
 # %% tags=["parameters"]
 original: str = ""  # file of the original records; empty: an example
-released: list[str] = []  # files, each judged by itself, or folders of files, each of one tool
-schema: str = ""  # YAML file that declares the variables; empty: recognized or inferred
+released: list[str] = []  # releases: files, or folders with the releases of one synthesizer each
+schema: str = ""  # YAML file that declares the variables; empty: inferred from the original
 keys: list[list[str]] = []  # sets of variables that the intruder knows; empty: all but the target
-target: list[str] = []  # variables that the intruder wants to know; empty: the last that is no key
-within: dict[str, float] = {}  # distances up to which numbers are told, by name of the variable
-by: str = ""  # variable whose levels are told of apart; empty: none
-holdout: str = ""  # file of people who are not in the original; empty: none
-leave_out: list[str] = []  # columns that are no variables, as names and numbers of people
-model: bool = False  # ask an intruder who knows all other records, which takes most of the time
-seed: int = 2026  # [0, inf) one seed for all streams of chance
+target: list[str] = []  # variables that the intruder wants to learn; empty: the last non-key column
+within: dict[str, float] = {}  # by numeric variable, the distance that counts as disclosure
+by: str = ""  # variable whose levels are groups, assessed one by one; empty: none
+holdout: str = ""  # file of people who were not used to fit the synthesizer; empty: none
+leave_out: list[str] = []  # columns that are no variables, such as names and IDs
+model: bool = False  # test a model-based intruder, who knows all other records; takes longest
+seed: int = 2026  # [0, inf) seed of all random streams
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
 # %%
@@ -62,14 +61,14 @@ from srlib.rng import stream
 outputs = Outputs(output_dir)
 
 # %% [markdown] tags=["example"]
-# **The example** releases one simulated table of 500 records in three ways. *Independent margins* draws
-# each column by itself. *DPMPM* draws records from a Dirichlet process mixture of products of multinomials
-# that was fitted to the table. *Half copied* hands out half of the rows as they are, among such draws.
-# Variables are called as in the American Community Survey: AGEP is age, RACE1P race, SCHL schooling, MAR
-# marital status, HICOV health insurance.
+# **The example** releases a simulated table of 500 records in three ways. *Independent margins* draws each column by
+# itself. *DPMPM* draws records from a [Dirichlet process mixture of products of
+# multinomials](../docs/guide/glossary.md#dpmpm) fitted to the table. *Half copied* releases about half of the rows
+# unchanged, and such draws in place of the others. Variables have the names of the American Community Survey: AGEP is
+# age, RACE1P race, SCHL schooling, MAR marital status, HICOV health insurance.
 
 # %% tags=["monte-carlo"]
-people, tools, of_example = original, released, {}
+people, releases, of_example = original, released, {}
 if not original and not released:
     chance, n = stream(seed, "example"), 500
     table = load("", n_records=n, rng=chance)
@@ -82,193 +81,185 @@ if not original and not released:
     half = np.where(chance.random((n, 1)) < 0.5, records, mixed)[chance.permutation(n)]
     margins = np.column_stack([chance.choice(column, n) for column in records.T])
     made = {"independent margins": margins, "DPMPM": mixed, "half copied": half}
-    people, tools = table, {name: Microdata(codes, table.schema) for name, codes in made.items()}
+    people = table
+    releases = {name: Microdata(codes, table.schema) for name, codes in made.items()}
     of_example = {"keys": ["SEX", "AGEP", "RACE1P", "MAR", "SCHL"], "target": "HICOV"}
 asked = {"keys": keys, "target": target}
 asked = {name: value or of_example.get(name, value) for name, value in asked.items()}
 tables = assessment.read_inputs(
-    people, tools, **asked, schema=schema, within=within, by=by, holdout=holdout,
+    people, releases, **asked, schema=schema, within=within, by=by, holdout=holdout,
     leave_out=leave_out,
 )  # fmt: skip
 found = assessment.run_assessment(tables, model=model, seed=seed)
 names = tables.schema.names
-first = outputs.result("first", found.judgments[0].first)
+headline = outputs.result("headline", verdict.headline(found.verdicts))
 
 # %% [markdown]
 # ## Verdict
 
 # %% tags=["monte-carlo"]
-judged = pd.DataFrame([vars(judgment) for judgment in found.judgments])
-outputs.table("verdict", judged)
-for judgment in found.judgments:
-    alarm = judgment.advice in ("withhold", "look")
-    display(callout("Warning" if alarm else "Note", judgment.first))
-    rows = found.table[found.table["release"] == judgment.release]
-    about = f"{judgment.release}, shares and distances with their standard errors."
-    display(show(verdict.card(rows), caption=about))
+outputs.table("verdict", pd.DataFrame([vars(one) for one in found.verdicts]))
+for one in found.verdicts:
+    is_alarm = one.verdict in ("do not release", "review")
+    display(callout("Warning" if is_alarm else "Note", one.sentence))
+    rows = found.table[found.table["release"] == one.release]
+    caption = f"{one.release}: risks and utility loss, each with its standard error."
+    display(show(verdict.card(rows), caption=caption))
 
 # %% [markdown]
-# The *release* is what the released records tell; the *baseline* is the larger of what other people's
-# records (others) and a release that knows the margins alone would tell. *Copies that chance could hide* is how
-# many of the unique people could be copied without notice, and by which factor, at most, to find a person's values
-# in the release raises the odds that they are in the file. The *word* follows from the rules below.
+# *Release* is the value for the release, and *baseline* the larger of two values: that of a fresh sample, and that of a
+# release with [independent margins](../docs/guide/glossary.md#independent-margins). *Copies that could go undetected* is an
+# upper limit of the share of [sample uniques](../docs/guide/glossary.md#sample-unique) that could be copied without
+# notice. Beside it stands the factor by which finding a person's values in the release raises the odds that the
+# person is in the original, at most. The *rating* follows from the rules below.
 
 # %% tags=["monte-carlo", "hero"]
-risks = found.table.query("asked and of == 'all' and value == value").assign(
+risks = found.table.query("in_verdict and group == 'all' and estimate == estimate").assign(
     panel=lambda t: t["release"],
     label=lambda t: t["question"].where(
-        ~t.duplicated(["release", "question"], keep=False), t["question"] + ": " + t["about"]
+        ~t.duplicated(["release", "question"], keep=False), t["question"] + ": " + t["variables"]
     ),
-    low=lambda t: (t["value"] - 2 * t["error"]).clip(lower=0),
-    high=lambda t: (t["value"] + 2 * t["error"]).clip(upper=1),
+    low=lambda t: (t["estimate"] - 2 * t["se"]).clip(lower=0),
+    high=lambda t: (t["estimate"] + 2 * t["se"]).clip(upper=1),
 )  # fmt: skip
+risks = risks.rename(columns={"estimate": "value"})
 columns = ["panel", "label", "value", "low", "high", "baseline"]
-about = "Shares of each release with two standard errors, a line for each question, beside a "
-about += "tick for the baseline. The tables of all answers below have the same numbers."
-chart = charts.intervals(risks[columns], "Share", percent=True, description=about)
+description = "Risks of each release with two standard errors, a line for each measure, beside a "
+description += "tick for the baseline. The tables of all measures below have the same numbers."
+chart = charts.intervals(risks[columns], "Share", percent=True, description=description)
 outputs.figure("verdict", chart)
 
 # %% [markdown] tags=["appendix"]
-# **Risks beside their baselines.** Points are the release's shares with two standard errors; ticks are the baselines.
+# **Which risks exceed their baselines.** Points are the release's values with two standard errors; ticks are the baselines.
 #
 # ### The rules
 #
-# The first sentence on a release follows from these rules and from nothing else:
+# The verdict follows from these rules and from nothing else:
 
 # %% tags=["public"]
-Markdown("\n".join(f"- {rule}" for rule in assessment.stated()))
+Markdown("\n".join(f"- {rule}" for rule in assessment.rules_text()))
 
 # %% [markdown] tags=["public-only"]
-# A public version of this report (`srlib report RUN --public`) shows the words below and nothing more of
-# somebody's files. They rest on numbers over at least ten records. Releases are numbered, the worst
-# first.
+# A public version of this report (`srlib report RUN --public`) shows the ratings below and nothing more of the
+# confidential files. They rest on at least ten records. Releases are numbered, the worst first.
 
 # %% tags=["monte-carlo", "public", "public-only"]
-in_public = assessment.in_public(found.judgments, found.table)
+in_public = assessment.public_table(found.verdicts, found.table)
 show(outputs.table("in_public", in_public, public=True), caption="All that a public report shows.")
 
 # %% [markdown] tags=["appendix"]
-# ## The one table
+# ## All measures
 #
-# If the release were a fresh sample of the population, the records of both files would be exchangeable.
-# What it tells about the people in the original could then be predicted from the original alone. Each row
-# is one answer: how much the release tells, beside what others would.
+# If the release were a fresh sample of the population, the records of both files would be exchangeable. Its risks
+# could then be predicted from the original alone. Each row is one measure: the estimate for the release, beside its
+# baseline.
 #
-# **copies.** Take five original records a, a, b, c, d. Three of them are alone with their values. Leave
-# out one record at a time: the others repeat it in two cases of five, the a's. A stranger's record
-# repeats one of the file with about that probability, one minus the share of records that are alone
-# (Good 1953). A sharper test asks of single people: where both files together hold a combination twice,
-# a random division of files of one size puts one record into each half of the time, while a copied
-# record always lies so (the column *by random division*). Combinations with few near neighbors weigh most,
-# since strangers hardly ever meet there. *handed out* estimates the share of the unique people whose records
-# were released. *beyond itself* asks whether people are repeated more often than the release's own records
-# where it is as dense: a sign of copies behind a rough tool, and no proof. *could hide* is the upper limit of
-# the share of the unique people who could be copied without notice. Its baseline is the share of them whose
-# values a fresh sample has as well: one over that is the factor by which to find a person's values in the release
-# raises the odds that they are in the file, at most.
+# **identical records.** Take five original records a, a, b, c, d. Three of them are sample uniques. Leave out one record at
+# a time: the remaining records contain it in two cases of five, the a's. A stranger's record is identical to one of the
+# file with about that probability, one minus the share of sample uniques (Good 1953). A sharper test looks at single
+# combinations: where both files together contain one twice, a random split into files of equal size separates the
+# two in half of the cases, while a copied record and its original are always separated (the column
+# `z_permutation`). Combinations with few near neighbors weigh most, because strangers hardly ever coincide there.
+# *copied uniques* estimates the share of sample uniques whose records were copied. *excess over own duplicates* asks whether
+# original records are found in the release more often than its own records, where it is as dense: a sign of copies behind
+# a rough synthesizer, and no proof. *undetected copies* is the upper limit of the share of sample uniques that
+# could be copied without notice. Its baseline is the share whose values a fresh sample has as well; one over that is the
+# largest factor by which finding a person's values raises the odds.
 #
-# *near copies* are records with some values changed. Each record without an equal has nearest neighbors, with
-# which it agrees in most variables. A random division of both files leaves them in the other file about half of
-# the time; a record that was copied and changed has its nearest neighbor there. All distances are tried, and the
-# clearest one is shown. *multiplicity* asks for the one unique person whose record is released more often than a
-# fresh sample would have it, where as many people differ in one variable. *uncut copies* takes numbers as the files
-# have them, a sign as well: a tool that takes numbers from real people makes some. *same rows* compares rows of
-# the same number. *identifiers* are values that columns left out have in common.
+# *[near-duplicates](../docs/guide/glossary.md#near-duplicates)* are records with some values changed. The nearest
+# neighbors of a record agree with it in most variables. A random split leaves them in the other file about half of the
+# time; the nearest neighbor of a copied and changed record lies there. The test tries all distances and shows the
+# clearest one. *repeated unique* looks for the one unique record that is released more often than a fresh sample would have it.
+# *identical before binning* compares exact numbers. It gives a sign only, because a synthesizer that draws numbers from real
+# people makes some. *row order* compares rows of the same number. *identifiers* counts the values that left-out columns
+# have in common.
 #
-# **identity.** Of the people alone with their keys, how many meet a released record with the same keys?
-# How many are alone in parts of the file foretells how many would meet other people's records. Numbers among the
-# keys are matched as the files have them, since an intruder knows an age in years; for all other questions they
-# are cut.
+# **identity.** What share of the people who are unique on the keys is matched by a released record? How many are unique in
+# parts of the file predicts how many a fresh sample would match. Numbers among the keys are matched exactly, because an
+# intruder knows an age in years; all other measures bin them.
 #
-# **attributes.** For how many people do all released records with their keys agree on the true target
-# (DiSCO; Raab and others 2024)? Others are all other people in the file. A value that all but a tenth of the
-# people have does not count in the test: the margin tells it. *within* asks the same of a
-# number, within a distance (Giomi and others 2022).
+# **attribute.** For what share of people do all key matches agree on the true target ([DiSCO](../docs/guide/glossary.md#disco);
+# Raab and others 2024)? The fresh sample is all other people in the file. A value that all but a tenth of the people
+# have does not count in the test, because its margin discloses it. *interval* asks the same of a number, within a distance
+# (Giomi and others 2022).
 #
-# **predicted.** The stronger attack, on everybody: trees are grown from the release and guess the target
-# from the keys; the number is the mean probability of the truth. Other people's records are grown into
-# trees in the same way, each person left out. A sample that by chance has a few more of one value moves
-# the guess for all people at once. So its error counts the records that trees grow from, and not people
-# alone.
+# **inference.** The stronger attack, on everybody: trees trained on the release predict the target from the keys. The
+# estimate is the mean probability of the true value. Its baseline comes from trees trained on the original without the
+# person. A sample with a few more records of one value moves the prediction for all people at once, so the
+# standard error counts the training records and not only the people.
 #
-# *repU* and *TCAP* are customary measures of matching (Raab and others 2024; Taub and Elliot 2019); they
-# have no part in the verdict.
+# *repU* and *TCAP* are customary measures of matching (Raab and others 2024; Taub and Elliot 2019). They have no
+# part in the verdict.
 #
-# **Use** is compared with a fresh sample, which differs from the original, too: the largest distance of
-# a single variable's shares (margins) and of two (pairs), and how well a regression tells which file a
-# record is from (told apart), which is the pMSE (Snoke and others 2018) over its largest value. What lies
-# beyond chance is the loss. *As fresh* says that none does: that the largest distance of all is within chance, at
-# three errors for all of them together. The difference in errors is that of the one distance alone.
+# **[Utility loss](../docs/guide/glossary.md#utility-loss)** is compared with that of a fresh sample, which differs from the original, too. *one-way
+# tables* and *two-way tables* are the largest total variation distances of one variable and of two.
+# *distinguishability* is the [pMSE](../docs/guide/glossary.md#pmse) (Snoke and others 2018) over its largest value: how well a regression
+# distinguishes the two files. *Like a fresh sample* means that the largest distance of all is within chance, at three standard
+# errors for all of them together; `z` is that of the one distance alone.
 
 # %% tags=["monte-carlo"]
 outputs.table("answers", found.table)
-at = ["question", "about", "people", "value", "error", "baseline", "baseline_error", "z"]
-at += ["z_divided", "word"]
-heads = {"z": "difference, in errors", "z_divided": "by random division"}
-if holdout:
-    at, heads = [*at, "held_out", "held_out_z"], heads | {"held_out_z": "beyond these, in errors"}
-for judgment in found.judgments:
-    rows = found.table[(found.table["release"] == judgment.release) & (found.table["of"] == "all")]
-    display(show(rows[at], caption=f"All answers of {judgment.release}.", names=heads))
+shown = ["question", "variables", "detail", "n", "estimate", "se", "baseline", "baseline_se", "z"]
+shown += ["z_permutation", *(["holdout", "z_holdout"] if holdout else []), "rating"]
+for one in found.verdicts:
+    rows = found.table[(found.table["release"] == one.release) & (found.table["group"] == "all")]
+    display(show(rows[shown], caption=f"All measures of {one.release}."))
 
 # %% [markdown]
-# *More* and *far more* stand where the value lies beyond its baseline by more than chance, and by a share of
-# what the baseline leaves to disclose; *no more* stands everywhere else. With people held out, the same is asked of
-# them: the difference is what the release tells of people because they took part. A further row then says
-# of how many people the whole record is released (*people copied*). People held out must have been kept out
-# before the synthesizer was fitted.
+# A risk is *elevated* or *high* where it exceeds its baseline by more than chance and by a share of what the baseline
+# leaves undisclosed; elsewhere it is *as expected*. With a [holdout](../docs/guide/glossary.md#holdout), the same measures are computed for people
+# who were not used to fit the synthesizer: any excess for people in the original is due to their participation. A
+# further row, *full match*, is the share of people whose complete record is released.
 
 # %% [markdown] tags=["needs-by"]
-# ### Who carries the risk?
+# ### Which groups carry the risk?
 #
-# The same questions of the people of each level of one variable, beside the baseline for the same people.
-# Groups of fewer than ten people who count are not judged.
+# The same measures for the people of each level of one variable, beside the baseline for the same people. Groups of
+# fewer than ten people are not rated.
 
 # %% tags=["monte-carlo", "needs-by"]
-groups = found.table[found.table["of"] != "all"]
+groups = found.table[found.table["group"] != "all"]
 if len(groups):
-    shown = groups[groups["release"] == found.judgments[0].release]
-    columns = ["question", "of", "people", "value", "error", "baseline", "baseline_error", "word"]
-    display(show(shown[columns], caption=f"Risks of groups: {found.judgments[0].release}."))
+    of_worst = groups[groups["release"] == found.verdicts[0].release]
+    columns = ["question", "group", "n", "estimate", "se", "baseline", "baseline_se", "rating"]
+    display(show(of_worst[columns], caption=f"Risks of groups: {found.verdicts[0].release}."))
 
 # %% [markdown]
-# ## Records to look at
+# ## Records at highest risk
 #
-# A release is judged by its most exposed records, not by its mean. The list has combinations of all
-# variables, with the lines of the original's file where they stand. First come combinations that are
-# alone in the original and occur unchanged in the release, those with the fewest near neighbors first
-# (records of both files that differ from it in one variable). Some of these are chance meetings, but
-# with no near neighbor hardly any are. Next come people who are alone with their keys and met, and people
-# whose target all released records with their keys tell; the columns count the releases.
+# A release is judged by its most exposed records, not by its mean. The list has combinations of all variables, with
+# their lines in the original's file. First come sample uniques that occur unchanged in the release, those with the
+# fewest neighbors first (records of both files that differ from it in one variable). Some of these matches are
+# chance, but with no neighbor hardly any are. Next come people who are unique on the keys and matched, and
+# people whose target all key matches disclose; the columns count the releases.
 
 # %% tags=["confidential", "monte-carlo"]
-exposed, first = outputs.table("records", found.records()), found.judgments[0].release
-columns = ["lines", "copied", "neighbors", "met", "told"]
+exposed, worst = outputs.table("records", found.records()), found.verdicts[0].release
+columns = ["lines", "identical", "neighbors", "matched", "disclosed"]
 columns += [names[k] for k in (*tables.keys[0][:4], tables.targets[0])]
 columns += ["probability", "rank"] if model else []
-worst = exposed[exposed["release"] == first].head(8)
-show(worst[columns], caption=f"Combinations of {first} to look at first.")
+of_worst = exposed[exposed["release"] == worst].head(8)
+show(of_worst[columns], caption=f"Records of {worst} at highest risk.")
 
 # %% [markdown] tags=["appendix"]
-# ## What someone learns who knows all the others
+# ## An intruder who knows all other records
 #
-# The intruder of Hu, Reiter and Wang (2014) knows every record but one, and computes by Bayes' rule
-# how probable each value of the missing one is after the release. That takes a model of how the
-# releases were made. **Here the model is a Dirichlet process mixture of products of multinomials, whatever
-# made the releases in truth.** It is an assumption and has no part in the verdict. It is asked with
-# `--model`, or `-p model true`: rows *model* of the table above. Where the model is right, prior over
-# posterior of the truth averages 1 over the people, because
-# $\sum_x p(x \mid Z)\, p(x) / p(x \mid Z) = 1$: an average above says that it misleads its believer, one below
-# that the release tells more than it can explain. The row *model: chains* says how far the chains agree
-# (R-hat), and where they do not, all rows are *unreliable*.
+# The intruder of Hu, Reiter and Wang (2014) knows every record but one, and computes by Bayes' rule the [posterior
+# probability](../docs/guide/glossary.md#posterior-disclosure-risk) of each value of the missing one. That takes a model of the synthesizer.
+# **Here the model is a Dirichlet process mixture of products of multinomials, whatever made the releases in truth.**
+# It is an assumption and has no part in the verdict. `--model`, or `-p model true`, adds it: rows *model* of the table
+# above. If the model is right, prior over posterior of the true record averages 1 over the people, because
+# $\sum_x p(x \mid Z)\, p(x) / p(x \mid Z) = 1$. An average above 1 says that the model misleads the intruder, and one below
+# that the release discloses more than the model can explain. The row *model: chains* says how far the chains agree (R-hat);
+# where they do not, all rows are *unreliable*.
 
 # %% [markdown] tags=["appendix"]
-# ## For the file
+# ## Notes and assumptions
 #
-# Notes on the tables, and what the report takes for granted.
+# Notes on the files, and what the report assumes.
 
 # %% tags=["monte-carlo"]
-Markdown("\n".join(f"- {note}" for note in (*tables.notes, *assessment.stated("assumptions"))))
+Markdown("\n".join(f"- {note}" for note in (*tables.notes, *assessment.rules_text("assumptions"))))
 
 # %% [markdown] tags=["appendix"]
 # ## References

@@ -130,40 +130,50 @@ def questions(
     seen = SCHEMA.variables[wanted].no_values
     keys = [k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)]
     given = original, released, LEVELS, keys
-    of = {"identity": disclosure.met(*given), "attributes": disclosure.told(*given, wanted, seen)}
+    of = {"identity": disclosure.met(*given), "attribute": disclosure.told(*given, wanted, seen)}
     if guess:
-        of["predicted"] = disclosure.predicted(*given, wanted, seen, rng=np.random.default_rng(1))
+        of["inference"] = disclosure.predicted(*given, wanted, seen, rng=np.random.default_rng(1))
     return {name: ratings.of_people([one]) for name, one in of.items()}
 
 
 def advice(found: Copies, questions: Mapping[str, Row]) -> str:
     """What to do by copies and some questions alone, of a release as useful as a fresh sample."""
-    asked: Row = {"of": "all", "asked": True, "target": TARGET}
+    asked: Row = {"group": "all", "in_verdict": True, "target": TARGET}
     rows = [asked | {"question": q} | row for q, row in questions.items()]
     ratings.put_words(rows, family=False)
-    fresh = {"question": "margins", "word": "as fresh", "value": 0.0, "baseline": 0.0, "z": 0.0}
+    fresh = {
+        "question": "one-way tables",
+        "rating": "like a fresh sample",
+        "estimate": 0.0,
+        "baseline": 0.0,
+        "z": 0.0,
+    }
     frame = pd.DataFrame([*rows, *ratings.of_copies([found]), fresh])
-    return verdict.judge("", frame.assign(asked=frame["asked"].notna())).advice
+    return verdict.judge("", frame.assign(in_verdict=frame["in_verdict"].notna())).verdict
 
 
 def found(original: Codes, released: Codes) -> dict[str, Any]:
     """Value, baseline, their errors and z of each question, and the advice by the risks alone."""
     copied, of = copies(original, released, LEVELS), questions(original, released)
-    repeats, handed_out, hidden = (copied.rows[q] for q in ("copies", "handed out", "could hide"))
-    shares = [repeats[name] for name in ("value", "baseline", "error", "baseline_error")]
-    more = handed_out["z_divided"], handed_out["value"], hidden["value"]
-    row: dict[str, Any] = {"copies": [*shares, *more]}
+    repeats, handed_out, hidden = (
+        copied.rows[q] for q in ("identical records", "copied uniques", "undetected copies")
+    )
+    shares = [repeats[name] for name in ("estimate", "baseline", "se", "baseline_se")]
+    more = handed_out["z_permutation"], handed_out["estimate"], hidden["estimate"]
+    row: dict[str, Any] = {"identical records": [*shares, *more]}
     for name, one in of.items():
-        z = np.fmax(one["z"], one["z_divided"])
-        shares = [one[part] for part in ("value", "others", "margins", "error", "others_error")]
-        row[name] = [*shares, z, one["people"]]
-    return row | {"advice": advice(copied, of)}
+        z = np.fmax(one["z"], one["z_permutation"])
+        shares = [
+            one[part] for part in ("estimate", "fresh_sample", "margins", "se", "fresh_sample_se")
+        ]
+        row[name] = [*shares, z, one["n"]]
+    return row | {"verdict": advice(copied, of)}
 
 
 if __name__ == "__main__":
     frozen = {}
     for name, original, released in cases():
         frozen[name] = found(original, released)
-        print(name, frozen[name]["advice"], flush=True)
+        print(name, frozen[name]["verdict"], flush=True)
     lines = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in frozen.items()]
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

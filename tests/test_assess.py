@@ -41,10 +41,10 @@ def test_numbers_are_those_of_counts_by_hand() -> None:
     alone = [x for x in keys[0] if keys[0].count(x) == 1]
     identity = row(found, "identity")
     assert identity["people"] == len(alone) > 0
-    assert identity["value"] == pytest.approx(np.mean([x in keys[1] for x in alone]))
+    assert identity["estimate"] == pytest.approx(np.mean([x in keys[1] for x in alone]))
     targets = MADE.groupby(["job", "town"])["sick"].agg(set).to_dict()
     told = [targets.get(x) == {sick} for x, sick in zip(keys[0], ORIGINAL["sick"], strict=True)]
-    assert row(found, "attributes")["value"] == pytest.approx(np.mean(told))
+    assert row(found, "attribute")["estimate"] == pytest.approx(np.mean(told))
 
 
 def test_frames_files_and_codes_tell_the_same(tmp_path: Path) -> None:
@@ -60,16 +60,16 @@ def test_frames_files_and_codes_tell_the_same(tmp_path: Path) -> None:
     schema = Schema.from_frame(ORIGINAL.astype("category"))
     coded = [Microdata.from_frame(frame, schema) for frame in tables.values()]
     of_codes = ask(coded[0], dict(zip(("a.csv", "b.csv"), coded[1:], strict=True)), **asked)
-    numbers = ["question", "value", "error", "baseline", "z"]
+    numbers = ["question", "estimate", "se", "baseline", "z"]
     pd.testing.assert_frame_equal(of_codes.table[numbers], of_files.table[numbers])
 
 
 def test_releases_are_judged_one_by_one_the_worst_first() -> None:
     copy = ORIGINAL.sample(frac=1, random_state=1)
     found = ask(released={"made": MADE, "copy": copy}, target="sick")
-    assert [judgment.release for judgment in found.judgments] == ["copy", "made"]
+    assert [judgment.release for judgment in found.verdicts] == ["copy", "made"]
     assert found.table["release"].unique().tolist() == ["copy", "made"]
-    assert found.judgments[0].first == "Do not release copy: it is the original itself."
+    assert found.verdicts[0].sentence == "Do not release copy: it is the original itself."
     assert set(found.records()["release"]) == {"copy", "made"}
     alone = ask(released={"renamed": MADE}, target="sick").table.drop(columns="release")
     mine = found.table.query("release == 'made'").reset_index(drop=True).drop(columns="release")
@@ -95,17 +95,17 @@ def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
     (tmp_path / ".hidden").touch()
     of_folder = ask(released=str(tmp_path), target="sick")
     of_list = ask(released={tmp_path.name: [MADE, AGAIN]}, target="sick")
-    assert len(of_folder.judgments) == 1
+    assert len(of_folder.verdicts) == 1
     pd.testing.assert_frame_equal(of_folder.table, of_list.table)
     assert of_folder.tables.notes[0] == f"{tmp_path.name}: a folder of 2, judged together."
     alone = [ask(released=z, target="sick") for z in (MADE, AGAIN)]
-    for question in ("identity", "attributes", "TCAP"):
-        values = [row(found, question)["value"] for found in alone]
+    for question in ("identity", "attribute", "TCAP"):
+        values = [row(found, question)["estimate"] for found in alone]
         together = row(of_list, question)
-        assert together["value"] == pytest.approx(np.mean(values))
+        assert together["estimate"] == pytest.approx(np.mean(values))
         between = np.std(values, ddof=1) / np.sqrt(2)
-        assert together["error"] >= between - 1e-12
-    assert 0 < between == pytest.approx(together["error"])
+        assert together["se"] >= between - 1e-12
+    assert 0 < between == pytest.approx(together["se"])
     assert of_list.records()["met"].max() == 2
 
 
@@ -118,14 +118,14 @@ def test_sets_of_keys_and_further_targets_are_asked_about_each(monkeypatch):
         put_words(rows, family, few)
 
     found = ask(keys=[["job"], ["town"]], target=["sick"]).table
-    about = found[found["asked"]].groupby("question")["about"].agg(list)
+    about = found[found["in_verdict"]].groupby("question")["about"].agg(list)
     assert about["identity"] == ["job", "town"]
-    assert about["predicted"] == ["job → sick", "town → sick"]
+    assert about["inference"] == ["job → sick", "town → sick"]
     monkeypatch.setattr(ratings, "put_words", noted)
     found = ask(keys=["job"], target=["sick", "town"]).table
-    about = found[found["asked"]].groupby("question")["about"].agg(list)
-    assert about["attributes"] == ["job → sick", "job → town"]
-    first, further = ["identity", "attributes", "predicted"], ["attributes", "predicted"]
+    about = found[found["in_verdict"]].groupby("question")["about"].agg(list)
+    assert about["attribute"] == ["job → sick", "job → town"]
+    first, further = ["identity", "attribute", "inference"], ["attribute", "inference"]
     assert families == [(first, False), (further, True), ([], True)]
 
 
@@ -135,14 +135,14 @@ def test_groups_people_held_out_and_dropped_records() -> None:
     found = ask(original, keys=["job", "town"], target="sick", by="sick", holdout=OTHERS)
     groups = found.table.query("of != 'all'")
     assert groups["of"].unique().tolist() == ["sick: no", "sick: yes"]
-    assert groups.query("question == 'attributes'")["people"].sum() == 60
-    assert not groups["asked"].any()
-    assert groups[["held_out", "held_out_z"]].isna().all(axis=None)
-    some = found.table.query("question in ('people copied', 'identity', 'attributes', 'predicted')")
-    assert some.query("of == 'all'")[["held_out", "held_out_z"]].notna().all(axis=None)
+    assert groups.query("question == 'attribute'")["people"].sum() == 60
+    assert not groups["in_verdict"].any()
+    assert groups[["holdout", "z_holdout"]].isna().all(axis=None)
+    some = found.table.query("question in ('full match', 'identity', 'attribute', 'inference')")
+    assert some.query("of == 'all'")[["holdout", "z_holdout"]].notna().all(axis=None)
     by_hand = {tuple(x) for x in MADE.to_numpy()}
     share = np.mean([tuple(x) in by_hand for x in OTHERS.to_numpy()])
-    assert row(found, "people copied")["held_out"] == pytest.approx(share)
+    assert row(found, "full match")["holdout"] == pytest.approx(share)
     assert "holdout: 80 records." in found.tables.notes
     assert any("job 10 of 60" in note for note in found.tables.notes)
 
@@ -150,18 +150,20 @@ def test_groups_people_held_out_and_dropped_records() -> None:
 def test_few_records_are_not_judged_and_what_cannot_be_estimated_has_no_word() -> None:
     for n, enough in ((12, False), (19, False), (20, True)):
         few = ask(ORIGINAL[:20], MADE[:n], target="sick")
-        words = set(few.table.query("question in ('attributes', 'predicted')")["word"])
-        assert ("too few" not in words) if enough else words == {"too few"}
-        assert enough or few.judgments[0].advice == "undecided"
+        words = set(few.table.query("question in ('attribute', 'inference')")["rating"])
+        assert ("too few people" not in words) if enough else words == {"too few people"}
+        assert enough or few.verdicts[0].verdict == "undecided"
     constant = MADE.assign(sick="no")
     for tables in ([MADE, constant], [constant, MADE]):
         found = ask(released={"tool": tables}, target="sick")
     json.dumps(found.to_dict(), allow_nan=False)
     own = pd.DataFrame({name: [f"{name}{i}" for i in range(60)] for name in "abc"})
-    assert ask(own, own[::-1]).judgments[0].advice == "withhold"  # and no warning of all levels
+    assert (
+        ask(own, own[::-1]).verdicts[0].verdict == "do not release"
+    )  # and no warning of all levels
     two, alike = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}), pd.DataFrame({"a": ["x"] * 2})
     found = ask(two, [alike.assign(b="u"), two])  # two records, and a constant release
-    assert {judgment.advice for judgment in found.judgments} == {"undecided"}
+    assert {judgment.verdict for judgment in found.verdicts} == {"undecided"}
     assert "<table" in found.to_html()
 
 
@@ -173,13 +175,19 @@ def test_copies_of_numbers_that_are_cut_are_a_sign(rng: np.random.Generator) -> 
         frame["sick"] = rng.choice(["no", "yes"], 1_000)
     copied = pd.concat([original[:50], fresh[50:]])
     shuffled = original.apply(rng.permutation)
-    for made, advice in ((copied, "look"), (fresh, "nothing found"), (shuffled, "nothing found")):
+    for made, advice in (
+        (copied, "review"),
+        (fresh, "no sign of disclosure"),
+        (shuffled, "no sign of disclosure"),
+    ):
         found = ask(original, made, target="sick")
         assert row(found, "copies")["z"] < 2.58
-        assert found.judgments[0].advice == advice
-        assert (row(found, "uncut copies")["z_divided"] >= 3.3) == (advice == "look")
+        assert found.verdicts[0].verdict == advice
+        assert (row(found, "identical before binning")["z_permutation"] >= 3.3) == (
+            advice == "review"
+        )
         assert "numbers cut" in found.verdict()
-    assert np.isnan(row(ask(), "uncut copies")["z_divided"])
+    assert np.isnan(row(ask(), "identical before binning")["z_permutation"])
     assert "numbers cut" not in ask().verdict()
 
 
@@ -192,8 +200,8 @@ def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) ->
     stolen = fresh.assign(passport=[*passports[:2], *passports[402:]])
     left_out = ["passport", "record", "note"]
     found = ask(original, {"stolen": stolen, "fresh": fresh}, target="sick", leave_out=left_out)
-    assert [one.advice for one in found.judgments] == ["withhold", "nothing found"]
-    assert found.judgments[0].first == (
+    assert [one.verdict for one in found.verdicts] == ["do not release", "no sign of disclosure"]
+    assert found.verdicts[0].sentence == (
         "Do not release stolen: it has 2 of the original's values of passport."
     )
     told = "Left out: 'passport', 'record', 'note'. Of these compared as identifiers: 'passport', "
@@ -202,7 +210,7 @@ def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) ->
     assert told in found.to_html().replace("&#39;", "'")
     assert "values of identifiers in common" in found.verdict()
     together = ask(original, {"tool": [fresh, stolen]}, target="sick", leave_out=left_out)
-    assert together.judgments[0].advice == "withhold"
+    assert together.verdicts[0].verdict == "do not release"
     assert ask().not_judged() == ""
 
 
@@ -218,8 +226,8 @@ def test_numbers_among_the_keys_are_known_exactly(rng: np.random.Generator) -> N
 
 def test_numbers_are_told_within_a_distance() -> None:
     near, far = (ask(**INCOMES, within={"income": w}) for w in (1e-3, 1e6))
-    assert row(near, "within")[["about", "asked"]].tolist() == ["town → income", True]
-    assert (row(near, "within")["value"], row(far, "within")["value"]) == (0, 1)
+    assert row(near, "within")[["about", "in_verdict"]].tolist() == ["town → income", True]
+    assert (row(near, "within")["estimate"], row(far, "within")["estimate"]) == (0, 1)
 
 
 def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
@@ -344,7 +352,9 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     lines = result.stdout.splitlines()
     (run,) = folder.glob("out/assess/made-*")
     assert lines[-1] == f"report: out/assess/{run.name}/report.html"
-    assert lines[0] == found.judgments[0].first == "Do not release tool: it is the original itself."
+    assert (
+        lines[0] == found.verdicts[0].sentence == "Do not release tool: it is the original itself."
+    )
     assert (sum(line.startswith("  ") for line in lines), result.stderr) == (14, "")
     result = command("original.csv", "made.csv", "tool", *GIVEN, "--json", "--name", "a b")
     document = json.loads(result.stdout)
@@ -352,8 +362,8 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     assert document.pop("report") == str(run / "report.html")
     assert document["releases"] == found.to_dict()["releases"]
     assert document["notes"] == list(found.tables.notes)
-    exact = [row for row in document["table"] if row["question"] != "predicted"]  # chance apart
-    assert exact == [row for row in found.to_dict()["table"] if row["question"] != "predicted"]
+    exact = [row for row in document["table"] if row["question"] != "inference"]  # chance apart
+    assert exact == [row for row in found.to_dict()["table"] if row["question"] != "inference"]
     assert json.loads((run / "results.json").read_text()) == document
     told = pd.read_csv(run / "tables/answers.csv")
     assert told["question"].tolist() == [row["question"] for row in document["table"]]
@@ -422,7 +432,7 @@ def test_the_status_says_what_the_verdict_is_worth(folder: Path) -> None:
     statuses = [
         command("original.csv", name, "--target", "sick", "--fail-on", worst).exit_code
         for name in ("few.csv", "original.csv")
-        for worst in ("undecided", "withhold")
+        for worst in ("undecided", "do not release")
     ]
     assert statuses == [3, 0, 3, 3]
 
@@ -474,8 +484,8 @@ def test_the_page_stands_alone_and_all_text_in_it_is_escaped() -> None:
         assert text not in page
     for text in ("&lt;script&gt;a", "&lt;i&gt;town", "&lt;b&gt;made", "M&amp;S"):
         assert text in page
-    assert "Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-i" in page
-    first, second = found.judgments
+    assert "Content-Security-Policy\" content=\"default-src 'no sign'; style-src 'unsafe-i" in page
+    first, second = found.verdicts
     assert first.release == "half"
     assert re.findall("<h1>(.*?)</h1>", page) == [escape(first.first)]
     assert f"<h2>{escape(second.first)}</h2>" in page
@@ -497,10 +507,10 @@ def test_the_public_page_has_words_over_ten_people_alone() -> None:
     for text in ("QTOWN", "QMADE", "script", "M&amp;S", "south", "sick", "job", "release "):
         assert text not in body
     assert set(re.findall(r"\d+", re.sub("<[^>]*>", " ", body))) <= {"1"}
-    words = verdict.in_public(found.judgments, found.table).iloc[0]
+    words = verdict.in_public(found.verdicts, found.table).iloc[0]
     assert row(found, "identity")["people"] < 10  # nobody is alone in a town
     assert words[["identity", "advice", "use"]].tolist() == [NOT_SHOWN] * 3
     people = records(180, 1).assign(day=[f"day {i % 90}" for i in range(180)])
     found = ask(people, people[::-1], keys=["day", "job"], target="sick")
-    words = verdict.in_public(found.judgments, found.table).iloc[0]
-    assert words[["advice", "copies", "identity"]].tolist() == ["withhold", "found", "far more"]
+    words = verdict.in_public(found.verdicts, found.table).iloc[0]
+    assert words[["advice", "copies", "identity"]].tolist() == ["do not release", "found", "high"]

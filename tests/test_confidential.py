@@ -113,7 +113,7 @@ def test_no_chart_and_no_coefficient_leaves(runs: Path, leaving: dict[str, str])
     """Nor any number of an answer."""
     coefficients = pd.read_csv(runs / "hu_reiter_wang/default/tables/coefficients.csv")
     answers = pd.concat(map(pd.read_csv, runs.glob("assess/*/tables/answers.csv")))
-    several = answers[["value", "error", "baseline", "z"]].to_numpy().ravel()
+    several = answers[["estimate", "se", "baseline", "z"]].to_numpy().ravel()
     numbers = [*coefficients["original"], *(x for x in several if round(x, 2) != round(x, 4))]
     assert len(numbers) >= 100
     for text in leaving.values():

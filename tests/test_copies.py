@@ -15,17 +15,17 @@ from srlib.data.codes import Codes
 
 PARTS = {
     "repeated": "copies",
-    "handed_out": "handed out",
-    "hidden": "could hide",
-    "near": "near copies",
-    "many": "multiplicity",
-    "itself": "beyond itself",
-    "uncut": "uncut copies",
-    "same_row": "same rows",
+    "handed_out": "copied uniques",
+    "hidden": "undetected copies",
+    "near": "near-duplicates",
+    "many": "repeated unique",
+    "itself": "excess over own duplicates",
+    "uncut": "identical before binning",
+    "same_row": "row order",
 }
 
 
-def of(found: Copies, part: str, name: str = "value") -> float:
+def of(found: Copies, part: str, name: str = "estimate") -> float:
     """A number of a row, by its part of the test for copies."""
     return float(found.rows[PARTS[part]][name])
 
@@ -35,8 +35,8 @@ def test_copies_by_hand() -> None:
     released = table("01", "01", "12", "10", "21")
     found = copies(original, released, [3, 3])
     # Released are 01 twice and 12; 01, 12 and 22 are alone.
-    assert of(found, "repeated", "baseline_error") == pytest.approx(np.sqrt(3 * 2 / 5 + 2) / 5)
-    size = 2 / 5 * 3 / 5 / of(found, "repeated", "baseline_error") ** 2 - 1
+    assert of(found, "repeated", "baseline_se") == pytest.approx(np.sqrt(3 * 2 / 5 + 2) / 5)
+    size = 2 / 5 * 3 / 5 / of(found, "repeated", "baseline_se") ** 2 - 1
     tail = stats.betabinom.sf(2, 5, 2 / 5 * max(size, 1), 3 / 5 * max(size, 1))
     assert 0 < of(found, "repeated", "z") <= stats.norm.isf(tail)
     assert found.found.tolist() == [False, False, True, True, False]
@@ -45,7 +45,7 @@ def test_copies_by_hand() -> None:
     # Of two records in ten, five of them the original's, one lies there in 25 of 45 ways.
     excess = weight[3] + weight[2] - weight[4] * 25 / 20
     assert of(found, "handed_out") == pytest.approx(excess / (weight[3] + weight[2] + weight[3]))
-    assert of(found, "handed_out", "z_divided") <= 0  # two are no sign of anything
+    assert of(found, "handed_out", "z_permutation") <= 0  # two are no sign of anything
 
 
 @given(two_tables())
@@ -111,7 +111,7 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
     half = np.where(rng.random((600, 1)) < 0.5, original, other)
     found = copies(original, half, [2, 2])
     assert of(found, "handed_out", "people") == 0  # so that nobody can be handed out
-    assert np.isnan([of(found, "handed_out", name) for name in ("value", "z_divided")]).all()
+    assert np.isnan([of(found, "handed_out", name) for name in ("estimate", "z_permutation")]).all()
     assert np.isnan(of(found, "hidden"))
     assert of(found, "same_row") == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
     assert of(found, "same_row", "baseline") == pytest.approx(0.5, abs=0.05)
@@ -132,7 +132,7 @@ def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() ->
         without = copies(x, released, LEVELS)
         baseline = of(without, "repeated", "baseline") if n_strangers == 20 else by_strangers
         assert of(found, "repeated", "baseline") == baseline
-        assert of(found, "repeated", "baseline_error") <= of(without, "repeated", "baseline_error")
+        assert of(found, "repeated", "baseline_se") <= of(without, "repeated", "baseline_se")
         alarms += of(found, "repeated", "z") >= SURE
     assert alarms <= 1
     lone = np.column_stack([np.repeat(np.arange(40), 2)] * 3)
@@ -162,11 +162,11 @@ def test_the_share_handed_out_is_estimated(share: float) -> None:
         handed = rng.permutation(600)[: round(600 * share)]
         released[: len(handed)] = x[handed]
         found.append(copies(x, released, LEVELS))
-    estimates, errors = ([of(x, "handed_out", name) for x in found] for name in ("value", "error"))
+    estimates, errors = ([of(x, "handed_out", name) for x in found] for name in ("estimate", "se"))
     assert np.mean(estimates) == pytest.approx(share, abs=0.04)
     assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.5)
     assert np.mean([of(each, "hidden") >= share for each in found]) >= 0.95
-    assert np.mean([of(each, "handed_out", "z_divided") > SURE for each in found]) > 0.8
+    assert np.mean([of(each, "handed_out", "z_permutation") > SURE for each in found]) > 0.8
 
 
 def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
@@ -177,8 +177,8 @@ def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
         x, fresh = np.split((rng.random((1_000, 20, 1)) > below).sum(axis=2).clip(max=2), 2)
         near = copies(x, changed(x, levels, rng, share=1.0), levels)
         assert of(near, "repeated") < 0.25
-        assert of(near, "near", "z_divided") > CERTAIN
-        assert of(copies(x, fresh, levels), "near", "z_divided") < SURE
+        assert of(near, "near", "z_permutation") > CERTAIN
+        assert of(copies(x, fresh, levels), "near", "z_permutation") < SURE
 
 
 def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() -> None:
@@ -193,8 +193,10 @@ def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() ->
     assert np.isnan([of(removed, "repeated", "z"), of(removed, "itself", "z")]).all()
     told = copies(rid[0], rid[1], some, held_out[:, :6])
     assert told.premise == ""
-    assert np.isnan([of(told, "handed_out", "z_divided"), of(told, "near", "z_divided")]).all()
-    assert copied(told)[0] in ("none", "undecided")
+    assert np.isnan(
+        [of(told, "handed_out", "z_permutation"), of(told, "near", "z_permutation")]
+    ).all()
+    assert copied(told)[0] in ("no sign", "undecided")
     assert copied(copies(x[:, :6], x[:300, :6], some, held_out[:, :6]))[0] == "found"
 
 
@@ -220,7 +222,7 @@ def test_copies_that_hide_in_a_coarse_release_are_found(rng: np.random.Generator
         found = copies(x, rng.permutation(released), LEVELS)
         assert of(found, "repeated") < of(found, "repeated", "baseline")
         assert of(found, "repeated", "z") < SURE
-        assert max(of(found, part, "z_divided") for part in ("handed_out", "near")) < SURE
+        assert max(of(found, part, "z_permutation") for part in ("handed_out", "near")) < SURE
         signs[alone].append(copied(found)[0] == "signs")
     assert all(signs[False])
     assert sum(signs[True]) >= 2
@@ -242,7 +244,7 @@ def test_other_people_are_seldom_beyond_other_people(n: int, m: int) -> None:
     error = np.std(differences, axis=0) / np.sqrt(repetitions)
     assert (np.abs(np.mean(differences, axis=0)) < 4.5 * error).all()
     # By tails of few, which are kept on the safe side, and the larger of two.
-    deviates = ("repeated", "z"), ("handed_out", "z_divided"), ("itself", "z")
+    deviates = ("repeated", "z"), ("handed_out", "z_permutation"), ("itself", "z")
     spread = np.std([[of(each, *one) for one in deviates] for each in found], axis=0)
     assert ((spread > 0.6) & (spread < 1.2)).all()
     assert np.mean([copied(each)[0] in ("signs", "found") for each in found]) <= 0.05

@@ -24,12 +24,12 @@ from srlib.assessment import disclosure, ratings, utility, verdict
 from srlib.assessment.copies import copies
 
 COPIED = {"copy": 1.0, "bootstrap": 1 - np.exp(-1), "half copied": 0.5, "tenth copied": 0.1}
-EXPECTED = {name: {"withhold"} for name in (*COPIED, "trees, leaf 1", "trees, leaf 5")}
+EXPECTED = {name: {"do not release"} for name in (*COPIED, "trees, leaf 1", "trees, leaf 5")}
 HONEST = ("mixture", "noisy margins", "independent margins", "half of one table")
-EXPECTED |= {name: {"nothing found"} for name in HONEST}
+EXPECTED |= {name: {"no sign of disclosure"} for name in HONEST}
 # Fifty copies among five hundred records may escape the test, but not without a word; and what
 # could hide them there can also be said of a release that hides none.
-UNSEEN_AT_500 = {name: {"undecided", "look"} for name in ("tenth copied", "trees, leaf 5")}
+UNSEEN_AT_500 = {name: {"undecided", "review"} for name in ("tenth copied", "trees, leaf 5")}
 UNSEEN_AT_500 |= {name: {"undecided"} for name in ("mixture", "half of one table")}
 
 
@@ -38,11 +38,11 @@ def test_what_is_found_of_known_releases_is_what_was_found() -> None:
     frozen = json.loads(FILE.read_text(encoding="utf-8"))
     assert len(frozen) == 112 + 60
     of_all = {row["advice"] for row in frozen.values()}
-    assert of_all == {"nothing found", "undecided", "look", "withhold"}
+    assert of_all == {"no sign of disclosure", "undecided", "review", "do not release"}
     for name, original, released in cases(largest=500):
         row, known = found(original, released), frozen[name]
         assert row["advice"] == known["advice"], name
-        for question in ("copies", "identity", "attributes"):
+        for question in ("copies", "identity", "attribute"):
             np.testing.assert_allclose(row[question], known[question], rtol=1e-9, atol=1e-12)
             assert row[question][:2] == pytest.approx(known[question][:2], abs=1e-12)
 
@@ -54,9 +54,9 @@ def test_the_advice_is_right_on_every_rung(monkeypatch: pytest.MonkeyPatch, n: i
     for name, original, released in drawn(n, 0, LADDER):
         copied = copies(original, released, LEVELS)
         if name in COPIED:  # how much of the original was handed out is known
-            handed_out = copied.rows["handed out"]
-            band = 5 * handed_out["error"] + 0.05
-            assert handed_out["value"] == pytest.approx(COPIED[name], abs=band)
+            handed_out = copied.rows["copied uniques"]
+            band = 5 * handed_out["se"] + 0.05
+            assert handed_out["estimate"] == pytest.approx(COPIED[name], abs=band)
         assert copied.same_table == (name == "copy")
         allowed = EXPECTED[name] | (UNSEEN_AT_500.get(name, set()) if n == 500 else set())
         for target, few in (("DIS", True), ("SEX", False)):
@@ -69,8 +69,10 @@ def test_independent_margins_are_never_as_good_as_a_mixture() -> None:
     beyond = {}
     for name, original, released in drawn(2_000, 0, some):
         row = verdict.loss(pd.DataFrame(utility.rows(SCHEMA, original, [released])))
-        beyond[name] = row["value"] - row["baseline"] if row["word"] != "as fresh" else 0
-        assert name not in some or name == "mixture" or row["word"] in ("limited", "poor")
+        beyond[name] = (
+            row["estimate"] - row["baseline"] if row["rating"] != "like a fresh sample" else 0
+        )
+        assert name not in some or name == "mixture" or row["rating"] in ("limited", "poor")
     assert beyond["independent margins"] > 2 * beyond["mixture"]
 
 
@@ -84,8 +86,8 @@ def test_halves_of_one_table_raise_an_alarm_in_at_most_one_of_twenty_cases() -> 
             target = ("DIS", "SEX", "MAR", "HICOV")[i % 4]
             of = questions(original, released, target, few, guess=True)
             advised.append(advice(copied, of))
-            z.append(of["predicted"]["z"])
-    assert sum(each in ("look", "withhold") for each in advised) <= 0.05 * len(advised)
+            z.append(of["inference"]["z"])
+    assert sum(each in ("review", "do not release") for each in advised) <= 0.05 * len(advised)
     assert np.std(z) <= 1.3
     assert sum(np.array(z) > ratings.SURE) <= 1
 
@@ -126,7 +128,7 @@ def test_copies_that_could_hide_are_bounded() -> None:
             z[: len(chosen)] = x[chosen]
             _, place, repetitions = np.unique(x, axis=0, return_inverse=True, return_counts=True)
             unique = repetitions[place] == 1
-            hidden = copies(x, rng.permutation(z), LEVELS).rows["could hide"]
-            below.append(hidden["value"] < unique[chosen].sum() / unique.sum())
+            hidden = copies(x, rng.permutation(z), LEVELS).rows["undetected copies"]
+            below.append(hidden["estimate"] < unique[chosen].sum() / unique.sum())
             assert hidden["people"] == unique.sum()
     assert np.mean(below) <= 0.05

@@ -45,10 +45,10 @@ def test_risks_of_target_and_record_by_enumeration(rng: np.random.Generator) -> 
         ("belief", people @ (before / after), 1.0),
     ):
         row = rows[question]
-        assert abs(row["value"] - value) < 5 * row["error"] < 1
-        assert abs(row["baseline"] - baseline) <= 5 * row["baseline_error"]
-    assert (rows["belief"]["word"] == "not refuted") == (abs(rows["belief"]["z"]) <= SURE)
-    assert rows["chains"]["word"] == "agree"
+        assert abs(row["estimate"] - value) < 5 * row["se"] < 1
+        assert abs(row["baseline"] - baseline) <= 5 * row["baseline_se"]
+    assert (rows["belief"]["rating"] == "not refuted") == (abs(rows["belief"]["z"]) <= SURE)
+    assert rows["chains"]["rating"] == "agree"
 
 
 @pytest.mark.parametrize(("seed", "agree"), [(0, False), (1, True)])
@@ -83,9 +83,9 @@ def test_a_difference_has_its_own_error_and_all_sets_of_chains_must_agree(
         variance += 2 * np.var(left_out)
     answers = of_model(learned.to_dict("records"), agreed, 4)
     target = answers[1]
-    assert target["value"] - target["baseline"] == pytest.approx(gain(sets.mean(axis=1)))
+    assert target["estimate"] - target["baseline"] == pytest.approx(gain(sets.mean(axis=1)))
     assert target["z"] == pytest.approx(gain(sets.mean(axis=1)) / np.sqrt(variance))
     n_apart = (column.r_hat > MAX_R_HAT).any(axis=1).sum()
     assert (agreed, n_apart) == (agree, 0 if agree else 1)
-    unreliable = {row["word"] for row in answers} == {"unreliable"}
+    unreliable = {row["rating"] for row in answers} == {"unreliable"}
     assert unreliable != agree

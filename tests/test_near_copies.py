@@ -96,16 +96,16 @@ def test_records_with_many_values_redrawn_are_found(
     rng, levels = np.random.default_rng(31), [size] * n_variables
     x, fresh = np.split(people(rng, 4_000, levels, even=2.0), 2)
     row = near_duplicates.near_copies(x, redrawn(x, fresh, rng, share=share, values=values), levels)
-    assert row["z_divided"] > ratings.CERTAIN
-    assert row["value"] > row["baseline"] + 3 * np.hypot(row["error"], row["baseline_error"])
+    assert row["z_permutation"] > ratings.CERTAIN
+    assert row["estimate"] > row["baseline"] + 3 * np.hypot(row["se"], row["baseline_se"])
     least = row["about"].split()[3]
     agree = np.mean([(x == record).sum(axis=1).max() >= int(least) for record in fresh[:400]])
     assert row["baseline"] == pytest.approx(agree, abs=0.06)
     honest = near_duplicates.near_copies(x, fresh[:1_500], levels)
-    assert honest["z_divided"] < ratings.SURE
+    assert honest["z_permutation"] < ratings.SURE
     found = copies(x, redrawn(x, fresh, rng, share=share, values=values), levels)
     word, why, decides = ratings.copied(found)
-    assert (word, decides) == ("found", "near copies")
+    assert (word, decides) == ("found", "near-duplicates")
     assert f"{n_variables} values with an original; in a fresh sample" in why
 
 
@@ -123,7 +123,7 @@ def test_where_strangers_are_nearer_than_the_original_nothing_can_be_found() -> 
     strangers = np.where(np.arange(1_000) == sources[:, None], -1, alike).max(axis=1)
     assert np.mean(strangers >= own) > 0.8
     released = rng.permutation(np.concatenate([changed_ones, fresh[100:]]))
-    assert near_duplicates.near_copies(x, released, LEVELS)["z_divided"] < ratings.SURE
+    assert near_duplicates.near_copies(x, released, LEVELS)["z_permutation"] < ratings.SURE
 
 
 def test_where_everybody_has_near_neighbors_the_nearest_ones_are_counted() -> None:
@@ -132,10 +132,10 @@ def test_where_everybody_has_near_neighbors_the_nearest_ones_are_counted() -> No
     x, fresh = (table[:, :11] for table in samples(rng, 1_500, 1_500))
     row = near_duplicates.near_copies(x, changed(x, LEVELS[:11], rng, share=1.0), LEVELS[:11])
     assert row["about"] == "its nearest neighbors are original records"
-    assert row["value"] > 0.51 > row["baseline"] == 1_500 / 2_999
-    assert row["z_divided"] > ratings.CERTAIN
+    assert row["estimate"] > 0.51 > row["baseline"] == 1_500 / 2_999
+    assert row["z_permutation"] > ratings.CERTAIN
     row = near_duplicates.near_copies(x, fresh, LEVELS[:11])
-    assert row["value"] == pytest.approx(0.5, abs=0.1)
+    assert row["estimate"] == pytest.approx(0.5, abs=0.1)
 
 
 def test_one_person_released_ten_times_is_found() -> None:
@@ -150,9 +150,9 @@ def test_one_person_released_ten_times_is_found() -> None:
         lonely = x[unique][:60][(differences == 1).sum(axis=1) <= 2]
         released[:10] = lonely[0]
         found = copies(x, rng.permutation(released), LEVELS[:12])
-        assert fresh.rows["multiplicity"]["z"] < ratings.UNLIKELY
+        assert fresh.rows["repeated unique"]["z"] < ratings.UNLIKELY
         word, why, decides = ratings.copied(found)
-        assert (word, decides) == ("found", "multiplicity")
+        assert (word, decides) == ("found", "repeated unique")
         assert "the record of one unique person, 1" in why
 
 
@@ -163,7 +163,7 @@ def test_a_rough_release_that_repeats_itself_repeats_no_person() -> None:
     thirty = np.repeat(fresh, 20, axis=0)
     _, place, repetitions = np.unique(x, axis=0, return_inverse=True, return_counts=True)
     thirty[:20] = x[repetitions[place] == 1][0]
-    assert copies(x, thirty, LEVELS).rows["multiplicity"]["z"] < ratings.UNLIKELY
+    assert copies(x, thirty, LEVELS).rows["repeated unique"]["z"] < ratings.UNLIKELY
 
 
 @pytest.mark.parametrize("own_pairs", [0, 20])
@@ -178,7 +178,7 @@ def test_one_persons_record_by_hand(own_pairs: int) -> None:
     assert (of_release > of_sample) == (own_pairs == 20)
     assert stats.norm.sf(row["z"]) == pytest.approx(60 * max(of_sample, of_release), rel=1e-6)
     assert row["baseline"] == pytest.approx(x / s.sum())
-    assert (row["people"], row["value"]) == (60, 10 / s.sum())
+    assert (row["people"], row["estimate"]) == (60, 10 / s.sum())
 
 
 def test_the_log_series_by_hand() -> None:
@@ -234,5 +234,5 @@ def test_halves_of_real_tables_have_no_near_copies_and_nobody_many_times() -> No
         for _ in range(10):
             x, z = np.array_split(rng.permutation(codes), 2)
             rows = copies(x, z[: len(z) if rng.random() < 0.7 else len(z) // 3], levels).rows
-            assert not rows["near copies"]["z_divided"] >= ratings.CERTAIN
-            assert not rows["multiplicity"]["z"] >= ratings.ONE_PERSON
+            assert not rows["near-duplicates"]["z_permutation"] >= ratings.CERTAIN
+            assert not rows["repeated unique"]["z"] >= ratings.ONE_PERSON

@@ -24,24 +24,24 @@ def copied(
 ) -> Copies:  # fmt: skip
     """A release without copies, but for what is given."""
     shares = {
-        "copies": {"value": repeated, "error": 0.01, "baseline": others, "baseline_error": 0.01},
-        "handed out": {"value": handed_out},
-        "could hide": {"value": at_most, "baseline": held},
-        "near copies": {"value": 0.2, "baseline": 0.1},
-        "multiplicity": {"value": 0.1, "baseline": 0.0},
-        "beyond itself": {},
-        "uncut copies": {"value": min(repeated, complete), "baseline": others},
-        "same rows": {"value": 0.5},
+        "copies": {"estimate": repeated, "se": 0.01, "baseline": others, "baseline_se": 0.01},
+        "copied uniques": {"estimate": handed_out},
+        "undetected copies": {"estimate": at_most, "baseline": held},
+        "near-duplicates": {"estimate": 0.2, "baseline": 0.1},
+        "repeated unique": {"estimate": 0.1, "baseline": 0.0},
+        "excess over own duplicates": {},
+        "identical before binning": {"estimate": min(repeated, complete), "baseline": others},
+        "row order": {"estimate": 0.5},
     }
     rows = {question: answer(question, "", released, **of) for question, of in shares.items()}
-    rows["could hide"]["people"] = alone
-    rows["near copies"]["about"] = "its records share 9 or more of 14 values with an original"
-    rows["multiplicity"]["about"] = "one unique person, 12 times"
+    rows["undetected copies"]["people"] = alone
+    rows["near-duplicates"]["about"] = "its records share 9 or more of 14 values with an original"
+    rows["repeated unique"]["about"] = "one unique person, 12 times"
     rows["copies"]["z"] = z.get("repeated_z", -1.0)
-    for question in ("handed out", "near copies", "uncut copies"):
-        rows[question]["z_divided"] = z.get(f"{question.replace(' ', '_')}_z", 0.0)
-    rows["uncut copies"]["z"] = z.get("complete_z", 1.7)
-    for question in ("multiplicity", "beyond itself", "same rows"):
+    for question in ("copied uniques", "near-duplicates", "identical before binning"):
+        rows[question]["z_permutation"] = z.get(f"{question.replace(' ', '_')}_z", 0.0)
+    rows["identical before binning"]["z"] = z.get("complete_z", 1.7)
+    for question in ("repeated unique", "excess over own duplicates", "row order"):
         rows[question]["z"] = z.get(f"{question.replace(' ', '_')}_z", 0.0)
     return Copies(rows, same_table, premise, np.zeros(1_000, bool), np.zeros(1_000, int))
 
@@ -55,23 +55,23 @@ def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Gen
         [disclosure.told(x, z, LEVELS, KEYS, TARGET) for z in released],
     ):
         rows = [ratings.of_people([one]) for one in each]
-        values, errors = (np.array([row[name] for row in rows]) for name in ("value", "error"))
+        values, errors = (np.array([row[name] for row in rows]) for name in ("estimate", "se"))
         assert 0.9 < errors.mean() / values.std(ddof=1) < 5
         assert np.mean([row["z"] >= ratings.SURE for row in rows]) <= 0.05
         together = ratings.of_people(each[:3])
-        assert together["value"] == pytest.approx(values[:3].mean())
+        assert together["estimate"] == pytest.approx(values[:3].mean())
         between = values[:3].std(ddof=1) / np.sqrt(3)
-        assert together["error"] == pytest.approx(max(between, errors[:3].mean()))
+        assert together["se"] == pytest.approx(max(between, errors[:3].mean()))
     # Everybody is told the same by each release, so that only releases differ.
     none, everybody, shares = np.zeros(9), np.ones(9, bool), (0.2, 0.5, 0.6)
     alike = np.arange(9), everybody
     each = [disclosure.Told(everybody, none + share, none, none, *alike) for share in shares]
-    error = ratings.of_people(each)["error"]
+    error = ratings.of_people(each)["se"]
     assert error == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
     for of_others, of_margins in ((0.1, 0.3), (0.3, 0.1)):
         one = disclosure.Told(everybody, none + 1, none + of_others, none + of_margins, *alike)
         found = ratings.of_people([one])
-        assert found["baseline_of"] == ("others" if of_others > of_margins else "margins")
+        assert found["baseline_kind"] == ("others" if of_others > of_margins else "margins")
         assert found["baseline"] == pytest.approx(0.3)
 
 
@@ -93,14 +93,14 @@ def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> Non
         alone = part & (companions == 0)
         row = ratings.of_people([one], part)
         assert row["people"] == alone.sum()
-        assert row["value"] == pytest.approx(one.release[alone].mean())
+        assert row["estimate"] == pytest.approx(one.release[alone].mean())
         others = (foretold(1 + 1e-5 * part) - foretold(1 - 1e-5 * part)) / 2e-5 / alone.sum()
         assert row["others"] == pytest.approx(np.clip(others, 0, 1), abs=1e-6)
         if part.sum() >= 100:
             drawn = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), 800)[:, of_told.group]
             values = drawn @ (part * of_told.release) / (drawn @ part)
             row = ratings.of_people([of_told], part)
-            assert row["error"] == pytest.approx(np.std(values), rel=0.15)
+            assert row["se"] == pytest.approx(np.std(values), rel=0.15)
 
 
 def test_people_held_out_by_hand() -> None:
@@ -113,16 +113,16 @@ def test_people_held_out_by_hand() -> None:
     tables = Tables(schema, File(used), {}, [(0,)], [1], False, strangers, None, {}, [])
     copied, *_ = run._of_everybody(tables, [File(released)])
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
-    assert (copied["people"], copied["value"], copied["held_out"]) == (4, 1 / 2, 1 / 5)
-    assert copied["held_out_z"] == pytest.approx((1 / 2 - 1 / 5) / spread)
+    assert (copied["people"], copied["estimate"], copied["holdout"]) == (4, 1 / 2, 1 / 5)
+    assert copied["z_holdout"] == pytest.approx((1 / 2 - 1 / 5) / spread)
     # Two groups of people who move together: what is told of the first, and of the others.
     tells, group = np.array([1.0, 0, 1, 0, 0]), np.array([0, 1, 0, 1, 1])
     found = beside(tells, np.ones(5), 2, group)
-    assert found["held_out_z"] == pytest.approx((1 / 2 - 1 / 3) / (np.sqrt(2) / 36))
+    assert found["z_holdout"] == pytest.approx((1 / 2 - 1 / 3) / (np.sqrt(2) / 36))
     disclosed = disclosure.told(used, released, levels, [0], 1, (), held_out).held_out
-    assert disclosed["held_out"] == 1 / 5
+    assert disclosed["holdout"] == 1 / 5
     # In four of the five, those with 0 and 1 are alone, and those with 2 never are.
-    assert disclosure.met(used, released, levels, [0], held_out).held_out["held_out"] == 1
+    assert disclosure.met(used, released, levels, [0], held_out).held_out["holdout"] == 1
 
 
 def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
@@ -132,27 +132,27 @@ def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
         given = used, released, LEVELS
         met = [disclosure.met(*given, keys, held_out) for keys in (range(14), KEYS)]
         rows = [*met, disclosure.told(*given, KEYS, TARGET, (), held_out)]
-        z.append([one.held_out["held_out_z"] for one in rows])
+        z.append([one.held_out["z_holdout"] for one in rows])
     # Standard errors of a standard deviation and of a mean, of 60: 0.09 and 0.13.
     assert (np.abs(np.std(z, axis=0) - 1) < 0.4).all()
     assert (np.abs(np.mean(z, axis=0)) < 0.6).all()
 
 
 def row(value: float, others: float, z: float, **more: object) -> Row:
-    return {"value": value, "baseline": others, "z": z, "z_divided": NAN, "people": 200,
-            "of": "all", "baseline_of": "others"} | more  # fmt: skip
+    return {"estimate": value, "baseline": others, "z": z, "z_permutation": NAN, "people": 200,
+            "of": "all", "baseline_kind": "others"} | more  # fmt: skip
 
 
 def test_words_are_shares_of_what_is_left() -> None:
     """The same share of what is left, also where the baseline is above one half."""
     for value, others, z, word in (
-        (0.3, 0.2, 2.5, "no more"), (0.1, 0.2, -5.0, "no more"), (0.37, 0.2, NAN, "no more"),
-        (0.3, 0.2, 3.0, "more"), (0.37, 0.2, 3.0, "far more"), (0.904, 0.9, 3.0, "no more"),
-        (0.91, 0.9, 3.0, "more"), (0.93, 0.9, 3.0, "far more"), (1.0, 1.0, 3.0, "no more"),
+        (0.3, 0.2, 2.5, "as expected"), (0.1, 0.2, -5.0, "as expected"), (0.37, 0.2, NAN, "as expected"),
+        (0.3, 0.2, 3.0, "more"), (0.37, 0.2, 3.0, "high"), (0.904, 0.9, 3.0, "as expected"),
+        (0.91, 0.9, 3.0, "more"), (0.93, 0.9, 3.0, "high"), (1.0, 1.0, 3.0, "as expected"),
     ):  # fmt: skip
         rows = [row(value, others, z), row(value, others, -9.0, z_divided=z)]
         ratings.put_words(rows, family=False)
-        assert [each["word"] for each in rows] == [word, word]
+        assert [each["rating"] for each in rows] == [word, word]
 
 
 def test_of_many_questions_each_is_as_sure_as_one() -> None:
@@ -163,29 +163,29 @@ def test_of_many_questions_each_is_as_sure_as_one() -> None:
     ):  # fmt: skip
         rows = [row(0.5, 0.2, each) for each in z]
         ratings.put_words(rows, family=True)
-        assert [each["word"] == "far more" for each in rows] == [bool(each) for each in clear]
+        assert [each["rating"] == "high" for each in rows] == [bool(each) for each in clear]
     few = [row(0.9, 0.1, 9.0, of="town: x", people=people) for people in (9, 10)]
     ratings.put_words(few, family=False)
-    assert [each["word"] for each in few] == ["too few", "far more"]
+    assert [each["rating"] for each in few] == ["too few people", "high"]
 
 
 def test_far_more_of_a_target_takes_a_guess_that_agrees() -> None:
-    for z_guess, word in ((2.5, "more"), (NAN, "more"), (2.6, "far more")):
-        rows = [row(0.9, 0.2, 9.0, question="attributes", about="job → sick"),
-                row(0.3, 0.2, z_guess, question="predicted", about="job → sick"),
-                row(0.9, 0.2, 9.0, question="predicted", about="town → sick"),
+    for z_guess, word in ((2.5, "more"), (NAN, "more"), (2.6, "high")):
+        rows = [row(0.9, 0.2, 9.0, question="attribute", about="job → sick"),
+                row(0.3, 0.2, z_guess, question="inference", about="job → sick"),
+                row(0.9, 0.2, 9.0, question="inference", about="town → sick"),
                 row(0.9, 0.2, 9.0, question="identity", about="job")]  # fmt: skip
         ratings.put_words(rows, family=False)
         ratings.put_agreeing_words(rows)
-        assert [rows[0]["word"], rows[3]["word"]] == [word, "far more"]
+        assert [rows[0]["rating"], rows[3]["rating"]] == [word, "high"]
 
 
 def test_errors_of_shares_of_few_people_are_not_shown() -> None:
     few, enough = (row(0.9, 0.1, 9.0, people=n, baseline_error=0.5) for n in (9, 10))
     ratings.put_words([few, enough], family=False)
-    assert [few["word"], enough["word"]] == ["too few", "far more"]
-    assert np.isnan(few["baseline_error"])
-    assert enough["baseline_error"] == 0.5
+    assert [few["rating"], enough["rating"]] == ["too few people", "high"]
+    assert np.isnan(few["baseline_se"])
+    assert enough["baseline_se"] == 0.5
 
 
 def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None:
@@ -194,13 +194,13 @@ def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None
         _, table = judged(copies={z: 9.0} if z else {})
         card = verdict.card(table).set_index("question")
         lines[z] = list(card.index)
-        risks = [*list(verdict.CARD.values())[:-1], verdict.CARD["could hide"], "use: pairs"]
+        risks = [*list(verdict.CARD.values())[:-1], verdict.CARD["undetected copies"], "use: pairs"]
         further = [line for line in lines[z] if line not in risks]
         assert [line for line in lines[z] if line in risks] == risks
         assert further == ([verdict.DECIDING[z.removesuffix("_z").replace("_", " ")]] if z else [])
-        of_copies = card.loc["records that repeat an original", "word"]
-        assert of_copies == ("see below" if z else "none")
-        assert all(card.loc[further, "word"] == "found")
+        of_copies = card.loc["records that repeat an original", "rating"]
+        assert of_copies == ("see below" if z else "no sign")
+        assert all(card.loc[further, "rating"] == "found")
     hidden = card.loc["copies that chance could hide"]
     assert hidden["release"] == "up to 4.0\xa0% of the unique"
     assert hidden["baseline"] == "odds times 10.0"
@@ -208,105 +208,129 @@ def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None
     assert "odds times 100 or more" in verdict.text([verdict.judge("made", table)], table)
 
 
-def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataFrame]:
+def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFrame]:
     """A verdict on questions that take a share of what their baseline leaves to disclose."""
     loss = given.get("loss", 0.0)
-    named = {"error": 0.01, "baseline_error": 0.01, "asked": True}
+    named = {"se": 0.01, "baseline_se": 0.01, "in_verdict": True}
     named["people"] = given.get("people", 200)
-    questions = {"identity": "people alone", "attributes": "sick", "predicted": "sick to a guess"}
+    questions = {"identity": "people alone", "attribute": "sick", "inference": "sick to a guess"}
     rows = [
         row(0.2 + 0.8 * given.get(q, 0), 0.2, 40 * given.get(q, 0), question=q, why=why) | named
         for q, why in questions.items()
     ]
     ratings.put_words(rows, family=False)
-    losses = row(loss, 0.0, 100 * loss) | {"word": utility.word(loss, loss > 0), "error": 0.01}
+    losses = row(loss, 0.0, 100 * loss) | {"rating": utility.word(loss, loss > 0), "se": 0.01}
     by_chance = row(0.9, 0.9, -1.0, question="margins", word="good", error=0.01)
     of_copies = ratings.of_copies([copied(), copied(**given.get("copies", {}))])
-    table = pd.DataFrame([*of_copies, *rows, by_chance, losses | {"question": "pairs"}])
-    table = table.assign(release=name, asked=table["asked"] == True)  # noqa: E712
-    table = table.fillna({"of": "all", "baseline_of": "", "word": ""})
+    table = pd.DataFrame([*of_copies, *rows, by_chance, losses | {"question": "two-way tables"}])
+    table = table.assign(release=name, asked=table["in_verdict"] == True)  # noqa: E712
+    table = table.fillna({"of": "all", "baseline_kind": "", "rating": ""})
     return verdict.judge(name, table), table
 
 
 @pytest.mark.parametrize(
     ("given", "advice", "first"),
     [
-        ({}, "nothing found", "made; it is as useful as a fresh sample."),
-        ({"copies": {"alone": 0, "at_most": NAN, "held": NAN}}, "nothing found", ""),
+        ({}, "no sign of disclosure", "made; it is as useful as a fresh sample."),
+        ({"copies": {"alone": 0, "at_most": NAN, "held": NAN}}, "no sign of disclosure", ""),
         ({"copies": {"at_most": 0.13}}, "undecided", "hide copies of up to 13.0\xa0% of the"),
-        ({"copies": {"at_most": 0.13, "alone": 23}}, "nothing found", ""),
+        ({"copies": {"at_most": 0.13, "alone": 23}}, "no sign of disclosure", ""),
         ({"copies": {"at_most": 0.13, "alone": 24}}, "undecided", "could hide copies of up to"),
         # Where a fresh sample would have the values of more than a third, a copy says little.
-        ({"copies": {"at_most": 0.9, "held": 0.34}}, "nothing found", ""),
+        ({"copies": {"at_most": 0.9, "held": 0.34}}, "no sign of disclosure", ""),
         ({"copies": {"at_most": 0.9, "held": 0.33}}, "undecided", "could hide copies of up to"),
         ({"copies": {"repeated": 0.006, "others": 0.0005}}, "undecided", "too few to tell copies"),
         (
             {"copies": {"repeated": 0.006, "others": 0.0, "complete_z": 1.6}},
-            "nothing found",
+            "no sign of disclosure",
             "made, but complete copies are 3 of 500 records, and originals all differ",
         ),
         ({"copies": {"complete": 0.006, "others": 0.0005}}, "undecided", "0.6\xa0% of its records"),
         (
             {"copies": {"repeated": 0.004, "others": 0.0}},
-            "nothing found",
+            "no sign of disclosure",
             "made, but complete copies are 2 of 500 records, and originals all differ; it is",
         ),
         (
             {"copies": {"repeated": 0.002, "others": 0.0}},
-            "nothing found",
+            "no sign of disclosure",
             "made, but complete copies are 1 of 500 records, and originals all differ; it is",
         ),
-        ({"copies": {"repeated": 0.004, "others": 0.0005}}, "nothing found", "made; it is as"),
-        ({"copies": {"repeated": 0.006, "others": 0.006}}, "nothing found", ""),
-        ({"copies": {"repeated_z": 2.6}}, "look", "there are signs of copied records"),
-        ({"copies": {"handed_out_z": 2.6}}, "look", "there are signs of copied records"),
-        ({"copies": {"near_copies_z": 2.6}}, "look", "there are signs of copied records"),
-        ({"copies": {"multiplicity_z": 1.7}}, "look", "there are signs of copied records"),
-        ({"copies": {"multiplicity_z": 1.6}}, "nothing found", ""),
-        ({"copies": {"beyond_itself_z": 3.0}}, "look", "signs of copied"),
-        ({"copies": {"beyond_itself_z": 2.9}}, "nothing found", ""),
-        ({"copies": {"uncut_copies_z": 3.4}}, "look", "signs of copied"),
-        ({"copies": {"uncut_copies_z": 3.2}}, "nothing found", ""),
-        ({"copies": {"repeated_z": 9.0}}, "withhold", "30.0\xa0% of its records repeat original"),
-        ({"copies": {"handed_out_z": 3.4, "handed_out": 0.1}}, "withhold", "estimated 10.0\xa0%"),
-        ({"copies": {"same_table": True}}, "withhold", "it is the original itself"),
-        ({"copies": {"same_rows_z": 7.0}}, "withhold", "its rows follow the original's, with 50.0"),
-        ({"copies": {"same_rows_z": 6.5}}, "nothing found", ""),
-        ({"copies": {"released": 20, "alone": 180, "at_most": 0.1}}, "nothing found", ""),
-        ({"copies": {"at_most": 0.12, "alone": 900}}, "nothing found", ""),
+        (
+            {"copies": {"repeated": 0.004, "others": 0.0005}},
+            "no sign of disclosure",
+            "made; it is as",
+        ),
+        ({"copies": {"repeated": 0.006, "others": 0.006}}, "no sign of disclosure", ""),
+        ({"copies": {"repeated_z": 2.6}}, "review", "there are signs of copied records"),
+        ({"copies": {"handed_out_z": 2.6}}, "review", "there are signs of copied records"),
+        ({"copies": {"near_copies_z": 2.6}}, "review", "there are signs of copied records"),
+        ({"copies": {"multiplicity_z": 1.7}}, "review", "there are signs of copied records"),
+        ({"copies": {"multiplicity_z": 1.6}}, "no sign of disclosure", ""),
+        ({"copies": {"beyond_itself_z": 3.0}}, "review", "signs of copied"),
+        ({"copies": {"beyond_itself_z": 2.9}}, "no sign of disclosure", ""),
+        ({"copies": {"uncut_copies_z": 3.4}}, "review", "signs of copied"),
+        ({"copies": {"uncut_copies_z": 3.2}}, "no sign of disclosure", ""),
+        (
+            {"copies": {"repeated_z": 9.0}},
+            "do not release",
+            "30.0\xa0% of its records repeat original",
+        ),
+        (
+            {"copies": {"handed_out_z": 3.4, "handed_out": 0.1}},
+            "do not release",
+            "estimated 10.0\xa0%",
+        ),
+        ({"copies": {"same_table": True}}, "do not release", "it is the original itself"),
+        (
+            {"copies": {"same_rows_z": 7.0}},
+            "do not release",
+            "its rows follow the original's, with 50.0",
+        ),
+        ({"copies": {"same_rows_z": 6.5}}, "no sign of disclosure", ""),
+        ({"copies": {"released": 20, "alone": 180, "at_most": 0.1}}, "no sign of disclosure", ""),
+        ({"copies": {"at_most": 0.12, "alone": 900}}, "no sign of disclosure", ""),
         (
             {"copies": {"near_copies_z": 3.4}},
-            "withhold",
+            "do not release",
             "20.0\xa0% of its records share 9 or more of 14 values with an original; in a",
         ),
-        ({"copies": {"multiplicity_z": 2.4}}, "withhold", "the record of one unique person, 12 t"),
+        (
+            {"copies": {"multiplicity_z": 2.4}},
+            "do not release",
+            "the record of one unique person, 12 t",
+        ),
         ({"copies": {"premise": "twins"}}, "undecided", "the original repeats people"),
         ({"copies": {"premise": "removed", "repeated_z": NAN}}, "undecided", "seem to be removed"),
         ({"copies": {"released": 19}}, "undecided", "there are too few records to judge"),
-        ({"loss": 0.05}, "nothing found", "a little less useful than a fresh sample"),
-        ({"loss": 0.1}, "nothing found", "clearly less useful than a fresh sample"),
-        ({"loss": 0.3}, "nothing found", "made, but it is of little use."),
-        ({"attributes": 0.1}, "look", "it tells more about sick than other people's records"),
-        ({"identity": 0.3}, "withhold", "far more about people alone than"),
-        ({"predicted": 0.1}, "look", "tells more about sick to a guess than other"),
-        ({"identity": 0.1, "predicted": 0.3}, "withhold", "far more about sick to a guess"),
+        ({"loss": 0.05}, "no sign of disclosure", "a little less useful than a fresh sample"),
+        ({"loss": 0.1}, "no sign of disclosure", "clearly less useful than a fresh sample"),
+        ({"loss": 0.3}, "no sign of disclosure", "made, but it is of little use."),
+        ({"attribute": 0.1}, "review", "it tells more about sick than other people's records"),
+        ({"identity": 0.3}, "do not release", "far more about people alone than"),
+        ({"inference": 0.1}, "review", "tells more about sick to a guess than other"),
+        ({"identity": 0.1, "inference": 0.3}, "do not release", "far more about sick to a guess"),
         # What is worse decides, whatever else is fine.
-        ({"copies": {"at_most": 0.2}, "attributes": 0.3}, "withhold", "far more about sick"),
-        ({"copies": {"repeated_z": 3.0}, "loss": 0.3}, "look", "signs of copied records"),
-        ({"copies": {"same_table": True}, "identity": 0.3}, "withhold", "the original itself"),
+        ({"copies": {"at_most": 0.2}, "attribute": 0.3}, "do not release", "far more about sick"),
+        ({"copies": {"repeated_z": 3.0}, "loss": 0.3}, "review", "signs of copied records"),
+        (
+            {"copies": {"same_table": True}, "identity": 0.3},
+            "do not release",
+            "the original itself",
+        ),
     ],
 )
 def test_the_worst_answer_decides(given: dict[str, Any], advice: str, first: str) -> None:
     judgment, _ = judged(**given)
-    assert judgment.advice == advice
-    assert first in judgment.first
-    assert len(judgment.first.split()) <= 25
+    assert judgment.verdict == advice
+    assert first in judgment.sentence
+    assert len(judgment.sentence.split()) <= 25
 
 
 def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() -> None:
     hidden, itself = {"at_most": 0.2}, {"same_table": True}
-    few = {"attributes": 0.1, "people": MIN_RECORDS - 1}
-    given: list[dict[str, Any]] = [{}, few, {"copies": hidden}, {"attributes": 0.5}]
+    few = {"attribute": 0.1, "people": MIN_RECORDS - 1}
+    given: list[dict[str, Any]] = [{}, few, {"copies": hidden}, {"attribute": 0.5}]
     given += [{"copies": itself}, {"identity": 0.1}]
     each = [judged(str(i), **one) for i, one in enumerate(given)]
     table = pd.concat([rows for _, rows in each], ignore_index=True)
@@ -317,10 +341,10 @@ def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() ->
     assert text.count("target told by all with the keys") == len(given)
     public = verdict.in_public(ordered, table)
     ten, rows = judged(people=MIN_RECORDS)
-    further = rows[rows["question"] == "attributes"].assign(word="more")  # the worst is shown
+    further = rows[rows["question"] == "attribute"].assign(word="more")  # the worst is shown
     shown = verdict.in_public([ten], pd.concat([rows, further]))
-    assert shown[["advice", "attributes"]].to_numpy().tolist() == [["nothing found", "more"]]
-    assert public["attributes"].tolist()[:5] == ["far more", *["no more"] * 3, NOT_SHOWN]
+    assert shown[["advice", "attribute"]].to_numpy().tolist() == [["no sign of disclosure", "more"]]
+    assert public["attribute"].tolist()[:5] == ["high", *["as expected"] * 3, NOT_SHOWN]
     assert (public["copies"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
     assert (public["advice"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
     assert not public.drop(columns="release").stack().str.contains(r"\d").any()

@@ -1,5 +1,5 @@
-"""A question is asked of a file about people, and answered by a release: rows of one table."""
+"""Disclosure risk and utility of releases, beside their baselines: one table and a verdict."""
 
 from srlib.assessment.inputs import Tables, read_inputs
 from srlib.assessment.run import Assessment, assess, run_assessment
-from srlib.assessment.verdict import in_public, stated
+from srlib.assessment.verdict import public_table, rules_text

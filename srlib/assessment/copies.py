@@ -154,8 +154,10 @@ def copies(
     handed_out = _handed_out(files)
     near = near_copies(original, released, files.levels)
     if not comparable:
-        handed_out["z_divided"] = near["z_divided"] = np.nan
-    itself = answer("beyond itself", "people against its own records", len(released))
+        handed_out["z_permutation"] = near["z_permutation"] = np.nan
+    itself = answer(
+        "excess over own duplicates", len(released), detail="people against its own records"
+    )
     at_most = 1.0
     if comparable and release_alone != "removed":
         itself, at_most = _beyond_itself(files)
@@ -163,7 +165,7 @@ def copies(
             _, at_most = _beyond_itself(exact)
     at_most = max(at_most, _upper(_handed_out(exact)))
     repeated = _repeated(files, held_out, original_alone, (handed_out, near))
-    repeated["about"] += ", numbers cut" if numbers else ""
+    repeated["detail"] += ", numbers cut" if numbers else ""
     rows = [
         repeated,
         handed_out,
@@ -190,9 +192,10 @@ def _repeated(files: _Files, held_out: Codes | None, premise: str, more: Sequenc
     value = float(files.s[files.o > 0].sum() / m)
     others, others_error, a, b = _repeating(files.original, files.levels, held_out, not premise)
     row = answer(
-        "copies", "records that repeat an original one", m, value=value, baseline=others,
-        error=float(np.sqrt(value * (1 - value) / m)), baseline_error=others_error,
-        z_divided=float(np.fmax.reduce([one["z_divided"] for one in more])),
+        "identical records", m, detail="records that repeat an original one",
+        estimate=value, baseline=others,
+        se=float(np.sqrt(value * (1 - value) / m)), baseline_se=others_error,
+        z_permutation=float(np.fmax.reduce([one["z_permutation"] for one in more])),
     )  # fmt: skip
     if premise != "removed" or held_out is not None:
         row["z"] = beta_binomial_z(round(value * m), m, a, b)
@@ -215,11 +218,11 @@ def _uncut(files: _Files, numbers: Numbers, comparable: bool) -> Row:
     people, records = _with_numbers(files, numbers)
     complete = int(np.isin(records, people).sum())
     others, error = _repeated_by_others(np.bincount(people))
-    row = answer("uncut copies", "numbers as the files have them", m)
-    row |= {"value": complete / m, "baseline": others, "baseline_error": error}
+    row = answer("identical before binning", m, detail="numbers as the files have them")
+    row |= {"estimate": complete / m, "baseline": others, "baseline_se": error}
     row["z"] = beta_binomial_z(complete, m, *beta(others, error, n))
     if numbers and comparable:
-        row["z_divided"] = divided_z(people, records)
+        row["z_permutation"] = divided_z(people, records)
     return row
 
 
@@ -248,7 +251,7 @@ def _handed_out(files: _Files) -> Row:
     o, s, weight = files.o, files.s, _weights(files.neighbors)
     alone, met = o == 1, (o == 1) & (s > 0)
     everyone = weight[alone].sum()
-    row = answer("handed out", _UNIQUE, int(alone.sum()), baseline=0.0)
+    row = answer("copied uniques", int(alone.sum()), detail=_UNIQUE, baseline=0.0)
     if not everyone:
         return row
     pure, prob = division_odds(o, s, both=True)
@@ -257,15 +260,15 @@ def _handed_out(files: _Files) -> Row:
     # Of a sure thing there is no error: with all handed out, none is left to chance.
     variance = (beyond[met] ** 2).sum() * (1 - np.clip(share, 0, 1)) + (beyond[~met] ** 2).sum()
     return row | {
-        "value": float(share),
-        "error": float(np.sqrt(variance) / everyone),
-        "z_divided": max(across_z(o, s, weight, both) for both in (True, False)),
+        "estimate": float(share),
+        "se": float(np.sqrt(variance) / everyone),
+        "z_permutation": max(across_z(o, s, weight, both) for both in (True, False)),
     }
 
 
 def _upper(row: Row) -> float:
     """Upper limit of a share; 0 where there is none."""
-    return float(np.nan_to_num(row["value"] + special.ndtri(LIMIT) * row["error"]))
+    return float(np.nan_to_num(row["estimate"] + special.ndtri(LIMIT) * row["se"]))
 
 
 def _could_hide(files: _Files, at_most: float, numbers: Numbers) -> Row:
@@ -275,13 +278,13 @@ def _could_hide(files: _Files, at_most: float, numbers: Numbers) -> Row:
     """
     weight = _weights(files.neighbors)
     alone = files.o == 1
-    row = answer("could hide", _UNIQUE, int(alone.sum()))
+    row = answer("undetected copies", int(alone.sum()), detail=_UNIQUE)
     if not alone.any():
         return row
     met = alone & (files.s > 0)
     mean = (weight[met] ** 2).sum() / weight[met].sum() if met.any() else weight[alone].mean()
     limit = mean * scipy.stats.chi2.ppf(LIMIT, 2 * (weight[met].sum() / mean + 1)) / 2
-    row["value"] = float(min(1.0, at_most, limit / weight[alone].sum()))
+    row["estimate"] = float(min(1.0, at_most, limit / weight[alone].sum()))
     row["baseline"] = share_met_by_others(
         files.original, files.levels, len(files.released), numbers
     )
@@ -298,7 +301,9 @@ def _beyond_itself(files: _Files) -> tuple[Row, float]:
     there; its error is between combinations. The limit is that of the share by which people are
     found more often, each stratum weighed by its people, and of nine tenths of the release.
     """
-    row = answer("beyond itself", "people against its own records", len(files.released))
+    row = answer(
+        "excess over own duplicates", len(files.released), detail="people against its own records"
+    )
     sought = _sought(files)
     if sought is None:
         return row, 1.0
@@ -315,13 +320,13 @@ def _beyond_itself(files: _Files) -> tuple[Row, float]:
     by_people = np.bincount(stratum, of_original * found, STRATA) / np.maximum(people, 1)
     by_own = np.bincount(stratum, (1 - of_original) * found, STRATA) / np.maximum(own, 1)
     weight = people / max(people.sum(), 1)
-    row["value"] = float(weight @ by_people)
+    row["estimate"] = float(weight @ by_people)
     row["baseline"] = float(weight @ by_own)
     one_more = np.where(of_original, 1 / np.maximum(people, 1)[stratum], 0.0)
     one_more -= np.where(of_original, 0.0, 1 / np.maximum(own, 1)[stratum])
     error = error_of(weight[stratum] * one_more * (found - hits[stratum]), key)
     error = np.hypot(error, 2 / max(people.sum(), 1))  # a pair more than was seen
-    above = max(row["value"] - row["baseline"], 0.0) + special.ndtri(LIMIT) * error
+    above = max(row["estimate"] - row["baseline"], 0.0) + special.ndtri(LIMIT) * error
     # Copies are no more than this where those of them that chance would make as well count, too.
     found_anyway = min(row["baseline"], 1 - 1e-9)
     return row, float(min(1.0, above / (1 - 1 / PARTS) / (1 - found_anyway)))
@@ -439,8 +444,8 @@ def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
 def _same_rows(original: Codes, released: Codes) -> Row:
     """Share of values that agree row by row, as a row of the table."""
     best, second_best, z = rows_alike(original, released)
-    row = answer("same rows", "values equal, row by row", len(released))
-    return row | {"value": best, "baseline": second_best, "z": z}
+    row = answer("row order", len(released), detail="values equal, row by row")
+    return row | {"estimate": best, "baseline": second_best, "z": z}
 
 
 def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:

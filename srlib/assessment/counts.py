@@ -14,9 +14,25 @@ type Floats = NDArray[np.float64]
 type Row = dict[str, Any]
 
 COLUMNS = [
-    "release", "question", "about", "of", "people", "value", "error", "baseline", "baseline_error",
-    "baseline_of", "z", "z_divided", "held_out", "held_out_z", "word", "asked",
-]  # fmt: skip
+    "release",
+    "question",
+    "variables",
+    "detail",
+    "group",
+    "n",
+    "estimate",
+    "se",
+    "baseline",
+    "baseline_se",
+    "baseline_kind",
+    "z",
+    "z_permutation",
+    "holdout",
+    "z_holdout",
+    "rating",
+    "in_verdict",
+]
+NUMBERS = ("estimate", "se", "baseline", "baseline_se", "z", "z_permutation")
 
 
 def numbered(columns: Iterable[int], n_levels: Levels, *tables: Codes) -> list[Ints]:
@@ -70,23 +86,26 @@ def beside(tells: Floats, weight: Floats, n: int, group: Ints | None = None) -> 
     numbering those who move together. It is somewhat too large where the difference is not zero.
     """
     if not (weight[:n].any() and weight[n:].any()):
-        return {"held_out": np.nan, "held_out_z": np.nan}
+        return {"holdout": np.nan, "z_holdout": np.nan}
     parts = slice(None, n), slice(n, None)
     share, other = (tells[part].sum() / weight[part].sum() for part in parts)
     sides = zip(parts, (share, other), strict=True)
     moves = [(tells[at] - p * weight[at]) / weight[at].sum() for at, p in sides]
     joined = np.concatenate([moves[0], -moves[1]])
     error = error_of(joined, np.arange(len(joined)) if group is None else group)
-    return {"held_out": float(other), "held_out_z": ratio(float(share - other), error)}
+    return {"holdout": float(other), "z_holdout": ratio(float(share - other), error)}
 
 
-def answer(question: str, about: str, people: int, **numbers: float) -> Row:
+def answer(
+    question: str, n: int, *, variables: str = "all", detail: str = "", **numbers: float
+) -> Row:
     """Return a row with the numbers that are given, and NaN for the others."""
-    none = dict.fromkeys(["value", "error", "baseline", "baseline_error", "z", "z_divided"], np.nan)
-    return {"question": question, "about": about, "people": people} | none | numbers
+    unknown = dict.fromkeys(NUMBERS, np.nan)
+    named = {"question": question, "variables": variables, "detail": detail, "n": n}
+    return named | unknown | numbers
 
 
 def rows_of(*each: Sequence[Any]) -> list[Row]:
-    """Return rows by their question, about and people, and then numbers in the order of columns."""
-    named = [name for name in COLUMNS if name not in ("release", "of", "baseline_of")]
+    """Return rows by their question, variables, detail and n, then numbers in order of columns."""
+    named = [name for name in COLUMNS if name not in ("release", "group", "baseline_kind")]
     return [dict(zip(named, one, strict=False)) for one in each]

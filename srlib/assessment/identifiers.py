@@ -30,7 +30,7 @@ def common_identifiers(
     list of Row
         A row a column that differs for nearly all original records: the share of the released
         records whose value is an original one's, beside the share that chance would make; its word
-        is "found" where chance would hardly do that, or "none".
+        is "found" where chance would hardly do that, or "no sign".
     """
     rows = []
     for name, column in original.items():
@@ -48,12 +48,12 @@ def common_identifiers(
             by_pairs = scipy.stats.nbinom.sf(common - 1, equal_pairs + 1, 1 / (1 + ratio))
             by_chance = max(by_chance, by_pairs)
         found = common > 0 and by_chance < BY_CHANCE
-        row = answer("identifiers", name, len(others))
-        row["value"] = common / max(len(others), 1)
+        row = answer("identifiers", len(others), variables=name)
+        row["estimate"] = common / max(len(others), 1)
         row["baseline"] = expected / max(len(others), 1)
-        row["word"] = "found" if found else "none"
-        row["baseline_of"] = "chance"
-        row["asked"] = True
+        row["rating"] = "found" if found else "no sign"
+        row["baseline_kind"] = "chance"
+        row["in_verdict"] = True
         if found:
             row["why"] = f"it has {common:,} of the original's values of {printable(name)}"
         rows.append(row)

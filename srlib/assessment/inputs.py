@@ -316,11 +316,11 @@ def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
 def _check_strangers(schema: Schema, original: Codes, held_out: Codes) -> None:
     """Refuse people held out who are, beyond any doubt, people of the original."""
     found = copies(original, held_out, schema.n_levels)
-    handed_out = found.rows["handed out"]
-    share = percent(1.0 if found.same_table else handed_out["value"], 1)
-    told = f"{share} of the {handed_out['people']:,} people of the"
+    handed_out = found.rows["copied uniques"]
+    share = percent(1.0 if found.same_table else handed_out["estimate"], 1)
+    told = f"{share} of the {handed_out['n']:,} people of the"
     require(
-        not found.same_table and not handed_out["z_divided"] >= 2 * CERTAIN,
+        not found.same_table and not handed_out["z_permutation"] >= 2 * CERTAIN,
         f"an estimated {told} original who are alone with all their values are in it, too; people "
         "held out must be others, kept out before the synthesizer was fitted",
     )

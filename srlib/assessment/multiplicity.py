@@ -40,7 +40,7 @@ def most_repeated(o: Ints, s: Ints, neighbors_original: Ints, neighbors_released
         of all unique persons.
     """
     n, m, n_unique = int(o.sum()), int(s.sum()), int((o == 1).sum())
-    row = answer("multiplicity", "one unique person", n_unique)
+    row = answer("repeated unique", n_unique, detail="one unique person")
     repeated = (o == 1) & (s > 1)
     if not repeated.any():
         return row
@@ -53,8 +53,8 @@ def most_repeated(o: Ints, s: Ints, neighbors_original: Ints, neighbors_released
     log_tail[most_of_others >= times] = 0.0
     worst = int(log_tail.argmin())
     return row | {
-        "about": f"one unique person, {times[worst]} times",
-        "value": float(times[worst] / m),
+        "detail": f"one unique person, {times[worst]} times",
+        "estimate": float(times[worst] / m),
         "baseline": float(x[worst] / m),
         "z": largest_of(deviate(log_tail[worst]), n_unique),
     }

@@ -57,7 +57,9 @@ def near_copies(original: Codes, released: Codes, n_levels: Levels) -> Row:
     (cell,) = numbered(range(n_variables), n_levels, both)
     groups = both[np.unique(cell, return_index=True)[1]]
     o, s = tallied(cell[:size], cell[size:])
-    row = answer("near copies", "its nearest neighbors are original records", len(released))
+    row = answer(
+        "near-duplicates", len(released), detail="its nearest neighbors are original records"
+    )
     if len(groups) < 2:
         return row
     near = _nearest(groups, o, s)
@@ -70,27 +72,29 @@ def near_copies(original: Codes, released: Codes, n_levels: Levels) -> Row:
     if not distances:
         return row
     clearest = max(distances, key=lambda one: one["z"])
-    row["z_divided"] = largest_of(clearest["z"], len(distances))
+    row["z_permutation"] = largest_of(clearest["z"], len(distances))
     clear = [one for one in distances if largest_of(one["z"], len(distances)) >= CLEAR]
-    apart = [one for one in clear if one["value"] - one["baseline"] >= DIFFERENT]
+    apart = [one for one in clear if one["estimate"] - one["baseline"] >= DIFFERENT]
     if apart:
         plainest = max(apart, key=_difference)
-        shown = ("value", "error", "baseline", "baseline_error")
+        shown = ("estimate", "se", "baseline", "baseline_se")
         least = plainest["least"]
-        row["about"] = f"its records share {least} or more of {n_variables} values with an original"
+        row["detail"] = (
+            f"its records share {least} or more of {n_variables} values with an original"
+        )
         return row | {name: plainest[name] for name in shown}
     widest = (clear or [clearest])[0]  # the most records have neighbors as near as that
     return row | {
-        "people": widest["asked"],
-        "value": widest["across"],
+        "n": widest["asked"],
+        "estimate": widest["across"],
         "baseline": size / (2 * size - 1),
     }
 
 
 def _difference(distance: dict[str, Any]) -> float:
     """Difference of both shares in its standard errors."""
-    error = np.hypot(distance["error"], distance["baseline_error"])
-    return float((distance["value"] - distance["baseline"]) / max(error, 1e-12))
+    error = np.hypot(distance["se"], distance["baseline_se"])
+    return float((distance["estimate"] - distance["baseline"]) / max(error, 1e-12))
 
 
 def _at_distance(least: int, near: _Neighbors, edges: Edges, o: Ints, s: Ints) -> dict[str, Any]:
@@ -105,10 +109,10 @@ def _at_distance(least: int, near: _Neighbors, edges: Edges, o: Ints, s: Ints) -
         "z": crossing_z(edges, o, s),
         "asked": len(np.unique(of_release.source)),
         "across": float(across / max(everything, 1)),
-        "value": value,
-        "error": error,
+        "estimate": value,
+        "se": error,
         "baseline": baseline,
-        "baseline_error": baseline_error,
+        "baseline_se": baseline_error,
     }
 
 

@@ -31,22 +31,33 @@ UNSEEN, RARE = 0.12, 3.0
 # One person's record is as clear as one honest release in a hundred has anybody's, whoever it is.
 ONE_PERSON = 2.33
 UNLIKELY = 1.645  # errors by which three complete copies or more are seldom chance: 5 %
-LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
+LEVELS = ("no sign", "undecided", "signs", "found")  # of copies, the best first
 # What the shares of rows on copies are held against.
 BESIDE = {
-    "copies": "others",
-    "near copies": "fresh sample",
-    "multiplicity": "fresh sample",
-    "beyond itself": "its own records",
-    "uncut copies": "others",
-    "same rows": "other rows",
+    "identical records": "fresh sample",
+    "near-duplicates": "fresh sample",
+    "repeated unique": "fresh sample",
+    "excess over own duplicates": "own records",
+    "identical before binning": "fresh sample",
+    "row order": "other rows",
 }
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
 LEAST = 2.0  # people, the least error of a sum: one pair more than was seen
 # Values that all but this share of people have are no disclosure by themselves: the margin tells.
 ALL_BUT_CERTAIN = 0.10
 
-TEXTS = ("about", "baseline_of", "word", "why")
+TEXTS = ("variables", "detail", "baseline_kind", "rating", "why")
+_NUMBERS = (
+    "estimate",
+    "se",
+    "fresh_sample",
+    "fresh_sample_se",
+    "margins",
+    "margins_se",
+    "baseline",
+    "z",
+    "z_permutation",
+)
 
 
 def of_people(each: Sequence[Told], some: Bools | None = None) -> Row:
@@ -57,10 +68,11 @@ def of_people(each: Sequence[Told], some: Bools | None = None) -> Row:
     """
     rows = [_of_release(one, some) for one in each]
     found: Row = means(rows) | (means([told.held_out for told in each]) if some is None else {})
-    found["error"] = float(np.fmax(found["error"], between([one["value"] for one in rows])))
-    by = "margins" if found["margins"] > found["others"] else "others"
-    named = {"people": int(found["people"]), "baseline_error": found[f"{by}_error"]}
-    return found | named | {"baseline_of": by}
+    found["se"] = float(np.fmax(found["se"], between([one["estimate"] for one in rows])))
+    is_margins = found["margins"] > found["fresh_sample"]
+    kind = "independent margins" if is_margins else "fresh sample"
+    baseline_se = found["margins_se" if is_margins else "fresh_sample_se"]
+    return found | {"n": int(found["n"]), "baseline_se": baseline_se, "baseline_kind": kind}
 
 
 def _of_release(told: Told, some: Bools | None) -> Row:
@@ -68,8 +80,7 @@ def _of_release(told: Told, some: Bools | None) -> Row:
     counted = told.counted & part
     people = int(counted.sum())
     if not people:
-        names = "value error others others_error margins margins_error baseline z z_divided"
-        return {"people": 0} | dict.fromkeys(names.split(), np.nan)
+        return {"n": 0} | dict.fromkeys(_NUMBERS, np.nan)
     release, others, margins = each = [v * part for v in (told.release, told.others, told.margins)]
     value, by_others, by_margins = shares = [float(v.sum()) / people for v in each]
     error, others_error, margins_error = (
@@ -94,10 +105,10 @@ def _of_release(told: Told, some: Bools | None) -> Row:
     z_margins = np.inf if of_trees else ratio(more.sum(), of_more)  # these tell no better guess
     by_others = float(np.clip(by_others, 0, 1))
     return {
-        "people": people, "value": value, "error": error, "others": by_others,
-        "others_error": others_error, "margins": by_margins, "margins_error": margins_error,
+        "n": people, "estimate": value, "se": error, "fresh_sample": by_others,
+        "fresh_sample_se": others_error, "margins": by_margins, "margins_se": margins_error,
         "baseline": np.nanmax([by_others, by_margins]), "z": min(z, z_margins),
-        "z_divided": min(told.divided_z, z_margins) if met else np.nan,
+        "z_permutation": min(told.divided_z, z_margins) if met else np.nan,
     }  # fmt: skip
 
 
@@ -114,31 +125,33 @@ def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
     the first that is not clear. Rows of few people, or of files of a `few` records, do not count.
     """
     for row in rows:
-        nobody = row["of"] == "all" and not row["people"]  # as where nobody is alone
-        row["word"] = "not applicable" if nobody and not few else "too few"
-        if few or row["people"] < MIN_RECORDS:
-            row["baseline_error"] = np.nan  # a pair of people more is half of four
-    judged = [row for row in rows if row["people"] >= MIN_RECORDS and not few]
-    z = [np.fmax(row["z"], row["z_divided"]) for row in judged]
+        nobody = row["group"] == "all" and not row["n"]  # as where nobody is alone
+        row["rating"] = "not applicable" if nobody and not few else "too few people"
+        if few or row["n"] < MIN_RECORDS:
+            row["baseline_se"] = np.nan  # a pair of people more is half of four
+    judged = [row for row in rows if row["n"] >= MIN_RECORDS and not few]
+    z = [np.fmax(row["z"], row["z_permutation"]) for row in judged]
     tail, clear = special.ndtr(-np.nan_to_num(z, nan=-np.inf)), np.zeros(len(z), bool)
     order = np.argsort(tail, kind="stable")
     times = np.arange(len(z), 0, -1) if family else 1
     clear[order] = np.maximum.accumulate(tail[order] * times) <= special.ndtr(-SURE)
     for row, sure in zip(judged, clear, strict=True):
-        rest = share_of_rest(row["value"], row["baseline"])
-        row["word"] = (
-            ("far more" if rest >= FAR else "more") if sure and rest >= MORE else "no more"
+        rest = share_of_rest(row["estimate"], row["baseline"])
+        row["rating"] = (
+            ("high" if rest >= FAR else "elevated") if sure and rest >= MORE else "as expected"
         )
 
 
 def put_agreeing_words(rows: Sequence[Row]) -> None:
     """Let *far more* about a target stand only where a trained guess is above its baseline, too."""
-    guesses = {(row["about"], row["of"]): row for row in rows if row["question"] == "predicted"}
+    guesses = {
+        (row["variables"], row["group"]): row for row in rows if row["question"] == "inference"
+    }
     for row in rows:
-        guess = guesses.get((row["about"], row["of"]))
-        is_attributes = row["question"] == "attributes" and row["word"] == "far more"
+        guess = guesses.get((row["variables"], row["group"]))
+        is_attributes = row["question"] == "attribute" and row["rating"] == "high"
         if is_attributes and guess and not guess["z"] >= SURE:
-            row["word"] = "more"
+            row["rating"] = "elevated"
 
 
 def of_copies(each: Sequence[Copies]) -> list[Row]:
@@ -146,14 +159,14 @@ def of_copies(each: Sequence[Copies]) -> list[Row]:
 
     def badness(one: Copies) -> tuple[int, bool, float]:
         word, why, _ = copied(one)
-        return LEVELS.index(word), why != "", largest_z(one.rows["copies"])
+        return LEVELS.index(word), why != "", largest_z(one.rows["identical records"])
 
     found = max(each, key=badness)
     word, why, decides = copied(found)
     for question, beside in BESIDE.items():
-        found.rows[question]["baseline_of"] = beside
-    found.rows["copies"].update(word=word, why=why, asked=True)
-    found.rows[decides]["word"] = word
+        found.rows[question]["baseline_kind"] = beside
+    found.rows["identical records"].update(rating=word, why=why, in_verdict=True)
+    found.rows[decides]["rating"] = word
     return list(found.rows.values())
 
 
@@ -161,17 +174,22 @@ def of_model(learned: list[Row], agree: bool, people: int) -> list[Row]:
     """Answer what an intruder learns who believes in a model, and whether the data refute it."""
     *_, belief, chains = learned
     for row in learned:
-        row["z"] = ratio(row["value"] - row["baseline"], row.pop("between"))
-        row |= {"question": f"model: {row['question']}", "people": people, "word": ""}
-    wrong = "misleads" if belief["value"] > 1 else "falls short"
-    belief["word"] = wrong if abs(belief["z"]) > SURE else "not refuted"
-    chains |= {"word": "agree", "z": np.nan}
-    return learned if agree else [row | {"word": "unreliable"} for row in learned]
+        row["z"] = ratio(row["estimate"] - row["baseline"], row.pop("between"))
+        row |= {
+            "question": f"model: {row['question']}",
+            "variables": "all",
+            "n": people,
+            "rating": "",
+        }
+    wrong = "misleads" if belief["estimate"] > 1 else "falls short"
+    belief["rating"] = wrong if abs(belief["z"]) > SURE else "not refuted"
+    chains |= {"rating": "agree", "z": np.nan}
+    return learned if agree else [row | {"rating": "unreliable"} for row in learned]
 
 
 def largest_z(row: Row) -> float:
     """Return the larger of a row's deviates; minus infinity where none is known."""
-    return float(np.fmax.reduce([-np.inf, row["z"], row["z_divided"]]))
+    return float(np.fmax.reduce([-np.inf, row["z"], row["z_permutation"]]))
 
 
 def odds_factor(hidden: Row) -> float:
@@ -191,66 +209,76 @@ def copied(found: Copies) -> tuple[str, str, str]:
 def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
     """Yield what speaks for copies, or why that is not known, the worst first."""
     rows = found.rows
-    repeats, handed_out, near = rows["copies"], rows["handed out"], rows["near copies"]
-    many, itself, uncut = rows["multiplicity"], rows["beyond itself"], rows["uncut copies"]
-    same_rows, hidden = rows["same rows"], rows["could hide"]
-    n, m = len(found.found), repeats["people"]
+    identical, copied_uniques, near = (
+        rows["identical records"],
+        rows["copied uniques"],
+        rows["near-duplicates"],
+    )
+    repeated, excess, before_binning = (
+        rows["repeated unique"],
+        rows["excess over own duplicates"],
+        rows["identical before binning"],
+    )
+    row_order, undetected = rows["row order"], rows["undetected copies"]
+    n, m = len(found.found), identical["n"]
     few = min(n, m) < FEWEST
-    complete = round(uncut["value"] * m)
-    by_chance = uncut["baseline"] * m
+    complete = round(before_binning["estimate"] * m)
+    by_chance = before_binning["baseline"] * m
 
     if found.same_table:
-        yield "found", "it is the original itself", "copies"
-    if same_rows["z"] >= 2 * CERTAIN and not few:
-        share = percent_with_error(same_rows["value"])
-        yield "found", f"its rows follow the original's, with {share} of the values", "same rows"
-    if repeats["z"] >= CERTAIN:
+        yield "found", "it is the original itself", "identical records"
+    if row_order["z"] >= 2 * CERTAIN and not few:
+        share = percent_with_error(row_order["estimate"])
+        yield "found", f"its rows follow the original's, with {share} of the values", "row order"
+    if identical["z"] >= CERTAIN:
         share, others = (
-            percent_with_error(repeats["value"]),
-            percent_with_error(repeats["baseline"]),
+            percent_with_error(identical["estimate"]),
+            percent_with_error(identical["baseline"]),
         )
         why = (
             f"{share} of its records repeat original ones; of other people's records {others} would"
         )
-        yield "found", why, "copies"
-    if handed_out["z_divided"] >= CERTAIN:
-        share = percent_with_error(handed_out["value"])
+        yield "found", why, "identical records"
+    if copied_uniques["z_permutation"] >= CERTAIN:
+        share = percent_with_error(copied_uniques["estimate"])
         why = f"an estimated {share} of the people alone with their values are in it"
-        yield "found", why, "handed out"
-    if near["z_divided"] >= CERTAIN:
-        share, others = percent_with_error(near["value"]), percent_with_error(near["baseline"])
-        why = f"{share} of {near['about']}; in a fresh sample {others}"
-        yield "found", why, "near copies"
-    if many["z"] >= ONE_PERSON:
-        yield "found", f"it has the record of {many['about']}", "multiplicity"
+        yield "found", why, "copied uniques"
+    if near["z_permutation"] >= CERTAIN:
+        share, others = percent_with_error(near["estimate"]), percent_with_error(near["baseline"])
+        why = f"{share} of {near['detail']}; in a fresh sample {others}"
+        yield "found", why, "near-duplicates"
+    if repeated["z"] >= ONE_PERSON:
+        yield "found", f"it has the record of {repeated['detail']}", "repeated unique"
     deviates = {
-        "copies": repeats["z"], "handed out": handed_out["z_divided"],
-        "near copies": near["z_divided"], "multiplicity": many["z"] - UNLIKELY + SURE,
-        "beyond itself": itself["z"] - BEYOND_ITSELF + SURE,
-        "uncut copies": uncut["z_divided"] - CERTAIN + SURE,
-    }  # fmt: skip
+        "identical records": identical["z"],
+        "copied uniques": copied_uniques["z_permutation"],
+        "near-duplicates": near["z_permutation"],
+        "repeated unique": repeated["z"] - UNLIKELY + SURE,
+        "excess over own duplicates": excess["z"] - BEYOND_ITSELF + SURE,
+        "identical before binning": before_binning["z_permutation"] - CERTAIN + SURE,
+    }
     decides = max(deviates, key=lambda question: np.nan_to_num(deviates[question], nan=-np.inf))
     if deviates[decides] >= SURE:
         yield "signs", "there are signs of copied records", decides
     if found.premise == "twins":
-        why = "the original repeats people, so that copies cannot be told from twins"
-        yield "undecided", why, "copies"
+        why = "the original identical people, so that copies cannot be told from twins"
+        yield "undecided", why, "identical records"
     if found.premise == "removed":
         why = "equal records seem to be removed from the original; give people held out"
-        yield "undecided", why, "copies"
+        yield "undecided", why, "identical records"
     if few:
-        yield "undecided", "there are too few records to judge", "copies"
-    if complete >= FEWEST_COPIES > by_chance and uncut["z"] >= UNLIKELY:
-        share = percent_with_error(uncut["value"])
+        yield "undecided", "there are too few records to judge", "identical records"
+    if complete >= FEWEST_COPIES > by_chance and before_binning["z"] >= UNLIKELY:
+        share = percent_with_error(before_binning["estimate"])
         why = f"{share} of its records repeat original ones, too few to tell copies from chance"
-        yield "undecided", why, "copies"
-    could_hide = hidden["value"] * hidden["people"]
-    is_rare = odds_factor(hidden) >= RARE
-    if hidden["value"] > UNSEEN and could_hide >= FEWEST_COPIES and is_rare:
-        share = percent_with_error(hidden["value"])
+        yield "undecided", why, "identical records"
+    n_undetected = undetected["estimate"] * undetected["n"]
+    is_rare = odds_factor(undetected) >= RARE
+    if undetected["estimate"] > UNSEEN and n_undetected >= FEWEST_COPIES and is_rare:
+        share = percent_with_error(undetected["estimate"])
         why = f"chance could hide copies of up to {share} of the people alone with their values"
-        yield "undecided", why, "could hide"
+        yield "undecided", why, "undetected copies"
     if complete and by_chance == 0:
         why = f"complete copies are {complete:,} of {m:,} records, and originals all differ"
-        yield "none", why, "copies"
-    yield "none", "", "copies"
+        yield "no sign", why, "identical records"
+    yield "no sign", "", "identical records"

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from srlib.assessment.counts import (
     COLUMNS,
     Floats,
     Row,
+    answer,
     beside,
     between,
     means,
@@ -30,92 +32,151 @@ from srlib.data.codes import distinct
 from srlib.data.microdata import Declared
 from srlib.rng import stream
 
+FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
+PUBLIC_FACTS = ("Date", "Version")
 _NAMED = 5  # variables where all others are known, and lines of the file for a combination
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """Everything found of an original's releases.
+    """Verdicts on the releases of an original, and the table that they follow from.
 
     Attributes
     ----------
     tables : Tables
-        The tables, what the intruder is taken to know, and notes on all that was chosen.
-    judgments : tuple of Judgment
-        The verdict on each release, or on all of one tool together; the worst first.
+        The coded tables, what the intruder is assumed to know, and notes on what was chosen.
+    verdicts : tuple of Verdict
+        The verdict on each release, or on all of one synthesizer together; the worst first.
     table : DataFrame
-        A row an answer: release; question and about; of, ``"all"`` or a group; people that count;
-        value and baseline with their standard errors, and baseline_of, what that is; z, how many
-        errors lie between them, and z_divided, by a random division of both files; held_out and
-        held_out_z, the same of people held out; word; and asked, whether it has a part in the
-        verdict.
+        A row for each measure: release; question; variables, with an arrow from the keys to the
+        target; detail; group, ``"all"`` or a level of `by`; n, the people or records it is about;
+        estimate and baseline with their standard errors (se, baseline_se) and baseline_kind; z, the
+        excess over the baseline in standard errors, and z_permutation, by a random split of both
+        files; holdout and z_holdout, the same for the holdout; rating; and in_verdict, whether the
+        verdict depends on the row.
+    model : bool
+        Whether a model-based intruder was tested.
 
     Examples
     --------
     >>> rng = np.random.default_rng(1)
     >>> people = pd.DataFrame({"job": ["cook", "smith"] * 30, "sick": rng.integers(0, 2, 60)})
     >>> found = assess(people, [people], rng=rng)
-    >>> found.judgments[0].first
-    'Do not release release 1: it is the original itself.'
+    >>> found.verdicts[0].sentence
+    'Do not release "release 1": it is the original itself.'
     """
 
     tables: Tables
-    judgments: tuple[verdict.Judgment, ...]
+    verdicts: tuple[verdict.Verdict, ...]
     table: pd.DataFrame
+    model: bool
     _records: pd.DataFrame = field(repr=False)
 
     def verdict(self) -> str:
-        """Return the verdict in words: what to do, and a card of some lines, for each release."""
-        return verdict.text(self.judgments, self.table, self.not_judged())
+        """Return the verdict and a card of each release, as text."""
+        return verdict.render_text(self.verdicts, self.table, self.not_judged())
 
     def not_judged(self) -> str:
-        """Say which columns were left out on a wish, and so not judged; nothing if none were."""
+        """Return a note on the columns that were left out; empty if none were."""
         left_out = quoted(self.tables.original.left_out)
-        compared = quoted(self.table.query("question == 'identifiers'")["about"].unique())
+        compared = quoted(self.table.query("question == 'identifiers'")["variables"].unique())
         if not left_out:
             return ""
-        of_these = f"Of these compared as identifiers: {compared}; nothing else of them is judged."
-        return f"Left out: {left_out}. {of_these if compared else 'They are not judged.'}"
+        if not compared:
+            return f"Left out: {left_out}. They are not assessed."
+        return (
+            f"Left out: {left_out}. Of these {compared} are compared as identifiers; nothing else "
+            "of them is assessed."
+        )
 
     def records(self) -> pd.DataFrame:
-        """List every original combination with what was found of it. Confidential.
+        """List every original combination with its disclosure. Confidential.
 
         Returns
         -------
         DataFrame
-            A row a release and a distinct combination: release; lines, the first lines of the
-            original's file that have it; repetitions; copied, whether it is alone in the original
-            and occurs unchanged in a release; neighbors, records of both files that differ from it
-            in one variable; met and told, in how many releases somebody alone with the keys is met,
-            and all records with the keys have the target; the probabilities of the model, if asked
-            for; then its values as text. Copied ones with the fewest neighbors come first, then
-            those met and told.
+            A row for each release and distinct combination: release; lines, the first lines of the
+            original's file with it; repetitions; identical, whether it is a sample unique that
+            occurs unchanged in a release; neighbors, records of both files that differ from it in
+            one variable; matched, in how many releases the record is unique on the keys and
+            matched; disclosed, in how many all key matches have the true target; the probabilities
+            of the model, if it was asked for; then the values as text. Identical ones with the
+            fewest neighbors come first, then the matched and the disclosed ones.
         """
         return self._records.copy(deep=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``srlib assess --json`` prints, ready for JSON: verdicts, table and notes."""
-        finite = ~self.table.isin([np.nan, np.inf, -np.inf])  # of which JSON has none
-        rows = self.table.astype(object).where(finite, None).to_dict("records")
-        judgments, notes = list(map(vars, self.judgments)), list(self.tables.notes)
-        first = self.judgments[0].first
-        return {"first": first, "releases": judgments, "table": rows, "notes": notes}
+    def settings(self) -> dict[str, Any]:
+        """Return what was assessed: numbers of records, variables, keys, target and options."""
+        tables = self.tables
+        names = tables.schema.names
+        return {
+            "n_original": len(tables.original),
+            "variables": list(names),
+            "keys": [[names[k] for k in keys] for keys in tables.keys],
+            "target": [names[k] for k in tables.targets],
+            "by": None if tables.by is None else names[tables.by],
+            "within": {names[k]: distance for k, distance in tables.within.items()},
+            "n_holdout": None if tables.held_out is None else len(tables.held_out),
+            "leave_out": list(tables.original.left_out),
+            "model": self.model,
+        }
 
-    def files(self) -> dict[str, str]:
-        """Return what ``srlib assess`` writes of it, by name. Confidential but the public page."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``srlib assess --json`` prints, by the schema of the guide. Confidential."""
+        finite = ~self.table.isin([np.nan, np.inf, -np.inf])  # JSON has neither
+        return {
+            "format": FORMAT,
+            "headline": verdict.headline(self.verdicts),
+            "settings": self.settings(),
+            "verdicts": [vars(one) for one in self.verdicts],
+            "table": self.table.astype(object).where(finite, None).to_dict("records"),
+            "notes": list(self.tables.notes),
+        }
+
+    def files(self, run: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+        """Return the files of ``srlib assess`` by name. Confidential but for the public page.
+
+        `run` has facts for the page, as the date and the version.
+        """
         document = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
         return {
-            "tables/answers.csv": self.table.to_csv(index=False), "results.json": document,
-            "tables/records.csv": self._records.to_csv(index=False), "report.html": self.to_html(),
-            "report-public.html": self.to_html(public=True),
-        }  # fmt: skip
+            "tables/answers.csv": self.table.to_csv(index=False),
+            "tables/records.csv": self._records.to_csv(index=False),
+            "results.json": document,
+            "report.html": self.to_html(run=run),
+            "report-public.html": self.to_html(public=True, run=run),
+        }
 
-    def to_html(self, public: bool = False) -> str:
-        """Return a page that stands alone. Confidential, but its public version: words alone."""
+    def to_html(self, public: bool = False, run: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return a page that stands alone. Confidential, but for the public one: ratings alone.
+
+        `run` has facts to show above, as the date, the version and the command; the public page
+        shows date and version only.
+        """
         if public:
-            return verdict.public_page(self.judgments, self.table)
+            facts = {name: run[name] for name in PUBLIC_FACTS if name in run}
+            return verdict.public_page(self.verdicts, self.table, facts)
         notes = [*filter(None, [self.not_judged()]), *self.tables.notes]
-        return verdict.page(self.judgments, self.table, self._records, notes)
+        facts = {**self._facts(), **run}
+        return verdict.page(self.verdicts, self.table, self._records, notes, facts)
+
+    def _facts(self) -> dict[str, str]:
+        """Return the settings as texts for the page; options that were not used have none."""
+        settings = self.settings()
+        n_variables = len(settings["variables"])
+        facts = {
+            "Original": f"{settings['n_original']:,} records, {n_variables} variables",
+            "Keys": "; ".join(", ".join(keys) for keys in settings["keys"]),
+            "Target": ", ".join(settings["target"]),
+        }
+        if settings["by"]:
+            facts["Groups"] = settings["by"]
+        if settings["within"]:
+            distances = settings["within"].items()
+            facts["Within"] = ", ".join(f"{name}: {distance:g}" for name, distance in distances)
+        if settings["n_holdout"]:
+            facts["Holdout"] = f"{settings['n_holdout']:,} records"
+        return facts
 
 
 def assess(
@@ -124,38 +185,37 @@ def assess(
     holdout: Table | None = None, leave_out: Names = (), model: bool = False,
     rng: np.random.Generator,
 ) -> Assessment:  # fmt: skip
-    """Judge releases of an original table by what they tell and what they are good for.
+    """Assess what releases disclose about the people in an original, and their utility.
 
     Parameters
     ----------
     original : DataFrame, Microdata, str or Path
         Records of people, in categorical, text or number columns; or a file of them.
     released : the same, a sequence of them, or a mapping from names to either
-        One table or more, whatever made them, with the variables of the original, all of them
-        synthetic. A folder, or a sequence under a name, has the draws of one tool, which are judged
-        together; all else is judged by itself.
+        Releases by any synthesizer, with the variables of the original, all of them synthetic. A
+        folder, or a sequence under a name, has the releases of one synthesizer, which are assessed
+        together; every other table is assessed by itself.
     keys : sequence of str, or of these
-        Variables that the intruder knows; all but the target where not given. Of several sets each
-        is asked about.
+        Key variables, which the intruder knows; by default all but the target. Each of several sets
+        is assessed.
     target : str or sequence of str
-        Variables that the intruder wants to know; the last that is no key where not given.
+        Variables that the intruder wants to learn; by default the last one that is no key.
     schema : Schema, str or Path, optional
-        Variables and their levels, what is declared of them, a YAML file of it, or ``"acs"``;
-        recognized in the original where not given. Numbers are cut by the original alone.
+        Variables and their levels, a YAML file of them, or ``"acs"``; by default inferred from the
+        original. Numbers are binned by the original alone.
     within : mapping of str to float, optional
-        By name of a numeric variable the distance up to which a number is told, in its units.
+        For numeric variables, the distance within which a number counts as disclosed, in its units.
     by : str
-        Variable whose levels are told of apart.
+        Variable whose levels are groups, assessed one by one.
     holdout : DataFrame, Microdata, str or Path, optional
-        People of the same population who are not in the original.
+        People of the same population who were not used to fit the synthesizer.
     leave_out : str or sequence of str
-        Columns that are no variables, as names and numbers of people; not every table must have
-        them.
+        Columns that are no variables, such as names and IDs; not every table must have them.
     model : bool
-        Whether an intruder is asked who knows all other records and believes in a Dirichlet process
-        mixture (DPMPM): half a minute at 1,000 records.
+        Whether to test a model-based intruder, who knows all other records and assumes a Dirichlet
+        process mixture (DPMPM): half a minute at 1,000 records.
     rng : numpy.random.Generator
-        Source of chance: of trees that guess, and of the model's chains.
+        Source of randomness of the trees that predict, and of the model's chains.
 
     Returns
     -------
@@ -164,7 +224,7 @@ def assess(
     Raises
     ------
     ValueError
-        If the tables, or what is asked of them, do not fit together, before anything is computed.
+        If tables or arguments do not fit together, before anything is computed.
 
     Examples
     --------
@@ -175,13 +235,15 @@ def assess(
     ...                        "sick": rng.choice(["no", "yes"], 300)})
     >>> shuffled = people.sample(frac=1, random_state=1)
     >>> found = assess(people, {"shuffled": shuffled}, target="sick", rng=rng)
-    >>> found.judgments[0].first
-    'Do not release shuffled: it is the original itself.'
-    >>> found.table.loc[0, ["question", "word"]].tolist()
-    ['copies', 'found']
+    >>> found.verdicts[0].sentence
+    'Do not release "shuffled": it is the original itself.'
+    >>> found.table.loc[0, ["question", "rating"]].tolist()
+    ['identical records', 'found']
     """
     if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng is {rng!r}; it must be a Generator, as numpy.random.default_rng(1)")
+        raise ValueError(
+            f"rng is {rng!r}; it must be a Generator, such as numpy.random.default_rng(1)"
+        )
     tables = read_inputs(
         original, released, keys=keys, target=target, schema=schema, within=within, by=by,
         holdout=holdout, leave_out=leave_out,
@@ -211,26 +273,26 @@ def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessm
             of_one += ratings.of_model(learned.to_dict("records"), agree, len(original))
         rows += [row | {"release": name} for row in of_one]
         people = pd.DataFrame({
-            "copied": np.any([each.found for each in found], axis=0),
+            "identical": np.any([each.found for each in found], axis=0),
             "neighbors": np.min([each.neighbors for each in found], axis=0),
-            "met": np.sum([each.outright for each in first[0]], axis=0),
-            "told": np.sum([each.outright for each in first[1]], axis=0),
+            "matched": np.sum([each.outright for each in first[0]], axis=0),
+            "disclosed": np.sum([each.outright for each in first[1]], axis=0),
         })  # fmt: skip
         records.append(_records(tables, name, people, risks))
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
-    table = table.fillna({"of": "all"} | dict.fromkeys(ratings.TEXTS, ""))
-    table["asked"] = table["asked"].notna()
+    table = table.fillna({"group": "all"} | dict.fromkeys(ratings.TEXTS, ""))
+    table["in_verdict"] = table["in_verdict"].notna()
     each = dict(list(table.groupby("release", sort=False)))
-    judgments = verdict.worst_first([verdict.judge(*one) for one in each.items()], table)
-    table = pd.concat([each[one.release] for one in judgments], ignore_index=True)[COLUMNS]
+    verdicts = verdict.sort_worst_first([verdict.judge(*one) for one in each.items()], table)
+    table = pd.concat([each[one.release] for one in verdicts], ignore_index=True)[COLUMNS]
     listed = pd.concat(records, ignore_index=True)
-    return Assessment(tables, tuple(judgments), table, listed)
+    return Assessment(tables, tuple(verdicts), table, model, listed)
 
 
 class Question(NamedTuple):
     """What the intruder knows of a person, columns, and wants to know; of nothing wanted: a record.
 
-    `name` is ``"identity"``, ``"attributes"``, ``"predicted"`` or ``"within"``.
+    `name` is ``"identity"``, ``"attribute"``, ``"inference"`` or ``"interval"``.
     """
 
     name: str
@@ -249,8 +311,8 @@ def questions(tables: Tables) -> list[Question]:
     for keys in tables.keys:
         asked.append(Question("identity", keys))
         for target in tables.targets:
-            asked += [Question(n, known(target, keys), target) for n in ("attributes", "predicted")]
-    return asked + [Question("within", known(k, tables.keys[0]), k) for k in tables.within]
+            asked += [Question(n, known(target, keys), target) for n in ("attribute", "inference")]
+    return asked + [Question("interval", known(k, tables.keys[0]), k) for k in tables.within]
 
 
 def _of_people(
@@ -274,16 +336,17 @@ def _of_people(
         if question.wants is not None:
             target = names[question.wants]
             about += f" → {target}"
-            why = target + " to a trained guess" * (question.name == "predicted")
-        purposes = (f"{question.name}: {about} {i}" for i in range(len(released)))
+            why = target + " to a trained guess" * (question.name == "inference")
+        # A stream of chance keeps its name, whatever the rows are called.
+        purposes = (f"predicted: {about} {i}" for i in range(len(released)))
         streams = zip(released, map(chance, purposes), strict=True)
         each = [_ask(question, tables, z, rng) for z, rng in streams]
-        row: Row = {"question": question.name, "of": "all", "about": about}
-        rows.append(row | {"why": why, "asked": True} | ratings.of_people(each))
+        row: Row = {"question": question.name, "group": "all", "variables": about}
+        rows.append(row | {"why": why, "in_verdict": True} | ratings.of_people(each))
         if tables.by is not None and len(first) < 2:
             of, column = tables.schema.variables[tables.by], tables.original.codes[:, tables.by]
             for code in np.unique(column):
-                row["of"] = f"{of.name}: {of.labels[code]}"
+                row["group"] = f"{of.name}: {of.labels[code]}"
                 groups.append(row | ratings.of_people(each, column == code))
         first += [each] * (len(first) < 2)
     few = min(map(len, (tables.original, *released))) < ratings.FEWEST
@@ -308,9 +371,9 @@ def _ask(question: Question, tables: Tables, released: File, rng: np.random.Gene
     if wants is None:
         return disclosure.met(*given, held_out, numbers=numbers_of(files))
     wanted = wants, tables.schema.variables[wants].no_values, held_out
-    if question.name == "predicted":
+    if question.name == "inference":
         return disclosure.predicted(*given, *wanted, rng=rng)
-    numbers = [file.numbers[wants] for file in files if question.name == "within"]
+    numbers = [file.numbers[wants] for file in files if question.name == "interval"]
     return disclosure.told(*given, *wanted, numbers=numbers, within=tables.within.get(wants, 0.0))
 
 
@@ -319,9 +382,12 @@ def _of_identifiers(tables: Tables, released: Sequence[File]) -> list[Row]:
     worst: dict[str, Row] = {}
     for z in released:
         for row in common_identifiers(tables.original.left_out, z.left_out):
-            known = worst.get(row["about"], row)
-            if (row["word"] == "found", row["value"]) >= (known["word"] == "found", known["value"]):
-                worst[row["about"]] = row
+            known = worst.get(row["variables"], row)
+            if (row["rating"] == "found", row["estimate"]) >= (
+                known["rating"] == "found",
+                known["estimate"],
+            ):
+                worst[row["variables"]] = row
     return list(worst.values())
 
 
@@ -334,17 +400,21 @@ def _of_everybody(tables: Tables, released: Sequence[File]) -> list[Row]:
         everybody = np.concatenate([original, held_out])
         people, of_release = numbered(range(len(levels)), levels, everybody, made)
         met = np.isin(people, of_release).astype(float)
-        copied.append({"value": met[:n].mean()} | beside(met, np.ones(len(people)), n))
+        copied.append({"estimate": met[:n].mean()} | beside(met, np.ones(len(people)), n))
     if copied:
-        rows = [{"question": "people copied", "about": "all values", "people": n} | means(copied)]
+        rows = [answer("full match", n, detail="all values") | means(copied)]
     each = [
         disclosure.matched(
             tables.original.codes, z.codes, levels, keys, target, numbers_of([tables.original, z])
         )
         for z in released
     ]  # fmt: skip
+    known = ", ".join(tables.schema.names[k] for k in keys)
+    variables = {"repU": known, "TCAP": f"{known} → {tables.schema.names[target]}"}
     measures = pd.DataFrame(each).items()
-    return rows + rows_of(*((name, "", n, np.mean(v), between(v)) for name, v in measures))
+    return rows + rows_of(
+        *((name, variables[name], "", n, np.mean(v), between(v)) for name, v in measures)
+    )
 
 
 def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame) -> pd.DataFrame:
@@ -357,8 +427,8 @@ def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFram
     head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
     found = pd.concat([head, people.iloc[first].reset_index(drop=True), risks], axis=1)
     # Only of those that are copied it matters how few neighbors they have.
-    by = found.assign(neighbors=found["neighbors"].where(found["copied"], 0))
-    columns, up = ["copied", "neighbors", "met", "told"], [False, True, False, False]
+    by = found.assign(neighbors=found["neighbors"].where(found["identical"], 0))
+    columns, up = ["identical", "neighbors", "matched", "disclosed"], [False, True, False, False]
     at = by.sort_values(columns, ascending=up, kind="stable").index
     values = tables.schema.decode(combinations).astype(str)
     values = values.rename(columns={c: f"{c} (value)" for c in values if c in found})

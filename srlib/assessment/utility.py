@@ -31,8 +31,8 @@ TIE = 3.0  # a difference of fewer of its errors is none
 GOOD, LIMITED = 0.05, 0.15
 MOST_PRODUCTS = 4e9  # combinations times squared parameters of a regression: a second
 
-LOSSES = ("margins", "pairs", "told apart")
-NUMBERS = ["value", "baseline", "spread", "error"]
+LOSSES = ("one-way tables", "two-way tables", "distinguishability")
+NUMBERS = ["estimate", "baseline", "spread", "se"]
 # Question, where, value, a fresh sample's, its deviation, the value's error, and whether sure.
 type Distance = tuple[str, str, float, float, float, float, bool]
 
@@ -44,23 +44,24 @@ def rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> list[Row
     """
     found = [one for z in released for one in (*_margins(original, z, schema),
                                                _apart(original, z, schema))]  # fmt: skip
-    columns, answers = ["question", "about", *NUMBERS, "sure"], list[Row]()
+    columns, answers = ["question", "where", *NUMBERS, "sure"], list[Row]()
     for question, each in pd.DataFrame(found, columns=columns).groupby("question", sort=False):
-        known = each.dropna(subset="value")
+        known = each.dropna(subset="estimate")
         value, fresh, spread, error = known[NUMBERS].mean()
-        error = between(known["value"].tolist()) if len(known) > 1 else error
+        error = between(known["estimate"].tolist()) if len(known) > 1 else error
         z = (value - fresh) / spread if spread else np.nan
-        about = " / ".join(known["about"].unique())
-        answers += rows_of((question, about, len(released[0]), value, error, fresh, spread, z))
+        where = " / ".join(known["where"].unique())
+        places = ("all", where) if question == "distinguishability" else (where, "")
+        answers += rows_of((question, *places, len(released[0]), value, error, fresh, spread, z))
         loss = word(value - fresh, known["sure"].mean() >= 0.5) if len(known) else ""
-        answers[-1] |= {"word": loss, "baseline_of": "fresh sample"}
+        answers[-1] |= {"rating": loss, "baseline_kind": "fresh sample"}
     return answers
 
 
 def word(loss: float, clear: bool) -> str:
     """Say how large a loss is that lies beyond chance, or does not."""
     if not clear:
-        return "as fresh"
+        return "like a fresh sample"
     return "good" if loss <= GOOD else "limited" if loss <= LIMITED else "poor"
 
 
@@ -68,8 +69,8 @@ def _margins(original: Codes, released: Codes, schema: Schema) -> list[Distance]
     """Largest distance of single variables, and of pairs, beyond that of a random division."""
     found, levels, error = [], schema.n_levels.tolist(), 0.5 / np.sqrt(len(released))
     columns = range(len(levels))
-    for question, some in (("margins", [(k, k) for k in columns]),
-                           ("pairs", list(combinations(columns, 2)))):  # fmt: skip
+    for question, some in (("one-way tables", [(k, k) for k in columns]),
+                           ("two-way tables", list(combinations(columns, 2)))):  # fmt: skip
         each = [total_variation(original, released, levels, *at) for at in some]
         value, fresh, spread = np.transpose(each)
         # Distances have longer tails than normal ones: gamma with their mean and deviation; and the
@@ -97,7 +98,7 @@ def _apart(original: Codes, released: Codes, schema: Schema) -> Distance:
     part = 1.0 if pairs else min(1.0, MOST_PRODUCTS / (n_rows * terms**2))
     sizes = [max(int(part * k), 2) for k in (n, m)]
     records, c = sum(sizes), sizes[1] / sum(sizes)
-    unknown = "told apart", "", np.nan, np.nan, np.nan, np.nan, False
+    unknown = "distinguishability", "", np.nan, np.nan, np.nan, np.nan, False
     if terms > records / 10 or not free.sum():  # chance explains too much
         return unknown
     some = [z[np.linspace(0, len(z) - 1, size).astype(int)]
@@ -120,4 +121,4 @@ def _apart(original: Codes, released: Codes, schema: Schema) -> Distance:
     error = spread * (1 - explained) * np.sqrt(1 + 2 * max(explained / fresh - 1, 0.0))
     where = f"{size:,} parameters" + f", {records:,} records" * (records < n + m)
     sure = bool(explained - fresh > TIE * spread)
-    return "told apart", where, explained, fresh, spread, error, sure
+    return "distinguishability", where, explained, fresh, spread, error, sure

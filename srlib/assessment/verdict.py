@@ -1,10 +1,10 @@
-"""The verdict on a release: one sentence and a card, by stated rules from the table; and a page.
+"""The verdict on a release: one sentence, a card and a page, by stated rules from the table.
 
-The first sentence follows from the words of the rows that were asked for, the words from the
-thresholds of `answers` and `use`, and nothing else has a part in it. Pages stand alone.
+The verdict follows from the ratings of the rows that are in it, the ratings follow from the
+thresholds of `ratings` and `utility`, and nothing else has a part in it. Pages stand alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from textwrap import indent
@@ -18,207 +18,363 @@ from markupsafe import Markup
 from srlib.assessment import ratings, utility
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error, show
 
-_SHOWN = 12  # records to look at
-MOST_SHOWN = 100  # factor of odds
-_HEADS = {
-    "z": "difference, in errors", "z_divided": "by random division", "held_out": "people held out",
-    "held_out_z": "beyond these, in errors", "baseline_of": "that is",
-}  # fmt: skip
-
-# What to do, the best first.
-ADVICE = ("nothing found", "undecided", "look", "withhold")
-# Risks of the card, in words; the largest loss stands below them.
-CARD = {
-    "identity": "people met by their keys",
-    "attributes": "target told by all with the keys",
-    "predicted": "target told by a trained guess",
-    "copies": "records that repeat an original",
-    "could hide": "copies that chance could hide",
+MOST_RECORDS = 12  # on the page
+MAX_ODDS_FACTOR = 100  # above which the factor is not shown exactly
+_HEADINGS = {
+    "baseline_kind": "baseline kind",
+    "z": "z",
+    "z_permutation": "z, permutation",
+    "z_holdout": "z, holdout",
 }
-# A further line of the card where one of these rows decides on copies.
+
+VERDICTS = ("no sign of disclosure", "undecided", "review", "do not release")  # the best first
+
+# Lines of the card, by question; the utility loss stands below them.
+CARD = {
+    "identity": "sample uniques matched on the keys",
+    "attribute": "target disclosed by all matches (DiSCO)",
+    "inference": "target predicted from the release",
+    "identical records": "records identical to an original",
+    "undetected copies": "copies that could go undetected",
+}
+# A further line where one of these rows decides on copies.
 DECIDING = {
     "identifiers": "values of identifiers in common",
-    "handed out": "unique people handed out",
-    "near copies": "records near an original one",
-    "multiplicity": "one unique person's record",
-    "beyond itself": "people beyond its own records",
-    "uncut copies": "complete copies",
-    "same rows": "values equal, row by row",
+    "copied uniques": "sample uniques copied (estimate)",
+    "near-duplicates": "near-duplicates of original records",
+    "repeated unique": "share of one unique record",
+    "excess over own duplicates": "records found, and own duplicates",
+    "identical before binning": "records identical before binning",
+    "row order": "values equal, row by row",
 }
-# By the words of rows that were asked for, the worst first.
-_BY_WORD = {
-    "found": ("withhold", "Do not release {}"),
-    "far more": ("withhold", "Do not release {}"),
-    "signs": ("look", "Look before you release {}"),
-    "more": ("look", "Look before you release {}"),
-    "undecided": ("undecided", "Undecided on {}"),
+# By the ratings of rows that are in the verdict, the worst first.
+_BY_RATING = {
+    "found": ("do not release", 'Do not release "{}"'),
+    "high": ("do not release", 'Do not release "{}"'),
+    "signs": ("review", 'Review "{}" before release'),
+    "elevated": ("review", 'Review "{}" before release'),
+    "undecided": ("undecided", 'Undecided about "{}"'),
 }
-_USE = {
-    "as fresh": "; it is as useful as a fresh sample",
-    "good": "; it is a little less useful than a fresh sample",
-    "limited": "; it is clearly less useful than a fresh sample",
-    "poor": ", but it is of little use",
+_UTILITY = {
+    "like a fresh sample": "like a fresh sample",
+    "good": "slightly below a fresh sample",
+    "limited": "clearly below a fresh sample",
+    "poor": "poor",
 }
+NOT_TESTED = "an intruder who knows the synthesizer and all other records"
+_RATING_ORDER = (
+    "not applicable",
+    "too few people",
+    *ratings.LEVELS,
+    "as expected",
+    "elevated",
+    "high",
+)
 
 
 @dataclass(frozen=True)
-class Judgment:
-    """The verdict on a release or a tool: one of `ADVICE`, and what to do and why in 25 words."""
+class Verdict:
+    """The verdict on a release, or on all of one synthesizer.
+
+    Attributes
+    ----------
+    release : str
+        Name of the release or the synthesizer.
+    verdict : str
+        One of `VERDICTS`.
+    reason : str
+        The finding that decides, as a clause; empty where there is none.
+    sentence : str
+        Verdict and reason, in at most 40 words.
+    """
 
     release: str
-    advice: str
-    first: str
+    verdict: str
+    reason: str
+    sentence: str
 
 
-def judge(release: str, rows: pd.DataFrame) -> Judgment:
-    """Decide on a release by the worst word of its rows that were asked for."""
-    risks = rows[rows["asked"]]
-    for word, (advice, what) in _BY_WORD.items():
-        if len(some := risks[risks["word"] == word]):
-            why = some["why"].iloc[0]
-            if "more" in word:
-                why = f"it tells {word} about {why} than other people's records would"
-            return Judgment(release, advice, f"{what.format(release)}: {why}.")
-    remarks = [f", but {why}" for why in risks["why"][risks["word"] == "none"] if why]
-    first = (
-        f"Nothing found against releasing {release}{''.join(remarks)}{_USE[loss(rows)['word']]}."
+def judge(release: str, rows: pd.DataFrame) -> Verdict:
+    """Decide on a release by the worst rating of its rows that are in the verdict."""
+    decisive = rows[rows["in_verdict"]]
+    for rating, (verdict, opening) in _BY_RATING.items():
+        rated = decisive[decisive["rating"] == rating]
+        if len(rated):
+            row = rated.iloc[0]
+            reason = row["why"]
+            if rating in ("elevated", "high"):
+                reason = _compared(row)
+            return Verdict(release, verdict, reason, f"{opening.format(release)}: {reason}.")
+    remarks = decisive["why"][(decisive["rating"] == "no sign") & (decisive["why"] != "")]
+    reason = "; ".join(remarks)
+    although = f", although {reason}" if reason else ""
+    useful = _UTILITY[worst_utility(rows)["rating"]]
+    sentence = (
+        f'No sign of disclosure in "{release}" to intruders who know the release and the keys'
+        f"{although}. Utility: {useful}. Not tested: {NOT_TESTED}."
     )
-    return Judgment(release, "nothing found", first)
+    return Verdict(release, "no sign of disclosure", reason, sentence)
 
 
-def loss(rows: pd.DataFrame) -> pd.Series:
-    """Return the row of the worst loss: by its word, and then by how far it lies beyond chance."""
-    losses = rows[rows["question"].isin(utility.LOSSES) & rows["value"].notna()]
-    beyond = (losses["value"] - losses["baseline"]).where(losses["word"] != "as fresh", 0.0)
-    order = beyond.fillna(np.inf) + 1e-9 * losses["z"].fillna(0).clip(-1e3, 1e3)
+def _compared(row: pd.Series) -> str:
+    """Compare a risk with its baseline, as a clause."""
+    estimate = percent_with_error(row["estimate"])
+    baseline = percent_with_error(row["baseline"])
+    kind = "from " if row["baseline_kind"] == "independent margins" else "from a "
+    return f"{estimate} {row['why']}; {baseline} expected {kind}{row['baseline_kind']}"
+
+
+def headline(verdicts: Sequence[Verdict]) -> str:
+    """Return the sentence on a single release, or the number of releases with each verdict."""
+    if len(verdicts) == 1:
+        return verdicts[0].sentence
+    given = [one.verdict for one in verdicts]
+    numbers = [f"{given.count(v)} {v}" for v in reversed(VERDICTS) if v in given]
+    return f"{len(verdicts)} releases: {', '.join(numbers)}."
+
+
+def worst_utility(rows: pd.DataFrame) -> pd.Series:
+    """Return the row of the largest utility loss beyond chance."""
+    losses = rows[rows["question"].isin(utility.LOSSES) & rows["estimate"].notna()]
+    beyond_chance = losses["rating"] != "like a fresh sample"
+    excess = (losses["estimate"] - losses["baseline"]).where(beyond_chance, 0.0)
+    order = excess.fillna(np.inf) + 1e-9 * losses["z"].fillna(0).clip(-1e3, 1e3)
     return losses.loc[order.idxmax()]
 
 
-def worst_first(judgments: Sequence[Judgment], table: pd.DataFrame) -> list[Judgment]:
-    """Order releases by what to do, then by how much of the rest the worst risk takes."""
-    rest = ratings.share_of_rest(table["value"], table["baseline"]).where(table["asked"], 0)
-    worst = rest.fillna(0).groupby(table["release"]).max()
-    by = {one.release: (ADVICE.index(one.advice), worst[one.release]) for one in judgments}
-    return sorted(judgments, key=lambda one: by[one.release], reverse=True)
+def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[Verdict]:
+    """Order releases by their verdict, then by the largest share of the rest that is disclosed."""
+    excess = ratings.share_of_rest(table["estimate"], table["baseline"])
+    excess = excess.where(table["in_verdict"], 0).fillna(0)
+    worst = excess.groupby(table["release"]).max()
+
+    def badness(one: Verdict) -> tuple[int, float]:
+        return VERDICTS.index(one.verdict), float(worst[one.release])
+
+    return sorted(verdicts, key=badness, reverse=True)
 
 
-def of_card(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a release's card: its risks, what decides on copies, and the worst loss.
+def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a release's card, with their line as `measure`.
 
-    Further keys and targets have no line.
+    These are its risks by the first keys and the first target, what decides on copies, and the
+    largest utility loss.
     """
-    risks = rows.drop_duplicates("question").set_index("question", drop=False)
-    decides = [q for q in DECIDING if q in risks.index and risks.loc[q, "word"]]
-    lines = CARD | {question: DECIDING[question] for question in decides}
-    if "numbers cut" in risks.loc["copies", "about"]:
-        lines["copies"] += ", numbers cut"
-    worst = loss(rows)
-    shown = risks.loc[[*list(CARD)[:-1], *decides, "could hide"]]
-    shown = pd.concat([shown, worst.to_frame().T])
-    return shown.assign(line=[*shown["question"][:-1].map(lines), f"use: {worst['question']}"])
+    risks = rows[rows["group"] == "all"].drop_duplicates("question")
+    risks = risks.set_index("question", drop=False)
+    deciding = [q for q in DECIDING if q in risks.index and risks.loc[q, "rating"]]
+    measures = CARD | {question: DECIDING[question] for question in deciding}
+    if "numbers binned" in risks.loc["identical records", "detail"]:
+        measures["identical records"] += ", binned"
+    *leading, last = CARD
+    chosen = risks.loc[[*leading, *deciding, last]]
+    chosen = chosen.assign(measure=chosen["question"].map(measures))
+    loss = worst_utility(rows).to_frame().T
+    loss = loss.assign(measure="utility loss, " + loss["question"])
+    return pd.concat([chosen, loss])
 
 
 def card(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of a release's card as texts, numbers with their standard errors."""
-    shown = of_card(rows)
-    decides = set(shown["question"]) & set(DECIDING) - {"identifiers"}
-    of_copies = "see below" if decides else ""
+    chosen = card_rows(rows)
+    deciding = set(chosen["question"]) & set(DECIDING) - {"identifiers"}
     lines = []
-    for row in shown.to_dict("records"):
-        line = {"question": row["line"], "release": "", "baseline": "", "word": row["word"]}
-        if pd.notna(row["value"]):
-            line["release"] = percent_with_error(row["value"], row["error"])
-        if pd.notna(row["baseline"]):
-            line["baseline"] = percent_with_error(row["baseline"], row["baseline_error"])
-            line["baseline"] += f" ({row['baseline_of']})" if row["baseline_of"] else ""
-        if row["question"] == "identity" and not row["people"]:
-            line |= {"release": "nobody is unique", "baseline": ""}
-        if row["question"] == "copies" and of_copies:
-            line["word"] = of_copies
-        if row["question"] == "could hide" and pd.isna(row["value"]):
-            line |= {"release": "nobody is unique", "word": "not applicable"}
-        elif row["question"] == "could hide":
-            factor = ratings.odds_factor(row)
-            line["release"] = f"up to {percent_with_error(row['value'])} of the unique"
-            times = f"{factor:.1f}" if factor < MOST_SHOWN else f"{MOST_SHOWN} or more"
-            line["baseline"] = f"odds times {times}"
+    for row in chosen.to_dict("records"):
+        line = _line(row["measure"], row)
+        if row["question"] == "identity" and not row["n"]:
+            line |= {"release": "no unique records", "baseline": ""}
+        if row["question"] == "identical records" and deciding:
+            line["rating"] = "see below"
+        if row["question"] == "undetected copies":
+            line |= _limit(row)
         lines.append(line)
+    if (rows["group"] != "all").any():
+        lines.append(_worst_group(rows[rows["group"] != "all"]))
     return pd.DataFrame(lines)
 
 
-def text(judgments: Sequence[Judgment], table: pd.DataFrame, not_judged: str = "") -> str:
-    """Return the verdict in words: what to do, and the card, for each release.
+def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
+    """Return a line of the card, empty where a number is unknown."""
+    release = baseline = ""
+    if pd.notna(row["estimate"]):
+        release = percent_with_error(row["estimate"], row["se"])
+    if pd.notna(row["baseline"]):
+        kind = f" ({row['baseline_kind']})" if row["baseline_kind"] else ""
+        baseline = percent_with_error(row["baseline"], row["baseline_se"]) + kind
+    return {
+        "measure": measure,
+        "release": release,
+        "baseline": baseline,
+        "rating": row["rating"],
+    }
 
-    What was not judged stands below the first sentence.
+
+def _limit(row: dict[str, Any]) -> dict[str, str]:
+    """Return the parts of the line on undetected copies: the limit, and the factor of the odds."""
+    if pd.isna(row["estimate"]):
+        return {"release": "no unique records", "baseline": "", "rating": "not applicable"}
+    factor = ratings.odds_factor(row)
+    shown = f"{factor:.1f}" if factor < MAX_ODDS_FACTOR else f"{MAX_ODDS_FACTOR} or more"
+    return {
+        "release": f"up to {percent_with_error(row['estimate'])} of uniques",
+        "baseline": f"odds × {shown}",
+    }
+
+
+def _worst_group(groups: pd.DataFrame) -> dict[str, str]:
+    """Return the line of the group whose rated risk exceeds its baseline most."""
+    outstanding = groups[groups["rating"].isin(["elevated", "high"])]
+    if outstanding.empty:
+        return {
+            "measure": "worst group",
+            "release": "no group stands out",
+            "baseline": "",
+            "rating": "",
+        }
+    excess = ratings.share_of_rest(outstanding["estimate"], outstanding["baseline"])
+    worst = outstanding.loc[excess.astype(float).idxmax()]
+    return _line(f"worst group, {worst['group']} ({worst['question']})", worst.to_dict())
+
+
+def render_text(verdicts: Sequence[Verdict], table: pd.DataFrame, not_judged: str = "") -> str:
+    """Return the verdict and the card of each release; of several, how many have which verdict.
+
+    A note on columns that were not judged stands below the first line.
     """
     blocks = []
-    for one in judgments:
-        card_lines = show(card(table[table["release"] == one.release])).text
-        blocks.append("\n".join([one.first, *filter(None, [not_judged]), indent(card_lines, "  ")]))
+    if len(verdicts) > 1:
+        blocks.append("\n".join(filter(None, [headline(verdicts), not_judged])))
         not_judged = ""
+    for one in verdicts:
+        lines = show(card(table[table["release"] == one.release])).text
+        blocks.append("\n".join(filter(None, [one.sentence, not_judged, indent(lines, "  ")])))
     return "\n\n".join(blocks)
 
 
-def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFrame:
-    """Return the verdict in words, without names and numbers; releases are numbered.
+def overview(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each release: its number in public, name, verdict and deciding finding."""
+    rows = []
+    for number, one in enumerate(verdicts, start=1):
+        of_release = table[table["release"] == one.release]
+        rows.append({
+            "no": number,
+            "release": one.release,
+            "verdict": one.verdict,
+            "finding": one.reason or "none",
+            "utility": worst_utility(of_release)["rating"],
+        })  # fmt: skip
+    return pd.DataFrame(rows)
 
-    A word stands where it rests on ten people or more, that for copies on ten of the original and
-    ten released records, and the advice where all words stand that it follows from.
+
+def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each release with one measure a column: the release and its baseline."""
+    rows = []
+    for one in verdicts:
+        lines = card(table[table["release"] == one.release]).set_index("measure")
+        row = {"release": one.release}
+        for question, measure in CARD.items():
+            name = next(line for line in lines.index if line.startswith(measure))
+            line = lines.loc[name]
+            baseline = line["baseline"].partition(" (")[0]
+            row[measure] = line["release"]
+            if baseline and question != "undetected copies":
+                row[measure] += f"; {baseline}"
+        loss = worst_utility(table[table["release"] == one.release])
+        release = percent_with_error(loss["estimate"], loss["se"])
+        row["utility loss"] = (
+            f"{release}; {percent_with_error(loss['baseline'], loss['baseline_se'])}"
+        )
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
+    """Return verdicts and ratings without names and numbers; releases are numbered.
+
+    A rating is shown where it rests on ten people or more, and that of copies where it rests on ten
+    original and ten released records. The verdict is shown where all ratings are that it follows
+    from.
     """
-    found = []
-    for number, judgment in enumerate(judgments, start=1):
-        of_release = table[table["release"] == judgment.release]
-        rows = of_release[of_release["asked"]]
-        enough = rows["people"] >= MIN_RECORDS
-        enough &= (rows["question"] != "copies") | enough[rows["question"] == "predicted"].all()
-        words = {
-            question: max(of["word"], key=_ORDER.index) if enough[of.index].all() else NOT_SHOWN
-            for question, of in rows.groupby("question", sort=False)
-        }
-        both = judgment.advice, loss(of_release)["word"]
-        advice, useful = both if enough.all() else (NOT_SHOWN, NOT_SHOWN)
-        found.append({"release": number, "advice": advice, **words, "use": useful})
-    return pd.DataFrame(found)
+    shown = []
+    for number, one in enumerate(verdicts, start=1):
+        of_release = table[table["release"] == one.release]
+        rows = of_release[of_release["in_verdict"]]
+        enough = rows["n"] >= MIN_RECORDS
+        enough_for_copies = enough[rows["question"] == "inference"].all()
+        enough &= (rows["question"] != "identical records") | enough_for_copies
+        by_question = {}
+        for question, some in rows.groupby("question", sort=False):
+            worst = max(some["rating"], key=_RATING_ORDER.index)
+            by_question[question] = worst if enough[some.index].all() else NOT_SHOWN
+        verdict, useful = one.verdict, worst_utility(of_release)["rating"]
+        if not enough.all():
+            verdict = useful = NOT_SHOWN
+        shown.append({"release": number, "verdict": verdict, **by_question, "utility": useful})
+    return pd.DataFrame(shown)
 
 
-_ORDER = ("not applicable", "too few", *ratings.LEVELS, "no more", "more", "far more")
-
-
-def stated(what: str = "rules") -> list[str]:
-    """Return the rules behind the first sentence, or the ``"assumptions"``, as sentences."""
-    known = {"answers": ratings, "use": utility, "few": MIN_RECORDS}
+def rules_text(what: str = "rules") -> list[str]:
+    """Return the rules behind the verdict, or the ``"assumptions"``, as sentences."""
+    known = {"ratings": ratings, "utility": utility, "few": MIN_RECORDS}
     return _template(f"{what}.txt").render(known).splitlines()
 
 
 def page(
-    judgments: Sequence[Judgment], table: pd.DataFrame, records: pd.DataFrame, notes: Sequence[str]
+    verdicts: Sequence[Verdict],
+    table: pd.DataFrame,
+    records: pd.DataFrame,
+    notes: Sequence[str],
+    facts: Mapping[str, str],
 ) -> str:
-    """Return the verdict first, a card for each release, and the rest folded.
+    """Return the page: verdicts, what was assessed, a card for each release, and the rest folded.
 
     Texts of the user's files are escaped; the page has no script and loads nothing.
     """
     releases = []
-    for one in judgments:
+    for one in verdicts:
         rows = table[table["release"] == one.release]
-        told = rows.drop(columns=["asked", "release"]).replace("", None).dropna(axis=1, how="all")
-        each = {"card": _html(card(rows)), "answers": _html(told, names=_HEADS)}
-        releases.append(vars(one) | each | {"rows": _drawn(rows)})
-    worst = judgments[0].release
-    some = records.query("release == @worst").head(_SHOWN).drop(columns="release")
-    caption = f"Records of the original to look at first, for {worst}."
-    shown = {"records": _html(some, caption=caption), "notes": [*notes, *stated("assumptions")]}
-    return _template("page.html").render(releases=releases, **shown, rules=stated())
+        answers = rows.drop(columns=["in_verdict", "release"])
+        answers = answers.replace("", None).dropna(axis=1, how="all")
+        drawn = card_rows(rows).query("question != 'undetected copies' and estimate == estimate")
+        releases.append({
+            "release": one.release,
+            "sentence": one.sentence,
+            "card": _html(card(rows)),
+            "rows": drawn.to_dict("records"),
+            "answers": _html(answers, names=_HEADINGS),
+        })  # fmt: skip
+    worst = verdicts[0].release
+    exposed = records.query("release == @worst").head(MOST_RECORDS).drop(columns="release")
+    return _template("page.html").render(
+        headline=headline(verdicts),
+        facts=facts,
+        overview=_html(overview(verdicts, table)),
+        compared=_html(
+            compared(verdicts, table),
+            caption="The release; its baseline. Each with its standard error.",
+        ),
+        releases=releases,
+        records=_html(exposed, caption=f"Original records at highest risk in {worst}."),
+        notes=[*notes, *rules_text("assumptions")],
+        rules=rules_text(),
+        terms=terms(),
+    )
 
 
-def _drawn(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a card whose value and baseline are shares of the same people."""
-    drawn = of_card(rows).query("question != 'could hide' and value == value")
-    return drawn.to_dict("records")
+def public_page(verdicts: Sequence[Verdict], table: pd.DataFrame, facts: Mapping[str, str]) -> str:
+    """Return the ratings of `public_table` and nothing else of the user's files."""
+    return _template("page.html").render(
+        public=_html(public_table(verdicts, table)),
+        facts=facts,
+        rules=rules_text(),
+        terms=terms(),
+    )
 
 
-def public_page(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
-    """Return the words of `in_public` and nothing else of anybody's files."""
-    return _template("page.html").render(words=_html(in_public(judgments, table)), rules=stated())
+def terms() -> dict[str, str]:
+    """Return the terms of the page and what they mean, as the glossary of the guide has them."""
+    lines = files("srlib.assessment").joinpath("terms.txt").read_text(encoding="utf-8")
+    return dict(line.split(": ", 1) for line in lines.splitlines())
 
 
 def _html(rows: pd.DataFrame, **options: Any) -> Markup:

@@ -79,7 +79,7 @@ def model_risks(
         ("belief", ratio, inverse, spread, 1.0, 0.0, spread),
         ("chains", "R-hat, 95th percentile, and its limit", r_hat, nan, MAX_R_HAT, nan, nan),
     ]
-    names = ["question", "about", "value", "error", "baseline", "baseline_error", "between"]
+    names = ["question", "detail", "estimate", "se", "baseline", "baseline_se", "between"]
     risks = pd.DataFrame({
         "probability": whole.probability, "log_mcse": whole.log_mcse[:, 0], "rank": whole.rank,
         "target_prior": np.exp(before), "target_probability": np.exp(after),

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import secrets
+import shlex
 import time
 from pathlib import Path
 from typing import Any
@@ -81,22 +82,24 @@ def run(
 )
 @click.argument("original", type=click.Path(exists=True, dir_okay=False))
 @click.argument("released", type=click.Path(exists=True), nargs=-1, required=True)
-@click.option("--fail-on", type=click.Choice(["undecided", "look", "withhold"]),
-              help="Exit status 3 where a verdict is this or worse.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
-@click.option("--name", default="", help="Of the folder, in place of the first RELEASED's.")
+@click.option("--fail-on", type=click.Choice(["undecided", "review", "do not release"]),
+              help="Exit with status 3 if a verdict is this or worse.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+@click.option(
+    "--name", default="", help="Name of the output folder (default: that of the first RELEASED)."
+)
 @OUTPUT
 def assess(
     fail_on: str | None, as_json: bool, name: str, output: Path, model: bool, **tables: Any
 ) -> None:  # fmt: skip
-    """Say what RELEASED tables give away, and what they are good for.
+    """Assess what RELEASED tables disclose about ORIGINAL, and their utility.
 
-    All are files of records; any tool may have made the released ones. Each RELEASED is judged by
-    itself, the worst first; where it is a folder, its files are draws of one tool and judged
-    together under the folder's name. Options with several values are repeated, and --keys takes
-    names with commas.
+    All are files of records; any synthesizer may have made the released ones. Each RELEASED is
+    assessed by itself, and the worst comes first. The files of a folder are releases of one
+    synthesizer, assessed together under the folder's name. Repeat an option for several values;
+    --keys takes names with commas.
 
-    It works in any folder. The answer goes to assess/ in a folder of its own, with the first
+    It works in any folder. The report goes to a folder of its own in assess/, with the first
     RELEASED's name.
     """
     if missing := settings.missing_files(tables):
@@ -104,7 +107,7 @@ def assess(
 
     # Imported here: a wrong option is told at once.
     from srlib.assessment import read_inputs, run_assessment
-    from srlib.assessment.verdict import ADVICE
+    from srlib.assessment.verdict import VERDICTS
     from srlib.runner import confidential
 
     started, inputs = time.monotonic(), settings.hash_inputs(tables)
@@ -119,13 +122,22 @@ def assess(
         raise kind(told.removeprefix(f"{type(error).__name__}: ")) from None
     if settings.hash_inputs(tables) != inputs:
         raise ClickException("a file was changed while it was assessed; run it again")
-    name = name or Path(tables["released"][0]).resolve().name.partition(".")[0]
+    if not name:
+        first, *others = tables["released"]
+        name = Path(first).resolve().name.partition(".")[0][:60]
+        name += f"_and_{len(others)}_more" if others else ""
     # Not a hash of the files: names are printed, and it would let guesses at records be tested.
-    name = f"{re.sub(r'[^\w-]', '_', name)[:60]}-{secrets.token_hex(4)}"
+    name = f"{re.sub(r'[^\w-]', '_', name)[:80]}-{secrets.token_hex(4)}"
     final = output.resolve() / "assess" / name
     about: dict[str, Any] = {"status": "complete", "paper": "assess", "inputs": inputs}
     about |= {"seconds": round(time.monotonic() - started, 1), "versions": {"srlib": __version__}}
-    written = found.files() | {"parameters.yaml": yaml_io.dump({**tables, "model": model})}
+    parameters = {**tables, "model": model}
+    facts = {
+        "Date": time.strftime("%Y-%m-%d"),
+        "Version": f"srlib {__version__}",
+        "Command": printable(_command(parameters)),
+    }
+    written = found.files(facts) | {"parameters.yaml": yaml_io.dump(parameters)}
     with whole(final) as folder:
         (folder / "tables").mkdir()
         for file, text in (written | {"provenance.json": json.dumps(about, indent=1)}).items():
@@ -135,12 +147,35 @@ def assess(
     document = document.encode(errors="backslashreplace").decode()  # half characters, as JSON does
     names = [*found.tables.schema.names, *found.tables.schema.leave_out]
     choices = [confidential.masked(one, tables, names) for one in found.tables.choices]
-    more = [f"and {len(choices) - MOST_CHOICES:,} more"] * (len(choices) > MOST_CHOICES)
-    listed = "".join(f"- {line}\n" for line in [*choices[:MOST_CHOICES], *more])
+    lines = choices[:MOST_CHOICES]
+    if len(choices) > MOST_CHOICES:
+        lines.append(f"and {len(choices) - MOST_CHOICES:,} more")
+    listed = "".join(f"- {line}\n" for line in lines)
     text = f"{found.verdict()}\n\n{listed}report: {shown(report)}"
     click.echo(document if as_json else text)
-    if fail_on and ADVICE.index(found.judgments[0].advice) >= ADVICE.index(fail_on):
+    if fail_on and VERDICTS.index(found.verdicts[0].verdict) >= VERDICTS.index(fail_on):
         raise SystemExit(3)
+
+
+def _command(parameters: dict[str, Any]) -> str:
+    """Return the command that assesses with these parameters, as one types it."""
+    words = ["srlib", "assess", str(parameters["original"]), *map(str, parameters["released"])]
+    for name, value in parameters.items():
+        option = f"--{name.replace('_', '-')}"
+        if name in ("original", "released") or not value:
+            continue
+        if value is True:
+            words.append(option)
+        elif isinstance(value, dict):
+            for key, distance in value.items():
+                words += [option, key, f"{distance:g}"]
+        elif name == "keys":
+            for keys in value:
+                words += [option, ",".join(keys)]
+        else:
+            for one in [value] if isinstance(value, str) else value:
+                words += [option, one]
+    return shlex.join(words)
 
 
 # Its further options are the parameters of the notebook, with their defaults and words.

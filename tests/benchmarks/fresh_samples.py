@@ -28,11 +28,11 @@ def main(cases: int, records: int) -> None:
         ]
         for keys in ("SEX", "AGEP", "RACE1P", "MAR"), ():
             found = assess(halves[0], halves[1], keys, "DIS", rng=rng)
-            advice.append({"keys": len(keys) or "all others", "advice": found.judgments[0].advice})
+            advice.append({"keys": len(keys) or "all others", "advice": found.verdicts[0].verdict})
             tables.append(found.table)
     print(pd.DataFrame(advice).value_counts(["keys", "advice"]).sort_index().to_string(), "\n")
     table = pd.concat(tables)
-    table["above"] = table[["z", "z_divided"]].max(axis=1) >= SURE
+    table["above"] = table[["z", "z_permutation"]].max(axis=1) >= SURE
     z = table.groupby("question", sort=False)["z"].agg(["mean", "std", "max"])
     print(z.assign(above=table.groupby("question")["above"].mean()).round(3).to_string())
 
