@@ -179,9 +179,7 @@ budgets = np.arange(1, 13) / 4
 larger = [entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e) for e in budgets]
 start = {"epsilon": epsilon, "prior": prior, "x": x}
 about = "A table of the log probability of each release given each data set, with sliders for "
-about += (
-    "epsilon, the prior, the data and the release. Bars below it show the posterior of the true "
-)
+about += "epsilon, the prior, the data and the release. Bars below show the posterior of the true "
 about += "value for each release, above the prior where the release has many ones."
 chart = charts.two_readings(pd.concat(larger), **start, description=about)
 outputs.figure("larger", chart)
