@@ -27,10 +27,10 @@
 # the guarantee.
 
 # %% [markdown] tags=["notebook-only"]
-# Small spaces of tables can be enumerated, and a mechanism's
-# [exact epsilon](../docs/guide/glossary.md#exact-epsilon) computed. This notebook audits the paper's example, repeats it
-# at equal privacy, extends it to contingency tables and to scores estimated by Monte Carlo, and answers the paper's open
-# question: how to bound the [sensitivity](../docs/guide/glossary.md#sensitivity) of a score without a closed form.
+# Small spaces of tables can be enumerated, and a mechanism's [exact epsilon](../docs/guide/glossary.md#exact-epsilon)
+# computed. This notebook audits the paper's example, repeats it at equal privacy, extends it to contingency tables and
+# to scores estimated by Monte Carlo, and answers the paper's open question: how to bound the
+# [sensitivity](../docs/guide/glossary.md#sensitivity) of a score without a closed form.
 #
 # *Before you start:* Bayes' rule, the multinomial and the Dirichlet distribution, and what epsilon
 # bounds (`one_table_two_readings`).
@@ -122,7 +122,7 @@ callout("Budget 1", f"The largest log ratio of neighboring rows is {spent_of_one
 # normalizing constant (`of_constants`, three places)? Why can that part never exceed the part of
 # the score?
 #
-# *You will need:* a pencil, or only numpy.
+# *You will need:* a pencil or numpy.
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint 1</summary>
@@ -234,8 +234,8 @@ claims.check(
 # The rows *as printed* are the paper's Table 1, digit for digit (one number is rounded to seven digits), except for two
 # numbers in the row of $\log P$, the subject of [Exercise 2](#Exercise-2:-a-misprint-or-another-convention?). So Table 1
 # was computed with sensitivity 1 for all three scores and without the 2 of the definition. The paper's display of the
-# sampling probabilities also lacks the 2. Distance exceeds the stated epsilon because of the missing 2. $\log P$ exceeds
-# it because its sensitivity, $\log 51 = 3.93$, is nearly four times the assumed value. $P$ stays far below it,
+# sampling probabilities also lacks the 2. Distance exceeds the stated epsilon because the 2 is missing, and $\log P$
+# because its sensitivity, $\log 51 = 3.93$, is nearly four times the assumed value. $P$ stays far below it,
 # because its sensitivity is a quarter of 1.
 
 # %% [markdown] tags=["written"]
@@ -391,9 +391,9 @@ show(shown, digits=5, caption=told, names={"worst release": "probability of the 
 
 # %% [markdown]
 # At the same exact epsilon the expected log [relative risks](../docs/guide/glossary.md#relative-risk) differ by orders of
-# magnitude. Distance, which preserves most of the data, also discloses most to the intruder on average. $\log P$ and the
-# two synthesizers spend their budget on releases that almost never occur. An auditor who can only run the mechanism needs
-# about one divided by the last column releases to see one of them.
+# magnitude. Distance, which preserves most of the data, also discloses most on average. $\log P$ and the
+# two synthesizers spend their budget on releases that almost never occur. If $p$ is the last column, an auditor who can
+# only run the mechanism needs about $1/p$ releases to see one of them.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 3: which sentence does the table not support?
@@ -700,7 +700,7 @@ claims.check(
 # %% [markdown] tags=["appendix"]
 # With few fresh draws most of the sensitivity of a score is Monte Carlo error, and for somebody who knows the draws a
 # release can exceed the budget. Averaged over the draws, the mechanism keeps the budget, but the proof is
-# lost. Too many tables to enumerate cannot be averaged like this. A DPMPM would need a Markov chain for each draw
+# lost. This average requires enumerating all tables, and a DPMPM would need a Markov chain for each draw
 # and data set, which is not done here. With common draws the budget is proved for any number of draws, but the bound
 # leaves most of it unused.
 #
@@ -831,9 +831,8 @@ claims.check(
 # closer release and the larger exact epsilon over all data sets. The paper's rate has its own column for the exact epsilon
 # over all data sets: where it is at most the stated one, the 2 of the definition pays for the unlikely data, and
 # [$\delta$](../docs/guide/glossary.md#delta) is 0. A mechanism that publishes a random record has
-# $\delta = 1/n$, and a useful $\delta$ should be well below; the criterion of the claim does not require this. $\delta$ is
-# a property of the mechanism, while the probability of unlikely data is the agency's belief. The two numbers need not be
-# close.
+# $\delta = 1/n$, and a useful $\delta$ should be well below, which the criterion of the claim does not require. $\delta$
+# is a property of the mechanism; the probability of unlikely data is the agency's belief. The two need not be close.
 #
 # ## The ledger
 
@@ -871,13 +870,13 @@ outputs.ledger(book)
 # %% [markdown] tags=["appendix"]
 # ## What came after
 #
-# At rate 1 the score $\log P$ gives a draw from the posterior predictive distribution. Dimitrakakis et al. (2014)
-# and Wang, Fienberg and Smola (2015) show that one draw from the posterior is private "for free" where the log
-# likelihood is bounded. Foulds et al. (2016) show that noise on sufficient statistics is more efficient with many
-# records; moving records is noise on the counts. Snoke and Slavković (2018)
-# use the exponential mechanism for microdata with the propensity score measure pMSE, whose sensitivity is bounded.
-# Savitsky, Williams and Hu (2022) come closest to this paper's question: their pseudo-posterior raises each record's
-# likelihood to its own power; equal weights give the common power $\epsilon/B$ of the choice among the draws.
+# At rate 1 the score $\log P$ gives a draw from the posterior predictive distribution. Dimitrakakis et al. (2014) and
+# Wang, Fienberg and Smola (2015) show that one draw from the posterior is private "for free" where the log likelihood
+# is bounded. Foulds et al. (2016) show that noise on sufficient statistics is more efficient with many records; moving
+# records is noise on the counts. Snoke and Slavković (2018) use the exponential mechanism for microdata with the
+# propensity score measure pMSE, whose sensitivity is bounded. Savitsky, Williams and Hu (2022) come closest to this
+# paper's question: their pseudo-posterior raises each record's likelihood to its own power; equal weights give the
+# common power $\epsilon/B$ of the choice among the draws.
 #
 # ## References
 #
