@@ -68,11 +68,11 @@ shown.insert(0, "true answer", [*coin.inputs, "ratio, no to yes"])
 show(shown, caption="Probability of each release for each true answer, and the ratio of the rows.")
 
 # %% [markdown]
-# **First reading: down a pair of neighboring rows, over all columns.** Two data sets are neighbors if
-# they differ in one record, so with one record the two rows are neighbors. In each column one entry is
-# three times the other. The largest such ratio, over all neighbors and all columns, is $e^\epsilon$.
-# Differential privacy (Dwork 2006) bounds it. The smallest bound is the
-# [exact epsilon](../docs/guide/glossary.md#exact-epsilon), also called the tight epsilon, here $\log 3$.
+# **First reading: down a pair of neighboring rows, over all columns.** Two data sets are neighbors if they differ in
+# one record, so with one record the two rows are neighbors. In each column one entry is three times the other. The
+# largest such ratio, over all neighbors and all columns, is $e^\epsilon$. Differential privacy (Dwork 2006) bounds it.
+# The smallest bound is the [exact epsilon](../docs/guide/glossary.md#exact-epsilon), also called the tight epsilon,
+# here $\log 3$.
 #
 # **Second reading: one column, by Bayes' rule.** The release says yes. An intruder's
 # [prior](../docs/guide/glossary.md#prior) probability of yes was 1/10. Only the second column counts:
@@ -233,9 +233,8 @@ callout("Largest factor of the odds", f"{np.max(factors):.3f}, which is exp({eps
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint 1</summary>
 #
-# What is the most that a release can add to the *logarithm* of the odds?
-# As a function of the log odds, a probability is an S-shaped curve, symmetric around even odds. Where does
-# a step of length $\epsilon$ along the axis climb most?
+# What is the most that a release can add to the *logarithm* of the odds? As a function of the log odds, a probability
+# is an S-shaped curve, symmetric around even odds. Where does a step of length $\epsilon$ along the axis climb most?
 #
 # </details>
 
@@ -252,10 +251,9 @@ assert round(largest_rise, 2) == 0.46
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# In log odds the release adds $\epsilon$. The S-shaped curve is steepest at even odds, so the
-# step from $-\epsilon/2$ to $+\epsilon/2$ climbs most. The prior is
-# $1/(1 + e^{\epsilon/2}) = 0.27$, the posterior is one minus that, and the rise is
-# $1 - 2/(1 + e^{\epsilon/2}) = \tanh(\epsilon/4) = 0.46$.
+# In log odds the release adds $\epsilon$. The S-shaped curve is steepest at even odds, so the step from $-\epsilon/2$
+# to $+\epsilon/2$ climbs most. The prior is $1/(1 + e^{\epsilon/2}) = 0.27$, the posterior is one minus that, and the
+# rise is $1 - 2/(1 + e^{\epsilon/2}) = \tanh(\epsilon/4) = 0.46$.
 #
 # </details>
 
@@ -264,9 +262,9 @@ assert round(largest_rise, 2) == 0.46
 #
 # ### Epsilon does not see beliefs that span several records
 #
-# The inequality is about neighbors. Suppose the five are a family, and a disease is hereditary: either all have it, with
-# prior probability 0.01, or nobody does. The two possible data
-# sets are rows 0 and 5, which are not neighbors. At a small $\epsilon = 0.5$:
+# The inequality is about neighbors. Suppose the five are a family, and a disease is hereditary: either all have it,
+# with prior probability 0.01, or nobody does. The two possible data sets are rows 0 and 5, which are not neighbors. At
+# a small $\epsilon = 0.5$:
 
 # %%
 half = mechanism.private_plugin(0.5, n, n)
@@ -276,11 +274,10 @@ family["odds after / odds before"] = np.exp(half.row(n) - half.row(0))
 show(family, caption="Probability that all have the disease, after each release; prior 0.01.")
 
 # %% [markdown]
-# **A small epsilon, and a belief that moves a lot.** The odds of the disease grow more than eightfold,
-# five times what $e^{\epsilon}$ seems to allow; its probability rises from 0.010 to 0.077. The bound that does
-# apply is $e^{5\epsilon}$, with one $\epsilon$ for each record that changes. To promise the family that no
-# release raises 0.01 to more than 0.02, let their odds double: by this bound
-# $\epsilon = \log(2.02)/5 = 0.14$ is enough.
+# **A small epsilon, and a belief that moves a lot.** The odds of the disease grow more than eightfold, five times what
+# $e^{\epsilon}$ seems to allow; its probability rises from 0.010 to 0.077. The bound that does apply is
+# $e^{5\epsilon}$, with one $\epsilon$ for each record that changes. To promise the family that no release raises 0.01
+# to more than 0.02, let their odds double: by this bound $\epsilon = \log(2.02)/5 = 0.14$ is enough.
 #
 # ### Epsilon does not see how probable a column is
 #

@@ -89,16 +89,15 @@ probability = np.exp(log_prob)
 # | EDP | the largest $\lvert\ell\rvert$ if the release is the bin of one posterior draw | Charest and Han |
 #
 # They are not functionals of the same loss. Exact epsilon concerns the losses of all pairs of
-# [neighbors](../docs/guide/glossary.md#neighboring-data-sets). [EDP](../docs/guide/glossary.md#edp) belongs to a release
-# other than $X^*$. Hu, Reiter and Wang's posterior
-# has many [candidates](../docs/guide/glossary.md#candidate), with a loss against each; with two candidates it is $R$.
+# [neighbors](../docs/guide/glossary.md#neighboring-data-sets). [EDP](../docs/guide/glossary.md#edp) belongs to a
+# release other than $X^*$. Hu, Reiter and Wang's posterior has many [candidates](../docs/guide/glossary.md#candidate),
+# with a loss against each; with two candidates it is $R$.
 #
 # [Delta](../docs/guide/glossary.md#delta) is the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of
-# releases. A release adds
-# $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best $S$
-# collects those releases, and its excess is $\sum p \, (1 - e^{\epsilon - \ell})$ over them. This
-# is at most their probability $P(\ell > \epsilon)$, and less wherever the loss is finite: delta is
-# not the probability that the bound $\epsilon$ is exceeded.
+# releases. A release adds $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best
+# $S$ collects those releases, and its excess is $\sum p \, (1 - e^{\epsilon - \ell})$ over them. This is at most their
+# probability $P(\ell > \epsilon)$, and less wherever the loss is finite: delta is not the probability that the bound
+# $\epsilon$ is exceeded.
 #
 # For $X = 1$, the cell computes the loss of each release against both neighbors, and the loss of each bin of a draw from
 # the beta posterior behind the synthesizer. The bins have equal probability given the data:
@@ -338,8 +337,8 @@ show(less.reset_index(), digits=4, caption=told)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint 1</summary>
 #
-# First check one sentence against the bound, and one by subtraction.
-# For each remaining sentence ask: which column has it, and for which data sets and releases?
+# First check one sentence against the bound, and one by subtraction. For each remaining sentence ask: which column has
+# it, and for which data sets and releases?
 #
 # </details>
 
@@ -427,11 +426,10 @@ show(levels, digits=4, caption=told, names={"one_record": "neighbors"})
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint 1</summary>
 #
-# `for_any` needs no computation: the [relative risk](../docs/guide/glossary.md#relative-risk) tends to the factor of the
-# odds as the prior vanishes.
-# For `possible`, compute the announcement for each $X$. The announcement is also a release.
-# Its table has a row for each data set and a column for each possible epsilon, with entries 0
-# and 1. Which neighboring rows differ?
+# `for_any` needs no computation: the [relative risk](../docs/guide/glossary.md#relative-risk) tends to the factor of
+# the odds as the prior vanishes. For `possible`, compute the announcement for each $X$. The announcement is also a
+# release. Its table has a row for each data set and a column for each possible epsilon, with entries 0 and 1. Which
+# neighboring rows differ?
 #
 # </details>
 
