@@ -412,7 +412,7 @@ show(shown, digits=5, caption=told, names={"worst release": "probability of the 
 # (its number), and what is missing? Compute the expected distances of the second and third mechanism from $x = 45$
 # (`at_45`, a list, one decimal place).
 #
-# *You will need:* `binary_scores`, `calibrated` and `expected_distance` above, `mechanism.change_one`, and
+# *You will need:* `binary_scores`, `calibrated` and `expected_distance` above, `mechanism.count_neighbors`, and
 # `mechanism.beta_binomial` with `mechanism.dirichlet_multinomial_alpha`.
 
 # %% tags=["solution"]
@@ -746,8 +746,8 @@ show(outputs.table("sensitivity_bound", pd.DataFrame(rows)), caption=told)
 # decimal places)? What is the sensitivity itself, by enumeration, for 5 records in data and release (`of_five`, three
 # places)? Which minimum probability (`floor`, three places) of every cell of every draw guarantees a bound of 1?
 #
-# *You will need:* a pencil for the bound; `contingency.common_score`, `mechanism.compositions`,
-# `mechanism.change_one_record` and `mechanism.sensitivity` for the enumeration.
+# *You will need:* a pencil for the bound; `contingency.log_predictive_score`, `mechanism.compositions`,
+# `mechanism.table_neighbors` and `mechanism.sensitivity` for the enumeration.
 
 # %% tags=["solution"]
 # Solution

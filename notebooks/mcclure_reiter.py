@@ -840,7 +840,7 @@ claims.check(
 # of $D^*$ helps only if nearly every $D^*$ passes: the test itself is not random. If the budget is fixed without the
 # data, the *choice* discloses nothing; the release still spends the budget. All this assumes a public rule, which the
 # paper advises against. For multivariate records its section 4 proposes the share of records outside the region, which
-# `acceptance.share_outside` computes for microdata.
+# `acceptance.unacceptable_share` computes for microdata.
 #
 # *For discussion:* an agency wants to publish its region, its budgets and its rule of choice. Propose a
 # procedure with its own finite epsilon, and say what it costs.
