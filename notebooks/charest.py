@@ -22,14 +22,15 @@
 #
 # An agency publishes an artificial table drawn from the posterior predictive distribution of a
 # model. For the Dirichlet-multinomial model a large enough prior makes the release differentially
-# private. For better models the paper knows of no such result. It proposes the model's predictive
-# probability as the score of the exponential mechanism, which supplies the guarantee.
+# private. For better models the paper knows no such result. It proposes the model's predictive
+# probability as the score of the [exponential mechanism](../docs/guide/glossary.md#exponential-mechanism), which supplies
+# the guarantee.
 
 # %% [markdown] tags=["notebook-only"]
-# Small spaces of tables can be written down completely, and the exact epsilon of a mechanism can be
-# computed. This notebook audits the paper's example, repeats it at equal privacy, carries it to
-# contingency tables and to scores estimated by Monte Carlo, and answers the paper's open
-# question: how to bound the sensitivity of a score without a closed form.
+# Small spaces of tables can be enumerated, and a mechanism's [exact epsilon](../docs/guide/glossary.md#exact-epsilon)
+# computed. This notebook audits the paper's example, repeats it at equal privacy, extends it to contingency tables and
+# to scores estimated by Monte Carlo, and answers the paper's open question: how to bound the
+# [sensitivity](../docs/guide/glossary.md#sensitivity) of a score without a closed form.
 #
 # *Before you start:* Bayes' rule, the multinomial and the Dirichlet distribution, and what epsilon
 # bounds (`one_table_two_readings`).
@@ -70,7 +71,7 @@ if x > n:
 # %% [markdown]
 # ## What is claimed
 #
-# The paper states expectations more often than results. Each gets a criterion here.
+# The paper states expectations more often than results. Each [claim](../docs/guide/glossary.md#claim) gets a criterion here.
 
 # %% tags=["nbval-ignore-output"]
 claims = Claims(
@@ -81,10 +82,10 @@ claims = Claims(
         "exact epsilon of at most that.",
         "C3": r"At the same $\epsilon$, releases by $\log P$ are closer to the data than releases by "
         r"$P$ (section 3, Table 1, for one data set); here: for every data set.",
-        "C4": r"For contingency tables $\log P$ should beat distance (section 3); here: the records moved, by every "
-        "measure, for all data, models and budgets tried.",
+        "C4": r"For contingency tables $\log P$ should beat distance (section 3); here: the score records moved, by "
+        "every measure, for all data, models and budgets tried.",
         "C5": r"With other models the score can be estimated by Monte Carlo (section 3); here: "
-        "the mechanism with such a score keeps its budget. How good the estimate is, is not judged.",
+        "the mechanism with such a score keeps its budget. The quality of the estimate is not judged.",
         "C6": r"The sensitivity over likely data sets gives something akin to $(\epsilon, \delta)$ "
         r"privacy (section 3); here: with $\delta$ below $1/n$ at the stated $\epsilon$, for four "
         r"beliefs and exact epsilon $\epsilon$ among the likely data.",
@@ -96,7 +97,7 @@ claims
 # ## The smallest example
 #
 # Two people each have a secret 0 or 1, and the release is one of 0, 1, 2. The score says how
-# appealing a release is for the data; here it is minus the distance from the truth. The *sensitivity*
+# desirable a release is for the data; here it is minus the distance from the true count. The *sensitivity*
 # $\Delta$ is the most that one record can change any score. The exponential mechanism (McSherry and Talwar
 # 2007) releases $r$ with probability proportional to $\exp\{\epsilon\, q(d, r)/(2\Delta)\}$. The 2 pays for the
 # normalizing constants, which can move against the score. The largest log ratio of neighboring rows is the *exact
@@ -110,23 +111,23 @@ shown.insert(0, "data", range(3))
 told = "Probability of each release r for each data set: budget 1, score minus distance."
 display(show(shown, caption=told))
 spent_of_one = np.abs(np.diff(np.log(tiny), axis=0)).max()
-callout("Budget 1", f"The largest log ratio of two neighboring rows is {spent_of_one:.3f}.")
+callout("Budget 1", f"The largest log ratio of neighboring rows is {spent_of_one:.3f}.")
 
 # %% [markdown] tags=["written"]
 # ### Exercise 1: what the 2 leaves unused
 #
-# With a pencil, in ten minutes. Three people have a secret bit each, the data are the number of ones, the
-# release is 0, 1, 2 or 3, and its probability is proportional to $\exp(-|d - r|)$: the exponential mechanism
-# with budget 2. What is its exact epsilon (`spent`, three decimal places)? How much of it is the change of the
-# normalizing constant (`of_constants`, three places)? Why can that part never be larger than the part of
+# With a pencil, in ten minutes. Three people each have a secret bit, and the data are the number of ones. The
+# release is 0, 1, 2 or 3, with probability proportional to $\exp(-|d - r|)$: the exponential mechanism
+# with budget 2. What is its exact epsilon (`spent`, three decimal places)? How much of it comes from the
+# normalizing constant (`of_constants`, three places)? Why can that part never exceed the part of
 # the score?
 #
-# *You will need:* a pencil, or numpy and nothing else.
+# *You will need:* a pencil or numpy.
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint 1</summary>
 #
-# Compare the data sets 0 and 1. At which release do the change of its weight and that of the normalizing
+# Compare the data sets 0 and 1. At which release do the changes of its weight and of the normalizing
 # constant add up?
 #
 # </details>
@@ -144,24 +145,24 @@ assert round(of_constants, 3) == 0.186
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# From $d = 0$ to $d = 1$ the weight of each release changes by a factor $e^{\pm 1}$, which is half of the
+# From $d = 0$ to $d = 1$ the weight of each release changes by a factor $e^{\pm 1}$, half of the
 # budget. The normalizing constant grows from $1 + e^{-1} + e^{-2} + e^{-3}$ to $1 + 2e^{-1} + e^{-2}$, by a factor
 # $e^{0.186}$, and lowers all probabilities. At $r = 0$ both changes have the same sign. The constant is a sum of
-# weights, each of which changes by a factor $e$ at most, so the constant cannot change by more.
+# weights. Each weight changes by at most a factor $e$, so the constant cannot change by more.
 #
 # </details>
 
 # %% [markdown]
 # ## Reproducing Table 1
 #
-# There are $n$ binary records, $x$ of them ones, with a Beta($\gamma, \gamma$) prior; in the paper $n = 50$,
+# Of $n$ binary records $x$ are ones, and the prior is Beta($\gamma, \gamma$); in the paper $n = 50$,
 # $x = 30$ and $\gamma = 1$. The outputs are the counts $0, \dots, n$, and $P(r \mid d)$ is beta-binomial. The
 # paper compares three scores:
 
 
 # %%
 def binary_scores(n: int, gamma: float) -> dict[str, np.ndarray]:
-    """The three scores of Table 1; rows are counts of ones in the data, columns in the release."""
+    """Return the three scores of Table 1, (ones in the data, ones in the release)."""
     counts = np.arange(n + 1)
     log_p = mechanism.beta_binomial(n, n, gamma).block(counts, counts)
     distance = np.abs(np.subtract.outer(counts, counts)).astype(float)
@@ -170,20 +171,20 @@ def binary_scores(n: int, gamma: float) -> dict[str, np.ndarray]:
 
 scores, counts, pairs = binary_scores(n, gamma), np.arange(n + 1), mechanism.count_neighbors(n)
 deltas = {name: mechanism.sensitivity(q, pairs) for name, q in scores.items()}
-told = f"Sensitivity of the three scores of Table 1, {n} records, Beta({gamma:g}, {gamma:g}) prior."
+told = f"Sensitivity of the scores of Table 1, {n} records, Beta({gamma:g}, {gamma:g}) prior."
 show(pd.DataFrame(deltas.items(), columns=["score", "sensitivity"]), digits=6, caption=told)
 
 # %% [markdown]
-# For $P$ the paper bounds the sensitivity by 1, which is right and generous. For $\log P$ it warns that 1 is no
-# longer a bound, and its formula lacks the logarithms: as printed it gives the value of $P$. The right
+# For $P$ the paper bounds the sensitivity by 1, which is correct but generous. For $\log P$ it warns that 1 is no
+# longer a bound, but its formula lacks the logarithms: as printed it gives the value of $P$. The correct
 # value is $\log(1 + n/\gamma)$. The sensitivity of a log probability *is* the exact epsilon of sampling from that
 # probability, because both are the largest $|\log p(r \mid d) - \log p(r \mid d')|$.
 #
 # The rows of Table 1 follow under three conventions. **As printed** has weights $\exp(\epsilon q)$: sensitivity 1,
 # without the 2. **As defined** has the 2 and the true sensitivity. **Calibrated** has the rate at which the exact
-# epsilon is the stated one. Two synthesizers get the same exact epsilon
-# by their prior: the beta-binomial draws from the posterior predictive distribution, the Bernoulli plug-in draws $n$ values
-# with the posterior mean as their probability.
+# epsilon is the stated one. Two [synthesizers](../docs/guide/glossary.md#synthesizer) get the same exact epsilon
+# by their prior: the beta-binomial draws from the posterior predictive distribution, and the Bernoulli plug-in draws $n$
+# values with the posterior mean as their probability.
 
 # %%
 rates = {
@@ -222,7 +223,7 @@ as_printed = score_functions.query("convention == 'as printed'").set_index("scor
 claims.check(
     "C2",
     "depends on the score",
-    "Distance and log P exceed the stated epsilon, P stays below it.",
+    "Distance and log P exceed the stated epsilon; P stays below it.",
     measured="exact epsilon of the rows as printed",
     value=as_printed["exact_epsilon"],
     relation="<=",
@@ -230,20 +231,20 @@ claims.check(
 )
 
 # %% [markdown]
-# The rows *as printed* are the paper's Table 1, digit for digit (one number is rounded to seven digits), except for two numbers of
-# the row of $\log P$, the subject of [Exercise 2](#Exercise-2:-a-misprint-or-another-convention?). Table 1 was thus computed with
-# sensitivity 1 for all three scores and without the 2 of the definition. The paper's display of the sampling
-# probabilities lacks the 2 as well. Distance breaks its promise by the missing 2. $\log P$ breaks it because its
-# sensitivity, $\log 51 = 3.93$, is nearly four times what was assumed. $P$ keeps its promise with room to spare,
+# The rows *as printed* are the paper's Table 1, digit for digit (one number is rounded to seven digits), except for two
+# numbers in the row of $\log P$, the subject of [Exercise 2](#Exercise-2:-a-misprint-or-another-convention?). So Table 1
+# was computed with sensitivity 1 for all three scores and without the 2 of the definition. The paper's display of the
+# sampling probabilities also lacks the 2. Distance exceeds the stated epsilon because the 2 is missing, and $\log P$
+# because its sensitivity, $\log 51 = 3.93$, is nearly four times the assumed value. $P$ stays far below it,
 # because its sensitivity is a quarter of 1.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 2: a misprint or another convention?
 #
-# In twenty minutes. Table 1 prints, for $\log P$, the expected outcome 29.53010 and the expected distance 5.308439
-# ($n = 50$, $x = 30$, $\gamma = 1$). Weights $\exp(\epsilon \log P)$ with $\epsilon = 0.5$ give another
-# outcome. Perhaps the author used another rate? Find the `rate_printed` near 0.5 at which the expected
-# outcome is 29.53010 (four decimal places), the expected `distance_there` (three), and
+# In twenty minutes. For $\log P$, Table 1 prints the expected outcome 29.53010 and the expected distance 5.308439
+# ($n = 50$, $x = 30$, $\gamma = 1$). Weights $\exp(\epsilon \log P)$ with $\epsilon = 0.5$ give a different
+# outcome. Perhaps the author used another rate. Find the `rate_printed` near 0.5 at which the expected
+# outcome is 29.53010 (four decimal places) and the expected `distance_there` (three). Then
 # decide whether the printed outcome is a `misprint` (`True` or `False`). Why does the second number settle it?
 #
 # *You will need:* `binary_scores` above, numpy, and `scipy.optimize.brentq` or a search by hand.
@@ -251,8 +252,8 @@ claims.check(
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint 1</summary>
 #
-# One rate has to give both printed numbers. At the rate $\rho$ the weights of the releases are $P(r \mid 30)^\rho$.
-# Which of the two numbers can you match, and what becomes of the other?
+# One rate must give both printed numbers. At the rate $\rho$ the weights of the releases are $P(r \mid 30)^\rho$.
+# Which of the two numbers can you match, and what is the other then?
 #
 # </details>
 
@@ -264,7 +265,7 @@ predictive = binary_scores(50, 1.0)["P"][30]
 
 
 def mean_at(rate_of_score: float, values: np.ndarray) -> float:
-    """Expected value under weights P to the power of a rate."""
+    """Return the expected value under weights P to the power of a rate."""
     return float(np.average(values, weights=predictive**rate_of_score))
 
 
@@ -280,26 +281,26 @@ assert misprint
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# No rate gives both printed numbers. At 0.5 the distance agrees to all digits, and the outcome would be
-# 29.53301: a 3 was lost. Another convention would have moved the whole row.
+# No rate gives both printed numbers. At 0.5 the distance agrees to all digits, and the outcome is
+# 29.53301: a 3 was lost. Another convention would have changed the whole row.
 #
 # </details>
 
 # %% [markdown]
 # ## At equal exact epsilon
 #
-# The rows *calibrated* of the table above have the *same* exact epsilon, and at the paper's settings the scores
-# keep their order: distance, then $\log P$, then $P$. That is for one data set. The figure has them all.
+# The *calibrated* rows of the table above have the *same* exact epsilon, and at the paper's settings the scores
+# keep their order: distance, then $\log P$, then $P$. That is one data set. The figure shows them all.
 
 
 # %% tags=["hero"]
 def calibrated(score: np.ndarray, epsilon: float, pairs: np.ndarray) -> mechanism.Mechanism:
-    """Weights exp(rate * score), at the rate that spends this exact epsilon."""
+    """Return the mechanism with weights exp(rate * score) and this exact epsilon."""
     return mechanism.gibbs(score, mechanism.calibrate_rate(score, epsilon, pairs), pairs)
 
 
 def expected_distance(made: mechanism.Mechanism) -> np.ndarray:
-    """Expected distance of the release from the data, for every data set."""
+    """Return the expected distance of the release from the data, for every data set."""
     every = np.arange(made.n_inputs)
     away = np.abs(np.subtract.outer(every, every))
     return (np.exp(made.block(every, every)) * away).sum(axis=1)
@@ -310,7 +311,7 @@ at_half |= {name: methods[name, "calibrated"] for name in ("beta-binomial", "Ber
 distances = pd.DataFrame({name: expected_distance(made) for name, made in at_half.items()})
 distances = distances.rename_axis("x")
 outputs.table("distance_by_data", distances.reset_index())
-titles = "Ones in the data, x", "Expected distance of the release"
+titles = "Ones in the data, x", "Expected distance from the data (records)"
 about = "Five curves over the number of ones. Both synthesizers and the score P are farthest "
 about += "from the data at either end and nearest in the middle; log P bends the other way; the "
 about += "score distance is low and level."
@@ -318,8 +319,8 @@ chart = charts.lines(distances, *titles, zero=True, description=about)
 outputs.figure("distance_by_data", chart)
 
 # %% [markdown]
-# **The synthesizers are close in the middle only; distance as a score is about equally close everywhere.**
-# Expected distance from the data, in records, for every data set, at the same exact epsilon.
+# **The synthesizers are close to the data only in the middle; the score distance is about equally close everywhere.**
+# Expected distance of the release from the data, for every data set, at the same exact epsilon.
 #
 # The beta-binomial has the prior parameters $\alpha = n/(e^\epsilon - 1)$, 77 each at the paper's settings, and pulls
 # every release towards one half. Is $\log P$ closer than $P$ under other priors and budgets?
@@ -333,7 +334,7 @@ for level, g in itertools.product([epsilon / 5, epsilon, 4 * epsilon], gammas):
     closer = (far["log P"] < far["P"]).mean()
     rows.append({"epsilon": level, "gamma": g, **far.loc[x], "closer": closer})
 priors = outputs.table("priors_binary", pd.DataFrame(rows))
-told = "Share of the data sets for which log P is closer than P, by epsilon and prior Beta(γ, γ)."
+told = "Share of data sets for which log P is closer than P, by epsilon and prior Beta(γ, γ)."
 shown = priors.pivot_table(index="epsilon", columns="gamma", values="closer").map(percent)
 shown.columns = [f"γ = {g:g}" for g in shown.columns]
 show(shown.reset_index(), caption=told)
@@ -343,9 +344,9 @@ cases = [f"epsilon {e:g}, gamma {g:g}" for e, g in priors[["epsilon", "gamma"]].
 claims.check(
     "C3",
     "depends on the prior and epsilon",
-    "log P is closer for all data where the prior is weak and epsilon small; P is closer for most "
-    "data where both are large.",
-    measured="share of the data sets for which log P is closer",
+    "log P is closer for all data sets if the prior is weak and epsilon small; P is closer for most "
+    "data sets if both are large.",
+    measured="share of data sets for which log P is closer",
     value=priors["closer"].set_axis(cases),
     relation=">=",
     limit=1.0,
@@ -353,16 +354,16 @@ claims.check(
 
 # %% [markdown]
 # $P$ is nearly flat under a weak prior. It gains most from a strong one, which makes the predictive
-# distributions of neighbors alike.
+# distributions of neighbors similar.
 #
 # ### Reading a column
 #
-# Equal epsilon is an equal worst case over all data and releases. What does a release disclose about the
-# records of *these* data? An intruder knows all records but one and gives its two values probability one
-# half each. Bayes' rule on the column of the release gives the posterior probability of the truth. Epsilon
-# limits it to $1/(1 + e^{-\epsilon})$, which is .622 at $\epsilon = .5$. The paper names this reading, after McClure
-# and Reiter (2012), as useful work to come. The last column has the probability of the release that spends the
-# budget, under the data set that makes it more likely.
+# Equal epsilon means an equal worst case over all data and releases. What does a release disclose about the
+# records of *these* data? An [intruder](../docs/guide/glossary.md#intruder) knows all records but one and gives its two
+# values probability one half each. Bayes' rule on the column of the release gives the posterior probability of the true
+# value. Epsilon limits it to $1/(1 + e^{-\epsilon})$, which is .622 at $\epsilon = .5$. The paper names this reading,
+# after McClure and Reiter (2012), as useful future work. The last column has the probability of the release that attains
+# the exact epsilon, under the data set that makes it more likely.
 
 # %%
 others = {d: k / n for d, k in ((x - 1, x), (x + 1, n - x)) if k}
@@ -376,12 +377,12 @@ for name, made in at_half.items():
             "mechanism": name,
             "expected posterior": share @ (posterior @ probability),
             "largest posterior": posterior.max(),
-            "expected log gain": share @ (np.log(2 * posterior) @ probability),
+            "expected log relative risk": share @ (np.log(2 * posterior) @ probability),
             "worst release": max(np.exp(made.row(d)[worst.output]) for d in worst.pair),
         }
     )
 told = (
-    f"Posterior of a true value, over releases and records of x = {x}; worst release over all data."
+    f"Posterior of the true value, over releases and records of x = {x}; worst release of all data."
 )
 disclosure = outputs.table("disclosure", pd.DataFrame(rows))
 assert disclosure["largest posterior"].max() <= mechanism.posterior_bound(epsilon, 0.5) + 1e-9
@@ -389,29 +390,29 @@ shown = disclosure.assign(**{"worst release": [f"{p:.2g}" for p in disclosure["w
 show(shown, digits=5, caption=told, names={"worst release": "probability of the worst release"})
 
 # %% [markdown]
-# At the same exact epsilon the expected gains differ by orders of magnitude. Distance, which keeps most of the
-# data, also tells the intruder most on average. $\log P$ and the two synthesizers spend their budget on releases that
-# hardly ever happen. An auditor who only runs the mechanism needs about one over the last column of releases to see
-# a single one of them.
+# At the same exact epsilon the expected log [relative risks](../docs/guide/glossary.md#relative-risk) differ by orders of
+# magnitude. Distance, which preserves most of the data, also discloses most on average. $\log P$ and the
+# two synthesizers spend their budget on releases that almost never occur. If $p$ is the last column, an auditor who can
+# only run the mechanism needs about $1/p$ releases to see one of them.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 3: which sentence does the table not support?
 #
-# In fifteen minutes. Data of 50 binary records, 30 of them ones. Three mechanisms have the exact epsilon .5:
+# In fifteen minutes. Of 50 binary records 30 are ones. All three mechanisms have exact epsilon .5:
 #
-# | mechanism | expected distance, $x = 30$ | expected log gain of an intruder who lacks one record |
+# | mechanism | expected distance, $x = 30$ | expected log relative risk for an intruder who lacks one record |
 # |---|---|---|
 # | exponential, distance | 3.07 | .0126 |
 # | exponential, log P, Beta(1, 1) | 8.15 | .0007 |
 # | beta-binomial draws, $\alpha = 77$ | 4.46 | .0005 |
 #
 # (1) The three have the same worst case. (2) For these data the beta-binomial release is on average closer
-# than that of $\log P$ and tells the intruder no more. (3) So an agency should prefer it to $\log P$. (4) Mechanisms with equal
-# epsilon can tell an intruder very different amounts. Which number is `unsupported`, and what is missing?
-# Compute the expected distances of the second and third mechanism from $x = 45$ (`at_45`, a list, one decimal
-# place).
+# than that of $\log P$ and discloses no more to the intruder. (3) So an agency should prefer it to $\log P$.
+# (4) Mechanisms with equal epsilon can disclose very different amounts to an intruder. Which sentence is `unsupported`
+# (its number), and what is missing? Compute the expected distances of the second and third mechanism from $x = 45$
+# (`at_45`, a list, one decimal place).
 #
-# *You will need:* `binary_scores`, `calibrated` and `expected_distance` above, `mechanism.change_one`, and
+# *You will need:* `binary_scores`, `calibrated` and `expected_distance` above, `mechanism.count_neighbors`, and
 # `mechanism.beta_binomial` with `mechanism.dirichlet_multinomial_alpha`.
 
 # %% tags=["solution"]
@@ -426,8 +427,8 @@ assert unsupported == 3
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# One row of data says nothing about others. The prior with $\alpha = 77$ pulls every release towards one half. That
-# is close to 30 of 50 and far from 45 of 50. The other three sentences are the table's own content, or the
+# One data set says nothing about others. The prior with $\alpha = 77$ pulls every release towards one half, which
+# is close to 30 of 50 and far from 45 of 50. The other three sentences follow from the table or from the
 # definition of epsilon.
 #
 # </details>
@@ -442,8 +443,8 @@ assert unsupported == 3
 #
 # The second factor is at most 1, and because $a_i - 1 \ge \alpha_i$ and $r_i \le \tilde n$ the first is at most
 # $(\alpha_i + \tilde n)/\alpha_i$. Both bounds are attained at $d_i = 1$, $r_i = \tilde n$. Hence the exact
-# epsilon is $\log(1 + \tilde n / \min_i \alpha_i)$, whatever $n \ge 1$, and it is at most $\epsilon$ if and
-# only if every $\alpha_i \ge \tilde n/(e^\epsilon - 1)$, the condition of Machanavajjhala et al. (2008). To
+# epsilon is $\log(1 + \tilde n / \min_i \alpha_i)$ for every $n \ge 1$, and it is at most $\epsilon$ if and
+# only if every $\alpha_i \ge \tilde n/(e^\epsilon - 1)$, the condition of Machanavajjhala et al. (2008). As a
 # check, each $\alpha_i$ is set to .98, 1 or 3 times the bound for $\epsilon = 0.9$, and all tables are
 # enumerated:
 
@@ -465,7 +466,7 @@ claims.check(
     "C1",
     "proved",
     "By the derivation above, which gives the exact epsilon for all sizes.",
-    measured="share of the enumerated settings that are private exactly where the condition says so",
+    measured="share of the enumerated settings in which privacy and the condition agree",
     value=pd.Series(agree, [f"{c} cells, n = {a}, n_s = {b}" for c, a, b, _ in grid.to_numpy()]),
     relation=">=",
     limit=1.0,
@@ -477,17 +478,17 @@ claims.check(
 # Now the outputs are all tables of $n$ records on $2 \times 2$ or $2 \times 2 \times 2$ cells,
 # and neighbors differ in the cell of one record. Three models supply a $\log P$: the
 # Dirichlet-multinomial with all $\alpha_i = 1$, and log-linear models with and without pairwise
-# effects (500 draws from their prior, common to all data sets). They are compared with two distances as scores: the number of
-# records moved to another cell, the analogue of $|d - r|$, and Euclidean distance. All scores,
+# effects (500 draws from their prior, common to all data sets). They are compared with two distances as scores: the number
+# of records moved to another cell, the analogue of $|d - r|$, and Euclidean distance. All scores,
 # and direct Dirichlet-multinomial draws, get the *same exact epsilon*, for five kinds of data.
-# Releases are measured by the records in another cell and in another margin, by the error of the log odds
-# ratio, and by Table 1's own measure, the expected predictive probability of the release, under two models. (Variables
-# are binary: the records moved in a margin are the difference of its counts of ones.)
+# Releases are measured by the records moved to another cell, by the records moved in a margin, by the error of the log
+# odds ratio, and by Table 1's own measure, the expected predictive probability of the release, under two models.
+# (Variables are binary, so the records moved in a margin are the difference of its counts of ones.)
 
 
 # %%
 def scored_tables(shape: tuple[int, ...], size: int, rng: np.random.Generator) -> tuple:
-    """All tables of some records, and the scores of every release for every data set."""
+    """Return all tables of a size, and the scores of every release for every data set."""
     tables = mechanism.compositions(size, int(np.prod(shape)))
     every, ones = np.arange(len(tables)), [1.0] * tables.shape[1]
     found = {"Dirichlet": mechanism.dirichlet_multinomial(size, size, ones).block(every, every)}
@@ -501,7 +502,7 @@ def scored_tables(shape: tuple[int, ...], size: int, rng: np.random.Generator) -
 
 
 def kinds_of_data(shape: tuple[int, ...], size: int) -> dict[str, np.ndarray]:
-    """Five tables of some records on a few binary variables."""
+    """Return five tables of a size on a few binary variables."""
     first = np.eye(int(np.prod(shape)))[0]
     margins = ([0.8, 0.2], [0.6, 0.4], [0.7, 0.3])[: len(shape)]
     shares = {
@@ -516,7 +517,7 @@ def kinds_of_data(shape: tuple[int, ...], size: int) -> dict[str, np.ndarray]:
 
 # %%
 def measures(shape: tuple[int, ...], tables: np.ndarray, of_tables: dict, at: int) -> dict:
-    """What is measured of each release if the data are the table in this place."""
+    """Return the measures of each release if the data are the table at this position."""
     apart = tables - tables[at]
     found = {
         "records in another cell": np.abs(apart).sum(axis=1) / 2,
@@ -555,8 +556,8 @@ told = f"Expected records in another cell of a 2 × 2 table of {n_table} records
 show(wide[["data", *dict.fromkeys(shown["mechanism"])]].rename_axis(columns=None), caption=told)
 
 # %% [markdown]
-# The row *independent* is a table rounded from independent proportions. Over all budgets and data, the share of
-# cases in which a model's $\log P$ does better than the records moved:
+# The row *independent* is a table rounded from independent proportions. The next table has, over all budgets and data,
+# the share of cases in which a model's $\log P$ does better than the score *records moved*:
 
 # %%
 keys = ["table", "measure", "epsilon", "data"]
@@ -567,43 +568,43 @@ models = [f"log P, {model}" for model in ("Dirichlet", "pairwise", "independence
 better = loss[models].lt(loss["records moved"] - 1e-9, axis=0)
 wins = better.groupby(level=["table", "measure"], sort=False).mean().reset_index()
 shown = outputs.table("wins", wins.rename_axis(columns=None)).assign(**wins[models].map(percent))
-display(show(shown, caption="Share of cases in which log P does better than the records moved."))
+display(show(shown, caption="Share of cases in which log P does better than records moved."))
 cases = loss[models].stack()
 claims.check(
     "C4",
     "depends on the case",
-    "It does in a minority of the cases: the records moved do better in most, by every measure shown.",
-    measured="loss of a release by log P against that by the records moved",
+    "It does in a minority of the cases: records moved does better in most, by every measure shown.",
+    measured="utility loss of a release by log P against that by records moved",
     value=cases.set_axis([", ".join(map(str, case)) for case in cases.index]),
     relation="<",
     limit=loss["records moved"].repeat(len(models)).to_numpy(),
 )
 
 # %% [markdown] tags=["appendix"]
-# The loss is the measure itself, with a minus sign where more is better. A likely reason is the sensitivity of
-# $\log P$, for the Dirichlet $\log(1 + n/\alpha)$: it is set by the output that puts all records into a cell
-# that the data leave nearly empty. A record changes the number of records moved by one at most, whatever the
-# table.
+# The utility loss is the measure itself, with a minus sign where more is better. A likely reason is the sensitivity of
+# $\log P$, for the Dirichlet $\log(1 + n/\alpha)$: the output that puts all records into a cell
+# that the data leave nearly empty determines it. A record changes the number of records moved by at most one, whatever
+# the table.
 #
 # ## Scores by Monte Carlo
 #
 # For better models $\log P$ must be estimated from draws of the parameters. Two kinds of draws
 # look alike but differ:
 #
-# - **fresh draws for each data set**, as from a chain for each. The scores of neighbors then differ by a
-#   record and by Monte Carlo error. The true sensitivity no longer bounds the difference, and the proof
-#   of the budget is lost.
+# - **fresh draws for each data set**, as from one chain each. The scores of neighbors then differ by a
+#   record and by [Monte Carlo error](../docs/guide/glossary.md#monte-carlo-error). The true sensitivity no longer bounds
+#   the difference, and the proof of the budget is lost.
 # - **common draws**: parameters drawn once from the prior and weighted by the likelihood of each
 #   data set. The estimate is the exact predictive probability under a discrete prior, a score
 #   like any other.
 #
-# On $2 \times 2$ tables the truth is known for the Dirichlet-multinomial. Each mechanism gets the budget 1. With
+# On $2 \times 2$ tables the exact score is known for the Dirichlet-multinomial. Each mechanism gets the budget 1. With
 # fresh draws it declares the true sensitivity, with common draws the bound $B$ of the next section. Common draws
-# come from a log-linear model and from a DPMPM with two classes (Dunson and Xing 2009).
+# come from a log-linear model and from a [DPMPM](../docs/guide/glossary.md#dpmpm) with two classes (Dunson and Xing 2009).
 #
-# Fresh draws are secret, like the rest of the mechanism's chance. The probability of a release is therefore its
-# *mean* over them, which many sets of draws give. The largest of many estimated ratios is a little too large, and
-# more sets lower it.
+# Fresh draws are secret, like all randomness of the mechanism. So the probability of a release is its
+# *mean* over them, which many sets of draws estimate. The largest of many estimated ratios is slightly too large, and
+# more sets reduce it.
 
 # %% tags=["monte-carlo"]
 small = mechanism.compositions(n_small, 4)
@@ -640,7 +641,7 @@ power = 1 / (2 * declared)
 
 
 def mean_release(size: int, sets: int, rng: np.random.Generator) -> np.ndarray:
-    """Probability of every release from every data set, a mean over sets of fresh draws."""
+    """Return the probability of each release from each data set, averaged over fresh draws."""
     theta = rng.standard_gamma(small[:, None, None] + 1.0, (len(small), sets, size, 4))
     theta /= theta.sum(axis=-1, keepdims=True)
     weight = (ways * np.exp(np.log(theta) @ small.T).mean(axis=2)) ** power
@@ -660,7 +661,7 @@ for size in model_draws:
         rows.append((size, k * sets, at.value, error_at))
 columns = ["draws", "sets of draws", "epsilon", "standard error"]
 averaged = outputs.table("mean_over_draws", pd.DataFrame(rows, columns=columns))
-told = "Epsilon at the budget 1 with fresh draws, averaged over sets of draws (Dirichlet)."
+told = "Epsilon at budget 1 with fresh draws, averaged over sets of draws (Dirichlet)."
 show(averaged, digits=3, caption=told)
 
 # %% tags=["monte-carlo"]
@@ -680,8 +681,8 @@ for model, kind, size, declared, runs in scored:
             "standard error": last["standard error"][size] if kind == "fresh" else 0.0,
         }
     )
-told = "Sensitivities, of fresh draws the larger of two sets; epsilon at the budget 1, of the mechanism "
-told += "with fresh draws an estimate, else exact."
+told = "Sensitivity (with fresh draws the larger of two sets) and epsilon at budget 1, exact except for "
+told += "the mechanism with fresh draws."
 show(outputs.table("monte_carlo_scores", pd.DataFrame(rows)), caption=told)
 
 # %% tags=["monte-carlo"]
@@ -690,9 +691,9 @@ names = cases["model"] + ", " + cases["draws"] + " " + cases["draws from"] + " d
 claims.check(
     "C5",
     "holds",
-    "Common draws keep the budget by a proof, even if everybody knows them. Fresh draws keep it in "
+    "Common draws provably keep the budget, even if everybody knows them. Fresh draws keep it in "
     "this one example, without a proof.",
-    measured="epsilon of the mechanism at the budget 1",
+    measured="epsilon of the mechanism at budget 1",
     value=cases["epsilon of the mechanism"].set_axis(names),
     relation="<=",
     limit=1.0,
@@ -700,30 +701,31 @@ claims.check(
 )
 
 # %% [markdown] tags=["appendix"]
-# With few fresh draws most of the sensitivity of a score is Monte Carlo error, and to somebody who knows the draws a
-# release can cost more than the budget. Averaged over the draws the mechanism keeps it. What is lost is the
-# proof. Tables too many to enumerate cannot be averaged like this. A DPMPM would need a Markov chain for each draw
-# and data set, which is not done here. With common draws the budget is proved however few they are, but the bound leaves most of it unused.
+# With few fresh draws most of the sensitivity of a score is Monte Carlo error, and for somebody who knows the draws a
+# release can exceed the budget. Averaged over the draws, the mechanism keeps the budget, but the proof is
+# lost. This average requires enumerating all tables, and a DPMPM would need a Markov chain for each draw
+# and data set, which is not done here. With common draws the budget is proved for any number of draws, but the bound
+# leaves most of it unused.
 #
 # ## A sensitivity that can be computed
 #
 # The paper expects that the sensitivity of $\log P$ will not scale well to larger data and models. With common
-# draws it need not be enumerated. Let $\theta_1, \dots, \theta_S$ be cell probabilities that do not depend on the
+# draws it need not be enumerated. Let the cell probabilities $\theta_1, \dots, \theta_S$ not depend on the
 # data. The score is $q(d, r) = \log \sum_s w_s p_s(r) - \log \sum_s w_s$, with the likelihoods
 # $w_s = \prod_k \theta_{sk}^{d_k}$ of the data and the multinomial probabilities $p_s(r)$ of the release. Moving a
 # record from cell $i$ to cell $j$ multiplies $w_s$ by $c_s = \theta_{sj}/\theta_{si}$, so that
 #
 # $$q(d', r) - q(d, r) = \log \frac{\sum_s w_s p_s(r)\, c_s}{\sum_s w_s p_s(r)} - \log \frac{\sum_s w_s c_s}{\sum_s w_s}.$$
 #
-# Both fractions are weighted means of the $c_s$ and lie between the smallest and the largest. Therefore
+# Both fractions are weighted means of the $c_s$ and lie between the smallest and the largest $c_s$. Therefore
 #
 # $$\Delta q \le B = \max_{i, j} \Bigl( \max_s \log \frac{\theta_{sj}}{\theta_{si}} - \min_s \log \frac{\theta_{sj}}{\theta_{si}} \Bigr),$$
 #
-# whatever the data, the number of records in data and release, and the model that the draws come from. A
+# whatever the data, the numbers of records in data and release, and the model of the draws. A
 # continuous prior has the same bound, over its support. And $B$ can be *set*: if in each draw every cell has at
 # least $e^{-B/2}$ times the probability of the most probable cell, all log ratios lie within $B/2$ of 0. In the
-# table each model's first row has its draws as they are, the others have them truncated. The sensitivity grows with
-# the records and stays below the bound.
+# table each model's first row has the unchanged draws, the others have truncated ones. The sensitivity grows with
+# the number of records and stays below the bound.
 
 # %%
 rows = []
@@ -736,19 +738,19 @@ for (model, draws), bound in itertools.product(common.items(), (np.inf, limit, 2
         row[f"n = {size}"] = mechanism.sensitivity(score, mechanism.table_neighbors(tables))
         assert row[f"n = {size}"] <= row["bound"] * (1 + 1e-9)
     rows.append(row)
-told = "The bound B, and the sensitivity by enumeration of all 2 × 2 tables of n records."
+told = "The bound B, and the sensitivity by enumerating all 2 × 2 tables of n records."
 show(outputs.table("sensitivity_bound", pd.DataFrame(rows)), caption=told)
 
 # %% [markdown]
 # ### Exercise 4: a bound by hand
 #
-# With a pencil and numpy, in twenty minutes. Three draws of the probabilities of two cells are common to all data sets: (.5, .5), (.8, .2) and (.4, .6).
-# What is the bound on the sensitivity of the log predictive score (`by_hand`, three decimal places)? What
-# is the sensitivity itself, by enumeration, for 5 records in data and release (`of_five`, three places)? Which
-# smallest probability (`floor`, three places) of every cell of every draw guarantees a bound of 1?
+# With a pencil and numpy, in twenty minutes. Three draws of the probabilities of two cells are common to all data sets:
+# (.5, .5), (.8, .2) and (.4, .6). What is the bound on the sensitivity of the log predictive score (`by_hand`, three
+# decimal places)? What is the sensitivity itself, by enumeration, for 5 records in data and release (`of_five`, three
+# places)? Which minimum probability (`floor`, three places) of every cell of every draw guarantees a bound of 1?
 #
-# *You will need:* a pencil for the bound; `contingency.common_score`, `mechanism.compositions`,
-# `mechanism.change_one_record` and `mechanism.sensitivity` for the enumeration.
+# *You will need:* a pencil for the bound; `contingency.log_predictive_score`, `mechanism.compositions`,
+# `mechanism.table_neighbors` and `mechanism.sensitivity` for the enumeration.
 
 # %% tags=["solution"]
 # Solution
@@ -766,17 +768,17 @@ assert round(floor, 3) == 0.378
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# The odds of the second cell are 1, 1/4 and 3/2, so that the log of their largest ratio, 6, is the bound. Five
-# records cannot point to one draw with certainty, and the weighted means stay inside the range. Log
-# odds within one half of 0 guarantee a bound of 1, and then the smaller probability is at least $1/(1 + e^{1/2})$.
+# The odds of the second cell are 1, 1/4 and 3/2, so the log of their largest ratio, 6, is the bound. Five
+# records cannot identify one draw with certainty, and the weighted means stay inside the range. Log
+# odds within one half of 0 guarantee a bound of 1; then the smaller probability is at least $1/(1 + e^{1/2})$.
 #
 # </details>
 
 # %% [markdown] tags=["appendix"]
 # With such a bound the paper's mechanism has a guarantee on tables of any size, if it is sampled exactly. A
-# Markov chain over tables is a mechanism of its own: before it has converged, its release need not have the
+# Markov chain over tables is a different mechanism: before it has converged, its release need not have the
 # epsilon of its target. A choice *among the draws* needs no chain. Its score is the log likelihood, which one record
-# changes by at most $B/2$ after truncation, so that weights $w_s^{\epsilon/B}$ and a table drawn with the chosen
+# changes by at most $B/2$ after truncation. So weights $w_s^{\epsilon/B}$ and a table drawn with the chosen
 # $\theta_s$ have the guarantee $\epsilon$.
 #
 # ## Sensitivity over likely data sets
@@ -784,8 +786,8 @@ assert round(floor, 3) == 0.378
 # The paper considers the sensitivity over data sets that are likely a priori. In the binary example a beta
 # distribution is the agency's belief about the proportion of ones. The likely data sets are the most probable
 # counts that together have prior probability `likely`. The rate of $\log P$ gives the stated exact epsilon among
-# *those*; the paper's own rate, with the 2 and the sensitivity among them, is smaller. Over all data sets
-# they give:
+# *these*; the paper's own rate, with the 2 and the sensitivity among them, is smaller. The table has both rates over all
+# data sets:
 
 # %%
 beliefs, rows, log_p = [(6, 4), (600, 400), (20, 80), (200, 800)], [], scores["log P"]
@@ -794,7 +796,7 @@ for together, (a, b) in itertools.product([likely, 1 - (1 - likely) / 10], belie
     order = np.argsort(-probability, kind="stable")
     needed = order[: np.searchsorted(np.cumsum(probability[order]), together - 1e-12) + 1]
     inside = pairs[np.isin(pairs, needed).all(axis=1)]
-    if len(inside) == 0:  # a single likely count limits nothing
+    if len(inside) == 0:  # a single likely count has no neighbor among them
         continue
     made = mechanism.gibbs(log_p, mechanism.calibrate_rate(log_p, epsilon, inside), pairs)
     among = mechanism.sensitivity(log_p, inside)
@@ -813,7 +815,7 @@ for together, (a, b) in itertools.product([likely, 1 - (1 - likely) / 10], belie
         }
     )
 held = outputs.table("likely", pd.DataFrame(rows))
-told = f"Mechanisms with exact epsilon {epsilon:g} among the likely data sets only, by the agency's belief."
+told = f"Mechanisms with exact epsilon {epsilon:g} among likely data sets, by the agency's belief."
 show(held, caption=told, names={"likely": "likely together", "from": "likely from"})
 
 # %%
@@ -828,12 +830,12 @@ claims.check(
 )
 
 # %% [markdown] tags=["appendix"]
-# Two beliefs are centered on 30 of 50, and two are not. Of two with the same center, the surer one brings the closer
-# release and the larger exact epsilon over all data sets. At the paper's rate the exact epsilon over all data sets is the
-# number in its own column: where it is at most the stated one, the 2 of the definition pays for the unlikely data, and
-# $\delta$ is 0. A mechanism that publishes a random record has
-# $\delta = 1/n$, and a useful $\delta$ should lie well below, which the criterion of the claim does not ask. It is a property of the mechanism, while the probability
-# that the data are unlikely is the agency's belief. The two numbers need not be near each other.
+# Two beliefs are centered on 30 of 50, and two are not. Of two with the same center, the more concentrated one gives the
+# closer release and the larger exact epsilon over all data sets. The paper's rate has its own column for the exact epsilon
+# over all data sets: where it is at most the stated one, the 2 of the definition pays for the unlikely data, and
+# [$\delta$](../docs/guide/glossary.md#delta) is 0. A mechanism that publishes a random record has
+# $\delta = 1/n$, and a useful $\delta$ should be well below, which the criterion of the claim does not require. $\delta$
+# is a property of the mechanism; the probability of unlikely data is the agency's belief. The two need not be close.
 #
 # ## The ledger
 
@@ -849,9 +851,9 @@ computed |= {"epsilon_of_all": as_printed["exact_epsilon"].max(), "sensitivity_o
 settings = {"n": n, "x": x, "epsilon": epsilon, "gamma": gamma}
 paper = printed("charest").set_index("id")["printed"][[*settings]].astype(float).to_dict()
 notes = {
-    "table1_log_p_expected_outcome": "a digit lost: 29.53301; section Reproducing Table 1",
-    "table1_log_p_posterior": "a digit lost: .04820252; section Reproducing Table 1",
-    "epsilon_of_all": "P keeps the promise, the others break it; section Reproducing Table 1",
+    "table1_log_p_expected_outcome": "a digit was lost: 29.53301; section Reproducing Table 1",
+    "table1_log_p_posterior": "a digit was lost: .04820252; section Reproducing Table 1",
+    "epsilon_of_all": "P stays below it, the others exceed it; section Reproducing Table 1",
 }
 other = "belongs to the paper's settings"
 book = ledger(
@@ -862,22 +864,22 @@ outputs.ledger(book)
 # %% [markdown] tags=["spoiler-2", "appendix"]
 # ## What did not reproduce, and why
 #
-# - **Two numbers of the $\log P$ row** have lost a digit in the middle and gained a zero at the end: 29.53301 is
+# - **Two numbers of the $\log P$ row** lost a digit in the middle and gained a zero at the end: 29.53301 is
 #   printed as 29.53010, and .04820252 as .04820520. The other two numbers of the row agree to all digits with the same
-#   weights, so no other convention is behind it: see
+#   weights, so another convention is not the cause: see
 #   [Exercise 2](#Exercise-2:-a-misprint-or-another-convention?).
 # - **The display of the sampling probabilities** lacks the 2 and has a stray $b$ for $x$ in its denominator.
 
 # %% [markdown] tags=["appendix"]
 # ## What came after
 #
-# At rate 1 the score $\log P$ gives a draw from the posterior predictive distribution. Dimitrakakis et al. (2014)
-# and Wang, Fienberg and Smola (2015) show that one draw from the posterior is private "for free" where the log
-# likelihood is bounded. Foulds et al. (2016) show that noise on sufficient statistics is more efficient with many
-# records; moving records is noise on the counts. Snoke and Slavković (2018)
-# use the exponential mechanism for microdata with the propensity score measure pMSE, whose sensitivity is bounded.
-# Savitsky, Williams and Hu (2022) come closest to this paper's question: their pseudo-posterior gives each record's
-# likelihood its own power; with equal weights it is the common power $\epsilon/B$ of the choice among the draws.
+# At rate 1 the score $\log P$ gives a draw from the posterior predictive distribution. Dimitrakakis et al. (2014) and
+# Wang, Fienberg and Smola (2015) show that one draw from the posterior is private "for free" where the log likelihood
+# is bounded. Foulds et al. (2016) show that noise on sufficient statistics is more efficient with many records; moving
+# records is noise on the counts. Snoke and Slavković (2018) use the exponential mechanism for microdata with the
+# propensity score measure pMSE, whose sensitivity is bounded. Savitsky, Williams and Hu (2022) come closest to this
+# paper's question: their pseudo-posterior raises each record's likelihood to its own power; equal weights give the
+# common power $\epsilon/B$ of the choice among the draws.
 #
 # ## References
 #

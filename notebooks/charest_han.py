@@ -20,15 +20,15 @@
 # Privacy and Confidentiality* 7(3). <https://doi.org/10.29012/jpc.v7i3.406>
 #
 # Differential privacy is hard to prove for a Bayesian model. Abowd, Schneider and Vilhuber
-# proposed to *estimate* it: draw from the posterior, draw again with one record left out, divide
-# the line into bins, and compare. The paper asks what that number is. Its answer: not
-# differential privacy, but a sensitivity, which depends on the data at hand and on the bins and
-# takes many draws to estimate.
+# proposed to *estimate* it: draw from the posterior, draw again without one record, divide
+# the line into bins, and compare. The paper asks what this number is. Its answer: not
+# differential privacy, but a [sensitivity](../docs/guide/glossary.md#sensitivity), which depends on the data at hand and
+# on the bins and takes many draws to estimate.
 
 # %% [markdown] tags=["notebook-only"]
-# This notebook computes empirical differential privacy (EDP) exactly where it can, finds out how the printed
-# tables came about, and ends with an estimate from *one* posterior sample, with its error. You should know
-# Bayes' rule with beta and normal priors, quantiles, and what epsilon is.
+# This notebook computes empirical differential privacy ([EDP](../docs/guide/glossary.md#edp)) exactly where possible,
+# finds out how the printed tables were computed, and ends with an estimate from *one* posterior sample, with its error.
+# You should know Bayes' rule with beta and normal priors, quantiles, and [epsilon](../docs/guide/glossary.md#epsilon).
 
 # %% tags=["parameters"]
 n: int = 5  # [2, 500] records of the beta-binomial example
@@ -64,15 +64,15 @@ PLACE = "section How the paper's tables came about"  # where the ledger sends it
 # %% [markdown]
 # ## What is claimed
 #
-# The run fills the last column. Each word stands again under the table that decides it, with what was measured. A
-# case with an error is undecided where it lies within two errors of its limit.
+# The run fills the last column. Each [verdict](../docs/guide/glossary.md#claim) is repeated under the table that decides
+# it, with the measured values. A case with a standard error is undecided if it lies within two errors of its limit.
 
 # %% tags=["nbval-ignore-output"]
 claims = Claims(
     {
         "C1": "Conditional epsilon is mostly far below epsilon: below half of it for more than half "
         r"of the data sets $x = 0, \dots, n$, at each size and budget (section 3.1, Figure 1).",
-        "C2": "EDP grows with the number of bins: one bin more gives no less, whatever the model "
+        "C2": "EDP grows with the number of bins: one more bin never lowers it, whatever the model "
         "(section 3.3, Table 2, Figure 2).",
         "C3": "A less informative prior gives a smaller EDP, for each data set (section 2).",
         "C4": "10,000 draws are too few: the estimate from counts is off by more than a tenth of "
@@ -81,12 +81,12 @@ claims = Claims(
         "estimate is off by more than a tenth of EDP (section 4).",
         "C6": "Importance sampling can estimate the small probabilities (section 5); here: EDP from it "
         "has a smaller error than from counts, at each number of bins and in both models.",
-        "C7": "What is added to the counts has little impact: it moves no bias by more than a tenth "
+        "C7": "The constant added to the counts has little impact: it moves no bias by more than a tenth "
         "of EDP, at each number of draws and bins of the beta-binomial model (section 4).",
-        "C8": "Bins are empty particularly where EDP is small: the chance of an "
-        "empty bin is less at each larger EDP (section 4).",
-        "C9": "EDP falls with the number of records (section 3.3, Figure 2; section 4); here: for changed "
-        "and deleted records of the beta-binomial model with 20 bins, and for deleted records of "
+        "C8": "Bins are empty particularly where EDP is small: the probability of an "
+        "empty bin is smaller at each larger EDP (section 4).",
+        "C9": "EDP falls with the number of records (section 3.3, Figure 2; section 4); here: for replaced "
+        "and removed records of the beta-binomial model with 20 bins, and for removed records of "
         "the normal model in the median of a hundred data sets.",
     }
 )
@@ -95,10 +95,11 @@ claims
 # %% [markdown]
 # ## The smallest example
 #
-# Five people, $x$ of them with a one. The beta-binomial synthesizer draws a proportion from its posterior
-# and then five new values. The table of $p(\tilde x \mid x)$, with $\alpha = 1/2$, is the paper's Table 1. The
-# largest log ratio of a row to a neighboring one, with one record *changed*, is the *conditional* epsilon of
-# that data set. The largest of all rows is epsilon, here $\log 11$.
+# Of five people $x$ have a one. The beta-binomial [synthesizer](../docs/guide/glossary.md#synthesizer) draws a proportion
+# from its posterior and then five new values. The table of $p(\tilde x \mid x)$, with $\alpha = 1/2$, is the paper's
+# Table 1. The largest log ratio of a row to a neighboring one, with one record *replaced*, is the
+# [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) of that data set. The largest over all rows is
+# epsilon, here $\log 11$.
 
 # %%
 table = mechanism.beta_binomial(n, n, alpha)
@@ -115,16 +116,16 @@ callout(f"Exact epsilon is {at.value:.5g}", where)
 # ### Exercise 1: a formula put to the test
 #
 # With numpy and scipy only. The paper's section 3.1 prints $\alpha = (e^\epsilon - 1)/n$ for the prior that gives the
-# beta-binomial synthesizer the budget $\epsilon$. An agency takes the paper at its word, with $n = 5$
-# records, five released ones and $\epsilon = \log 11$. The probability of $\tilde x$ ones given $x$ is
+# beta-binomial synthesizer the budget $\epsilon$. An agency uses this formula with $n = 5$
+# records, five released records and $\epsilon = \log 11$. The probability of $\tilde x$ ones given $x$ is
 #
 # $$\binom{5}{\tilde x} \frac{B(\alpha + x + \tilde x,\ \alpha + 10 - x - \tilde x)}{B(\alpha + x,\ \alpha +
 # 5 - x)}.$$
 #
-# What is the epsilon that the agency has spent, exactly (`spent_by_agency`), to four decimal places? Is it
-# more than it wanted (`too_much`, true or false)?
+# What exact epsilon has the agency spent (`spent_by_agency`, four decimal places)? Is it
+# more than intended (`too_much`, true or false)?
 #
-# *You will need:* `scipy.special.betaln`, the logarithm of the beta function, and `np.diff` along the rows of a six by six table.
+# *You will need:* `scipy.special.betaln`, the log beta function, and `np.diff` along the rows of a six by six table.
 
 # %% tags=["solution"]
 # Solution
@@ -140,15 +141,15 @@ assert not too_much
 # <details><summary>Solution</summary>
 #
 # The binomial coefficient cancels between rows. The formula gives $\alpha = 2$, hence $\log(1 + 5/2)$,
-# less than $\log 11$. It is upside down: $\alpha = n/(e^\epsilon - 1)$ spends $\epsilon$. Here the slip errs on the safe
-# side and costs accuracy. For small budgets, $e^\epsilon - 1 < n$, the promise is broken.
+# less than $\log 11$. It is inverted: $\alpha = n/(e^\epsilon - 1)$ spends $\epsilon$. Here the slip errs on the safe
+# side and costs accuracy. For small budgets, $e^\epsilon - 1 < n$, the budget is exceeded.
 #
 # </details>
 
 # %% [markdown] tags=["appendix"]
 # ## Conditioning on the data
 #
-# The paper's Figure 1 has larger data sets, at two budgets. All data sets $x = 0, \dots, n$ count alike, as in
+# The paper's Figure 1 has larger data sets, at two budgets. All data sets $x = 0, \dots, n$ have equal weight, like
 # the paper's dots.
 
 # %%
@@ -170,14 +171,14 @@ show(summary.reset_index(), caption=caption, names={"n": "n", "min": "least", "m
 
 # %%
 def named(cases):
-    """Cases whose several keys read as one text."""
+    """Return cases with their index levels joined into one text."""
     return cases.set_axis([", ".join(map(str, at)) for at in cases.index])
 
 
 claims.check(
     "C1",
     "depends on the case",
-    "It is so at the larger budget with more than five records, and never at the smaller one.",
+    "True at the larger budget with more than five records, and never at the smaller one.",
     measured="share of data sets below half of epsilon, by epsilon and n",
     value=named(summary["share below half of epsilon"]),
     relation=">",
@@ -187,8 +188,8 @@ claims.check(
 # %% [markdown]
 # ## EDP, exactly
 #
-# The paper's section 3.2 calls EDP a sensitivity, "a property of a deterministic output". Take as
-# the output $\kappa(D)$ the *distribution* of the release, and measure distance by the largest log ratio:
+# The paper's section 3.2 calls EDP a sensitivity, "a property of a deterministic output". Take the *distribution* of the
+# release as the output $\kappa(D)$, and measure distance by the largest log ratio:
 #
 # $$d(D, D') = \sup_S \left|\log \frac{P(\kappa(D) \in S)}{P(\kappa(D') \in S)}\right|, \qquad
 # GS = \max_{D,\,D'} d(D, D'), \qquad LS(D) = \max_{D'} d(D, D').$$
@@ -196,13 +197,13 @@ claims.check(
 # The global sensitivity $GS$ over neighbors *is* epsilon, as a referee remarks in the paper's footnote. The local one,
 # $LS(D)$, is the conditional epsilon. EDP is a local sensitivity of another mechanism, which releases the bin of
 # one posterior draw: $B$ bins have equal probability given the data, and EDP is the largest log ratio to
-# their probabilities given a neighbor. The definition *deletes* a record. Differential privacy and the paper's
-# Table 2 *change* one.
+# their probabilities given a [neighbor](../docs/guide/glossary.md#neighboring-data-sets). The definition *removes* a
+# record. Differential privacy (bounded, as in the paper) and the paper's Table 2 *replace* one.
 
 
 # %%
 def levels(records, prior, kinds, numbers, data):
-    """Exact EDP, and the smallest probability of a bin under a neighbor."""
+    """Return exact EDP, and the smallest probability of a bin under a neighbor."""
     rows = []
     for kind, x, b in product(kinds, data, numbers):
         edges = edp.equal_probability_edges(edp.beta_posterior(x, records, prior), b)
@@ -223,23 +224,23 @@ caption = f"Exact EDP of x ones among {n} records, by kind of neighbor and numbe
 show(side.reset_index().head(12), caption=caption, names={"neighbors": "neighbors"})
 
 # %% [markdown]
-# For five zeros, leaving out one moves the posterior much less than turning it into a one.
+# For five zeros, removing one moves the posterior much less than replacing it by a one.
 #
 # ## Why EDP grows with the bins
 #
 # Let $g$ be the density, under a neighbor's posterior, of $u = F(\theta \mid D)$, which is uniform under
 # $D$. Bin $j$ of $B$ has the ratio $r_j = B \int_{(j-1)/B}^{j/B} g(u)\,du$, the mean of $g$ over the bin.
 #
-# 1. *Splitting.* The ratio of a bin is the mean of the ratios of its parts. The largest part is no smaller
-#    than the whole and the smallest no larger, so that $\max_j |\log r_j|$ does not fall when every bin is
+# 1. *Splitting.* The ratio of a bin is the mean of the ratios of its parts. The largest ratio of a part is no smaller
+#    than that of the whole, and the smallest no larger. So $\max_j |\log r_j|$ does not fall when every bin is
 #    split: EDP at $kB$ bins is at least EDP at $B$ bins.
 # 2. *Monotone likelihood ratios.* If $g$ falls, $r_1$ is the largest ratio and $r_B$ the smallest. They
-#    are means over the first and the last $1/B$. As these intervals shrink $r_1$ rises and $r_B$
-#    falls, and EDP never falls, for *any* larger number of bins. This is the case for proportions: a
-#    changed record has $g \propto p/(1-p)$ or its inverse, a deleted one $1/p$ or $1/(1-p)$, an added
+#    are means over the first and the last $1/B$. As these intervals shrink, $r_1$ rises and $r_B$
+#    falls, so EDP never falls, for *any* larger number of bins. This is the case for proportions: a
+#    replaced record has $g \propto p/(1-p)$ or its inverse, a removed one $1/p$ or $1/(1-p)$, an added
 #    one $p$ or $1-p$.
-# 3. *Otherwise it can fall.* Add a record whose likelihood has a narrow peak on a plateau: three bins
-#    catch the peak in one, and four cut it in two.
+# 3. *Otherwise it can fall.* Add a record whose likelihood has a narrow peak on a plateau: with three bins
+#    the peak lies in one, and four bins cut it in two.
 
 # %%
 u = (np.arange(10_080) + 0.5) / 10_080
@@ -258,9 +259,9 @@ claims.check(
     "C2",
     "depends on the case",
     "EDP falls twice with the narrow peak. In the beta-binomial model it never falls, which is proved "
-    "for each step. In other models this is proved only where each bin is split, and the normal "
+    "for each step. In other models this is proved only if every bin is split, and the normal "
     "model is not checked bin by bin.",
-    measured="EDP against that of one bin less, by case and bins",
+    measured="EDP against that of one bin fewer, by case and bins",
     value=steps["edp"],
     relation=">=",
     limit=steps["before"],
@@ -269,31 +270,32 @@ claims.check(
 # %% tags=["hero"]
 zero = exact[exact["x"] == 0].pivot(index="bins", columns="neighbors", values="edp")[kinds]
 titles = "Number of bins (log scale)", "EDP of x = 0"
-about = "Three straight lines over a logarithmic axis: the EDP of changed and added records rises "
-about += "steeply with the number of bins, that of deleted ones slowly."
+about = "Three straight lines over a logarithmic axis: the EDP of replaced and added records rises "
+about += "steeply with the number of bins, that of removed ones slowly."
 outputs.figure("bins", charts.lines(zero, *titles, log_x=True, zero=True, description=about))
 
 # %% [markdown]
-# **Where no one has a one, EDP rises with the logarithm of the number of bins.** A line for each kind of neighbor: a
-# record changed, deleted or added. The lines never level off. The limit for ever finer bins is the largest log
-# ratio of the two *densities*, here infinite: for a changed or an added record the ratio is zero
-# at $p = 0$, and for a deleted zero it is $1/(1-p)$, unbounded at $p = 1$.
+# **For $x = 0$, EDP rises with the logarithm of the number of bins.** Each line is a kind of neighbor: a
+# record replaced, removed or added. The lines never level off. The limit for ever finer bins is the largest log
+# ratio of the *densities*, here infinite: for a replaced or an added record the ratio is zero
+# at $p = 0$, and for a removed zero it is $1/(1-p)$, unbounded at $p = 1$.
 #
-# The limit is the local sensitivity of releasing *one posterior draw*, and the largest over the data is
-# that release's exact epsilon. It is finite where one record's likelihood is bounded away from zero, as in the next exercise.
+# The limit is the local sensitivity of releasing *one posterior draw*, and its maximum over the data is
+# that release's [exact epsilon](../docs/guide/glossary.md#exact-epsilon). It is finite if one record's likelihood is
+# bounded away from zero, as in the next exercise.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 2: a private posterior draw from a sensitivity
 #
-# A proportion is known to lie in $(0.2, 0.7)$, with a beta prior restricted to it, and one posterior draw
-# is released. Changing one record multiplies the likelihood by $p/(1-p)$ or its inverse. Show that the
+# A proportion is known to lie in $(0.2, 0.7)$. Its beta prior is restricted to this interval, and one posterior draw
+# is released. Replacing one record multiplies the likelihood by $p/(1-p)$ or its inverse. Show that the
 # log density of the draw moves by at most the range of $\log\{p/(1-p)\}$ over the interval, whatever
-# $n$, the data and the prior, and compute it as `moved_by` (four decimal places). To which `power` must
+# $n$, the data and the prior, and compute this range as `moved_by` (four decimal places). To which `power` must
 # the likelihood be raised so that this bound is 1? Is epsilon for $n = 5$ and $\alpha = 1/2$ then at most
 # 1 (`private`, true or false)?
 #
-# *You will need:* that a power $t$ of the likelihood turns the prior into a Beta($\alpha + tx$, $\alpha + t(5 - x)$), cut to
-# the interval; to check the last answer the densities at 0.2 and 0.7 of `stats.beta(a, b)`, divided by its
+# *You will need:* a power $t$ of the likelihood turns the prior into a Beta($\alpha + tx$, $\alpha + t(5 - x)$), restricted
+# to the interval. To check the last answer, divide the densities of `stats.beta(a, b)` at 0.2 and 0.7 by its
 # probability of the interval.
 
 # %% tags=["solution"]
@@ -312,10 +314,10 @@ assert private
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# With $r(p)$ the ratio of the likelihoods, the densities' ratio is $r(p) / E\,r$, where $E$ is the mean
+# If $r(p)$ is the ratio of the likelihoods, the ratio of the densities is $r(p) / E\,r$, where $E$ is the mean
 # under the other posterior. Since $\min r \le E\,r \le \max r$, its logarithm is at most $\max \log r -
 # \min \log r$. A power $t$ multiplies $\log r$ by $t$. This is a global sensitivity, since it does not
-# ask for the data (Wang, Fienberg and Smola). It is not attained: $E\,r$ is strictly inside.
+# depend on the data (Wang, Fienberg and Smola). It is not attained: $E\,r$ is strictly inside.
 #
 # </details>
 
@@ -323,12 +325,12 @@ assert private
 # ## The prior, by trial and error
 #
 # The paper's section 2 says that a more informative prior increases privacy and, "inversely", that a less informative
-# one leads to a *smaller* EDP. This is computed first, with a record *deleted* and 20 bins.
+# one gives a *smaller* EDP. The first table tests this, with a record *removed* and 20 bins.
 #
-# The paper notes, too, that choosing the prior by its EDP "may leak some information". With five people the leak can be
+# The paper also notes that choosing the prior by its EDP "may leak some information". With five people the leak can be
 # computed. An agency tries $\alpha$ = 0.05, 0.1, ... until EDP at 20 bins is at most the target, keeps
-# $\alpha$ secret and releases five synthetic records, a mechanism with six rows. The baseline is the exact
-# epsilon of the weakest prior chosen, used for everybody.
+# $\alpha$ secret and releases five synthetic records: a mechanism with six rows. The baseline is the exact
+# epsilon of the weakest prior chosen, used for all data sets.
 
 # %%
 priors = pd.concat(
@@ -336,15 +338,15 @@ priors = pd.concat(
 ).pivot(index="alpha", columns="x", values="edp")
 shown = priors.iloc[:, :3].rename(columns="EDP, x = {}".format)
 shown = outputs.table("priors", shown.rename_axis(columns=None).reset_index())
-caption = "Exact EDP with a record deleted, by the prior's parameter α and the ones in the data."
+caption = "Exact EDP with a record removed, by the prior's parameter α and the ones in the data."
 show(shown, caption=caption, names={"alpha": "α"})
 
 # %%
 claims.check(
     "C3",
     "depends on the case",
-    "The reverse is the rule. EDP falls with less information only where all records are alike and "
-    "the prior is weak already: then the posterior hugs its end with one record less, too.",
+    "The reverse is the rule. EDP falls with less information only if all records are equal and "
+    "the prior is already weak: then the posterior stays near its end without one record, too.",
     measured="EDP against that of the next more informative prior, x and α",
     value=named(priors.iloc[:-1].unstack()),
     relation="<",
@@ -367,38 +369,38 @@ columns = [
     "α, x = 0",
     "α, x = 2",
     "exact epsilon",
-    "weakest alone",
+    "weakest prior",
     "increase",
 ]
 leak = outputs.table("trial_and_error", pd.DataFrame(rows, columns=columns))
-caption = "Priors that meet a target for EDP; exact epsilon of choosing, and of the weakest alone."
+caption = "Priors that meet a target for EDP; exact epsilon of choosing, and of the weakest prior."
 show(leak.round(9), digits=2, caption=caption)
 
 # %% [markdown] tags=["appendix"]
-# With deleted records, the definition of EDP, most of the epsilon is that of the weak prior, which EDP accepts. The
-# choice adds to it. With changed records it spends no more than the weakest prior alone.
+# With removed records, the definition of EDP, most of the epsilon comes from the weak prior, which EDP accepts. The
+# choice adds to it. With replaced records the choice spends no more than the weakest prior.
 #
 # ## More records
 #
-# A normal mean with known variance 5 and prior $N(10, 3)$. Let $P = n/5 + 1/3$ be the posterior precision and $z$
-# the distance of a record from the posterior mean, in standard deviations of a record. Without it the
-# precision is $P' = P - 1/5$, and the mean moves by $z\sqrt{P/5}/P'$ posterior standard deviations. So EDP is a
-# function of the distance of the most extreme record. (Records are *deleted* in the normal model throughout.)
+# The data are normal with known variance 5, and the mean has the prior $N(10, 3)$. Let $P = n/5 + 1/3$ be the posterior
+# precision and $z$ the distance of a record from the posterior mean, in standard deviations of a record. Without this
+# record the precision is $P' = P - 1/5$, and the mean moves by $z\sqrt{P/5}/P'$ posterior standard deviations. So EDP is
+# a function of the distance of the most extreme record. (Records are always *removed* in the normal model.)
 
 
 # %%
 def without(z, records):
-    """Shift of the posterior mean and scale of its deviation, in posterior deviations."""
+    """Return the shift of the posterior mean and the scale, in posterior standard deviations."""
     precision = records / 5 + 1 / 3
     fewer = precision - 1 / 5
     return np.asarray(z) * np.sqrt(precision / 5) / fewer, np.sqrt(precision / fewer)
 
 
 def normal_edp(z, b, records=100):
-    """Exact EDP of data sets whose most extreme record lies at the distances z."""
+    """Return exact EDP of data sets whose most extreme record lies at the distances z."""
     shift, scale = without(z, records)
     at = (special.ndtri(np.arange(b + 1) / b) - shift[..., None]) / scale
-    # Differences of the nearer tail, so that both keep their digits.
+    # Differences in the nearer tail avoid cancellation.
     p = np.where(at[..., 1:] < 0, np.diff(special.ndtr(at)), -np.diff(special.ndtr(-at)))
     return np.abs(np.log(p * b)).max(axis=-1)
 
@@ -415,7 +417,7 @@ cases = [
     levels(size, 0.5, ["replace", "remove"], [20], [0, 1, 2, size // 2]).assign(n=size)
     for size in (5, 10, 100, 1000)
 ]
-cases = pd.concat(cases).assign(case=8 * ["all zeros", "one one", "two ones", "half ones"])
+cases = pd.concat(cases).assign(case=8 * ["all zeros", "single one", "two ones", "half ones"])
 medians = normal.groupby(["n", "bins"])["edp"].median().reset_index()
 medians = medians.assign(neighbors="remove", case="normal, median")
 growing = pd.concat([cases, medians]).set_index(["case", "neighbors", "bins", "n"])["edp"]
@@ -423,15 +425,15 @@ growing = growing.sort_index().rename("EDP").to_frame()
 growing["before"] = growing.groupby(["case", "neighbors", "bins"])["EDP"].shift()
 shown = growing["EDP"].unstack("n").map("{:.3g}".format).replace("nan", "")
 shown = shown.rename(columns="n = {:,}".format).rename_axis(columns=None).reset_index()
-caption = "EDP by the number of records n; two ones of five are taken for half."
+caption = "EDP by the number of records n; two ones of five count as half."
 display(show(shown, caption=caption, names={"neighbors": "neighbors"}))
 later = named(growing.dropna())
 claims.check(
     "C9",
     "depends on the data",
-    "It falls, except with one or two ones and a record deleted, where it rises. For all zeros and a "
-    "changed record it hardly falls.",
-    measured="EDP against that of the next fewer records, by case, record, bins and n",
+    "It falls, except that it rises with one or two ones and a record removed. For all zeros and a "
+    "replaced record it hardly falls.",
+    measured="EDP against that at the next smaller n, by case, neighbors, bins and n",
     value=later["EDP"],
     relation="<",
     limit=later["before"],
@@ -440,44 +442,44 @@ claims.check(
 # %% [markdown] tags=["appendix"]
 # ## Estimates from draws
 #
-# The usual procedure draws $M$ values given the data, takes their quantiles as bins, draws $M$ values
-# again for every neighbor, and counts. Empty bins make the estimate infinite. The paper says that it added 0.01 to
+# The usual procedure draws $M$ values given the data, takes their quantiles as cut points of the bins, draws $M$ values
+# for every neighbor, and counts. Empty bins make the estimate infinite. The paper says that it added 0.01 to
 # every count; we also try 0.1, 1, and *dropping* the empty bins.
 #
-# No posterior need be sampled to study this. The bins' ends are order statistics, whose uniform spacings are
-# Dirichlet, and given the bins the counts are multinomial. The paper's Table 3 has five zeros, one of them *changed*. Its
-# estimate is decided by the smallest count, whose distribution given the bins is a product: the chance that
-# every bin holds $k$ or more. (Counts are taken as independent. The bins that can have the
+# Studying this requires no posterior samples. The cut points are order statistics, whose uniform spacings are
+# Dirichlet, and given the bins the counts are multinomial. The paper's Table 3 has five zeros, one of them *replaced*.
+# The smallest count decides its estimate. Given the bins, its distribution is a product: the probability that
+# every bin holds $k$ or more. (Counts are treated as independent. The bins that can have the
 # smallest count are so improbable that their dependence is negligible.) A bin of probability $p$ is empty with
 # probability $(1 - p)^M$.
 
 # %%
-RULES = {"0.01": 0.01, "0.1": 0.1, "1.0": 1.0, "dropped": 0.0}  # what is added to each count
+RULES = {"0.01": 0.01, "0.1": 0.1, "1.0": 1.0, "dropped": 0.0}  # added to each count
 WORDS = {rule: f"{added:g} added" for rule, added in RULES.items()}
 WORDS["dropped"] = "empty bins dropped"
 
 
 def cut_points(b, m, size, rng):
-    """Posterior probability below the inner ends of b bins, from the quantiles of m draws."""
+    """Return the posterior probability below each inner cut point of b bins, from m draws."""
     spacing = np.full(b, m / b)
-    spacing[-1] += 1  # beyond the last order statistic there is one spacing more
+    spacing[-1] += 1  # one more spacing lies beyond the last order statistic
     return np.cumsum(rng.dirichlet(spacing, size), axis=1)[:, :-1]
 
 
 def estimate(least, most, b, m, added):
-    """The estimate of EDP from the smallest and the largest count."""
+    """Return the estimate of EDP from the smallest and the largest count."""
     ratio = np.stack([least + added, most + added]) * b / (m + b * added)
     return np.abs(np.log(ratio)).max(axis=0)
 
 
 def least_count(p, m, positive):
-    """Values of the smallest count of m draws, empty bins dropped or not, and their chances."""
+    """Return values of the smallest count of m draws, and their probabilities."""
     mean = m * p.min(axis=0)
     k = first = max(int(max(0.0, np.sqrt(mean.min()) - 6) ** 2), int(positive))
     above, empty = [np.ones(len(p))], special.bdtr(0, m, p) * positive
     while above[-1].max() > 1e-12:
         k += 1
-        near = mean < (np.sqrt(k) + 6) ** 2  # other bins hold k or more for certain
+        near = mean < (np.sqrt(k) + 6) ** 2  # other bins certainly hold k or more
         at_least = special.bdtrc(k - 1, m, p[:, near]) + empty[:, near]
         above.append(np.prod(np.minimum(1.0, at_least), axis=1))
     return np.arange(first, k), -np.diff(above, axis=0).T
@@ -485,7 +487,7 @@ def least_count(p, m, positive):
 
 # %%
 def biases(x, prior, draws, rules, size, rng):
-    """Relative bias (%) of the estimate, its error, and the deviation of a single replicate."""
+    """Return the relative bias (%), its standard error, and the sd of a single replicate."""
     here = edp.beta_posterior(x, 5, prior)
     there = edp.beta_neighbors(x, 5, prior, "replace")
     rows = []
@@ -509,7 +511,7 @@ def biases(x, prior, draws, rules, size, rng):
 three = biases(0, 0.5, DRAWS, RULES, replicates, rng=stream(seed, "table 3"))
 wide = three.pivot(index=["draws", "bins"], columns="smoothing", values="relative_bias_percent")
 shown = wide.map("{:z.2f}".format).rename(columns=WORDS).rename_axis(columns=None).reset_index()
-caption = "Relative bias (%) of estimates from counts, five zeros and a changed record."
+caption = "Relative bias (%) of estimates from counts, five zeros and a replaced record."
 show(shown[shown["bins"].isin([5, 20, 50, 250])], caption=caption)
 
 # %%
@@ -518,7 +520,7 @@ error = three[three["smoothing"] != "dropped"].groupby(["draws", "bins"])["bias_
 claims.check(
     "C7",
     "depends on the case",
-    "The constant matters where bins may be empty: the more bins, the more draws it takes to forget it.",
+    "The constant matters if bins may be empty: with more bins it takes more draws to remove its effect.",
     measured="range of the bias (percentage points) over three constants, by draws and bins",
     value=named(constants.max(axis=1) - constants.min(axis=1)),
     relation="<=",
@@ -529,15 +531,15 @@ claims.check(
 # %% [markdown]
 # ### Exercise 3: how many draws see that bin?
 #
-# All zeros, a changed record, $n = 5$, $\alpha = 1/2$ and 20 bins. A neighbor's $M = 10{,}000$ draws are counted. With which
-# probability is the bin that attains EDP, the first one, `empty`, so that the estimate would be infinite (three decimal
-# places)? How many `thousands` of draws, rounded up, make that happen at most once in a hundred times?
+# Take all zeros, a replaced record, $n = 5$, $\alpha = 1/2$ and 20 bins. A neighbor's $M = 10{,}000$ draws are counted. The
+# first bin attains EDP. With what probability is it `empty`, which makes the estimate infinite (three decimal
+# places)? With how many `thousands` of draws, rounded up, does this happen at most once in a hundred times?
 #
-# *You will need:* `edp.beta_posterior(0, 5, 0.5).ppf` for the bin's end and `edp.beta_posterior(1, 5, 0.5).cdf`.
+# *You will need:* `edp.beta_posterior(0, 5, 0.5).ppf` for the cut point and `edp.beta_posterior(1, 5, 0.5).cdf`.
 
 # %% tags=["solution"]
 # Solution
-# Half a draw in ten thousand: EDP of 6.8 cannot be counted until the bin holds several draws.
+# The bin expects half a draw in ten thousand: an EDP of 6.8 needs several draws in it.
 in_first = edp.beta_posterior(1, 5, 0.5).cdf(edp.beta_posterior(0, 5, 0.5).ppf(1 / 20))
 empty = (1 - in_first) ** 10_000
 thousands = int(np.ceil(np.log(0.01) / np.log1p(-in_first) / 1000))
@@ -547,14 +549,14 @@ assert thousands == 83
 # %%
 thin = every[every["bins"] == 20].sort_values("edp").set_index("case")
 thin["log10_empty"] = 10_000 * np.log1p(-thin["least_probability"]) / np.log(10)
-names = {"edp": "EDP", "log10_empty": "log10 of the chance that its thinnest bin is empty"}
-caption = "Exact EDP of five records and 20 bins, and the chance of an empty bin with 10,000 draws."
+names = {"edp": "EDP", "log10_empty": "log10 probability that the least probable bin is empty"}
+caption = "Exact EDP of five records with 20 bins; probability of an empty bin with 10,000 draws."
 display(show(thin[list(names)].reset_index(), caption=caption, names=names))
 claims.check(
     "C8",
     "fails",
-    "It is the other way round: the chance of an empty bin is larger at each larger EDP.",
-    measured="log10 of the chance of an empty bin, against that at the next smaller EDP",
+    "The reverse is true: the probability of an empty bin is larger at each larger EDP.",
+    measured="log10 probability of an empty bin, against that at the next smaller EDP",
     value=thin["log10_empty"][1:],
     relation="<",
     limit=thin["log10_empty"][:-1],
@@ -563,14 +565,14 @@ claims.check(
 # %% [markdown] tags=["appendix"]
 # ## How the paper's tables came about
 #
-# *Table 2* is for changed records. At the prior that spends exactly 2.4, to which the text rounds $\epsilon$, all its
-# entries but one round to what is printed, as the ledger shows. With $\alpha = 1/2$ as stated 21 of the 36 do.
+# *Table 2* is for replaced records. At the prior that spends exactly 2.4, to which the text rounds $\epsilon$, all but one
+# of its entries round to the printed ones, as the ledger shows. With $\alpha = 1/2$ as stated, 21 of the 36 do so.
 #
 # *Table 3.* Which treatment of empty bins gave the printed biases? They are compared at the rounded $\epsilon$. A
-# printed bias counts as near within two errors of a mean of a hundred replicates, or 0.01 where that is more.
+# printed bias counts as near within two errors of a mean of a hundred replicates, or within 0.01 if that is more.
 #
-# *Table 4.* Imprecision is the estimate where the neighbor is $D$ itself. It depends on uniform spacings alone,
-# *whatever the model*. So those of Tables 3 and 4 must agree.
+# *Table 4.* Imprecision is the estimate if the neighbor is $D$ itself. It depends on uniform spacings only,
+# *whatever the model*. So the imprecisions of Tables 3 and 4 must agree.
 
 # %%
 ROUNDED = 5 / np.expm1(2.4)
@@ -591,7 +593,7 @@ found_biases = rounded[rounded["smoothing"] == rounded["draws"].map(found_rule)]
 last = found_biases[found_biases["bins"] == 250].merge(three, on=["draws", "bins", "smoothing"])
 last = last[["draws", "smoothing", "printed", "relative_bias_percent_x", "relative_bias_percent_y"]]
 last.columns = ["draws", "treatment", "printed", "at the rounded ε", "at α = 1/2"]
-caption = "Printed and computed biases (%) for 250 bins, by draws and the treatment that is found."
+caption = "Printed and computed biases (%) for 250 bins, by draws and the treatment found."
 last[last.columns[2:]] = last[last.columns[2:]].map("{:.2f}".format)
 show(last, caption=caption)
 
@@ -610,25 +612,25 @@ shown = pd.DataFrame({"bins": BINS})
 for number, m in product((3, 4), DRAWS):
     entry = [f"table{number}_emi_{b}_{m}" for b in BINS]
     shown[f"Table {number}, {m:,} draws"] = in_print[entry].to_numpy()
-show(shown, caption="Imprecisions as the paper prints them, under its headings.")
+show(shown, caption="Imprecisions printed in the paper, under its headings.")
 
 # %% [markdown]
-# Each column of Table 3 has another treatment: *dropped* for 10,000 draws, *1 added* for 100,000, and the stated 0.01 only
-# for 1,000,000. The rounded $\epsilon$ can be read off the printed biases for 250 bins: −68.92 and −49.51 come out at
-# it and not at $\alpha = 1/2$, and 8.67 is nearer to it.
+# Each column of Table 3 has a different treatment: *dropped* for 10,000 draws, *1 added* for 100,000, and the stated 0.01
+# only for 1,000,000. The printed biases for 250 bins reveal the rounded $\epsilon$: −68.92 and −49.51 result from it and
+# not from $\alpha = 1/2$, and 8.67 is nearer to it.
 #
 # The imprecisions of Table 4 under 100,000 and 1,000,000 draws agree with those of Table 3 for a tenth of the draws,
-# and those under 10,000 with ours for 1,000, as the ledger shows: Table 4 holds the imprecisions of **ten times fewer
+# and those under 10,000 with ours for 1,000, as the ledger shows. So Table 4 holds the imprecisions of **ten times fewer
 # draws** than its headings say. (Its row for 100 bins has two misprints, 0.041 for 0.400 and 0.790 for 0.122.)
 #
-# The *biases* of Table 4 belong to one data set of a hundred normal records, which the paper does not give. Exact EDP needs
-# the distance of its most extreme record only, and all biases must agree on it. We simulate the procedure for data
-# sets whose most extreme record lies at even distances. A cubic in the distance goes through their mean estimates. Where
-# more than 99 % of the estimates agree, some bin is always empty, and the estimate is the constant $\log\{(M + aB)/(aB)\}$
-# for an added $a$. Which distance does each printed bias ask for?
+# The *biases* of Table 4 belong to one data set of a hundred normal records, which the paper does not give. Exact EDP
+# depends only on the distance of its most extreme record, and all biases must agree on it. We simulate the procedure for
+# data sets whose most extreme record lies at evenly spaced distances, and fit a cubic in the distance to their mean
+# estimates. If more than 99 % of the estimates agree, some bin is always empty, and the estimate is the constant
+# $\log\{(M + aB)/(aB)\}$ for an added $a$. Which distance does each printed bias imply?
 
 # %%
-NEAREST, FARTHEST = 1.7, 4.9  # beyond them lies the farthest of 100 normal records once in 10,000
+NEAREST, FARTHEST = 1.7, 4.9  # the farthest of 100 normal records is outside once in 10,000
 distances, rng = np.linspace(NEAREST, FARTHEST, datasets), stream(seed, "table 4")
 GRID, inside = np.linspace(NEAREST, FARTHEST, 33), 2 * stats.norm.cdf(distances) - 1
 data = [
@@ -638,7 +640,7 @@ data = [
 
 
 def counted(y, b, m, size, rng):
-    """Smallest and largest count of the draws of all neighbors, in each replicate."""
+    """Return the smallest and largest count over all neighbors, in each replicate."""
     shift, scale = without(y, len(y))
     found = []
     for edges in special.ndtri(cut_points(b, m, size, rng)):
@@ -656,7 +658,7 @@ simulated = {
 
 # %% tags=["monte-carlo"]
 def at_distance(z, m, b, added):
-    """Relative bias (%) at a distance, its error, and the deviation of a single replicate."""
+    """Return the relative bias (%) at a distance, its error, and the sd of a single replicate."""
     each, true = estimate(*simulated[m, b], b, m, added), normal_edp(z, b)
     constant, middle = np.median(each), (NEAREST + FARTHEST) / 2
     if np.isclose(each, constant).mean() > 0.99:
@@ -670,7 +672,7 @@ def at_distance(z, m, b, added):
 
 
 def asked_for(bias, m, b, added):
-    """Smallest distance that gives a bias, sought between those of a grid, if there is one."""
+    """Return the smallest distance that gives a bias, searched on a grid, or nan."""
     above = np.array([at_distance(z, m, b, added)[0] > bias for z in GRID])
     if not (turns := np.flatnonzero(np.diff(above))).size:
         return np.nan
@@ -683,27 +685,28 @@ asked = pd.DataFrame(readings, columns=["heading, M", "read as", "added"])
 for b in BINS:
     wanted = [(in_print[f"table4_rb_{b}_{heading}"], m, b, a) for heading, m, a in readings]
     asked[f"{b} bins"] = [asked_for(*each) for each in wanted]
-caption = "Distance that each printed bias of Table 4 asks for; blank: none from 1.7 to 4.9."
+caption = "Distance implied by each printed bias of Table 4; blank: none from 1.7 to 4.9."
 show(outputs.table("distances", asked), digits=2, caption=caption)
 
 # %% [markdown]
-# Under the stated draws nearly all printed biases have no distance from 1.7 to 4.9. At a tenth of them, those of 5 to
-# 50 bins in the first column ask for much the same distance, whatever is added up to 0.2, and the other two columns
-# scatter about it. The biases for 100 and 250 bins in the first column ask for a different data set if 0.01 is added,
-# and for nearly the same one if **0.1** is added. Both estimates are constants there, so that with 0.1 added the two
-# exclude each other. With slightly more than 0.05 added they agree, on a distance above those that 5 to 50 bins ask
-# for. So one bias is explained by nothing that was tried. Below, the paper's data are those that the bias for 250 bins
-# asks for with 0.1 added; to take 100 bins instead would be as good. The ledger holds the other 17 biases against them.
+# With the stated numbers of draws nearly all printed biases imply no distance from 1.7 to 4.9. With a tenth of them, the
+# biases of 5 to 50 bins in the first column imply much the same distance, for any added constant up to 0.2, and the other
+# two columns scatter about it. The biases for 100 and 250 bins in the first column imply a different data set if 0.01 is
+# added, and nearly the same one if **0.1** is added. Both estimates are constants here, so with 0.1 added the two
+# exclude each other. With slightly more than 0.05 added they agree, on a distance above those implied by 5 to 50 bins.
+# So one bias remains unexplained. Below, the paper's data are those implied by the bias for 250 bins
+# with 0.1 added; 100 bins would do as well. The [ledger](../docs/guide/glossary.md#ledger) compares the other 17 biases
+# with them.
 #
 # ## What follows for 10,000 draws
 #
-# Are 10,000 draws too few? The paper says so of more than 10 bins. A record is *changed* in the beta-binomial
-# model and *deleted* in the normal one.
+# Are 10,000 draws too few? The paper says so for more than 10 bins. A record is *replaced* in the beta-binomial
+# model and *removed* in the normal one.
 #
 # Practitioners check the number of draws by the imprecision. Abowd, Schneider and Vilhuber found
-# 0.27 for an EDP of 3.27 and were content. So a check is taken as passed if the imprecision is at most that share of the
-# estimate. The second table has 0.01 added and the numbers of draws and bins of the paper's tables; the normal model has
-# 1,000 draws, too.
+# 0.27 for an EDP of 3.27 and were satisfied. So the check passes if the imprecision is at most that share of the
+# estimate. The second table has 0.01 added and the numbers of draws and bins of the paper's tables; the normal model also
+# has 1,000 draws.
 
 # %% tags=["monte-carlo"]
 distance = asked.loc[asked["added"] == 0.1, "250 bins"].item()
@@ -730,7 +733,7 @@ off = named(few[few["bins"] > 10].set_index(["case", "bins"]))
 claims.check(
     "C4",
     "depends on the case",
-    "With 250 bins each case is off by so much, with fewer some are not.",
+    "With 250 bins every case is off by more than a tenth; with fewer bins some are not.",
     measured="size of the bias (%), by case and bins",
     value=off["relative_bias_percent"].abs(),
     relation=">",
@@ -755,7 +758,7 @@ size = cells["relative_bias_percent"].abs()
 mean_estimate = cells["exact"] * (1 + cells["relative_bias_percent"] / 100)
 passed = cells[cells["imprecision"] <= 0.27 / 3.27 * mean_estimate].assign(size=size)
 worst = passed.sort_values("size").groupby("model").tail(1).sort_values("model")
-caption = "The largest bias among the computed cells that pass the check, by model."
+caption = "Largest bias among the computed cells that pass the check, by model."
 show(worst[["model", "draws", "bins", "exact", "size", "imprecision"]], caption=caption,
      names={"exact": "exact EDP", "size": "size of the bias (%)"})  # fmt: skip
 
@@ -763,8 +766,8 @@ show(worst[["model", "draws", "bins", "exact", "size", "imprecision"]], caption=
 claims.check(
     "C5",
     "depends on the case",
-    "The check compares the data with themselves, in bins that all have their share. It cannot see "
-    "a bin that is nearly empty under a neighbor, and it serves where posteriors are close.",
+    "The check compares the data with themselves, in equally probable bins. It cannot see "
+    "a bin that is nearly empty under a neighbor, and it works if posteriors are close.",
     measured="largest bias (%) that passes the check, by model",
     value=worst.set_index("model")["size"],
     relation=">",
@@ -775,20 +778,20 @@ claims.check(
 # %% [markdown] tags=["appendix"]
 # ## From one posterior sample
 #
-# No neighbor needs draws of its own. The posterior without record $i$ is the full one reweighted:
+# No neighbor needs its own draws. The posterior without record $i$ is the full one reweighted:
 #
 # $$p(\theta \mid D^{-i}) \propto \frac{p(\theta \mid D)}{p(y_i \mid \theta)},$$
 #
-# so a bin's probability is a ratio of sums of weights, and every bin holds its share of the draws. A changed record has
-# the ratio of two likelihoods as its weight. In the beta-binomial model one of five zeros is *changed*, in the normal
-# one each of a hundred records is *deleted* in turn. We compare 20 such samples of 10,000 draws with 30 (normal) and 60
+# so a bin's probability is a ratio of sums of weights, and every bin holds an equal share of the draws. The weight for a
+# replaced record is the ratio of two likelihoods. In the beta-binomial model one of five zeros is *replaced*; in the normal
+# one each of a hundred records is *removed* in turn. We compare 20 such samples of 10,000 draws with 30 (normal) and 60
 # (beta-binomial) replicates of the count estimate, which takes 10,000 draws for *each* neighbor. (`edp.from_draws` adds
-# a standard error, and `docs/guide/edp.md` shows it on the sample of any model.)
+# a standard error, and `docs/guide/edp.md` shows it for any model's sample.)
 
 
 # %% tags=["monte-carlo"]
 def one_sample(theta, log_weights):
-    """EDP at each number of bins from one sample, with a column of weights for each neighbor."""
+    """Return EDP at each number of bins from one sample, with a column of weights per neighbor."""
     weights = np.exp(log_weights - log_weights.max(axis=0))[np.argsort(theta, kind="stable")]
     below, found = np.cumsum(weights, axis=0), []
     for b in BINS:
@@ -848,7 +851,7 @@ both = named(against.set_index(["model", "bins"]))
 claims.check(
     "C6",
     "holds",
-    "The noise of counting rare draws is gone, and the variation of the weights is left. The "
+    "The noise of counting rare draws is gone; the variation of the weights remains. The "
     "probability itself, the exponential, is known only within the factor of the last column.",
     measured="root mean squared error (% of EDP) against that of counts, by model and bins",
     value=both["one_sample"],
@@ -858,18 +861,18 @@ claims.check(
 )
 
 # %% [markdown] tags=["written"]
-# ### Exercise 4: Pareto's k of a deleted normal record
+# ### Exercise 4: Pareto's k of a removed normal record
 #
-# Where a few draws carry the weight, Pareto's $k$ says so (Vehtari and others). In the normal model (known variance 5,
-# prior $N(10, 3)$) the weights of leaving record $i$ out are
+# [Pareto's $k$](../docs/guide/glossary.md#pareto-k) shows if a few draws carry the weight (Vehtari and others). In the
+# normal model (known variance 5, prior $N(10, 3)$) the weights for removing record $i$ are
 # $1/p(y_i \mid \mu)$. Their tail is that of a Pareto distribution with shape $k = \sigma_1^2/\sigma^2$,
 # posterior variance over the variance of a record. Derive it, and compute it for one record (`k_one`) and
 # for a hundred (`k_hundred`, four decimal places). How many records (`enough`) make the variance of the
 # weights finite, $k < 1/2$, for the flat prior $\sigma_0^2 = \infty$? Does a single outlier change the
-# $k$ of the theory (`outlier_matters`, true or false)?
+# theoretical $k$ (`outlier_matters`, true or false)?
 #
-# *You will need:* that a normal tail beyond $z$ posterior standard deviations is $e^{-z^2/2}$ up to slower factors; to check
-# with draws `diagnostics.pareto_k`.
+# *You will need:* a normal tail beyond $z$ posterior standard deviations is $e^{-z^2/2}$ up to slower factors. To check
+# with draws use `diagnostics.pareto_k`.
 
 # %% tags=["solution"]
 # Solution
@@ -892,16 +895,16 @@ assert not outlier_matters
 # $\exp\{-\mu^2/(2\sigma_1^2)\}$ to leading order. $P(w > t)$ is the probability of $|\mu| > \sigma
 # \sqrt{2 \log t}$, which is $t^{-\sigma^2/\sigma_1^2}$ up to slower factors, a Pareto tail $t^{-1/k}$.
 # With $\sigma_1^2 = 1/(n/\sigma^2 + 1/\sigma_0^2)$, $k = 1/(n + \sigma^2/\sigma_0^2)$. It does not depend
-# on $y$; an outlier makes finite samples worse, since their largest weights lie farther from the limit.
+# on $y$. An outlier makes finite samples worse, because their largest weights lie farther from the limit.
 #
 # </details>
 
 # %% [markdown] tags=["appendix"]
 # ## The ledger
 #
-# Each printed number is compared with the reading that was found above: Table 2 with the rounded $\epsilon$, Table 3 with
+# Each printed number is compared with the reading found above: Table 2 with the rounded $\epsilon$, Table 3 with
 # it and the treatment of each column, Table 4 with a tenth of the draws, one data set, and 0.1 added in the first column.
-# The note has what the stated conventions give. Simulated numbers have the error of our mean and of one of a
+# The note has the result of the stated conventions. Simulated numbers have the errors of our mean and of a mean of a
 # hundred replicates; one in twenty lies beyond two errors by chance. The bias that gave the distance is not judged.
 
 # %%
@@ -922,7 +925,7 @@ computed |= {
 first_row = in_print[[f"table2_0_{b}" for b in BINS]].to_numpy()  # the figure's, by its caption
 off_by = {k: abs(levels(k, 0.5, ["replace"], BINS, [0])["edp"] - first_row).max() for k in (5, 50)}
 computed["caption_n"] = min(off_by, key=off_by.get)
-told = "its exact values are Table 2's first row, off by {:.3f} with 5 records, {:.3f} with 50"
+told = "its exact values, Table 2's first row, are off by {:.3f} with 5 records, {:.3f} with 50"
 notes = {"caption_n": f"{told.format(*off_by.values())}; section The ledger"}
 table_2 = levels(5, ROUNDED, ["replace"], BINS, range(6))
 table_2["stated"] = levels(5, 0.5, ["replace"], BINS, range(6))["edp"]
@@ -978,12 +981,12 @@ outputs.ledger(book)
 # %% [markdown] tags=["appendix"]
 # ## What did not reproduce, and why
 #
-# - **Table 2** is for changed records and a rounded $\epsilon$, the definition for deleted ones:
+# - **Table 2** is for replaced records and a rounded $\epsilon$, the definition for removed ones:
 #   [EDP, exactly](#EDP,-exactly). One entry is a misprint.
-# - **Table 3**: two of three columns treat empty bins otherwise than the text says, and **Table 4** belongs to ten times
+# - **Table 3**: two of three columns treat empty bins differently than stated, and **Table 4** belongs to ten times
 #   fewer draws than its headings say: [How the paper's tables came about](#How-the-paper's-tables-came-about). Two of its
 #   imprecisions are misprints, and one of its biases stays unexplained.
-# - **Figure 3** has $n = 50$ in its caption. The text has 5, and so has the row of Table 2 that the caption names as
+# - **Figure 3** has $n = 50$ in its caption. The text has 5, as has the row of Table 2 that the caption names as
 #   its exact values.
 #
 # ## References

@@ -22,18 +22,19 @@
 #
 # Differential privacy (Dwork 2006) is a promise about a *mechanism*: whatever the data and the
 # release, no single record changes the probability of a release by more than a factor
-# $e^{\epsilon}$. Statistical disclosure control asks about *this* release and *these* data: how
-# sure of one record is an intruder who knows all others? The paper compares the two where both
-# can be computed: $n$ yes/no records, replaced by $n_s$ synthetic ones.
+# [$e^{\epsilon}$](../docs/guide/glossary.md#epsilon). Statistical disclosure control asks
+# about *this* release and *these* data: how sure of one record is an [intruder](../docs/guide/glossary.md#intruder) who
+# knows all others? The paper compares the two where both can be computed: $n$ yes/no records, replaced by $n_s$ synthetic
+# ones.
 
 # %% [markdown] tags=["notebook-only"]
 # Both are readings of one table, the probability of every release given every data set. This
 # notebook computes the whole table, so the paper's ten simulated pairs become exact distributions.
-# Nearly all printed numbers that can be compared agree with them. Several conclusions depend on the
-# intruder's prior, on $p_0$, on $\epsilon$ or on the data set.
+# Nearly all comparable printed numbers agree with them. Several conclusions depend on the
+# intruder's [prior](../docs/guide/glossary.md#prior), on $p_0$, on $\epsilon$ or on the data set.
 #
-# *Before you start:* Bayes' rule, the binomial and the beta distribution, and, for one section, what
-# a Markov chain is.
+# *Before you start:* Bayes' rule, the binomial and the beta distribution and, for one section,
+# Markov chains.
 
 # %% tags=["parameters"]
 n: int = 1000  # [1, 100000] records in the data, D
@@ -74,12 +75,12 @@ from srlib.outputs import Outputs
 from srlib.rng import stream
 
 outputs = Outputs(output_dir)
-rules = acceptance.read_rules(acceptable)  # a wrong one is told before anything is computed
+rules = acceptance.read_rules(acceptable)  # errors are reported before any computation
 
 # %% [markdown]
 # ## What is claimed
 #
-# Where the paper states no criterion, "here" gives ours.
+# If the paper states no criterion, "here" gives ours.
 
 # %% tags=["nbval-ignore-output"]
 claims = Claims(
@@ -96,13 +97,13 @@ claims = Claims(
         r"$\epsilon \ge$ 100 (section 3.3, Figures 3 and 4); here: each has a probability of at "
         "least 5 % in ten pairs.",
         "C5": "A Metropolis chain of 100,000 steps computes the utility (Appendix B); here: each "
-        "single chain to within 0.1.",
+        "single chain does so to within 0.1.",
         "C6": "Regions of $R$ and $RR$ can be judged over all priors (section 4).",
         "C7": r"Under one $\epsilon$ several releases generally make utility worse than one (section "
         r"3.2); here: two releases, for $X$ = round($n p_0$) at the most common and the rarest $p_0$, to "
         "two decimal places, in at least three quarters of the cases.",
         "C8": r"An attack on a published region and $\epsilon$ would be challenging (section 4, a "
-        "speculation); here: for each data set at most 5 % of the releases lie outside the region "
+        "speculation); here: for each data set at most 5 % of releases lie outside the region "
         "for an intruder who knows the rule.",
     }
 )
@@ -111,17 +112,17 @@ claims
 # %% [markdown]
 # ## The smallest example: one table, two readings
 #
-# Three people each have a secret 0 or 1, with sum $X$. The synthesizer (the paper's equation 3, after
-# Abowd and Vilhuber 2008) draws three artificial values, each 1 with probability
-# $(X + \alpha)/(3 + 2\alpha)$, and publishes their sum $X^*$. With $\alpha$ for $\epsilon = 2$
+# Three people each have a secret 0 or 1, with sum $X$. The [synthesizer](../docs/guide/glossary.md#synthesizer) (the
+# paper's equation 3, after Abowd and Vilhuber 2008) draws three artificial values, each 1 with probability
+# $(X + \alpha)/(3 + 2\alpha)$, and releases their sum $X^*$. With $\alpha$ for $\epsilon = 2$
 # the first table below is the probability of every release given every data set.
 #
-# *Down the rows:* changing one record moves $X$ by one, to a neighboring row. The
-# largest ratio of two neighboring entries, over all columns, is $e^\epsilon$.
+# *Down the rows:* replacing one record moves $X$ by one, to a neighboring row. The largest ratio of two neighboring
+# entries, over all columns, is $e^\epsilon$.
 #
-# *Within a column:* suppose the others are both 0 and our record is 1, so $X = 1$.
-# An intruder who knows the others compares rows 1 and 0 in the column of the release, by Bayes'
-# rule (the paper's equation 5), here with prior 1/2. $R$ is the posterior probability of the truth.
+# *Within a column:* suppose the others are both 0 and our record is 1, so $X = 1$. An intruder who knows the others
+# compares rows 1 and 0 in the column of the release, by Bayes' rule (the paper's equation 5), here with prior 1/2. $R$
+# is the [posterior probability](../docs/guide/glossary.md#posterior-disclosure-risk) of the true value.
 
 # %%
 tiny = mechanism.private_plugin(2.0, n=3, n_s=3)
@@ -134,12 +135,12 @@ told = f"It is attained between $X$ = {at.pair[0]} and {at.pair[1]}, where $X^*$
 display(callout(f"Exact epsilon is {at.value:g}", told))
 one, zero = np.exp(tiny.row(1)), np.exp(tiny.row(0))
 within = pd.DataFrame([one, zero, one / (one + zero)], columns=releases)
-within.insert(0, "our record", ["1 (the truth)", "0", "R, posterior probability of 1"])
-show(within, caption="Probability of each release, if our record is 1 or 0, and the risk R.")
+within.insert(0, "our record", ["1 (true value)", "0", "R, posterior probability of 1"])
+show(within, caption="Probability of each release if our record is 1 or 0, and the risk R.")
 
 # %% [markdown] tags=["appendix"]
 # The last entry is $e^2/(1 + e^2)$, the most that $\epsilon = 2$ allows, and that release is the least
-# probable of all. The promise is about the worst column, the risk about the one that came up.
+# probable of all. The promise is about the worst column, the risk about the column that occurred.
 #
 # ## Theorem 1 over the whole table
 #
@@ -148,10 +149,10 @@ show(within, caption="Probability of each release, if our record is 1 or 0, and 
 # $$X^* \log\frac{X + 1 + \alpha}{X + \alpha} + (n_s - X^*) \log\frac{n - X - 1 + \beta}{n - X + \beta}.$$
 #
 # The first logarithm is positive and the second negative, so the extremes are at $X^* = n_s$ and
-# $X^* = 0$. A single logarithm is left there, farthest from zero at $X = 0$ and at $X = n - 1$.
+# $X^* = 0$. Only one logarithm remains there, farthest from zero at $X = 0$ and at $X = n - 1$.
 # With $\alpha = \beta$ this is $\epsilon = n_s \log(1 + 1/\alpha)$ exactly, which the paper's $\alpha$
 # solves. The budget is spent at two corners. In one, nobody has a one, one person gets one, and *all*
-# synthetic records come out as ones; the other is the same with zeros. Here is one of them by enumeration, at
+# synthetic records are ones; in the other it is the same with zeros. Enumeration finds one of them, at
 # the budgets of the run and of the paper ($\alpha$ underflows from $\epsilon = 700\,n_s$ on):
 
 # %%
@@ -162,7 +163,7 @@ tables = {e: mechanism.private_plugin(e, n, n_s) for e in budgets}
 found = [mechanism.exact_epsilon(table) for table in tables.values()]
 theorem = pd.DataFrame({"epsilon": budgets, "exact": [at.value for at in found]})
 theorem["attained"] = [f"X = {at.pair[0]} and {at.pair[1]}, X* = {at.output}" for at in found]
-names = {"epsilon": "budget ε", "exact": "exact ε", "attained": "attained between, and at"}
+names = {"epsilon": "budget ε", "exact": "exact ε", "attained": "attained at"}
 caption = "Exact epsilon over all neighboring data sets and releases, and where it is attained."
 display(show(outputs.table("theorem_1", theorem).round(9), caption=caption, names=names))
 claims.check(
@@ -174,29 +175,28 @@ claims.check(
 # %%
 spent = {f"ε = {e:g}": mechanism.conditional_epsilon(tables[e]) / e for e in epsilon}
 spent = pd.DataFrame(spent).iloc[:: max(1, n // 40)]
-titles = "Ones in the data, X", "Share of epsilon that is spent (log scale)"
-about = "A curve for each budget, one at both ends, where nobody or everybody has a one, and "
-about += "lowest in the middle: the larger the budget, the smaller the share that is spent "
-about += "there."
+titles = "Ones in the data, X", "Share of epsilon spent (log scale)"
+about = "A curve for each budget, equal to one at both ends, where nobody or everybody has a one, "
+about += "and lowest in the middle. Larger budgets spend a smaller share in the middle."
 chart = charts.lines(spent, *titles, log_y=True, ordered=True, description=about)
 outputs.figure("conditional_epsilon", chart)
 
 # %% [markdown]
-# **At large budgets only data with hardly any ones, or hardly any zeros, come near the promise.** Charest
-# and Han's conditional epsilon, the largest log ratio between a data set and its neighbors, as a share of
-# epsilon: over a grid of $X$, a line for each budget. At small budgets all data sets look alike and
-# spend nearly everything.
+# **At large budgets only data with very few ones, or very few zeros, spend most of epsilon.** Charest and Han's
+# [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon), the largest log ratio between a data set and its
+# neighbors, as a share of epsilon: over a grid of $X$, a line for each budget. At small budgets all data sets are similar
+# and spend nearly all of it.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 1: what unequal parameters spend
 #
-# The paper's equation 10, as printed, makes $\epsilon = n_s \log(1 + 1/\alpha)$, whatever $\beta$ is. Four records,
-# three synthetic ones, $\alpha = 3$ and $\beta = 1$: which epsilon does it `promise`, and which epsilon is
-# `spent_there`? Three decimal places. In which release (`corner`, its number of ones)? Say what went wrong in
-# the equation. (Which of the two terms above is left at $X^* = 0$, and which parameter is in it?)
+# The paper's equation 10, as printed, gives $\epsilon = n_s \log(1 + 1/\alpha)$, whatever $\beta$ is. Take four records,
+# three synthetic records, $\alpha = 3$ and $\beta = 1$. Which epsilon does it `promise`, and which epsilon is
+# `spent_there` (three decimal places)? In which release (`corner`, its number of ones)? Say what is wrong in
+# the equation. (Which of the two terms above remains at $X^* = 0$, and which parameter does it contain?)
 #
 # *You will need:* a pencil and the log ratio above; to check, `mechanism.bernoulli_plugin(4, 3, alpha=3.0, beta=1.0)`
-# and the attributes `.value` and `.output` of what `mechanism.exact_epsilon` returns.
+# and the attributes `.value` and `.output` of the result of `mechanism.exact_epsilon`.
 
 # %% tags=["solution"]
 # Solution
@@ -210,25 +210,24 @@ assert corner == 0
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# With few zeros in the data and $\beta$ small, a release without ones is the surprising one. The paper's
-# equation 9 has $\min(\alpha, \beta) = 1$ and gives $3 \log 2$, which is what is spent. Equation 10 has a
-# reciprocal, $1/\min \log(e_1/e_0)$, in the place of a minus sign and loses the second corner.
+# With few zeros in the data and $\beta$ small, the worst release has no ones. The paper's
+# equation 9 has $\min(\alpha, \beta) = 1$ and gives $3 \log 2$, the epsilon spent. Equation 10 has a
+# reciprocal, $1/\min \log(e_1/e_0)$, instead of a minus sign and loses the second corner.
 #
 # </details>
 
 # %% [markdown]
 # ## The expected increase in risk
 #
-# First the worked example of the paper's section 3.2: all other records are 0, ours is 1,
-# $\epsilon = 1000$, and the release holds three ones. Then its Table 1: how much does the
-# intruder's probability of the truth rise over all data sets and releases, not counting the cases in
-# which it falls (equation 6)? The record at risk has $Y_j = 1$, or 0 where the data hold no ones.
-# `all_pairs` lists every $(X, X^*)$ with its probability, equation 7.
+# First comes the worked example of the paper's section 3.2: all other records are 0, ours is 1, $\epsilon = 1000$, and
+# the release holds three ones. Then comes its Table 1: how much does the intruder's probability of the true value rise
+# over all data sets and releases, counting a fall as 0 (equation 6)? The record at risk has $Y_j = 1$, or 0 if the data
+# hold no ones. `all_pairs` lists every $(X, X^*)$ with its probability, equation 7.
 #
 # The paper's intruder has prior one half in every column. An intruder who gives a disease of prevalence
-# .001 a probability of one half is wrong by a factor of 500 before anything is released. So let the
-# intruder also know the proportion, and give a one the prior probability $p_0$. Other priors that are the
-# same in every column are in the last table of this section.
+# .001 a probability of one half is wrong by a factor of 500 before any release. So consider also an
+# intruder who knows the proportion and gives a one the prior probability $p_0$. The last table of this section has other
+# priors, each the same in every column.
 
 # %%
 alpha = 1 / np.expm1(1000 / 1000)
@@ -248,11 +247,11 @@ of_ten = pd.DataFrame({"event": list(events)})
 of_ten["one pair"] = [worked.event_probability(event) for event in events.values()]
 of_ten["once in ten"] = stats.binom.pmf(1, 10, of_ten["one pair"])
 of_ten["twice or more"] = stats.binom.sf(1, 10, of_ten["one pair"])
-show(of_ten, caption="Probability of what the paper saw in ten pairs at p₀ = .001, ε = 1,000.")
+show(of_ten, caption="Probability of the paper's observations in ten pairs, p₀ = .001, ε = 1,000.")
 
 # %%
 ones = np.arange(n + 1)
-changed = np.abs(ones - 1)  # one record less with a one, or the first
+changed = np.abs(ones - 1)  # X with the record at risk changed
 exact, rows = {}, []
 for p, e in itertools.product(every_p0, budgets):
     study = Study(tables[e], p)
@@ -287,7 +286,7 @@ display(show(calibrated[largest].head(12), digits=5, caption=caption, names=head
 
 
 def increase(p, e, w):
-    """Expected increase in risk for an intruder of prior w, or for one who knows the proportion."""
+    """Return the expected increase in risk for an intruder with prior w (p₀: the proportion)."""
     own = np.where(ones > 0, p, 1 - p)
     return exact[p, e].expected_increase(own if w == "p₀" else w)
 
@@ -298,41 +297,41 @@ ratios = {
 }
 rarity = pd.Series(ratios).rename_axis(["prior w", "p0", "epsilon"])
 extremes = rarity.groupby("prior w", sort=False).agg(smallest="min", largest="max").reset_index()
-caption = "Increase at p₀ = .001 and .999 over that at .5, same prior w: extremes over the budgets."
+caption = "Increase at p₀ = .001 and .999 over that at .5, same prior w: extremes over budgets."
 display(show(extremes, digits=5, caption=caption))
 claims.check(
     "C2", "depends on the intruder's prior",
-    "With each of the priors that are the same for all data the increase is larger where values are "
-    "rare; for an intruder who knows the proportion it is larger where they are common.",
+    "With each prior that is the same for all data the increase is larger if values are "
+    "rare; for an intruder who knows the proportion it is larger if they are common.",
     measured="increase at the rare proportion over that at .5, by prior",
     value=rarity, relation=">", limit=1,
 )  # fmt: skip
 
 # %% [markdown] tags=["spoiler-2"]
 # In relative terms the rare value stays exposed, but only for the few records that have it. Over all
-# records the release gives, at these budgets, fewer nats about a rare attribute than about a common one. There
-# is also less to know: as a share of the attribute's entropy, it tells *more* about the rare one. At small
-# $\epsilon$ the columns of Table 1 hardly differ, because $\alpha$ is so large that the release is nearly made of
+# records the release discloses, at these budgets, fewer nats about a rare attribute than about a common one. There
+# is also less to know: as a share of the attribute's entropy, it discloses *more* about the rare one. At small
+# $\epsilon$ the columns of Table 1 hardly differ, because $\alpha$ is so large that the release is nearly all
 # coin flips, whatever the data.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 2: which sentence does the table not support?
 #
-# With $n = n_s = 1000$ and $\epsilon = 1000$, the expected increase in the probability of the truth is:
+# With $n = n_s = 1000$ and $\epsilon = 1000$, the expected increase in the probability of the true value is:
 #
 # | | prior 1/2 | prior $p_0$ |
 # |---|---|---|
 # | $p_0 = .001$ | .125 | .0019 |
 # | $p_0 = .5$ | .0066 | .0066 |
 #
-# 1. An intruder with prior one half expects to gain about nineteen times as much at $p_0 = .001$ as at .5.
+# 1. For an intruder with prior one half the expected increase is about nineteen times as large at $p_0 = .001$ as at .5.
 # 2. If the intruder knows the proportion, the larger expected increase is at $p_0 = .5$.
-# 3. At this $\epsilon$ rare values are more at risk than common ones, whatever the intruder believes.
+# 3. At this $\epsilon$ rare values are more at risk than common ones, whatever the intruder's prior.
 # 4. At $p_0 = .001$ the prior matters more than at $p_0 = .5$.
 #
-# Give its number (`unsupported`), and say what table would support a sentence like it.
+# Give its number (`unsupported`), and say which table would support a similar sentence.
 #
-# *You will need:* nothing but the table.
+# *You will need:* only the table.
 
 # %% tags=["solution"]
 # Solution
@@ -347,20 +346,20 @@ assert unsupported == 3
 # <details><summary>Solution</summary>
 #
 # The second column contradicts sentence 3. A table in which each column has one prior for both rows
-# supports it only for the priors that it has. A table of *relative* increases supports a weaker one: for a
+# supports it only for these priors. A table of *relative* increases supports a weaker sentence: for a
 # record that has the rare value, and an intruder who knows the proportion, $\log RR$ is larger at $p_0 =
-# .001$. Neither says "whatever the intruder believes", since a few priors are not all of them.
+# .001$. Neither supports "whatever the intruder's prior", since a few priors are not all priors.
 #
 # </details>
 
 # %% [markdown]
 # ## Risk against utility
 #
-# Utility is what the release costs in precision about $p_0$ (equation 4): $U$ is the
+# The [utility loss](../docs/guide/glossary.md#utility-loss) is the loss of precision about $p_0$ (equation 4): $U$ is the
 # $\log_{10}$ of the expected squared error given the release over that given the data. The paper
-# simulates it, but it is a finite sum. The analyst's prior of $p$ is uniform, so that all counts $X$ are equally
-# probable a priori and $p$ given $X$ is a beta distribution; given $X^*$, $p$ is a mixture of $n + 1$ of
-# them. Here is the sum for one pair, and then the fast call, which takes all pairs at once:
+# simulates it, but it is a finite sum. The analyst's prior of $p$ is uniform. So all counts $X$ are equally
+# probable a priori, and $p$ given $X$ has a beta distribution; given $X^*$ it has a mixture of $n + 1$ of
+# them. Here is the sum for one pair, then the fast call for all pairs:
 
 # %%
 given_count = stats.beta(1 + ones, 1 + n - ones)
@@ -397,28 +396,27 @@ points = alt.Chart(shown, width=540, height=150).mark_point(size=55, strokeWidth
 )  # fmt: skip
 about = "Points of risk against loss of precision, a panel for each p0. For the common value "
 about += "all risks lie near one half; for the rare one they spread from low to certain at small"
-about += " losses."
+about += " losses of precision."
 panels = points.facet(alt.Facet("p0:N", title=None, sort=[*dict.fromkeys(shown["p0"])]), columns=1)
 outputs.figure("figure_1_and_2", panels.properties(description=about))
 
 # %% [markdown] tags=["appendix"]
-# **Where ones and zeros are common, a smaller budget costs precision and hardly moves the risk; where ones
+# **If ones and zeros are common, a smaller budget costs precision and hardly moves the risk; if ones
 # are rare, the largest budgets spread the risk widely.** Each point is a pair of data and release, as in
 # the paper's Figures 1 and 2, for the most common and the rarest $p_0$. Squares are data without ones.
 #
 # ## Relative risk
 #
-# A risk of .99 is no news to an intruder who believed it before. The relative risk $RR = R/w$
-# (equation 8) says what the release added to the prior $w$. The paper draws $RR$ against $R$ for 1,000
-# values of $w$. With $L = p(D^* \mid \text{truth})/p(D^* \mid \text{alternative})$ Bayes' rule
-# is $R(1 - w) = wL(1 - R)$. Divided by $w$, it makes these curves straight:
+# A risk of .99 is no news to an intruder whose prior was .99. The [relative
+# risk](../docs/guide/glossary.md#relative-risk) $RR = R/w$ (equation 8) compares it with the prior $w$. The paper draws
+# $RR$ against $R$ for 1,000 values of $w$. With $L = p(D^* \mid \text{true value})/p(D^* \mid \text{other value})$
+# Bayes' rule is $R(1 - w) = wL(1 - R)$. Divided by $w$, it makes these curves straight:
 #
 # $$RR = R + L\,(1 - R).$$
 #
 # So the single number $L$ describes a release: it is the relative risk for vanishing $w$, and $RR$ never
 # exceeds the larger of $L$ and 1. Figures 3 and 4 are statements about $L$, with the probabilities below.
-# That none of the paper's sixty releases exceeds 1.25 holds for these sixty, not for every possible
-# release. At $X = 500$ and $\epsilon = 1000$, where $\alpha = .58$, the least favorable release has $L =
+# None of the paper's sixty releases exceeds 1.25, but other releases can. At $X = 500$ and $\epsilon = 1000$, where $\alpha = .58$, the least favorable release has $L =
 # (500.58/499.58)^{1000} = 7.4$.
 
 # %%
@@ -428,13 +426,13 @@ for limit, size in itertools.product((1.25, 2), (1, 10)):
     limits[f"L > {limit:g}, {size} release{'s'[: size > 1]}"] = above
 outputs.table("relative_risk_limits", limits)
 shown = limits[limits["p0"].isin([0.001, 0.5]) & (limits["epsilon"] >= 2)]
-caption = "Probability that L exceeds 1.25 or 2, in one release and in some of ten."
+caption = "Probability that L exceeds 1.25 or 2, in one release and in at least one of ten."
 display(show(shown.head(12), digits=4, caption=caption))
 limits.index = limits["p0"].map("p₀ = {:g}, ".format) + limits["epsilon"].map("ε = {:g}".format)
 never = 1 - limits.loc[limits["p0"] == 0.5, "L > 1.25, 10 releases"]
 some = limits.query("p0 == 0.001 and epsilon >= 100")["L > 2, 10 releases"]
 claims.check(
-    "C4", "holds", "What the two figures show has a fair chance in ten pairs of this design.",
+    "C4", "holds", "Both observations are quite probable in ten pairs of this design.",
     measured="probability in ten pairs", value=pd.concat([never, some]), relation=">=", limit=0.05,
 )  # fmt: skip
 
@@ -442,21 +440,22 @@ claims.check(
 # ## The Markov chain
 #
 # The paper computes $E\big((p - p_0)^2 \mid X^*\big)$ from 99,000 draws of a chain (after Charest
-# 2010). A step of $X$ by one is accepted by Metropolis and Hastings' rule, given $p$; then $p$ is drawn given $X$.
-# From 0 and $n$ the only proposal is inwards. It is twice as probable as the way back, and the acceptance ratio
-# has to pay for that.
+# 2010). A step of $X$ by one is accepted by the Metropolis–Hastings rule, given $p$; then $p$ is drawn given $X$.
+# From 0 and $n$ the only proposal is inwards. It is twice as probable as the proposal back, and the acceptance ratio
+# corrects for this.
 #
-# The appendix proposes $X \pm 1$ "for $2 \le X \le n - 1$". Taken literally, that leaves $X = 1$ without a
-# proposal, and a chain never sees 0 or 1 unless it started there; here it holds from 1 on.
+# The appendix proposes $X \pm 1$ "for $2 \le X \le n - 1$". Taken literally, this leaves $X = 1$ without a
+# proposal, and a chain never reaches 0 or 1 unless it started there; here the rule holds from 1 on.
 #
-# First ten records, where the chain has to have the right average within four of its standard errors. Then every
-# pair of the design, with the run's number of chains each; the first of them is the paper's.
+# As a check, with ten records the chain must have the correct average within four of its
+# [Monte Carlo errors](../docs/guide/glossary.md#monte-carlo-error). Then every pair of the design gets the run's number of
+# chains; the first of them is the paper's.
 
 
 # %%
 @numba.njit
 def paper_chain(log_target, x, p, n_steps, rng):
-    """Follow p and X along the chain of Appendix B; log_target is log p(X* | X) (n choose X)."""
+    """Return p and X along the chain of Appendix B; log_target is log p(X* | X) (n choose X)."""
     last, draws = len(log_target) - 1, np.empty((2, n_steps))
     for step in range(n_steps):
         if x == 0 or x == last:
@@ -475,7 +474,7 @@ def paper_chain(log_target, x, p, n_steps, rng):
 
 
 def run_chains(table, x_star, steps, count, rng):
-    """Run chains from the paper's start, p and X uniform; (count, 2, steps)."""
+    """Run chains from the paper's start, with p and X uniform; (count, 2, steps)."""
     log_target = table.column(x_star) + mechanism.log_binomial(table.n_inputs - 1)
     starts = ((own, own.random(), own.integers(table.n_inputs)) for own in rng.spawn(count))
     return np.stack([paper_chain(log_target, x, p, steps, own) for own, p, x in starts])
@@ -487,7 +486,7 @@ errors = (run_chains(ten, 3, 50_000, 4, stream(2012, "ten records"))[:, 0, 1000:
 told = diagnostics.summary({"squared error": errors[:, ::10]}).iloc[0]
 right = Study(ten, 0.3).squared_error_given_release(3)[0]
 assert abs(errors.mean() - right) < 4 * told["mcse"]
-callout("Ten records", f"Mean squared error {errors.mean():.5f} by chains, {right:.5f} by the sum.")
+callout("Ten records", f"Mean squared error {errors.mean():.5f} from chains, {right:.5f} exact.")
 
 # %% tags=["monte-carlo"]
 rows = []
@@ -515,30 +514,30 @@ by_epsilon = judged.groupby("epsilon", sort=False).agg(
 )  # fmt: skip
 near = judged.pivot_table("near", "epsilon", "p0", aggfunc="sum")
 by_epsilon = by_epsilon.join(near.rename(columns="p₀ = {:g}".format)).reset_index()
-caption = f"Convergence of {n_chains} chains for each pair, and single chains near the sum, by "
-caption += "budget, last also by p₀."
+caption = f"Convergence of {n_chains} chains for each pair, and single chains within 0.1 of the "
+caption += "exact sum, by budget (last columns: also by p₀)."
 display(show(outputs.table("chains", by_epsilon), caption=caption))
 where = "p₀ = " + pairs["p0"].map("{:g}".format) + ", ε = " + pairs["epsilon"].map("{:g}".format)
 claims.check(
     "C5", r"depends on $p_0$ and $\epsilon$",
-    "Where values are rare, single chains often miss the sum at every budget; where they are common, at "
+    "If values are rare, single chains often miss the exact sum at every budget; if they are common, at "
     "small budgets.",
-    measured="distance of $U$ by a single chain from the sum",
+    measured="distance of $U$ from a single chain to the exact sum",
     value=missed.set_axis(where + ", replicate " + pairs["replicate"].astype(str)),
     relation="<=", limit=0.1,
 )  # fmt: skip
 
 # %% [markdown]
-# Two things go wrong. First, the walk is too slow. For small $\epsilon$ the posterior of $X$ is
-# nearly flat over $0..n$, and single steps need of the order of $n^2$ to cross it. R-hat (Vehtari
-# et al. 2021) sees it, given more than one chain. Below is a healthy set (the rarest value, the largest
-# $\epsilon$, and three times as many steps dropped) beside a sick one (the smallest $\epsilon$), for typical data
-# and their most probable release.
+# Two things go wrong. First, the chain mixes too slowly. For small $\epsilon$ the posterior of $X$ is
+# nearly flat over $0..n$, and crossing it in single steps takes of the order of $n^2$ steps.
+# [R-hat](../docs/guide/glossary.md#r-hat) (Vehtari et al. 2021) detects this with more than one chain. Below are a
+# converged set of chains (the rarest value, the largest $\epsilon$, and three times as many steps dropped) and an
+# unconverged one (the smallest $\epsilon$), for typical data and their most probable release.
 #
-# Second, the start is not forgotten. The paper starts $X$ anywhere in $0..n$ and drops 1,000
-# steps. If the posterior sits near 0, a chain that starts at 900 has to walk down 900 steps at
-# least. Such a stretch ruins an average of *squared* errors that are otherwise of order $10^{-6}$. The last
-# table gives $U$ for the healthy set after each of the two burn-ins.
+# Second, the burn-in is too short. The paper starts $X$ anywhere in $0..n$ and drops 1,000
+# steps. If the posterior is concentrated near 0, a chain that starts at 900 needs at least 900 steps
+# down. Such a stretch ruins an average of *squared* errors that are otherwise of order $10^{-6}$. The last
+# table gives $U$ for the converged set after each of the two burn-ins.
 
 # %% tags=["monte-carlo"]
 later, typical = min(3 * burn_in, burn_in + n_steps // 2), round(n * rare)
@@ -557,24 +556,24 @@ for dropped in (burn_in, later):
     single = np.log10(errors[:, dropped:].mean(axis=1) / known)
     told = diagnostics.summary({"squared error": errors[:, dropped::50]}).iloc[0]
     rows.append((dropped, single.min(), single.max(), right, told["r_hat"]))
-names = ["steps dropped", "U, lowest chain", "U, highest chain", "U, the sum", "r_hat"]
+names = ["steps dropped", "U, lowest chain", "U, highest chain", "U, exact sum", "r_hat"]
 transient = outputs.table("transient", pd.DataFrame(rows, columns=names))
-display(show(transient, caption=f"U by single chains and by the sum, p₀ = {rare:g}, ε = {e:g}."))
-about = "Traces of X. At the largest budget four chains make one band; at the smallest they wander apart."
+display(show(transient, caption=f"U from single chains and exact, p₀ = {rare:g}, ε = {e:g}."))
+about = "Traces of X. At the largest budget four chains make one band; at the smallest they drift apart."
 chart = charts.trace(diagnostics.long_format(walks), description=about)
 outputs.figure("trace", chart)
 
 # %% [markdown]
-# **The healthy chains lie on top of each other; the sick ones wander, each for itself.** $X$ along the
-# chains, at the largest and at the smallest budget. The table above shows the transient that the paper's burn-in
-# leaves, which R-hat does not see and three times the burn-in removes.
+# **Converged chains overlap; the others drift apart.** $X$ along the chains, at the largest and at the smallest budget.
+# The table above shows the transient that the paper's burn-in leaves. R-hat does not detect it; three times the burn-in
+# removes it.
 
 # %% [markdown]
-# ### Exercise 3: one step of the walk
+# ### Exercise 3: one step of the chain
 #
-# Two records, two synthetic ones, $\epsilon = 2$, and a release with $X^* = 1$. The chain of Appendix B is
-# at $X = 0$; it draws $p$ from Beta(1, 3) and proposes $X = 1$. With which probability is the proposal
-# accepted? Integrate (`accepted`, four decimal places), and compare with steps of `paper_chain`. (From 1 the way
+# Take two records, two synthetic records, $\epsilon = 2$, and a release with $X^* = 1$. The chain of Appendix B is
+# at $X = 0$; it draws $p$ from Beta(1, 3) and proposes $X = 1$. With what probability is the proposal
+# accepted? Integrate (`accepted`, four decimal places), and compare with steps of `paper_chain`. (From 1 the step
 # back is proposed with probability 1/2. The minimum belongs inside the integral.)
 #
 # *You will need:* `mechanism.private_plugin(2.0, n=2, n_s=2)` and its `.row(X)[1]`, a log probability.
@@ -595,19 +594,19 @@ assert round(accepted, 4) == 0.5076
 #
 # The paper's section 3.2 names no $p_0$ for the ranges of its "simulated values"; its next sentence is
 # about .5. We take the ends of a range as the smallest and the largest of ten pairs at one $p_0$. All ten
-# lie between $a$ and $b$ with probability $\{F(b) - F(a)\}^{10}$, and differences of that over the cells to
+# lie between $a$ and $b$ with probability $\{F(b) - F(a)\}^{10}$, and differences of this over the cells to
 # which ends are rounded give the probability of every range that could be printed. A range printed to
-# hundredths is improbable under any $p_0$, so each is compared with the most probable one at the same
+# hundredths is improbable under any $p_0$, so each is compared with the most probable range at the same
 # $p_0$.
 #
-# The range 2 to 2.7 may also come from chains that had not converged. An explanation must account for
-# *both* ends, and the last table has its likelihood from exact utilities and from single chains of the
-# paper's kind, with standard errors from redrawing the chains.
+# The range 2 to 2.7 may also come from unconverged chains. An explanation must account for
+# *both* ends. The last table has their likelihood under exact utilities and under single chains like
+# the paper's, with standard errors from resampling the chains.
 
 
 # %%
 def range_chances(utility, weight, ends, shift=0.5):
-    """Probability that ten print as the lower, the upper and both ends, and of the likeliest range."""
+    """Return the probabilities of the lower, the upper and both ends, and of the likeliest range."""
     order = np.argsort(utility)
     cumulative, below, printed_at = np.append(0, np.cumsum(weight[order])) / weight.sum(), [], []
     for end, unit in ends:
@@ -623,7 +622,7 @@ def range_chances(utility, weight, ends, shift=0.5):
 
 
 # %%
-RANGES = {0.01: ((2.0, 0.1), (2.7, 0.1)), 2.0: ((0.25, 0.01), (1.1, 0.1))}  # ends, and their digits
+RANGES = {0.01: ((2.0, 0.1), (2.7, 0.1)), 2.0: ((0.25, 0.01), (1.1, 0.1))}  # ends and their units
 rows = []
 for p, e in itertools.product(every_p0, RANGES):
     q = exact[p, e]
@@ -633,15 +632,15 @@ for p, e in itertools.product(every_p0, RANGES):
     cut = range_chances(q.utility, q.probability, RANGES[e], shift=0)[2]
     rows.append((p, e, printed_range, *ends, *chances, cut))
 names = ["p0", "epsilon", "printed", "smallest of ten", "largest of ten", "lower end", "upper end"]
-names += ["both ends", "likeliest range", "both ends, if digits are cut"]
+names += ["both ends", "likeliest range", "both ends, if truncated"]
 ends = outputs.table("utility_ranges", pd.DataFrame(rows, columns=names))
-caption = "Printed ranges of U, median ends of ten pairs, and probabilities that they print so."
+caption = "Printed ranges of U, median ends of ten pairs, and probabilities of printing these ends."
 display(show(ends[ends["p0"].isin(P0)], caption=caption))
 relative = (ends["both ends"] / ends["likeliest range"]).groupby(ends["p0"]).min()
 claims.check(
     "C3", "depends on $p_0$",
-    "The ranges fit $p_0$ = .3. At .5 the upper end 2.7 is out of reach of exact utilities.",
-    measured="probability of a printed range over that of the likeliest, the smaller of the two",
+    "The ranges fit $p_0$ = .3. At .5 exact utilities cannot reach the upper end 2.7.",
+    measured="probability of a printed range over that of the likeliest, smaller of the two",
     value=relative[[*P0]].rename("p₀ = {:g}".format), relation=">=", limit=0.01,
 )  # fmt: skip
 
@@ -661,28 +660,28 @@ for p in (0.3, 0.5):
     rows.append(("exact", p, *range_chances(q.utility, q.probability, RANGES[0.01])[:3], np.nan))
 columns = ["utilities", "p0", "lower end", "upper end", "both ends", "standard error of both"]
 likelihoods = pd.DataFrame(rows, columns=columns).sort_values(["utilities", "p0"])
-caption = "Probability that ten pairs print as 2 to 2.7, by the source of U."
+caption = "Probability that the range of ten pairs prints as 2 to 2.7, by source of U."
 display(show(outputs.table("range_likelihoods", likelihoods), digits=4, caption=caption))
 *_, both, error = likelihoods[likelihoods["utilities"] == "one chain"].to_numpy().T
 more = with_error(both[1] - both[0], np.hypot(*error))
-callout("By one chain", f"The range is more probable at .5 than at .3 by {more}.")
+callout("With one chain", f"The range is more probable at .5 than at .3 by {more}.")
 
 # %% [markdown] tags=["spoiler-4"]
 # Unconverged chains at $p_0 = .5$ often reach 2.7, but then the smallest of ten rarely stays at 2. Exact
-# utilities at $p_0 = .3$ give both ends more easily. That does not settle it: Appendix B says that
-# utilities were computed by such chains, with which .5 may well give the range more often than .3. The printed
+# utilities at $p_0 = .3$ give both ends more easily. This does not settle the question: Appendix B says that
+# utilities were computed by such chains, and with them .5 may well give the range more often than .3. The printed
 # range favors accurate utilities, but only by the ratio of two entries of the table, and a range pooled
-# over several $p_0$ is not tried. That the chains do not converge is shown [in their own
-# section](#The-Markov-chain), without it.
+# over several $p_0$ is not tried. Independently, [The Markov chain](#The-Markov-chain) shows that the chains
+# do not converge.
 
 # %% [markdown] tags=["written"]
-# ### Exercise 4: which pairs can have printed 2.7?
+# ### Exercise 4: which pairs can give the printed 2.7?
 #
 # The paper's section 3.2 says that at $\epsilon = .01$ the simulated $U$ go up to 2.7. Let $n = n_s = 1000$ and the utility
 # be exact. What is the probability that the largest of ten pairs lies between 2.65 and 2.75 if $p_0 = .35$
-# (`at_35`), and if $p_0 = .4$ (`at_40`)? Three decimal places. A colleague finds that 2.7 is out of reach at $p_0 = .5$ and
-# concludes that it is the error of Markov chains that had not converged. Do your numbers `prove_it` (true or false), and what
-# else could it be? (The largest of ten is below a limit when all ten are.)
+# (`at_35`), and if $p_0 = .4$ (`at_40`, both three decimal places)? A colleague finds that $U$ cannot reach 2.7 at
+# $p_0 = .5$ and concludes that 2.7 is an error of unconverged Markov chains. Do your numbers `prove_it` (true or false),
+# and what else could explain it? (The largest of ten is below a limit if all ten are below it.)
 #
 # *You will need:* `Study(mechanism.private_plugin(0.01, 1000, 1000), p).all_pairs(np.abs(np.arange(1001) - 1), 0.5)`,
 # whose `.utility` and `.probability` are arrays over all pairs.
@@ -703,22 +702,21 @@ assert not prove_it
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# A release at $\epsilon = .01$ says next to nothing, so that the squared error is that of the prior:
+# A release at $\epsilon = .01$ discloses almost nothing, so the squared error is that of the prior:
 # $1/12 + (1/2 - p_0)^2$. The denominator is about $p_0(1 - p_0)/1002$. At $p_0 = .5$ the ratio is some 334,
-# $U = 2.52$; at $p_0 = .35$ it is some 466, and 2.7 is ordinary. The design has $p_0 = .3$, where it is possible as well, and
-# the paper does not say which pairs it means. So the number alone proves nothing about chains: one has to compare how
-# well each explanation gives *both* ends. (The chains have convergence problems of their own, which one finds by
-# running more than one.)
+# $U = 2.52$; at $p_0 = .35$ it is some 466, and 2.7 is ordinary. The design has $p_0 = .3$, where 2.7 is also possible, and
+# the paper does not say which pairs it means. So the number alone proves nothing about chains: compare how
+# well each explanation gives *both* ends. (Running more than one chain shows that they do have convergence problems.)
 #
 # </details>
 
 # %% [markdown]
 # ## Acceptable regions
 #
-# The paper's proposal: say which combinations of $R$ and $RR$ are acceptable (parameter
-# `acceptable`), then ask whether *any* prior $w$ leads out of that region. Along the straight line of a
-# release each rule is broken on one interval of priors, with ends in closed form. Here is the pair most at risk
-# at each $\epsilon$, at the rarest $p_0$:
+# The paper proposes to state which combinations of $R$ and $RR$ are acceptable (parameter
+# `acceptable`), then to ask whether *any* prior $w$ leads out of that region. Along the straight line of a
+# release each rule is violated on one interval of priors, with ends in closed form. The table has the pair most at
+# risk at each $\epsilon$, for the rarest $p_0$:
 
 # %%
 w, wrong = np.arange(1, 1001) / 1001, []
@@ -760,30 +758,31 @@ line = alt.Chart(lines).encode(
 )
 thin = line.transform_filter("datum.segment == 0").mark_line(strokeWidth=1.6)
 thick = line.transform_filter("datum.segment > 0").mark_line(strokeWidth=5, opacity=0.8)
-about = "Relative risk against risk over all priors, a falling line for each budget, above a "
-about += "staircase that shades what the rules refuse. That of the largest budget runs "
-about += "through it for nearly all priors."
+about = "Relative risk against risk over all priors, a falling line for each budget. A shaded "
+about += "staircase is the unacceptable region. The line of the largest budget lies in it for "
+about += "nearly all priors."
 chart = (refused + thin + thick).properties(width=540, height=320, description=about)
 outputs.figure("region", chart)
 
 # %% [markdown] tags=["appendix"]
-# **A line leads out of the region where it enters the shaded part.** $RR$ against $R$ of the riskiest pairs, over
-# all priors; shaded is what is not acceptable, and the part of a line inside it is drawn thick.
+# **The riskiest releases of the largest budgets are unacceptable for some priors, those of small budgets for none.** $RR$
+# against $R$ of the riskiest pair at each budget, over all priors. The shaded region is unacceptable; lines are thick
+# inside it.
 #
-# If *no* release may offend, the worst column counts again. The paper's rule for $R \ge .9$ has its corner
-# at $.9 + .1\,L = 1.05$, which is $L = 1.5$, and $\epsilon = \log 1.5 = .4055$ keeps that rule for all data.
+# If *no* release may violate a rule, the worst column counts again. The paper's rule for $R \ge .9$ has its corner
+# at $.9 + .1\,L = 1.05$, which is $L = 1.5$, and $\epsilon = \log 1.5 = .4055$ satisfies that rule for all data.
 #
-# ## What a published choice tells
+# ## What a published choice discloses
 #
-# Where several $D^*$ qualify, the paper's section 4 takes the one with the greatest utility, "e.g., the
+# If several $D^*$ qualify, the paper's section 4 takes the one with the greatest utility, "e.g., the
 # largest $\epsilon$ in our setting". It suspects that a published region and $\epsilon$ leak
 # information on $Y_j$, but speculates that "the randomness inherent in $D^*$" would make the
 # attack challenging.
 #
 # Make the choice explicit: draw a release at each budget, and publish the one with the largest $\epsilon$
-# that breaks no rule, for any prior and any record. That too is a mechanism, from the data to the pair
-# $(\epsilon, X^*)$. A release breaks no rule where $L$ against both neighbors is at most that of the
-# tightest corner. Bayes' rule reads the table of `chosen` as any other. The table below has 20 records with
+# that violates no rule, for any prior and any record. This is also a mechanism, from the data to the pair
+# $(\epsilon, X^*)$. A release violates no rule if $L$ against both neighbors is at most that of the
+# tightest corner. Bayes' rule applies to the table of `chosen` as to any other. The table below has 20 records with
 # budgets from 20 down to .5, then the run's own $n$ and budgets, from rare ones to common ones and back.
 # The record at risk has a one (a zero at $X = 0$), and the prior is 1/2.
 
@@ -792,7 +791,7 @@ most = acceptance.largest_log_ratio(rules)
 
 
 def chosen(tables, x):
-    """Log probabilities of (epsilon, X*) that is published, and that nothing is, given X."""
+    """Return the log probabilities of each published (epsilon, X*), and of none, given X."""
     parts, log_refused = [], 0.0
     for e in sorted(tables, reverse=True):
         row = tables[e].row(x)
@@ -822,38 +821,37 @@ for of, k in ((small, 20), ({e: tables[e] for e in epsilon}, n)):
         shares = [weight @ np.isposinf(log_l), weight @ (log_l > most + 1e-9)]
         rows.append((k, x, unchosen, weight @ expit(log_l), *shares, max(refused, 0.0)))
 names = ["records", "ones in the data", "R, largest ε, no choice", "R, knowing the rule"]
-ends_of_row = ["value certain", "outside the region", "refused at the largest ε"]
+ends_of_row = ["value certain", "outside the region", "rejected at the largest ε"]
 attack = pd.DataFrame(rows, columns=[*names, *ends_of_row])
 
 # %%
-caption = "Mean risk R without and after a choice, and releases that tell more than was promised."
+caption = "Mean risk R without and with a choice; releases that disclose more than promised."
 display(show(outputs.table("attack", attack), caption=caption))
 data = attack["records"].map("{:,} records, X = ".format) + attack["ones in the data"].astype(str)
 claims.check(
     "C8", "depends on the data set",
-    "With hundreds of ones and of zeros hardly any release is refused and the choice tells nearly "
-    "nothing. Where either value is rare, and among 20 records, it tells more.",
+    "With hundreds of ones and of zeros hardly any release is rejected and the choice discloses nearly "
+    "nothing. If either value is rare, and among 20 records, it discloses more.",
     measured="share of releases outside the region",
     value=attack["outside the region"].set_axis(data), relation="<=", limit=0.05,
 )  # fmt: skip
 
 # %% [markdown] tags=["appendix"]
-# An intruder who knows the rule and the budgets also asks whether the same release would have been published had
-# the record been different. Where it would not, the value is certain, although the region promised a
-# bounded $L$ for every prior. The randomness of $D^*$ helps only where nearly every $D^*$ passes: the test
-# itself is not random. If the budget is fixed without the data, the *choice* tells nothing; the release
-# still spends it. All this assumes a public rule, which the paper advises against. For multivariate records
-# its section 4 proposes the share of records outside the region, which `acceptance.share_outside` computes for
-# microdata.
+# An intruder who knows the rule and the budgets also asks whether a different record could have led to the same
+# publication. If not, the value is certain, although the region promised a bounded $L$ for every prior. The randomness
+# of $D^*$ helps only if nearly every $D^*$ passes: the test itself is not random. If the budget is fixed without the
+# data, the *choice* discloses nothing; the release still spends the budget. All this assumes a public rule, which the
+# paper advises against. For multivariate records its section 4 proposes the share of records outside the region, which
+# `acceptance.unacceptable_share` computes for microdata.
 #
-# *For discussion:* an agency wants to publish its region, its budgets and the rule by which it chose. Propose a
-# procedure with a finite epsilon of its own, and say what it costs.
+# *For discussion:* an agency wants to publish its region, its budgets and its rule of choice. Propose a
+# procedure with its own finite epsilon, and say what it costs.
 #
 # ## Several releases, larger and smaller ones
 #
 # If $m$ releases together must satisfy $\epsilon$, each gets $\epsilon/m$. Their joint probability depends
-# only on the sum of the $m$ counts, so they are worth exactly as much as *one* release of $m\,n_s$ records
-# at $\epsilon$, with the same $\alpha$ and likelihood. The questions about $m$ and $n_s$ are one. The loss
+# only on the sum of the $m$ counts, so they are equivalent to *one* release of $m\,n_s$ records
+# at $\epsilon$, with the same $\alpha$ and likelihood. Questions about $m$ and $n_s$ are the same. The utility loss
 # below is the $\log_{10}$ of the *mean* ratio of equation 4 over the releases of typical data, which is not
 # the mean of $U$:
 
@@ -869,12 +867,12 @@ _ = outputs.table("release_size", by_size)
 two = by_size.pivot(index=["p0", "epsilon"], columns="size", values="loss")[[1.0, 2.0]].dropna()
 two.index = [f"p₀ = {p:g}, ε = {e:g}" for p, e in two.index]
 display(show(two.rename(columns="{:g} nₛ".format).rename_axis(None, axis=1).reset_index(names="case"),
-             caption="Log10 of the mean ratio in equation 4, one release and two, same ε."))  # fmt: skip
+             caption="Log10 of the mean ratio in equation 4, for one and two releases at the same ε."))  # fmt: skip
 claims.check(
     "C7", r"depends on $p_0$ and $\epsilon$",
-    "At the smallest budget both lose alike, to the digits shown. A second release costs precision at "
-    "middle budgets and gains some at large ones, from a larger budget on where values are rare.",
-    measured="loss of two releases, against that of one", value=two[2.0].round(2), relation=">",
+    "At the smallest budget both losses are equal, to the digits shown. A second release costs precision at "
+    "middle budgets and gains some at large ones; if values are rare the gain starts at a larger budget.",
+    measured="utility loss of two releases, against that of one", value=two[2.0].round(2), relation=">",
     limit=two[1.0].round(2), required_share=0.75,
 )  # fmt: skip
 
@@ -883,25 +881,25 @@ of_common = by_size.query("p0 == @common")
 curves = of_common.pivot(index="size", columns="epsilon", values="loss")
 curves = curves[sorted(curves, reverse=True)].rename(columns="ε = {:g}".format)
 titles = "Released records over records, m nₛ / n (log scale)", "Loss of precision (log10)"
-about = "A curve for each budget. Loss falls with the size of the release at large budgets, has"
-about += " its minimum at middle sizes for middle budgets, and rises or stays at small ones."
+about = "A curve for each budget. Loss of precision falls with the size of the release at large "
+about += "budgets, is least at middle sizes for middle budgets, and rises or stays at small ones."
 chart = charts.lines(curves, *titles, log_x=True, ordered=True, description=about)
 outputs.figure("release_size", chart)
 
 # %% [markdown] tags=["appendix"]
-# **For common values the best release is the larger, the larger the budget.** Loss of precision by the number
+# **With common values, larger budgets favor larger releases.** Loss of precision by the number
 # of released records, at fixed total $\epsilon$, for the most common $p_0$. With $N$ records and
 # $q = (X + \alpha)/(n + 2\alpha)$ the information about $X$ is $N/[q(1-q)(n + 2\alpha)^2]$, $\alpha \approx N/\epsilon$.
-# More records reduce the sampling noise and enlarge $\alpha$; where $q(1-q)$ is 1/4, the best size is
-# $N = n\epsilon/2$. For rare ones $\alpha$ adds noise by way of $q$ as well.
+# More records reduce the sampling noise and enlarge $\alpha$; if $q(1-q)$ is 1/4, the best size is
+# $N = n\epsilon/2$. For rare ones $\alpha$ also adds noise through $q$.
 #
 # ## The ledger
 #
-# Where each computed number comes from. Ends of ranges and other events of the paper's own ten pairs are not
-# judged, because their spread is no tolerance; the sections that are named say what this design gives.
+# Ends of ranges and other events of the paper's own ten pairs get no verdict, because their spread is not a tolerance;
+# the named sections give the results of this design.
 
 # %%
-inner = np.flatnonzero((ones > 0) & (ones < n))  # counts from which both neighbors are proposed
+inner = np.flatnonzero((ones > 0) & (ones < n))  # counts at which both neighbors are proposed
 number = printed("mcclure_reiter").set_index("id")["printed"].astype(float)
 keys = "alpha", "one", "total", "p_y_0", "p_y_1", "risk"
 computed = dict(zip([f"example_{key}" for key in keys], example, strict=True))
@@ -914,8 +912,8 @@ if n == n_s == 1000 and prior == 0.5:
     digits = (number[table_1.index] / unit).round()
     cut, rounded = np.floor(table_1 / unit) == digits, np.round(table_1 / unit) == digits
     others = ", ".join(numbers(number[cut.index[~cut]])) or "none"
-    told = f"{cut.sum()} of {len(cut)} printed values agree with the exact one if it is cut, "
-    told += f"{rounded.sum()} if it is rounded. Printed otherwise than cut: {others}."
+    told = f"{cut.sum()} of {len(cut)} printed values agree with the exact value truncated, "
+    told += f"{rounded.sum()} with it rounded. Printed values not truncated: {others}."
     display(callout("Last digits of Table 1", told))
     computed |= {"chain_lowest_inner": inner.min(), "chain_highest_inner": inner.max()}
     computed["decreased_to"] = max(e for e in EPSILON if e < 10)
@@ -927,7 +925,7 @@ consistent = {
     "increase_at_most_5": (number["table1_5_1000"], "Table 1"),
 }  # fmt: skip
 for key in number.index[number.index.str.startswith("ratio_")]:
-    consistent[key] = 10 ** number[key.replace("ratio", "utility")], "10 to the U that is printed"
+    consistent[key] = 10 ** number[key.replace("ratio", "utility")], "10 to the printed U"
 
 # %%
 settings = {"n": n, "n_s": n_s, "prior": prior, "pairs": n_pairs, "chain_burn_in": burn_in}
@@ -947,10 +945,10 @@ skip |= dict.fromkeys(
 )
 skip |= dict.fromkeys(
     ("small_risk_epsilon", "small_only_epsilon", "vicinity_epsilon", "little_loss_epsilon"),
-    "a judgment on a figure or table, which prints no criterion",
+    "a judgment on a figure or table without a printed criterion",
 )
 skip |= dict.fromkeys(("risk_threshold", "prior_high", "prior_low"), "an example, used nowhere")
-skip["figure_priors"] = "a line is known from two priors; section Relative risk"
+skip["figure_priors"] = "two priors determine a line; section Relative risk"
 notes = {"decreased_to": "no epsilon of the design is 1; section What did not reproduce, and why"}
 notes["chain_lowest_inner"] = "X = 1 would have no proposal; section The Markov chain"
 _ = outputs.table("claims", claims.table)
@@ -968,15 +966,13 @@ outputs.ledger(
 #   has 2, .2 and .01.
 # - **The paper's equation 11** has $\binom{n}{X^*}$ for $\binom{n_s}{X^*}$, which cancels. For the slips in
 #   its equation 10 and its Appendix B see Exercise 1 and [The Markov chain](#The-Markov-chain).
-# - **Some last digits of Table 1** look cut rather than rounded (.0367 is printed as .036), as counted
+# - **Some last digits of Table 1** look truncated rather than rounded (.0367 is printed as .036), as counted
 #   above the ledger; none is further than one unit of its last digit from the exact value.
 # - Not treated here: synthesizers with many interactions, and output perturbation (section 5).
 #
-# Kazan and Reiter (2024) turn the paper's section 4 around: the agency states acceptable $R$ and $RR$ for all
-# priors, and the largest $\epsilon$ follows without a look at the data, as $\log 1.5$ does from the
-# paper's rule.
-# Liu and Talwar (2019) select among private releases with a finite epsilon, by a score that is
-# part of the release.
+# Kazan and Reiter (2024) turn the paper's section 4 around: the agency states acceptable $R$ and $RR$ for all priors,
+# and the largest $\epsilon$ follows without looking at the data, as $\log 1.5$ does from the paper's rule. Liu and
+# Talwar (2019) select among private releases with a finite epsilon, by a score that is part of the release.
 #
 # ## References
 #

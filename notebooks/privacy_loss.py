@@ -17,10 +17,11 @@
 # # The privacy loss behind seven numbers, and four ways to spend one epsilon
 #
 # [One table, two readings](one_table_two_readings.ipynb) reads two numbers from the table of probabilities of every
-# release given every data set: epsilon from pairs of rows, an intruder's posterior from one column. Both are
-# summaries of a privacy loss, and so are the other numbers of the four papers. Then four synthesizers from three of the
-# papers fill the table at the same exact epsilon. With one of them an intruder's probability rises on average several
-# times as far as with the other three, although its largest rise is the smallest.
+# release given every data set: [epsilon](../docs/guide/glossary.md#epsilon) from pairs of rows, an intruder's posterior
+# from one column. Both summarize a [privacy loss](../docs/guide/glossary.md#privacy-loss), as do the other numbers of the
+# four papers. Then four [synthesizers](../docs/guide/glossary.md#synthesizer) from three of the papers fill the table at
+# the same [exact epsilon](../docs/guide/glossary.md#exact-epsilon). With one of them an intruder's probability rises on
+# average several times as much as with the other three, although its largest rise is the smallest.
 
 # %% [markdown] tags=["notebook-only"]
 # **You should know** the first hour, the binomial and the beta distribution.
@@ -58,10 +59,10 @@ if x > n:
 # %% [markdown]
 # ## One picture for four papers
 #
-# The table of the first hour: of five people $X$ have a one, and McClure and Reiter's synthesizer draws five artificial
-# values, each a one with probability $(X + \alpha)/(5 + 2\alpha)$. Their sum $X^*$ is released. At
-# $\alpha = 1/(e^{2/5} - 1)$ the exact epsilon is 2. The intruder knows four of the five records and doubts the
-# last, so that two rows remain possible: $X$ and the row with this record changed.
+# This is the table of the first hour. Of five people $X$ have a one. McClure and Reiter's synthesizer draws five
+# artificial values, each a one with probability $(X + \alpha)/(5 + 2\alpha)$, and releases their sum $X^*$. At
+# $\alpha = 1/(e^{2/5} - 1)$ the exact epsilon is 2. The intruder knows four of the five records, but not the
+# last, so two rows remain possible: $X$ and the row with this record changed.
 
 # %%
 counts, alpha = np.arange(n + 1), 1 / np.expm1(epsilon / n)
@@ -75,30 +76,31 @@ probability = np.exp(log_prob)
 #
 # $$\ell(Z) = \log p(Z \mid D) - \log p(Z \mid D'), \qquad Z \sim p(\cdot \mid D),$$
 #
-# a random variable, since the release is drawn. The numbers of the four papers are functionals of such a loss:
+# a random variable, because the release is random. The numbers of the four papers are functionals of such a loss:
 #
 # | number | as a functional of the loss | paper |
 # |---|---|---|
 # | exact $\epsilon$ | the largest $\lvert\ell\rvert$ over all neighbors $D, D'$ | McClure and Reiter; Charest; Charest and Han |
 # | conditional epsilon | the largest $\lvert\ell\rvert$ from one data set $D$ | Charest and Han |
 # | factor of the odds $L$ | $e^{\ell}$ of the release that happened | McClure and Reiter |
-# | posterior $R$ of the truth, prior $w$ | $\operatorname{logit} R = \operatorname{logit} w + \ell$ | McClure and Reiter |
+# | posterior $R$ of the true value, prior $w$ | $\operatorname{logit} R = \operatorname{logit} w + \ell$ | McClure and Reiter |
 # | $\delta$ at $\epsilon$ | $E \max(0, 1 - e^{\epsilon - \ell})$ | Charest |
 # | information | the mean $E\,\ell$ | |
 # | EDP | the largest $\lvert\ell\rvert$ if the release is the bin of one posterior draw | Charest and Han |
 #
-# They are not functionals of one and the same loss. Exact epsilon looks at the losses of all pairs of
-# neighbors. EDP belongs to another release than $X^*$. Hu, Reiter and Wang's posterior
-# has many candidates, with a loss against each; with two candidates it is $R$.
+# They are not functionals of the same loss. Exact epsilon concerns the losses of all pairs of
+# [neighbors](../docs/guide/glossary.md#neighboring-data-sets). [EDP](../docs/guide/glossary.md#edp) belongs to a
+# release other than $X^*$. Hu, Reiter and Wang's posterior has many [candidates](../docs/guide/glossary.md#candidate),
+# with a loss against each; with two candidates it is $R$.
 #
-# Delta is the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of releases. A release adds
-# $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best $S$
-# collects those releases, and its excess is $\sum p \, (1 - e^{\epsilon - \ell})$ over them. This
-# is at most their probability $P(\ell > \epsilon)$, and less wherever the loss is finite: delta is
-# not the probability that the bound $\epsilon$ is broken.
+# [Delta](../docs/guide/glossary.md#delta) is the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of
+# releases. A release adds $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best
+# $S$ collects those releases, and its excess is $\sum p \, (1 - e^{\epsilon - \ell})$ over them. This is at most their
+# probability $P(\ell > \epsilon)$, and less wherever the loss is finite: delta is not the probability that the bound
+# $\epsilon$ is exceeded.
 #
-# For $X = 1$, the loss of each release against both neighbors, and the loss of each bin of a draw from the
-# beta posterior behind the synthesizer. The bins have equal probability given the data:
+# For $X = 1$, the cell computes the loss of each release against both neighbors, and the loss of each bin of a draw from
+# the beta posterior behind the synthesizer. The bins have equal probability given the data:
 
 # %%
 edges = edp.beta_posterior(x, n, alpha).ppf(np.arange(1, bins) / bins)
@@ -110,22 +112,22 @@ for k in near:
     of_bins.append(pd.DataFrame({"neighbor": f"X = {k}", "loss": -np.log(bins) - np.log(share)}))
 loss, of_bins = outputs.table("privacy_loss", pd.concat(loss)), pd.concat(of_bins)
 about = "Panels over the privacy loss. The probable releases have small losses against either neighbor. The "
-about += "posterior of the truth is an S-shaped curve of the loss through the prior; delta falls to zero at "
-about += "the exact epsilon; the bins of a posterior draw lie inside of it."
+about += "posterior of the true value is an S-shaped curve of the loss; at loss 0 it is the prior. Delta falls "
+about += "to zero at the exact epsilon. The losses of the bins of a posterior draw lie within it."
 limits = {"epsilon": epsilon, "prior": prior}
 outputs.figure("privacy_loss", charts.privacy_loss(loss, of_bins, **limits, description=about))
 
 # %% [markdown]
-# **A privacy loss is read by its end, its mean, its tail, or the value that happened.** The five people with $X = 1$ against both neighbors. Top, for each neighbor: the probability
-# of each release (numbered) at its privacy loss. Dashed: exact $\pm\epsilon$, which only the improbable
-# release 5 attains, against $X = 0$. Triangles: mean losses, the information that a release gives on
-# average. Below them: the posterior that each release leads to. It is always the same S-shaped curve, and
-# the prior (dotted) shifts it. Then $\delta$, which falls to zero where the losses end. Bottom: the loss if
-# the release is one of 20 bins of a posterior draw. The farthest tick is EDP.
+# **Only the improbable release 5 attains epsilon; the mean losses are small.** Five people with $X = 1$, against both
+# neighbors. Top two panels, one for each neighbor: the probability of each release (numbered) at its privacy loss.
+# Dashed: exact $\pm\epsilon$, attained against $X = 0$. Triangles: mean losses, the information that a release gives on
+# average. Third panel: the posterior after each release. It is always the same S-shaped curve, and
+# the prior (dotted) shifts it. Fourth panel: $\delta$, which falls to zero where the losses end. Bottom: the loss if
+# one of 20 bins of a posterior draw is released. The farthest tick is EDP.
 #
-# The seven numbers. Exact epsilon is over all pairs, conditional epsilon and EDP over both neighbors of $X$, the others
-# are for the record at risk. The cell checks four of them by another computation: exact epsilon and EDP by the library, the
-# posterior by Bayes' rule, and delta as the best of all sets of releases.
+# The next table has the seven numbers. Exact epsilon is over all pairs, conditional epsilon and EDP are over both
+# neighbors of $X$, the others are for the record at risk. The cell checks four of them by another computation: exact
+# epsilon and EDP by the library, the posterior by Bayes' rule, and delta as the largest excess over all sets of releases.
 
 # %%
 loss_x, p, q = log_prob[x] - log_prob[near[0]], probability[x], probability[near[0]]
@@ -133,37 +135,37 @@ functionals = {
     "exact epsilon": np.abs(np.diff(log_prob, axis=0)).max(),
     f"conditional epsilon of X = {x}": loss["loss"].abs().max(),
     "largest factor of the odds": np.exp(loss_x.max()),
-    "expected posterior of the truth": p @ expit(logit(prior) + loss_x),
+    "expected posterior of the true value": p @ expit(logit(prior) + loss_x),
     "delta at epsilon 1": p @ np.maximum(0, 1 - np.exp(1 - loss_x)),
     "information": p @ loss_x,
     f"EDP with {bins} bins": of_bins["loss"].abs().max(),
 }
 by_bayes = p @ (prior * p / (prior * p + (1 - prior) * q))
-sets = np.array(list(product([0, 1], repeat=n + 1)))  # of releases, one a row
+sets = np.array(list(product([0, 1], repeat=n + 1)))  # sets of releases, one per row
 neighbors = edp.beta_neighbors(x, n, alpha, "replace")
 by_library = edp.exact(edp.beta_posterior(x, n, alpha), neighbors, bins).value
 assert np.isclose(functionals["exact epsilon"], mechanism.exact_epsilon(five).value)
-assert np.isclose(functionals["expected posterior of the truth"], by_bayes)
+assert np.isclose(functionals["expected posterior of the true value"], by_bayes)
 assert np.isclose(functionals["delta at epsilon 1"], (sets @ (p - np.e * q)).max())
 assert np.isclose(functionals[f"EDP with {bins} bins"], by_library)
-frame = pd.DataFrame(functionals.items(), columns=["number", "of the loss"])
+frame = pd.DataFrame(functionals.items(), columns=["functional", "value"])
 told = f"Seven functionals of privacy losses, for X = {x} and prior {prior:g}."
 show(outputs.table("summaries", frame), digits=6, caption=told)
 
 # %% [markdown]
 # ### Exercise 1: the loss of one coin
 #
-# With a pencil, in ten minutes. The coin of the first hour tells the truth with probability 3/4, and the truth is yes.
-# What is the mean of the loss against no (`coin_information`)? What is $\delta$ at $\epsilon = \log 2$
-# (`coin_delta`), and with what probability is the loss larger than $\log 2$ (`coin_beyond`)?
+# With a pencil, in ten minutes. The coin of the first hour releases the true answer with probability 3/4. The true answer
+# is yes. What is the mean of the loss against no (`coin_information`)? What is $\delta$ at $\epsilon = \log 2$
+# (`coin_delta`), and what is the probability that the loss exceeds $\log 2$ (`coin_beyond`)?
 #
 # *You will need:* a pencil; `np.log` for the answer.
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint 1</summary>
 #
-# The loss has two values, one for each release. Which release has a loss above $\log 2$, and how much more probable is
-# it than twice its probability under the other truth?
+# The loss has two values, one for each release. Which release has a loss above $\log 2$, and by how much does its
+# probability exceed twice that under the other answer?
 #
 # </details>
 
@@ -180,16 +182,16 @@ assert np.isclose(coin_beyond, 3 / 4)
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# Says yes: the loss is $\log 3$, with probability 3/4. Says no: it is $-\log 3$, with probability 1/4. The mean is
+# The loss is $\log 3$ for *says yes*, with probability 3/4, and $-\log 3$ for *says no*, with probability 1/4. The mean is
 # $\frac12 \log 3 = 0.549$. Only *says yes* has a loss above $\log 2$, so delta is $3/4 - 2 \cdot 1/4 = 1/4$. The bound
-# $\log 2$ is broken with three times that probability, 3/4.
+# $\log 2$ is exceeded with three times that probability, 3/4.
 #
 # </details>
 
 # %% [markdown] tags=["appendix"]
 # ## Four ways to fill the table
 #
-# Synthesizers of three of the papers can be written down for $n$ binary records:
+# The full table of synthesizers from three of the papers can be computed for $n$ binary records:
 #
 # | name here | paper | the release |
 # |---|---|---|
@@ -199,17 +201,17 @@ assert np.isclose(coin_beyond, 3 / 4)
 # | beta-binomial | Charest and Han | draws from the posterior predictive distribution |
 #
 # Each has a parameter that sets its exact epsilon: a prior parameter or a rate. Hu, Reiter and Wang's
-# table is too large to write down. Their [notebook](hu_reiter_wang.ipynb) fills one column by Monte Carlo,
+# table is too large to compute. Their [notebook](hu_reiter_wang.ipynb) fills one column by Monte Carlo,
 # for the second reading. The first would need every column.
 #
-# With a single record all four are randomized response: a symmetric 2 × 2 table has one
-# number in it, and epsilon fixes it. With more records they differ. The exponential mechanism with
+# With a single record all four are randomized response: a symmetric 2 × 2 table has one free
+# number, and epsilon fixes it. With more records they differ. The exponential mechanism with
 # $\log P$ is the beta-binomial at rate 1 only.
 
 
 # %%
 def mechanisms(e, n):
-    """Four tables for n records with exact epsilon e."""
+    """Return four tables for n records with exact epsilon e."""
     counts, pairs = np.arange(n + 1), mechanism.count_neighbors(n)
     distance = -np.abs(np.subtract.outer(counts, counts)).astype(float)
     log_p = mechanism.beta_binomial(n, n, 1.0).block(counts, counts)
@@ -230,14 +232,15 @@ for single in mechanisms(2.0, 1).values():
 # %% [markdown]
 # ## Where they differ
 #
-# Five records, all at the same exact epsilon. *At the largest* is the probability of the releases that attain
-# the largest posterior. Records moved is the expected $\lvert X - X^* \rvert$. Loss of precision is McClure and Reiter's $U$: the $\log_{10}$ of the
-# expected squared error about $p_0$ given the release, over that given the data.
+# All four have five records and the same exact epsilon. *Probability of the largest* is the probability of the releases
+# that attain the largest posterior. *Records moved* is the expected $\lvert X - X^* \rvert$. *Loss of precision* is
+# McClure and Reiter's $U$: the $\log_{10}$ of the expected squared error about $p_0$ given the release, over that given
+# the data.
 
 
 # %%
 def at_x(table):
-    """Both readings of the data set X = x, and what its releases are worth to an analyst."""
+    """Return both readings of the data set X = x, and the utility of its releases."""
     released, after = np.exp(table.row(x)), mechanism.risk(table, x, near[0], prior)
     return {
         "exact_epsilon": mechanism.exact_epsilon(table).value,
@@ -255,16 +258,16 @@ columns = outputs.table("columns", columns)
 risks = {m: mechanism.risk(t, x, near[0], prior) for m, t in made.items()}
 largest = [np.exp(made[m].row(x))[np.isclose(r, r.max())].sum() for m, r in risks.items()]
 shown = columns.drop(columns="exact_epsilon")
-shown.insert(3, "at the largest", largest)
-told = f"Four mechanisms at exact epsilon {epsilon:g}, read at X = {x} and prior {prior:g}."
+shown.insert(3, "probability of the largest", largest)
+told = f"Four mechanisms at exact epsilon {epsilon:g}, for X = {x} and prior {prior:g}."
 show(shown, caption=told)
 
 # %% [markdown]
-# Exact epsilon is 2 for all four, and so is conditional epsilon at $X = 1$. The largest posterior is
-# the same for three of them. The *expected* posterior is 0.129, 0.147 and 0.151 for these three, and 0.348 for the
-# exponential mechanism with distance. That mechanism spends its budget on releases that happen, and has the
-# smallest loss of precision by far. The others spend theirs on a column that comes up less than once in
-# eighty releases.
+# Exact epsilon is 2 for all four, and so is [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) at
+# $X = 1$. Three of them have the same largest posterior. The *expected* posterior is 0.129, 0.147 and 0.151 for these
+# three, and 0.348 for the exponential mechanism with distance. That mechanism spends its budget on probable releases, and
+# has the smallest loss of precision by far. The others spend theirs on a release that occurs less than once in
+# eighty.
 
 # %% tags=["hero"]
 budgets = np.arange(1, 7) / 2
@@ -278,39 +281,39 @@ over = pd.DataFrame(
 wide = outputs.table("over_budgets", over).pivot(index="epsilon", columns="mechanism")
 lines = wide["expected_posterior"][[*made]]
 lines = lines.assign(**{"bound from ε": mechanism.posterior_bound(lines.index, prior)})
-titles = "Exact epsilon", "Expected posterior of the truth"
-about = "Curves that rise with epsilon. That of the score distance begins with the others and approaches "
+titles = "Exact epsilon", "Expected posterior of the true value"
+about = "Curves that rise with epsilon. The curve of the score distance begins with the others and approaches "
 about += "the bound at large epsilon; the other three rise slowly from the prior."
 chart = charts.lines(lines, *titles, reference=prior, description=about)
 outputs.figure("expected_posterior", chart)
 
 # %% [markdown] tags=["appendix"]
-# **With large budgets distance lets the intruder's probability rise several times as far as the others.**
-# Expected posterior of the truth, by exact epsilon; dotted: the prior. At the largest
-# distance comes close to what epsilon allows, while the others stay far below. With small budgets the intruder learns little from any of them.
+# **At large budgets the intruder's probability rises several times as much under the exponential mechanism with
+# distance as under the other three.** Expected posterior of the true value, by exact epsilon; dotted: the prior. At the
+# largest epsilon, distance comes close to the bound, while the others stay far below. At small budgets the
+# intruder learns little from any of them.
 #
 # ## What the analyst gets
 #
-# In the table above the mechanism that tells the intruder most also has the smallest losses for the
+# In the table above the mechanism that discloses most to the intruder also has the smallest losses for the
 # analyst. That is not a rule. The next table shows the beta-binomial minus the plug-in at each budget.
 
 # %%
 values = ["expected_posterior", "loss_of_precision", "records_moved"]
 by_name = over.set_index(["mechanism", "epsilon"])[values]
 less = by_name.loc["beta-binomial"] - by_name.loc["Bernoulli plug-in"]
-told = f"Beta-binomial minus plug-in at X = {x}: negative losses favor the beta-binomial."
+told = f"Beta-binomial minus plug-in for X = {x}: negative losses favor the beta-binomial."
 show(less.reset_index(), digits=4, caption=told)
 
 # %% [markdown]
-# The beta-binomial tells the intruder more than the plug-in at every budget. By $U$ it serves the analyst
-# better throughout. But at epsilon 0.5 and from 2 on it moves more records. Utility is not one number
-# either.
+# At every budget the beta-binomial discloses more to the intruder than the plug-in, and by $U$ it serves the analyst
+# better. But at epsilon 0.5 and from 2 on it moves more records. Utility is not one number either.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 2: which sentences does the table not support?
 #
 # In ten minutes. Three mechanisms release five synthetic records made from the same five records. The
-# intruder knows four of them and gives the truth about the fifth a prior probability of 0.1.
+# intruder knows four of them and gives the true value of the fifth a prior probability of 0.1.
 #
 # | mechanism | exact epsilon | largest posterior | expected posterior | loss of precision |
 # |---|---|---|---|---|
@@ -320,13 +323,13 @@ show(less.reset_index(), digits=4, caption=told)
 #
 # A report says:
 #
-# - (a) "With A and C some release raises the posterior as far as an epsilon of 2 allows at this prior."
+# - (a) "With A and C some release raises the posterior as much as an epsilon of 2 allows at this prior."
 # - (b) "The expected rise of the probability is more than eight times as large with B as with A."
 # - (c) "B is the mechanism from which an intruder learns most, whatever the data."
 # - (d) "By the loss of precision B serves an analyst of these data best."
 # - (e) "The worst release of C is more probable than the worst release of A."
 #
-# List the letters of those that the table does not support (`unsupported`), and say what each would need.
+# List the letters of the sentences that the table does not support (`unsupported`), and say what each would need.
 #
 # *You will need:* the bound of the [inequality](one_table_two_readings.ipynb#The-inequality-that-links-the-two-readings), or
 # `mechanism.posterior_bound`.
@@ -334,8 +337,8 @@ show(less.reset_index(), digits=4, caption=told)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint 1</summary>
 #
-# One sentence can be checked against the bound, and one by subtraction. Do these first.
-# Ask of each sentence that is left: which column has it, and for which data sets and releases?
+# First check one sentence against the bound, and one by subtraction. For each remaining sentence ask: which column has
+# it, and for which data sets and releases?
 #
 # </details>
 
@@ -355,9 +358,9 @@ assert unsupported == ["c", "e"]
 # <details><summary>Solution</summary>
 #
 # (a) is supported: $0.1\,e^2 / (0.9 + 0.1\,e^2) = 0.451$. (b) is supported: 0.248 is 8.6 times 0.029, and more
-# than eight times after any rounding. (d) compares three numbers of one column. (c) is about all data sets, and the
-# table is about one; conditional epsilon for every data set would be a beginning. (e) may well be
-# true, but the table has no probabilities of releases. The larger expected posterior of C could as well come from
+# than eight times after any rounding. (d) compares three numbers of one column. (c) is about all data sets, but the
+# table is about one; conditional epsilon for every data set would be a start. (e) may well be
+# true, but the table has no probabilities of releases. The larger expected posterior of C could also come from
 # its other releases.
 #
 # </details>
@@ -365,13 +368,13 @@ assert unsupported == ["c", "e"]
 # %% [markdown] tags=["appendix"]
 # ## Empirical differential privacy
 #
-# EDP looks at neither the release nor its table. It cuts the model's posterior of the share of ones
-# into bins of equal probability, and compares these bins between neighboring data. It
+# EDP uses neither the release nor its table. It divides the model's posterior of the proportion of ones
+# into bins of equal probability, and compares their probabilities between neighboring data sets. It
 # is the conditional epsilon of releasing *the bin of one posterior draw*. Three of the mechanisms have a beta
-# posterior behind them, so every EDP here is exact. The mechanism with distance has no model, and no EDP.
+# posterior behind them, so every EDP here is exact. The mechanism with distance has no model and no EDP.
 #
-# Neighbors here differ by one *changed* record. Charest and Han's
-# definition *deletes* one, while their Table 2 is for a changed one, so both are shown.
+# Neighbors here differ by one *replaced* record (bounded differential privacy). Charest and Han's
+# definition *removes* one, while their Table 2 is for a replaced one, so both are shown.
 
 # %%
 alphas = {
@@ -391,42 +394,42 @@ told = f"EDP of the models behind three mechanisms for X = {x}; their exact epsi
 show(levels, digits=4, caption=told, names={"one_record": "neighbors"})
 
 # %% [markdown]
-# With 20 bins and one record changed, EDP is below the exact epsilon of 2 for one mechanism and above it for
+# With 20 bins and one record replaced, EDP is below the exact epsilon of 2 for one mechanism and above it for
 # the other two: it is a bound in neither direction. It grows in each column with the number of bins, and
-# without end: the ratio of the densities is unbounded where the share tends to 0 or 1. For the exponential
-# mechanism it is the same at every budget, because the model behind the score does not know the
-# budget. EDP is a sensitivity of the posterior, and not of the five records that are released.
+# without limit: the ratio of the densities is unbounded where the proportion tends to 0 or 1. For the exponential
+# mechanism it is the same at every budget, because the model behind the score does not use the
+# budget. EDP is a sensitivity of the posterior, not of the five released records.
 #
 # ## What to take home
 #
 # - All these numbers summarize a privacy loss: epsilon by its largest value, the posterior by the value that happened.
 # - Epsilon can be promised before the data are seen, and equal epsilons can hide unequal risks.
-# - Ask before the release for epsilon *and* for the expected posterior under priors that you would have to answer for.
-#   Ask after it for the column that happened.
+# - Before a release ask for epsilon *and* for the expected posterior under priors that you would have to justify.
+#   After it ask for the column that happened.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 3: an epsilon chosen from the data
 #
-# An agency with five records wants no release to more than double an intruder's probability of the truth,
+# An agency with five records allows no release to more than double an intruder's probability of the true value,
 # whatever the prior: `acceptance.read_rules([{"rr_at_most": 2}])`. Up to which epsilon does the plug-in synthesizer
-# keep to that for a record with a one if the data hold a single one (`for_one`), and if they hold three
-# (`for_three`)? Use `acceptance.largest_epsilon`. Which epsilon would one have to ask for without looking at the
+# obey this rule for a record with a one if the data hold a single one (`for_one`), and if they hold three
+# (`for_three`)? Use `acceptance.largest_epsilon`. Which epsilon is required without looking at the
 # data (`for_any`)?
 #
-# The agency announces `for_three`, rounded to two decimal places, and its rule. Which $X$ are possible (`possible`)? A
+# The agency announces its rule and `for_three`, rounded to two decimal places. Which $X$ are possible (`possible`)? A
 # more careful agency protects records of both kinds and announces the smaller epsilon. Which $X$ are possible now
 # if the data have three ones (`still_possible`)? Is the exact epsilon of this announcement finite (`bounded`), and why?
 #
-# *You will need:* `acceptance.read_rules`, `acceptance.largest_epsilon`, `mechanism.private_plugin`; for the last
-# question a pencil.
+# *You will need:* `acceptance.read_rules`, `acceptance.largest_epsilon`, `mechanism.private_plugin`, and a pencil for the
+# last question.
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint 1</summary>
 #
-# For `for_any` no computation is needed: the relative risk tends to the factor of the odds as the prior vanishes.
-# For `possible`, compute what the agency would have announced for each $X$. The announcement is a release, too.
-# Its table has a row for each data set and a column for each epsilon that may be announced, with entries 0
-# and 1. Which neighboring rows differ?
+# `for_any` needs no computation: the [relative risk](../docs/guide/glossary.md#relative-risk) tends to the factor of
+# the odds as the prior vanishes. For `possible`, compute the announcement for each $X$. The announcement is also a
+# release. Its table has a row for each data set and a column for each possible epsilon, with entries 0 and 1. Which
+# neighboring rows differ?
 #
 # </details>
 
@@ -436,7 +439,7 @@ rules = acceptance.read_rules([{"rr_at_most": 2}])
 
 
 def kept(ones, otherwise):
-    """Largest epsilon at which no release from these data breaks the rule."""
+    """Return the largest epsilon at which no release from these data violates the rule."""
     return acceptance.largest_epsilon(
         lambda e: mechanism.private_plugin(e, 5, 5), ones, otherwise, rules, 0.01, 20.0
     )
@@ -460,17 +463,17 @@ assert not bounded
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# The relative risk tends to the factor of the odds as the prior vanishes, so the rule asks that no loss exceeds
-# $\log 2$. Without looking at the data that means $\epsilon = \log 2$, and a single one needs as much. With three
-# ones the worst release, five ones, is twice as probable as from $X = 2$ at an epsilon of 0.96 already.
+# The relative risk tends to the factor of the odds as the prior vanishes, so the rule requires that no loss exceeds
+# $\log 2$. Without looking at the data this means $\epsilon = \log 2$, and a single one requires the same. With three
+# ones, the worst release, five ones, is twice as probable as from $X = 2$ only at an epsilon of 0.96.
 #
 # Anybody who knows the rule can repeat the computation for each $X$, and 0.96 is the answer for $X = 3$ only. The
-# announcement gives away the count before anything is released. For records of both kinds it is
+# announcement discloses the count before anything is released. For records of both kinds it is
 # symmetric: 0.80 leaves $X = 2$ and $X = 3$. An intruder who doubts between these two
 # learns nothing from it, but one who doubts between $X = 3$ and $X = 4$ reads the answer from it. An announcement
 # that is a function of the data and differs between two neighbors has an infinite epsilon, and so has
-# everything that is published together with it. An epsilon can be published that was chosen without the data, or
-# drawn by a mechanism with a budget of its own.
+# everything published with it. An epsilon can be published if it was chosen without the data or
+# drawn by a mechanism with its own budget.
 #
 # </details>
 
