@@ -308,18 +308,18 @@ class DirichletMargins(Margins):
         return Terms(np.array([gammaln(total) - gammaln(total + released.sum())]), of_counts)
 
 
-def pair_table(codes: Codes, levels: Sequence[int], a: int, b: int) -> NDArray[np.int64]:
+def two_way_table(codes: Codes, levels: Sequence[int], a: int, b: int) -> NDArray[np.int64]:
     """Records in each cell of two variables, (levels[a], levels[b])."""
     cells = codes[:, a].astype(np.int64) * levels[b] + codes[:, b]
     return np.bincount(cells, minlength=levels[a] * levels[b]).reshape(levels[a], levels[b])
 
 
-def tree_of_pairs(codes: Codes, levels: Sequence[int]) -> Tree:
+def chow_liu_tree(codes: Codes, levels: Sequence[int]) -> Tree:
     """Return the tree of pairs with the most mutual information."""
     some, p = codes[:: -(-len(codes) // _ROWS)], len(levels)
     information = np.zeros((p, p))
     for above, below in combinations(range(p), 2):
-        joint = pair_table(some, levels, above, below) / len(some)
+        joint = two_way_table(some, levels, above, below) / len(some)
         apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
         chance = (levels[above] - 1) * (levels[below] - 1) / (2 * len(some))
         information[above, below] = special.rel_entr(joint, apart).sum() - chance
@@ -327,11 +327,11 @@ def tree_of_pairs(codes: Codes, levels: Sequence[int]) -> Tree:
     tree = csgraph.minimum_spanning_tree(np.triu(information.min() - 1 - information, 1))
     order, parents = csgraph.breadth_first_order(tree, 0, directed=False)
     edges = [(0, 0), *((int(parents[k]), int(k)) for k in order[1:])]
-    return {edge: pair_table(codes, levels, *edge) for edge in edges}
+    return {edge: two_way_table(codes, levels, *edge) for edge in edges}
 
 
 def log_density(
-    codes: Codes, tree: Tree, more: NDArray[np.float64] | float = 0
+    codes: Codes, tree: Tree, extra: NDArray[np.float64] | float = 0
 ) -> NDArray[np.float64]:
     """Log probability of records by a tree of pairs, of which each has some more of its own.
 
@@ -340,9 +340,9 @@ def log_density(
     log_p = np.zeros(len(codes))
     for (above, below), table in tree.items():
         i, j = codes[:, above], codes[:, below]
-        share = (table.sum(axis=0)[j] + 0.5 + more) / (table.sum() + 0.5 * table.shape[1] + more)
+        share = (table.sum(axis=0)[j] + 0.5 + extra) / (table.sum() + 0.5 * table.shape[1] + extra)
         if above != below:
-            share = (table[i, j] + 2 * share + more) / (table.sum(axis=1)[i] + 2 + more)
+            share = (table[i, j] + 2 * share + extra) / (table.sum(axis=1)[i] + 2 + extra)
         log_p += np.log(share)
     return log_p
 
@@ -351,7 +351,7 @@ def total_variation(
     original: Codes, released: Codes, levels: Sequence[int], a: int, b: int
 ) -> tuple[float, float, float]:
     """Total variation distance of two variables' cells, its mean and deviation under division."""
-    counts, others = (pair_table(z, levels, a, b).ravel() for z in (original, released))
+    counts, others = (two_way_table(z, levels, a, b).ravel() for z in (original, released))
     n, m, cells = len(original), len(released), counts + others
     value = float(np.abs(counts / n - others / m).sum() / 2)
     cells, total = cells[cells > 0], n + m
@@ -377,7 +377,7 @@ def log_choose(n: NDArray[np.integer], k: NDArray[np.integer] | int) -> NDArray[
     return np.where(inside, -special.betaln(n - some + 1, some + 1) - np.log(n + 1), -np.inf)
 
 
-def against_sampling(
+def utility_loss(
     original: Codes, released: Sequence[Codes], n_levels: Sequence[int] | NDArray[np.integer]
 ) -> tuple[float, float]:
     r"""Compare the differences of all pairs' cells with those of another sample of the population.
@@ -402,7 +402,7 @@ def against_sampling(
     singles, expected, levels = [], [], [int(k) for k in n_levels]
     for a, b in combinations(range(len(n_levels)), 2):
         tables = (original, *released)
-        shares = np.array([pair_table(z, levels, a, b).ravel() / n for z in tables])
+        shares = np.array([two_way_table(z, levels, a, b).ravel() / n for z in tables])
         p = shares.mean(axis=0)
         scaled = special.ive(0, 2 * n * p) + special.ive(1, 2 * n * p)  # exp(-2 n p) times Bessel's
         singles.append(np.abs(shares[1:] - shares[0]).mean(axis=1))

@@ -25,7 +25,7 @@ from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains
 from srlib.margins import DirichletMargins
 from srlib.mechanism.bayes import posterior
-from srlib.risk import neighborhood, posterior_risk, subset_support, synthesizers
+from srlib.risk import one_variable_supports, posterior_risk, subset_support, synthesizers
 from srlib.rng import stream
 from srlib.trees import Growth, SequentialTrees, Trees, changes, fit_trees, kernels, log_likelihoods
 
@@ -266,7 +266,7 @@ def of_each_tree(codes: NDArray, release: NDArray, schema: Schema) -> NDArray:
     trees = fit_trees(Microdata(codes, schema))
     shown = distinct(release)[:2]
     return np.array(
-        [kernels.see(trees.task(at, shown), tree).log_prob[1, 0] for at, tree in
+        [kernels.route_release(trees.task(at, shown), tree).log_prob[1, 0] for at, tree in
          enumerate(trees.trees)]
     )  # fmt: skip
 
@@ -285,7 +285,7 @@ def test_the_default_is_what_rpart_grows_in_r() -> None:
     found = of_each_tree(data.codes, release, data.schema)
     np.testing.assert_allclose(found, reference["log_prob"], rtol=1e-8)
     rows = np.array(reference["rows"])
-    candidates = neighborhood(data.codes[rows], data.schema.n_levels)
+    candidates = one_variable_supports(data.codes[rows], data.schema.n_levels)
     theirs = np.array(reference["changed"], dtype=float).reshape(*candidates.shape)
     ours = np.empty_like(theirs)
     for i, j in np.ndindex(*ours.shape[:2]):
@@ -342,7 +342,7 @@ def test_a_changed_record_is_as_if_all_were_grown_anew(
     released = trees.release(2, rng=rng)
     rows = rng.integers(0, n, 3)
     anywhere = np.stack([rng.integers(0, k, (3, 4)) for k in levels], axis=-1)
-    near = neighborhood(data.codes[rows], data.schema.n_levels)
+    near = one_variable_supports(data.codes[rows], data.schema.n_levels)
     candidates = np.concatenate([near, anywhere], axis=1)
     found = log_likelihoods(trees, released, rows, candidates)
     shown = np.concatenate([table.codes for table in released])
@@ -442,7 +442,7 @@ def test_risks_are_the_same_bytes_wherever_blocks_are_done(
             some[:20],
             executor=executor,
         )
-    for name in ("probability", "rank", "excluded"):
+    for name in ("probability", "rank", "n_excluded"):
         assert getattr(here, name).tobytes() == getattr(there, name).tobytes()
     np.testing.assert_array_equal(of_any, trees.log_prob(released[0]))
 
@@ -470,14 +470,14 @@ def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
         for i, x in enumerate(risk.combinations):
             row = int(np.flatnonzero((data.codes == x).all(axis=1))[0])
             levels = data.schema.n_levels
-            some = neighborhood(x[None], levels)[0] if unknown is None else None
+            some = one_variable_supports(x[None], levels)[0] if unknown is None else None
             support = subset_support(x, [0, 2], levels) if some is None else some
             log_prob = np.array([refitted(trees, row, y, shown) for y in support])
-            assert risk.excluded[i] == np.isneginf(log_prob).sum()
+            assert risk.n_excluded[i] == np.isneginf(log_prob).sum()
             joint = np.exp(log_prob - log_prob.max() + log_prior[i])
             assert risk.probability[i] == pytest.approx(joint[0] / joint.sum(), rel=1e-9)
     assert "could not have led to the releases" in risk.summary()
-    assert risk.to_frame()["excluded"].tolist() == risk.excluded.tolist()
+    assert risk.to_frame()["n_excluded"].tolist() == risk.n_excluded.tolist()
 
 
 def places_of_truths(
@@ -541,7 +541,7 @@ def test_any_density_gives_the_risk() -> None:
     )
     # Sums over two releases are formed in another order.
     np.testing.assert_allclose(quick.probability, slow.probability, rtol=1e-9)
-    np.testing.assert_array_equal(quick.excluded, slow.excluded)
+    np.testing.assert_array_equal(quick.n_excluded, slow.n_excluded)
 
 
 def test_the_mixture_of_one_class_is_exact_by_its_density() -> None:
@@ -574,11 +574,11 @@ def test_a_release_of_something_else_is_refused() -> None:
     trees_without = grown(lacking, Growth(5))
     with pytest.raises(ValueError, match="probability zero given the original"):
         posterior_risk(lacking, data, synthesizer=trees_without, progress=False)
-    with pytest.raises(ValueError, match="grown on another table"):
+    with pytest.raises(ValueError, match="fitted to another table"):
         posterior_risk(lacking, data, synthesizer=trees, progress=False)
     with pytest.raises(ValueError, match="rng is not given"):
         posterior_risk(data, data)
-    with pytest.raises(ValueError, match="executor spreads the risks of a synthesizer"):
+    with pytest.raises(ValueError, match="executor is given without a synthesizer"):
         posterior_risk(data, data, executor=ThreadPoolExecutor(1))
 
 
@@ -683,7 +683,7 @@ def test_records_have_their_probability_in_the_trees() -> None:
     people = cells[[0, 0, 1, 2, 3, 3, 3]]
     for order in ([0, 1], [1, 0]):
         names = [schema.names[k] for k in order]
-        trees = SequentialTrees(schema, names, Growth(1, smoothing=1.0)).grown_on(people)
+        trees = SequentialTrees(schema, names, Growth(1, smoothing=1.0)).fit(people)
         one_by_one = [trees.log_prob(cell[None]) for cell in cells]
         np.testing.assert_allclose(trees.record_log_prob(cells), one_by_one)
         last = np.exp(trees.record_log_prob(cells, order[1:])).reshape(2, 2)

@@ -19,7 +19,7 @@ from srlib.dpmpm.model import Prior
 from srlib.mechanism.core import Mechanism, change_one_record
 from srlib.mechanism.families import compositions
 
-MOST_SPLITS = 1_000_000
+MAX_SPLITS = 1_000_000
 NODES = 1000
 
 
@@ -37,10 +37,10 @@ def log_marginal_likelihood(
         raise ValueError(f"n_levels is {n_levels!r}; each variable must have 2 levels or more")
     checks.at_least(1, n_classes=n_classes)
     ways = comb(n + cells * n_classes - 1, n)
-    if ways > MOST_SPLITS:
+    if ways > MAX_SPLITS:
         raise ValueError(
             f"n is {n}, with {cells} cells and n_classes = {n_classes}: {ways:,} ways to split the "
-            f"counts among the classes; at most {MOST_SPLITS:,} are enumerated"
+            f"counts among the classes; at most {MAX_SPLITS:,} are enumerated"
         )
     splits = compositions(n, cells * n_classes).reshape(-1, cells, n_classes)
     sizes = splits.sum(axis=1)

@@ -110,7 +110,7 @@ def sample_posterior(
     chains : Chains
         Number of classes and prior, number of chains and their lengths.
     keep_allocations : bool
-        Whether the draws hold the records' classes, as `left_out_log_ratios` needs.
+        Whether the draws hold the records' classes, as `leave_one_out_log_ratios` needs.
     label : str
         What the progress bar says.
 
@@ -188,7 +188,7 @@ CHAINS = Chains(n_classes=40, burn_in=3000, n_draws=100, thin=10)
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedDPMPM:
     """A synthesizer fitted to a table: draws from the posterior of the model's parameters."""
 
     schema: Schema
@@ -213,7 +213,7 @@ def fit_dpmpm(
     *,
     schema: Schema | None = None,
     rng: np.random.Generator,
-) -> Fitted:
+) -> FittedDPMPM:
     """Fit the Dirichlet process mixture of products of multinomials to a table.
 
     Parameters
@@ -231,9 +231,9 @@ def fit_dpmpm(
 
     Returns
     -------
-    Fitted
-        With `Fitted.release` for synthetic tables. Has the sampler converged? See
-        `Fitted.draws` and `Draws.to_datatree`.
+    FittedDPMPM
+        With `FittedDPMPM.release` for synthetic tables. Has the sampler converged? See
+        `FittedDPMPM.draws` and `Draws.to_datatree`.
 
     References
     ----------
@@ -255,11 +255,11 @@ def fit_dpmpm(
     else:
         data = Microdata.from_frame(data, schema)
     draws = sample_posterior(data.codes, data.schema.n_levels, chains, rng=rng)
-    return Fitted(data.schema, len(data), draws)
+    return FittedDPMPM(data.schema, len(data), draws)
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class DPMPMSynthesizer:
     """The DPMPM as a synthesizer that is fitted anew to each table and releases one.
 
     Its density has no closed form; `srlib.risk.posterior_risk` estimates it by chains where no

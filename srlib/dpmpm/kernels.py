@@ -582,7 +582,7 @@ def _weigh_other_classes(products, pi, own):
 
 
 @njit(nogil=True, cache=True)
-def left_out_ratio_sums(
+def leave_one_out_ratio_sums(
     alpha, sizes, level_counts, class_of, concentration, groups, table, log_scale, rows, codes,
     sums, log_prob,
 ):  # fmt: skip

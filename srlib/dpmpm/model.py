@@ -173,7 +173,7 @@ class Draws:
             n_levels=self.n_levels,
         )
 
-    def spread(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def spaced(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Chain and place, (n,) each, of n draws far apart in the chains, about independent.
 
         They are taken evenly over all draws of all chains, the last of each stretch (Hu, Reiter and
@@ -208,7 +208,7 @@ class Draws:
             raise ValueError(f"rng has {len(each)} generators; it must be one, or {n}, one each")
         return [
             synthesize(self.pi[chain, draw], self.phi[chain, draw], self.n_levels, size, rng=own)
-            for chain, draw, own in zip(*self.spread(n), each, strict=True)
+            for chain, draw, own in zip(*self.spaced(n), each, strict=True)
         ]
 
     def to_datatree(self) -> Any:

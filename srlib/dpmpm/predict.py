@@ -13,7 +13,7 @@ from srlib.dpmpm.kernels import (
     cell_log_probs,
     empty_tables,
     group_variables,
-    left_out_ratio_sums,
+    leave_one_out_ratio_sums,
     neighbor_ratio_sums,
 )
 from srlib.dpmpm.model import Draws, Prior, checked_codes
@@ -135,7 +135,7 @@ def neighbor_log_ratios(
         return np.log(sums) + largest[..., None]
 
 
-def left_out_log_ratios(
+def leave_one_out_log_ratios(
     draws: Draws, codes: Codes
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """Log means, over each chain's draws, of p(x' | others) / p(x | others) for records x left out.
@@ -175,7 +175,7 @@ def left_out_log_ratios(
         block = slice(start, start + COMBINATIONS)
         table, log_scale = empty_tables(grouping, draws.n_classes, np.float64)
         of_block = np.empty((draws.n_draws, len(codes[block])))
-        left_out_ratio_sums(
+        leave_one_out_ratio_sums(
             draws.alpha[chain],
             draws.class_sizes[chain],
             kept.level_counts[chain],

@@ -8,7 +8,7 @@ table exactly, for any record and any candidates.
 
 from srlib.trees.changes import log_likelihoods as log_likelihoods
 from srlib.trees.model import AS_RPART as AS_RPART
-from srlib.trees.model import TO_IMPURITY as TO_IMPURITY
+from srlib.trees.model import UNPRUNED as UNPRUNED
 from srlib.trees.model import Growth as Growth
 from srlib.trees.model import Trees as Trees
 from srlib.trees.model import fit_trees as fit_trees

@@ -19,7 +19,7 @@ from srlib.trees.model import Trees, checked_release
 # releases anew, which takes as long as some hundred candidates.
 _BLOCK, _BLOCK_APART = 2048, 8192
 
-type Shown = tuple[NDArray[np.uint8], NDArray[np.int64]]
+type DistinctRecords = tuple[NDArray[np.uint8], NDArray[np.int64]]
 """Distinct released records, and how often each occurs."""
 
 
@@ -47,14 +47,14 @@ def log_likelihoods(
     """
     codes, rows, supports = checked_changes(trees, released, rows, candidates)
     shown = distinct(codes)[:2]
-    cells = trees.cell_of[rows]
+    cells = trees.combination_of[rows]
     step = max(1, (_BLOCK if executor is None else _BLOCK_APART) // max(1, supports.shape[1]))
     slices = [slice(first, first + step) for first in range(0, len(rows), step)]
     blocks = [(cells[some], supports[some]) for some in slices]
     log_prob = np.empty(supports.shape[:2])
     several = executor is None and len(blocks) > 1
     with ThreadPoolExecutor(os.cpu_count()) if several else nullcontext(executor) as place:
-        shared = (trees, shown, _see(trees, shown) if executor is None else None)
+        shared = (trees, shown, _route(trees, shown) if executor is None else None)
         found = in_blocks(place, _of_block, shared, blocks, "changed records")
         for some, of_block in zip(slices, found, strict=True):
             log_prob[some] = of_block
@@ -90,22 +90,24 @@ def checked_changes(
     return shown, places.astype(np.int64), np.ascontiguousarray(supports, dtype=np.uint8)
 
 
-def _see(trees: Trees, shown: Shown) -> list[kernels.Seen]:
+def _route(trees: Trees, shown: DistinctRecords) -> list[kernels.RoutedRelease]:
     """Route released records through each tree."""
     tasks = (trees.task(at, shown) for at in range(len(trees.trees)))
-    return [kernels.see(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)]
+    return [
+        kernels.route_release(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)
+    ]
 
 
 def _of_block(
     trees: Trees,
-    shown: Shown,
-    seen: Sequence[kernels.Seen] | None,
+    shown: DistinctRecords,
+    seen: Sequence[kernels.RoutedRelease] | None,
     cells: NDArray[np.int64],
     supports: NDArray[np.uint8],
 ) -> NDArray[np.float64]:
     """Return the log likelihoods of some records' candidates."""
     out = np.zeros(supports.shape[:2])
-    for at, of_tree in enumerate(seen or _see(trees, shown)):
+    for at, of_tree in enumerate(seen or _route(trees, shown)):
         # Each task has codes of its own, whose spare row is written to.
         task = trees.task(at, shown)
         kernels.changed(task, trees.trees[at], of_tree, cells, supports, out)

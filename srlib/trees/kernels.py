@@ -63,7 +63,7 @@ class Tree(NamedTuple):
     records: NDArray[np.int32]
 
 
-class Seen(NamedTuple):
+class RoutedRelease(NamedTuple):
     """Where released records lie in a tree, what they say, and counts of its nodes.
 
     Log probabilities, and the errors and leaves that pruning leaves below each node, have three
@@ -354,7 +354,7 @@ def _leaf_log_prob(total, released, smoothing):
 
 
 @njit(nogil=True, cache=True)
-def see(task, tree):
+def route_release(task, tree):
     """Route the released records through a tree, and keep what a changed record needs."""
     n_nodes, space, k = len(tree.variable), scratch(task), task.response
     records = np.arange(len(task.released)).astype(np.int32)
@@ -403,7 +403,7 @@ def see(task, tree):
             else:
                 left, right = tree.left[node], tree.right[node]
                 log_prob[version, node] = log_prob[version, left] + log_prob[version, right]
-    return Seen(
+    return RoutedRelease(
         first, last, records, log_prob, below, leaves, parent, totals, released_totals, table_of,
         tables,
     )  # fmt: skip

@@ -76,7 +76,7 @@ class Growth:
         checks.finite(smoothing=self.smoothing)
 
 
-TO_IMPURITY = Growth()
+UNPRUNED = Growth()
 """Grown until impurity stops falling, to leaves of 5 records: nothing is pruned."""
 AS_RPART = Growth(max_depth=30, minsplit=15, cp=1e-8)
 """Pruned as the R package rpart does when synthpop calls it with its defaults (minbucket 5)."""
@@ -92,7 +92,7 @@ class Trees:
         Variables of the table.
     codes : (n, n_variables) uint8
         The table.
-    cells, weights, cell_of
+    combinations, counts, combination_of
         Its distinct records, how often each occurs, and which of them each record is.
     order : tuple of int
         Positions of the variables in the order in which they are drawn; the first is drawn from
@@ -107,9 +107,9 @@ class Trees:
 
     schema: Schema
     codes: NDArray[np.uint8]
-    cells: NDArray[np.uint8]
-    weights: NDArray[np.int64]
-    cell_of: NDArray[np.int64]
+    combinations: NDArray[np.uint8]
+    counts: NDArray[np.int64]
+    combination_of: NDArray[np.int64]
     order: tuple[int, ...]
     ordered: NDArray[np.bool_]
     growth: Growth
@@ -126,8 +126,8 @@ class Trees:
         prune = -1.0 if self.growth.cp is None else float(self.growth.cp)
         shown, often = (spare[:0], change[:0]) if released is None else released
         return Task(
-            codes=np.concatenate([self.cells, spare]),
-            weights=np.concatenate([self.weights, change]),
+            codes=np.concatenate([self.combinations, spare]),
+            weights=np.concatenate([self.counts, change]),
             released=shown,
             released_weights=often,
             response=self.order[at],
@@ -143,13 +143,13 @@ class Trees:
         )
 
     @cached_property
-    def shares(self) -> tuple[NDArray[np.float64], ...]:
+    def node_shares(self) -> tuple[NDArray[np.float64], ...]:
         """Shares of the levels in each node of each tree, (n_nodes, n_levels), in `order`."""
         found = []
         for k, tree in zip(self.order, self.trees, strict=True):
             # A node's records are a range of the permutation.
-            one = np.identity(self.schema.n_levels[k], np.int64)[self.cells[tree.records, k]]
-            up_to = np.cumsum(one * self.weights[tree.records, None], axis=0)
+            one = np.identity(self.schema.n_levels[k], np.int64)[self.combinations[tree.records, k]]
+            up_to = np.cumsum(one * self.counts[tree.records, None], axis=0)
             before = np.concatenate([np.zeros_like(one[:1]), up_to])
             counts = before[tree.last] - before[tree.first]
             raised = counts + float(self.growth.smoothing) / counts.shape[1]
@@ -174,7 +174,7 @@ class Trees:
         released = []
         for _ in range(n):
             codes = np.zeros((size, len(self.order)), np.uint8)
-            for k, tree, shares in zip(self.order, self.trees, self.shares, strict=True):
+            for k, tree, shares in zip(self.order, self.trees, self.node_shares, strict=True):
                 # The last level takes what rounding leaves.
                 distribution = np.cumsum(shares, axis=1)[:, :-1]
                 kernels.synthesize(tree, k, distribution, rng.random(size), codes)
@@ -189,7 +189,7 @@ class Trees:
         shown = distinct(checked_release(released, self.schema))[:2]
         tasks = (self.task(at, shown) for at in range(len(self.order)))
         seen = (
-            kernels.see(task, tree).log_prob[1, 0]
+            kernels.route_release(task, tree).log_prob[1, 0]
             for task, tree in zip(tasks, self.trees, strict=True)
         )
         return float(sum(seen))
@@ -203,7 +203,7 @@ class Trees:
         """
         records = checked_release(codes, self.schema)
         log_prob = np.zeros(len(records))
-        for k, tree, shares in zip(self.order, self.trees, self.shares, strict=True):
+        for k, tree, shares in zip(self.order, self.trees, self.node_shares, strict=True):
             if variables is None or k in variables:
                 with np.errstate(divide="ignore"):
                     log_prob += np.log(shares[kernels.leaf_of(tree, records), records[:, k]])
@@ -264,7 +264,7 @@ def fit_trees(
         All variables in the order in which they are drawn; that of the columns if not given.
     growth : Growth, optional
         How the trees are grown; `AS_RPART` if not given, since synthpop's users have that.
-        `TO_IMPURITY` keeps every split that purifies.
+        `UNPRUNED` keeps every split that purifies.
     ordered : sequence of str
         Variables whose levels are ordered, in the order of the schema; the others are nominal.
     schema : Schema, optional
@@ -313,5 +313,5 @@ def fit_trees(
     bare = Trees(
         data.schema, codes, *distinct(codes), tuple(places), is_ordered, growth or AS_RPART, ()
     )
-    grown = (kernels.grow(bare.task(at), len(bare.cells)) for at in range(len(places)))
+    grown = (kernels.grow(bare.task(at), len(bare.combinations)) for at in range(len(places)))
     return replace(bare, trees=tuple(grown))

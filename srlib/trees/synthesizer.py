@@ -39,7 +39,7 @@ class SequentialTrees:
         if len(self.ordered):
             self.schema.positions(self.ordered, "ordered")
 
-    def grown_on(self, data: NDArray[np.integer]) -> Trees:
+    def fit(self, data: NDArray[np.integer]) -> Trees:
         """Return the trees of a table, (n, n_variables) codes; the last table's are kept."""
         table = Microdata(np.array(data, dtype=np.uint8), self.schema)
         key = table.codes.tobytes()
@@ -50,11 +50,11 @@ class SequentialTrees:
 
     def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Draw as many records as the data have."""
-        return self.grown_on(data).release(rng=rng)[0].codes
+        return self.fit(data).release(rng=rng)[0].codes
 
     def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
         """Return log p(release | data); minus infinity if it cannot be drawn."""
-        return self.grown_on(data).log_prob(released)
+        return self.fit(data).log_prob(released)
 
     def log_likelihoods(
         self,
@@ -64,4 +64,4 @@ class SequentialTrees:
         candidates: NDArray[np.integer],
     ) -> NDArray[np.float64]:
         """Return log p(releases | data with one record changed), as `log_likelihoods` does."""
-        return log_likelihoods(self.grown_on(data), released, rows, candidates)
+        return log_likelihoods(self.fit(data), released, rows, candidates)
