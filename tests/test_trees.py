@@ -476,7 +476,7 @@ def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
             assert risk.n_excluded[i] == np.isneginf(log_prob).sum()
             joint = np.exp(log_prob - log_prob.max() + log_prior[i])
             assert risk.probability[i] == pytest.approx(joint[0] / joint.sum(), rel=1e-9)
-    assert "could not have led to the releases" in risk.summary()
+    assert "cannot have led to the releases" in risk.summary()
     assert risk.to_frame()["n_excluded"].tolist() == risk.n_excluded.tolist()
 
 
@@ -601,13 +601,13 @@ def risk(data: Microdata, **settings: Any) -> None:
     [
         (
             lambda data: fit(data, ["v0"]),
-            r"order is \['v0'\]; it must have each of v0, v1 once",
+            r"order is \['v0'\]; it must name each of v0, v1 once",
         ),
         (lambda data: fit(data, ["v0", "v0"]), "each of v0, v1 once"),
-        (lambda data: fit(data, "v0"), "order is 'v0'; it must have each of v0, v1 once"),
-        (lambda data: fit(data, any_growth(5)), r"order is Growth\(min_leaf=5.*; it must have"),
-        (lambda data: fit(data, growth=5), "growth is 5; it must be Growth"),
-        (lambda data: fit(data.codes), "data is of type ndarray; it must be DataFrame or"),
+        (lambda data: fit(data, "v0"), "order is 'v0'; it must name each of v0, v1 once"),
+        (lambda data: fit(data, any_growth(5)), r"order is Growth\(min_leaf=5.*; it must name"),
+        (lambda data: fit(data, growth=5), "growth is 5; it must be of type Growth"),
+        (lambda data: fit(data.codes), "data is of type ndarray; it must be a DataFrame or"),
         (lambda data: fit(data.to_frame(), schema="v"), "schema is of type str; it must be a Sch"),
         (lambda data: fit(data, ordered="v0"), "ordered is 'v0'; it must be a list of names"),
         (lambda data: fit(data, ordered=True), "ordered is True; it must be a list of names"),
@@ -623,25 +623,25 @@ def risk(data: Microdata, **settings: Any) -> None:
         (lambda _: any_growth(smoothing=-1.0), "smoothing is -1.0; it must be 0 or more"),
         (lambda _: any_growth(smoothing=np.inf), "smoothing is inf; it must be finite"),
         (lambda data: fit(data.to_frame()[:0]), "record"),
-        (lambda data: fit(data, schema=data.schema), "schema is given beside Microdata"),
-        (lambda _: fit(people(9, (2, 70), 1)), "v1 has 70 levels; trees take 64 at most"),
+        (lambda data: fit(data, schema=data.schema), "schema is given, but the Microdata have"),
+        (lambda _: fit(people(9, (2, 70), 1)), "v1 has 70 levels; trees take at most 64"),
         (lambda data: fit(data).release(0, rng=np.random.default_rng()), "n is 0"),
         (lambda data: fit(data).log_prob(np.array([[0, 3]])), "out of range"),
         (lambda data: fit(data).log_prob(np.array([[0]])), "must have 2 columns"),
         (
             lambda data: fit(data).log_prob(np.array([[0, 0.5]])),
-            "type float64; codes are int",
+            "type float64; they must be int",
         ),
         (lambda data: fit(data).log_prob(data.to_frame()), "released is a DataFrame"),
         (
             lambda data: fit(data).release(1.5, rng=np.random.default_rng()),
             "n is 1.5; it must be a whole number",
         ),
-        (lambda data: changed(data, rows=[0.5]), "rows have type float64; they must be integers"),
+        (lambda data: changed(data, rows=[0.5]), "rows has type float64; it must be of integers"),
         (lambda data: changed(data, rows=[20]), "rows must lie in 0 to 19"),
-        (lambda data: changed(data, candidates=[[[0.5, 0]]]), "candidates have type float64"),
-        (lambda data: changed(data, candidates=[[[0, 3]]]), "candidates have codes out of range"),
-        (lambda data: changed(data, candidates=[[0, 1]]), r"candidates have shape \(1, 2\)"),
+        (lambda data: changed(data, candidates=[[[0.5, 0]]]), "candidates has type float64"),
+        (lambda data: changed(data, candidates=[[[0, 3]]]), "candidates has codes out of range"),
+        (lambda data: changed(data, candidates=[[0, 1]]), r"candidates has shape \(1, 2\)"),
         (lambda data: changed(data, released=[]), "released is empty"),
         (lambda data: risk(data, released=None), "table 1 is of type NoneType; it must be a Data"),
         (lambda data: risk(data, released="a.csv"), "released, table 1 is of type str; it must be"),

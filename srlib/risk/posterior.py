@@ -139,7 +139,7 @@ class PosteriorRisk:
             sentences.append(
                 f"Of the {self.support_size - 1:,} other candidates, a median of "
                 f"{np.median(self.n_excluded):g} cannot have led to the releases; for "
-                f"{n_certain:,} combinations none can. The probabilities are exact."
+                f"{n_certain:,} combinations, none of them can. The probabilities are exact."
             )
             return " ".join(sentences)
         error = np.median(self.log_mcse)
