@@ -349,7 +349,7 @@ def log_density(
 def total_variation(
     original: Codes, released: Codes, levels: Sequence[int], a: int, b: int
 ) -> tuple[float, float, float]:
-    """Return the total variation distance of two-way tables, and its mean and sd by random split."""
+    """Return the total variation distance of two-way tables, with mean and sd by random split."""
     counts, others = (two_way_table(z, levels, a, b).ravel() for z in (original, released))
     n, m, cells = len(original), len(released), counts + others
     value = float(np.abs(counts / n - others / m).sum() / 2)

@@ -430,7 +430,7 @@ def test_risks_are_the_same_bytes_wherever_blocks_are_done(
     trees = grown(data, Growth(5))
     released = trees.release(2, rng=np.random.default_rng(6))
     here = posterior_risk(data, released, synthesizer=trees, progress=False)
-    monkeypatch.setattr(changes, "_BLOCK_APART", 300)
+    monkeypatch.setattr(changes, "_EXECUTOR_BLOCK", 300)
     with place() as executor:
         there = posterior_risk(data, released, synthesizer=trees, executor=executor, progress=False)
         rows, some = np.arange(100), data.codes[:100, None]

@@ -84,7 +84,7 @@ def test_a_release_that_is_a_sample_is_off_as_one(rng: np.random.Generator) -> N
     assert 0 < error < 0.1
     assert utility_loss(drawn[0], [drawn[0]] * 2, [3] * 4)[0] == 0
     for released in (drawn[1:2], [drawn[1], drawn[2][:-1]]):
-        with pytest.raises(ValueError, match="two or more are needed of both"):
+        with pytest.raises(ValueError, match="it must have two or more of both"):
             utility_loss(drawn[0], released, [3] * 4)
 
 

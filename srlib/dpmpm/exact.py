@@ -1,8 +1,8 @@
 """A DPMPM small enough to enumerate: its complete table of log p(release | data set).
 
 Hu, Reiter and Wang (2014) estimate one column of this table by Monte Carlo, because the table is
-too large. For a few records it is not. Records are exchangeable, so that the marginal likelihood of a
-contingency table is a sum over the ways to split its counts among the classes, with class
+too large. For a few records it is not. Records are exchangeable, so that the marginal likelihood of
+a contingency table is a sum over the ways to split its counts among the classes, with class
 probabilities and level probabilities integrated out.
 """
 

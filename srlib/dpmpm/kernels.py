@@ -380,9 +380,9 @@ def iterate(n_iterations, power, prior, counts, rows, groups, alpha, state, scra
     """Run blocked Gibbs iterations on the state, in place, and return alpha.
 
     One iteration draws the classes of all records given (pi, phi), then new labels with the sticks
-    integrated out, then V, alpha and phi from their full conditionals. With ``power`` below one, the
-    classes are drawn from their probabilities raised to that power and then ordered by size: this
-    is an annealed start, not a step of the Markov chain.
+    integrated out, then V, alpha and phi from their full conditionals. With ``power`` below one,
+    the classes are drawn from their probabilities raised to that power and then ordered by size:
+    this is an annealed start, not a step of the Markov chain.
     """
     alpha_shape, alpha_rate, concentration = prior
     group_of, stride, row_start, level_start, _ = groups
