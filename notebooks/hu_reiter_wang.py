@@ -81,7 +81,7 @@ from srlib.data import distinct, microdata
 from srlib.data.schema import Schema
 from srlib.display import callout, show, with_error
 from srlib.ledger import Claims, ledger, printed
-from srlib.margins import against_sampling
+from srlib.margins import utility_loss
 from srlib.outputs import Outputs
 from srlib.risk.errors import log_mean
 from srlib.rng import stream
@@ -307,7 +307,7 @@ def draw_posterior(records: np.ndarray, purpose: str, **lengths: int) -> dpmpm.D
 all_draws = draw_posterior(codes, "data", n_chains=n_chains, burn_in=burn_in, n_draws=n_draws)
 step = -(-n_chains * n_draws // 5000)
 draws, some = all_draws.thin(step), all_draws.thin(1, 16)
-chain, place = (at[:n_releases] for at in some.spread(2 * n_releases))
+chain, place = (at[:n_releases] for at in some.spaced(2 * n_releases))
 releases = [
     dpmpm.synthesize(pi, phi, levels, len(codes), rng=stream(seed, f"release {i}"))
     for i, (pi, phi) in enumerate(zip(some.pi[chain, place], some.phi[chain, place], strict=True))
@@ -401,7 +401,7 @@ display(
         caption="The three pairs of variables with the largest difference in a cell, as shares of all records.",
     )
 )
-ratio, error = against_sampling(codes, releases, levels)
+ratio, error = utility_loss(codes, releases, levels)
 claims.check(
     "C1", "holds", "The model adds less to the cell differences than sampling does.",
     measured="cell differences of a release, relative to another sample",
@@ -585,7 +585,7 @@ assert round(posterior, 3) == 0.525
 
 # %% tags=["monte-carlo"]
 plain = np.where(np.isfinite(left_out[:1]), 0.0, -np.inf)
-ratios = disclosure.neighborhood_log_ratios(some, combinations, np.concatenate([plain, left_out]))
+ratios = disclosure.one_variable_log_ratios(some, combinations, np.concatenate([plain, left_out]))
 importance = disclosure.importance_sampling(ratios[1:], ratios[:1])
 halves = slice(None, some.n_chains // 2), slice(some.n_chains // 2, None)
 runs = {"importance sampling": [
@@ -840,7 +840,7 @@ about = f"The most probable values of the most exposed record; the prior is 1/{p
 show(values.nlargest(6, "probability"), caption=about, names=titles)
 
 # %% tags=["monte-carlo"]
-whole = predictive.only(chosen)
+whole = predictive.subset(chosen)
 gains = [risk.log_prob[:, 0] + np.log(risk.support_size) for risk in (part, whole)]
 at = [gain.argmax() for gain in gains]
 largest = np.exp([gain.max() for gain in gains])

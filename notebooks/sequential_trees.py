@@ -95,13 +95,13 @@ from srlib.checks import require
 from srlib.data import distinct, microdata
 from srlib.display import callout, percent, show, with_error
 from srlib.dpmpm import sample_posterior
-from srlib.margins import LaplaceMargins, against_sampling
+from srlib.margins import LaplaceMargins, utility_loss
 from srlib.mechanism.audit import clopper_pearson
 from srlib.outputs import Outputs
-from srlib.risk import DrawSets, neighborhood, subset_support
+from srlib.risk import DrawSets, one_variable_supports, subset_support
 from srlib.risk.synthesizers import log_likelihoods
 from srlib.rng import stream
-from srlib.trees import AS_RPART, TO_IMPURITY, Growth, SequentialTrees
+from srlib.trees import AS_RPART, UNPRUNED, Growth, SequentialTrees
 
 outputs = Outputs(output_dir)
 
@@ -115,7 +115,7 @@ outputs = Outputs(output_dir)
 # %% tags=["public"]
 people = pd.DataFrame({"job": ["cook"] * 10 + ["smith"] * 5})
 people["sick"] = ["no"] * 9 + ["yes"] * 4 + ["no"] * 2
-few = srlib.fit_trees(people, growth=TO_IMPURITY)
+few = srlib.fit_trees(people, growth=UNPRUNED)
 by_cell = people.drop_duplicates().reset_index(drop=True)
 codes = srlib.Microdata.from_frame(by_cell, few.schema).codes
 by_cell["probability"] = [np.exp(few.log_prob(cell[None])) for cell in codes]
@@ -249,7 +249,7 @@ callout("Note", " ".join([*everybody.notes, f"{len(table):,} of these are the da
 # tree regrown from there. The result is the same:
 
 # %%
-record, candidates = rows[0], neighborhood(table.codes[rows[:1]], levels)[0]
+record, candidates = rows[0], one_variable_supports(table.codes[rows[:1]], levels)[0]
 log_prob = []
 for candidate in candidates:
     changed = table.codes.copy()
@@ -285,7 +285,7 @@ callout(
 # the log probability of a set of releases is a sum.
 
 # %%
-support = neighborhood(table.codes[rows], levels)
+support = one_variable_supports(table.codes[rows], levels)
 
 
 def columns(synthesizer, released):
@@ -320,7 +320,7 @@ def risk_and_loss(way, column, released):
     """Return the risks from one release and from several, and the utility loss."""
     one = medians(column)
     several = medians(column.reshape(n_publications, n_releases, *column.shape[1:]).sum(axis=1))
-    loss, loss_se = against_sampling(table.codes, list(released), levels)
+    loss, loss_se = utility_loss(table.codes, list(released), levels)
     return {
         "synthesizer": way, "one": one.mean(), "one_sd": one.std(ddof=1), "several": several.mean(),
         "several_se": several.std(ddof=1) / np.sqrt(n_publications),
@@ -408,7 +408,7 @@ callout("Note" if estimated.converged else "Warning", about)
 
 # %% tags=["monte-carlo"]
 once = estimated.repetitions == 1
-loss_of_mixture = against_sampling(table.codes, mixed, levels)
+loss_of_mixture = utility_loss(table.codes, mixed, levels)
 mixture = {
     "case": "mixture",
     "synthesizer": "mixture",
@@ -650,7 +650,7 @@ for way in (*ways, *others):
     shown_tables = [srlib.Microdata(each, table.schema) for each in z[:n_releases]]
     tests[way] = srlib.membership_test(
         table, shown_tables, outside, 1, synthesizer=ways.get(way, others.get(way)),
-        rows=tested, n_beside=n_held_out,
+        rows=tested, n_holdout=n_held_out,
     )  # fmt: skip
 
 # %%
@@ -658,12 +658,12 @@ power = {
     way: test.power([0.01], rng=stream(seed, f"bootstrap, {stream_of.get(way, way)}"))
     for way, test in tests.items()
 }
-power = pd.concat(power, names=["synthesizer"]).reset_index("synthesizer").drop(columns="limit")
+power = pd.concat(power, names=["synthesizer"]).reset_index("synthesizer").drop(columns="threshold")
 about = "Power of the likelihood ratio test at 1 % false positives, from one release."
-names = {"false_positives": "false positives", "power_se": "standard error"}
+names = {"false_positive_rate": "false positives", "power_se": "standard error"}
 display(show(outputs.table("membership", power), caption=about, names=names))
 roc = pd.DataFrame(
-    {way: test.roc().set_index("false_positives")["power"] for way, test in tests.items()}
+    {way: test.roc().set_index("false_positive_rate")["power"] for way, test in tests.items()}
 )
 outputs.table("roc", roc.reset_index())
 titles = "False-positive rate (log scale)", "Power after one release (log scale)"
@@ -718,7 +718,7 @@ for n in nested:
         rng = stream(seed, f"{stream_of[way]}, {n}")
         z = [each.codes for each in trees.release(n_nested, rng=rng)]
         for who, sought in {"same": np.arange(n)[same], "once": alone_there[:n_targets]}.items():
-            near = neighborhood(file.codes[sought], levels)
+            near = one_variable_supports(file.codes[sought], levels)
             found = medians(
                 np.stack([log_likelihoods(trees, [each], file.codes, sought, near) for each in z])
             )
@@ -795,7 +795,7 @@ file = srlib.Microdata(table.codes[:n_in_audit], table.schema)
 _, often, cell_of_file = distinct(file.codes)
 rng = stream(seed, "audit")
 sought = rng.permutation(np.flatnonzero(often[cell_of_file] == 1))[:n_audited]
-near = neighborhood(file.codes[sought], levels)
+near = one_variable_supports(file.codes[sought], levels)
 pairs = [
     one[[0, k]] for one, k in zip(near, rng.integers(1, near.shape[1], len(near)), strict=True)
 ]

@@ -73,7 +73,7 @@ from srlib.mechanism.bayes import posterior
 from srlib.mechanism.families import compositions
 from srlib.outputs import Outputs
 from srlib.progress import silent
-from srlib.risk import neighborhood, subset_log_means, subset_support
+from srlib.risk import one_variable_supports, subset_log_means, subset_support
 from srlib.risk.synthesizers import log_likelihoods
 from srlib.rng import stream
 from srlib.trees import Growth, SequentialTrees
@@ -172,7 +172,7 @@ def trees_as_table(n: int, min_leaf: int) -> mechanism.Mechanism:
     orders = gammaln(n + 1) - gammaln(tables + 1).sum(axis=1)
     log_p = []
     for counts in tables:
-        trees = synthesizer.grown_on(np.repeat(cells, counts, axis=0))
+        trees = synthesizer.fit(np.repeat(cells, counts, axis=0))
         log_p.append(
             orders + xlogy(tables, np.exp([trees.log_prob(c[None]) for c in cells])).sum(1)
         )
@@ -279,7 +279,7 @@ with silent():
     for own in stream(seed, "known").spawn(n_sets):
         data = embedded_population(n_records, rng=own).codes
         rows = own.choice(n_records, n_targets, replace=False)
-        candidates = neighborhood(data[rows], levels)
+        candidates = one_variable_supports(data[rows], levels)
         truth = own.integers(candidates.shape[1], size=n_targets)
         data[rows] = candidates[np.arange(n_targets), truth]
         draws = dpmpm.sample_posterior(data, levels, chains, rng=own)
@@ -295,7 +295,7 @@ for at, (data, rows, candidates, truth, released) in enumerate(drawn):
 for at, own in enumerate(stream(seed, "as they are").spawn(n_sets)):
     data = embedded_population(n_records, rng=own).codes
     rows = own.choice(n_records, n_targets, replace=False)
-    candidates = neighborhood(data[rows], levels)  # the true record first
+    candidates = one_variable_supports(data[rows], levels)  # the true record first
     log_p = log_likelihoods(trees, [trees.release(data, rng=own)], data, rows, candidates)
     experiments["as they are",].append(score(believe(log_p), np.zeros(n_targets, int), at))
 
@@ -568,7 +568,7 @@ of_people = dpmpm.Chains(
 
 def predicted(draws: dpmpm.Draws, left_out: np.ndarray | bool) -> np.ndarray:
     """Return log predictive probabilities of all unknown values, the true ones first."""
-    return posterior(logsumexp(subset_log_means(draws, people, unknown, left_out=left_out), axis=0))
+    return posterior(logsumexp(subset_log_means(draws, people, unknown, in_data=left_out), axis=0))
 
 
 # %% tags=["monte-carlo"]
@@ -698,7 +698,7 @@ def by_chains(groups, own):
     """Return the same for the mixture, up to a constant, with the chains' Monte Carlo error."""
 
     def means(draws: dpmpm.Draws) -> np.ndarray:
-        found = [subset_log_means(draws, group, unknown, place=groups[0]) for group in groups]
+        found = [subset_log_means(draws, group, unknown, replaced=groups[0]) for group in groups]
         return logsumexp(found, axis=1)
 
     agency = fit(groups[0], quick, own)
@@ -725,7 +725,7 @@ for n in sizes:
                     else by_density(synthesizer, groups, candidates, places, own)
                 )  # fmt: skip
             flat = candidates.reshape(-1, candidates.shape[-1])
-            read = reader.grown_on(z).record_log_prob(flat, unknown).reshape(candidates.shape[:3])
+            read = reader.fit(z).record_log_prob(flat, unknown).reshape(candidates.shape[:3])
             for known, of_both in {"nobody": read, "all others": log_p}.items():
                 inside, outside = (np.exp(believe(found)[:, 0]).mean() for found in of_both)
                 rows.append((n // 2, name, known, pair, outside, inside - outside))

@@ -1,9 +1,8 @@
-"""Margins: synthesizers that draw each variable from its own, how far two files' are apart, pairs.
+"""Independent margins as synthesizers, distances of one-way and two-way tables, Chow-Liu trees.
 
-The synthesizers draw variables independently of each other. Their density is a product over
-variables, and of each variable it is known from a sum or an integral over one number, so that a
-column of the table costs next to nothing. A tree of pairs (Chow and Liu 1968) tells how densely a
-file's records are settled.
+The synthesizers draw the variables independently. Their density is a product over variables, and
+for each variable it is a sum or an integral over one number, so that the likelihood of a candidate
+costs next to nothing. A Chow-Liu tree (1968) estimates the density of a file's records.
 """
 
 from abc import ABC, abstractmethod
@@ -22,26 +21,26 @@ from srlib import checks
 
 Counts = NDArray[np.integer]
 Codes = NDArray[np.integer]
-# Tables of pairs of variables, or of the root alone, by their edges from the root down.
+# Two-way tables by the edges of a Chow-Liu tree, from the root down; one-way for the root.
 type Tree = Mapping[tuple[int, int], Counts]
 
-_ROWS = 20_000  # records that a tree of pairs is chosen by
+_ROWS = 20_000  # most records that are used to choose a Chow-Liu tree
 
 
 class Terms(NamedTuple):
-    """One variable's probability: the sum of exp(log_weights + sum over levels of `of_counts`).
+    """One variable's probability: the sum of exp(log_weights + sum over levels of `log_factors`).
 
-    `of_counts` goes from counts of the data, (n_levels,), to what each level contributes,
-    (n_levels, n_terms). There is a single term where the probability is a product over levels.
+    `log_factors` is a function from counts of the data, (n_levels,), to the contribution of each
+    level, (n_levels, n_terms). There is a single term if the probability is a product over levels.
     """
 
     log_weights: NDArray[np.float64]
-    of_counts: Callable[[Counts], NDArray[np.float64]]
+    log_factors: Callable[[Counts], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
 class Margins(ABC):
-    """Synthesizer that draws each variable from level probabilities of its own."""
+    """A synthesizer that draws each variable independently, from its own level probabilities."""
 
     n_levels: NDArray[np.integer]
 
@@ -51,22 +50,22 @@ class Margins(ABC):
 
     @abstractmethod
     def terms(self, counts: Counts, released: Counts) -> Terms:
-        """Return the probability of released records, in their order, with these counts.
+        """Return the probability of released records in their order, given their counts.
 
-        The counts of the data, (n_levels,), are changed in one record.
+        It is a function of the counts of the data, (n_levels,), in which one record is changed.
         """
 
     def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
-        """Draw as many records as the data have."""
+        """Draw a release with as many records as the data."""
         released = np.empty(data.shape, dtype=np.uint8)
         for k, counts in enumerate(self._counts(data)):
-            # The last level takes what rounding leaves.
+            # The last level takes the remainder.
             distribution = np.cumsum(self.shares(counts, rng=rng))[:-1]
             released[:, k] = np.searchsorted(distribution, rng.random(len(data)), side="right")
         return released
 
     def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
-        """Return the log probability of released records, in their order, given the data."""
+        """Return the log probability of the released records in their order, given the data."""
         total = 0.0
         for counts, shown in zip(self._counts(data), self._counts(released), strict=True):
             total += _unchanged(self.terms(counts, shown), counts)
@@ -79,7 +78,7 @@ class Margins(ABC):
         rows: NDArray[np.integer],
         candidates: NDArray[np.integer],
     ) -> NDArray[np.float64]:
-        """Compute log p(releases | data with one record changed), exactly, (n, support_size).
+        """Return log p(releases | data with one record changed), exactly, (n, support_size).
 
         The arguments are those of `srlib.risk.synthesizers.log_likelihoods`.
         """
@@ -96,7 +95,7 @@ class Margins(ABC):
         return found
 
     def _counts(self, codes: NDArray[np.integer]) -> list[NDArray[np.int64]]:
-        """Return how often each level of each variable occurs."""
+        """Return the counts of the levels of each variable."""
         return [
             np.bincount(column, minlength=n)
             for column, n in zip(codes.T, self.n_levels, strict=True)
@@ -104,19 +103,19 @@ class Margins(ABC):
 
 
 def _unchanged(terms: Terms, counts: Counts) -> float:
-    """Return a variable's log probability given the data as they are."""
-    return float(logsumexp(terms.log_weights + terms.of_counts(counts).sum(axis=0)))
+    """Return a variable's log probability given the unchanged data."""
+    return float(logsumexp(terms.log_weights + terms.log_factors(counts).sum(axis=0)))
 
 
 def _changed(terms: Terms, counts: Counts) -> NDArray[np.float64]:
-    """Return a variable's log probability for each true level and each that it is changed to.
+    """Return a variable's log probability for each true level and each level that replaces it.
 
-    Levels that nobody has, which are no truths, have some number in their rows.
+    Rows of levels that do not occur in the data, which cannot be true levels, are meaningless.
     """
-    less, same, more = (terms.of_counts(np.maximum(counts + d, 0)) for d in (-1, 0, 1))
+    less, same, more = (terms.log_factors(np.maximum(counts + d, 0)) for d in (-1, 0, 1))
     impossible = np.isneginf(same)
     finite = np.where(impossible, 0.0, same)
-    # The sum over all levels but the two, where infinities cannot be taken out of a sum.
+    # The sum over all levels but the two; infinities cannot be subtracted from a sum.
     others = finite.sum(axis=0) - finite[:, None] - finite
     some = impossible.sum(axis=0) - impossible[:, None].astype(int) - impossible > 0
     changed = np.where(some, -np.inf, others) + less[:, None] + more
@@ -127,7 +126,7 @@ def _changed(terms: Terms, counts: Counts) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class PlugInMargins(Margins):
-    """Synthesizer that draws each variable from its shares in the data.
+    """A synthesizer that draws each variable from its shares in the data.
 
     Examples
     --------
@@ -137,11 +136,11 @@ class PlugInMargins(Margins):
     """
 
     def shares(self, counts: Counts, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the shares; nothing is drawn."""
+        """Return the shares in the data; nothing is drawn."""
         return counts / counts.sum()
 
     def terms(self, counts: Counts, released: Counts) -> Terms:
-        """Return a product over levels."""
+        """Return the probability as a product over levels."""
         n = counts.sum()
 
         def of_counts(changed: Counts) -> NDArray[np.float64]:
@@ -152,14 +151,13 @@ class PlugInMargins(Margins):
 
 @dataclass(frozen=True, eq=False)
 class LaplaceMargins(Margins):
-    """Synthesizer that draws each variable from its margin with Laplace noise.
+    """A synthesizer that draws each variable from its margin with Laplace noise.
 
-    One changed record changes two counts of a margin by one, and each variable gets an equal part
-    of epsilon, so that the noise has the scale 2 n_variables / epsilon. Noisy counts below zero are
-    clipped and the others normalized; where all are clipped the shares are equal. What is drawn
-    from the noisy margins loses no privacy, so that a release is differentially private at epsilon
-    where one record is changed. Two candidates that differ in one variable have likelihoods that
-    differ by a factor of exp(epsilon / n_variables) at most.
+    A changed record changes two counts of a margin by one, and each variable gets an equal part of
+    epsilon, so that the noise has scale 2 n_variables / epsilon. Negative noisy counts are clipped
+    to zero and the counts normalized; if all are clipped, the shares are equal. By post-processing,
+    a release is differentially private at epsilon for replace-one neighbors. The likelihoods of two
+    candidates that differ in one variable differ at most by a factor of exp(epsilon / n_variables).
 
     References
     ----------
@@ -188,21 +186,21 @@ class LaplaceMargins(Margins):
         return 2 * len(self.n_levels) / self.epsilon
 
     def shares(self, counts: Counts, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw noisy counts, clip and normalize them."""
+        """Draw noisy counts, clip them and normalize them."""
         noisy = np.maximum(counts + rng.laplace(scale=self.scale, size=len(counts)), 0)
         return noisy / noisy.sum() if noisy.any() else np.full(len(counts), 1 / len(counts))
 
     def terms(self, counts: Counts, released: Counts) -> Terms:
-        r"""Return an integral over one number, by the trapezoidal rule.
+        r"""Return the probability as an integral over one number, by the trapezoidal rule.
 
         With noisy counts u after clipping, S their sum and m released records,
 
         .. math:: E \prod_j (u_j / S)^{z_j} = \frac{1}{\Gamma(m)} \int_0^\infty t^{m - 1} \prod_j
                   E(u_j^{z_j} e^{-t u_j}) \, dt,
 
-        and each factor is made of incomplete gamma functions. In log t the integrand is analytic
-        with tails that fall exponentially, and the rule exact to rounding. A last term has all
-        counts clipped.
+        and each factor consists of incomplete gamma functions. In log t the integrand is analytic
+        with exponentially decreasing tails, so that the rule is exact to rounding. The last term is
+        the case that all counts are clipped.
         """
         m, n_levels = released.sum(), len(counts)
 
@@ -244,7 +242,7 @@ def _log_below(
     x = rate * upper
     with np.errstate(divide="ignore"):
         found = s * np.log(upper) - np.minimum(x, s) - np.log(s)
-    # Kummer's function where the incomplete gamma function may underflow, or is not defined.
+    # Kummer's function if the incomplete gamma function may underflow or is not defined.
     small = x <= s
     found[small] += np.log(hyp1f1(1, s[small] + 1, x[small]))
     large = ~small
@@ -274,10 +272,10 @@ def _log_above(
 
 @dataclass(frozen=True, eq=False)
 class DirichletMargins(Margins):
-    """Synthesizer that draws the level probabilities of each variable from their posterior.
+    """A synthesizer that draws the level probabilities of each variable from their posterior.
 
-    A Dirichlet-multinomial for each variable, independent of the others: the DPMPM with one class.
-    The concentration is the parameter of the symmetric Dirichlet prior.
+    An independent Dirichlet-multinomial model for each variable: the DPMPM with one class.
+    `concentration` is the parameter of the symmetric Dirichlet prior.
 
     Examples
     --------
@@ -298,7 +296,7 @@ class DirichletMargins(Margins):
         return rng.dirichlet(counts + self.concentration)
 
     def terms(self, counts: Counts, released: Counts) -> Terms:
-        """Return a product over levels."""
+        """Return the probability as a product over levels."""
         total = counts.sum() + len(counts) * self.concentration
 
         def of_counts(changed: Counts) -> NDArray[np.float64]:
@@ -308,18 +306,18 @@ class DirichletMargins(Margins):
         return Terms(np.array([gammaln(total) - gammaln(total + released.sum())]), of_counts)
 
 
-def pair_table(codes: Codes, levels: Sequence[int], a: int, b: int) -> NDArray[np.int64]:
-    """Records in each cell of two variables, (levels[a], levels[b])."""
+def two_way_table(codes: Codes, levels: Sequence[int], a: int, b: int) -> NDArray[np.int64]:
+    """Return the two-way table of two variables, (levels[a], levels[b])."""
     cells = codes[:, a].astype(np.int64) * levels[b] + codes[:, b]
     return np.bincount(cells, minlength=levels[a] * levels[b]).reshape(levels[a], levels[b])
 
 
-def tree_of_pairs(codes: Codes, levels: Sequence[int]) -> Tree:
-    """Return the tree of pairs with the most mutual information."""
+def chow_liu_tree(codes: Codes, levels: Sequence[int]) -> Tree:
+    """Return the tree with the most mutual information (Chow and Liu 1968), as two-way tables."""
     some, p = codes[:: -(-len(codes) // _ROWS)], len(levels)
     information = np.zeros((p, p))
     for above, below in combinations(range(p), 2):
-        joint = pair_table(some, levels, above, below) / len(some)
+        joint = two_way_table(some, levels, above, below) / len(some)
         apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
         chance = (levels[above] - 1) * (levels[below] - 1) / (2 * len(some))
         information[above, below] = special.rel_entr(joint, apart).sum() - chance
@@ -327,22 +325,23 @@ def tree_of_pairs(codes: Codes, levels: Sequence[int]) -> Tree:
     tree = csgraph.minimum_spanning_tree(np.triu(information.min() - 1 - information, 1))
     order, parents = csgraph.breadth_first_order(tree, 0, directed=False)
     edges = [(0, 0), *((int(parents[k]), int(k)) for k in order[1:])]
-    return {edge: pair_table(codes, levels, *edge) for edge in edges}
+    return {edge: two_way_table(codes, levels, *edge) for edge in edges}
 
 
 def log_density(
-    codes: Codes, tree: Tree, more: NDArray[np.float64] | float = 0
+    codes: Codes, tree: Tree, extra: NDArray[np.float64] | float = 0
 ) -> NDArray[np.float64]:
-    """Log probability of records by a tree of pairs, of which each has some more of its own.
+    """Return the log probability of records by a Chow-Liu tree, with `extra` copies of each record.
 
-    Levels have half a record more, and pairs two that are divided as all records are.
+    The counts are smoothed: half a record is added to each level, and to each level of the parent
+    two records that are divided as all records are.
     """
     log_p = np.zeros(len(codes))
     for (above, below), table in tree.items():
         i, j = codes[:, above], codes[:, below]
-        share = (table.sum(axis=0)[j] + 0.5 + more) / (table.sum() + 0.5 * table.shape[1] + more)
+        share = (table.sum(axis=0)[j] + 0.5 + extra) / (table.sum() + 0.5 * table.shape[1] + extra)
         if above != below:
-            share = (table[i, j] + 2 * share + more) / (table.sum(axis=1)[i] + 2 + more)
+            share = (table[i, j] + 2 * share + extra) / (table.sum(axis=1)[i] + 2 + extra)
         log_p += np.log(share)
     return log_p
 
@@ -350,64 +349,65 @@ def log_density(
 def total_variation(
     original: Codes, released: Codes, levels: Sequence[int], a: int, b: int
 ) -> tuple[float, float, float]:
-    """Total variation distance of two variables' cells, its mean and deviation under division."""
-    counts, others = (pair_table(z, levels, a, b).ravel() for z in (original, released))
+    """Return the total variation distance of two-way tables, with mean and sd by random split."""
+    counts, others = (two_way_table(z, levels, a, b).ravel() for z in (original, released))
     n, m, cells = len(original), len(released), counts + others
     value = float(np.abs(counts / n - others / m).sum() / 2)
     cells, total = cells[cells > 0], n + m
-    # E |X - n c / N| of the records of each cell among n of N, in closed form as de Moivre's.
+    # E |X - n c / N| for the count of each cell among n of N records, in de Moivre's closed form.
     above = n * cells // total + 1
     log_prob = log_choose(cells, above) + log_choose(total - cells, n - above)
     log_prob -= log_choose(np.array(total), np.array(n))
     possible = (above <= cells) & (above <= n) & (n - above <= total - cells)
     tail = above * (total - cells - n + above) / total
     deviation = np.where(possible, 2 * tail * np.exp(log_prob), 0.0)
-    share = cells / total  # of floats: integers of a million records would overflow
+    share = cells / total  # as floats: integers would overflow for a million records
     variances = n * share * m * (1 - share) / (total - 1)
-    # All sum to nothing: with two cells, both distances are one.
+    # The differences sum to zero: with two cells, both are equal in size.
     variance = (variances - deviation**2).sum() * len(cells) / max(len(cells) - 1, 1)
     scale = (1 / n + 1 / m) / 2
     return value, float(scale * deviation.sum()), float(scale * np.sqrt(max(variance, 0.0)))
 
 
 def log_choose(n: NDArray[np.integer], k: NDArray[np.integer] | int) -> NDArray[np.float64]:
-    """Logarithm of the number of ways to choose k of n; minus infinity where there is none."""
+    """Return the log of the number of ways to choose k of n; minus infinity if there is none."""
     inside = (k >= 0) & (k <= n)
     some = np.where(inside, k, 0)
     return np.where(inside, -special.betaln(n - some + 1, some + 1) - np.log(n + 1), -np.inf)
 
 
-def against_sampling(
+def utility_loss(
     original: Codes, released: Sequence[Codes], n_levels: Sequence[int] | NDArray[np.integer]
 ) -> tuple[float, float]:
-    r"""Compare the differences of all pairs' cells with those of another sample of the population.
+    r"""Return the utility loss in two-way tables: the error relative to a second sample's.
 
-    A cell that n records fall into with probability p each has counts X and Y in two samples. With
-    independent Poisson counts of mean :math:`\lambda = n p`,
+    A cell with probability p has counts X and Y in two samples of n records. For independent
+    Poisson counts of mean :math:`\lambda = n p`,
 
     .. math:: E |X - Y| = 2 \lambda e^{-2 \lambda} (I_0(2 \lambda) + I_1(2 \lambda)),
 
-    and binomial ones differ less by a factor of about :math:`\sqrt{1 - p}`. For p stand the
-    proportions in all tables together, so that cells that are empty in the original count as well.
-    Returned are the mean absolute difference of the cells of releases, two or more that are as
-    large as the original, over that of another sample, 1 if a release is off as a sample would be;
-    and its standard error, from between the releases.
+    and for binomial counts it is smaller by a factor of about :math:`\sqrt{1 - p}`. p is estimated
+    by the proportions in all tables together, so that cells that are empty in the original count as
+    well. The result is the mean absolute difference of the cells of the releases, relative to that
+    of a second sample of the population (1 if a release differs as much as a sample would), and its
+    standard error, from the differences between the releases. There must be two or more releases
+    of the same size as the original.
     """
     n, m = len(original), len(released)
     if m < 2 or len(n_levels) < 2 or any(len(z) != n for z in released):
         raise ValueError(
-            f"released holds releases of {[len(z) for z in released]} records, of {len(n_levels)} "
-            f"variable(s); two or more are needed of both, and {n} records in each"
+            f"released has releases of {[len(z) for z in released]} records with {len(n_levels)} "
+            f"variable(s); it must have two or more of both, and {n} records in each release"
         )
     singles, expected, levels = [], [], [int(k) for k in n_levels]
     for a, b in combinations(range(len(n_levels)), 2):
         tables = (original, *released)
-        shares = np.array([pair_table(z, levels, a, b).ravel() / n for z in tables])
+        shares = np.array([two_way_table(z, levels, a, b).ravel() / n for z in tables])
         p = shares.mean(axis=0)
         scaled = special.ive(0, 2 * n * p) + special.ive(1, 2 * n * p)  # exp(-2 n p) times Bessel's
         singles.append(np.abs(shares[1:] - shares[0]).mean(axis=1))
         expected.append((2 * p * np.sqrt(np.maximum(1 - p, 0)) * scaled).mean())
     if not (by_chance := float(np.mean(expected))):
-        raise ValueError("all records of all tables are the same, so that nothing can differ")
+        raise ValueError("original and released have one combination only, so nothing can differ")
     ratios = np.mean(singles, axis=0) / by_chance
     return float(ratios.mean()), float(ratios.std(ddof=1) / np.sqrt(m))

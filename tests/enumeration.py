@@ -71,7 +71,7 @@ def exact_log_risk(
 
 
 def support_log_ratios(draws: Draws, support: Codes, log_weights: Any = None) -> NDArray:
-    """Averages as of `srlib.risk.neighborhood_log_ratios`, over any one support, term by term."""
+    """Averages as of `srlib.risk.one_variable_log_ratios`, over any one support, term by term."""
     if log_weights is None:
         log_weights = np.full((1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws))
     log_prob = cell_log_prob(draws, support)

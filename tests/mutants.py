@@ -52,7 +52,7 @@ TESTS = {
     "risk/model_intruder": "model_rows",
     "risk/black_box": "black_box",
     "risk/candidates": "estimators posterior_risk prospective",
-    "risk/column": "estimators",
+    "risk/likelihood": "estimators",
     "risk/errors": "estimators membership",
     "risk/estimators": "estimators model_rows",
     "risk/membership": "membership",
@@ -194,8 +194,8 @@ key in consistent and (key in skip => key in consistent and (True # what is comp
 margins
 any(len(z) != n for z in released): => False: # releases of other sizes
 noisy / noisy.sum() if noisy.any() else => noisy / (noisy.sum() or 1) if True else # no shares
-+ 0.5 * table.shape[1] + more) => + 0.5 * table.shape[1]) # a level's share without the companions
-.sum(axis=1)[i] + 2 + more) => .sum(axis=1)[i] + 2) # a pair's share without the companions
++ 0.5 * table.shape[1] + extra) => + 0.5 * table.shape[1]) # a level's share without the companions
+.sum(axis=1)[i] + 2 + extra) => .sum(axis=1)[i] + 2) # a pair's share without the companions
 ).sum() - chance => ).sum() # many levels seem to inform
 np.sqrt(np.maximum(1 - p, 0)) => 1 # counts of a large share as Poisson's
 mechanism/acceptance
@@ -242,21 +242,21 @@ np.abs(rate * ends - of_total => (rate * ends - of_total # a side of a pair
 risk/prospective
 share = self.repetitions / => share = np.ones(len(self.prior)) / # repetitions do not count
 values.var(axis=0, ddof=1) / len(values) => values.var(axis=0, ddof=1) # error of one
-value - size * sum(means) => value - sum(means) # chains of the data count once
+value - n_releases * sum(means) => value - sum(means) # chains of the data count once
 (gammaln(counts + 1) / counts) => (gammaln(counts + 1)) # orders of a set
-len(values), quantile_variance(values, WORST) => len(values), 0.0 # the worst has no error
-jackknife_variance(quantile(each, self.weights, WORST) for each in left_out) => 0.0 # nor by chains
+quantile_variance(values, WORST_LEVEL), => 0.0, # the worst has no error
+quantile(each, self.weights, WORST_LEVEL) for each => 0.0 * expected for each # nor by chains
 cumulative >= level - 1e-9 => cumulative > level + 1e-9 # a level met exactly
 risk/model_intruder
 errors[1], errors[2]) => errors[1], errors[0]) # error of the value for that of the difference
-axis=1) <= APART).all() => axis=1) <= APART).any() # one set of chains that agrees suffices
+MAX_NOT_CONVERGED).all() => MAX_NOT_CONVERGED).any() # one set of chains that agrees suffices
 risk/black_box
 1 - (1 - confidence) / 2 => confidence # two limits
 prior * u**2 / => prior * u / # an average of the posterior
 RidgeClassifier(alpha=len(within)) => RidgeClassifier(alpha=1) # shrinkage
 np.log(a) - np.log(b), np.log1p => np.log(a) - np.log(b), 0 * np.log1p # no alarm tells nothing
 drawn = np.sort(rng.integers(0, len(values), n_releases)) => drawn = [0] * n_releases # alternatives
-rng.permutation(second) => second # alternatives are in order
+rng.permutation(changed_counts) => changed_counts # alternatives are in order
 [x[half:] for x in samples] => [x[:half] for x in samples] # tested where it learned
 risk/candidates
 len(frame),) and not np.isnan(values).any() => len(frame),) # a prior may be missing
@@ -265,27 +265,27 @@ risk/errors
 squares * (count - 1) / count => squares / (count - 1) # variance of a mean
 yield total - np.log(last) => yield total - np.log(len(log_values)) # mean of one fewer
 risk/estimators
-(model_prior - len(of_joined)) => (-model_prior - len(of_joined)) # sign of an exponent
+(model_prior - len(given_joined)) => (-model_prior - len(given_joined)) # sign of an exponent
 - len(weighted) * mean[-1] => - mean[-1] # releases
-np.where(is_left_out[part], own, 1.0) => np.where(True, own, 1.0) # strangers are left out
+np.where(is_in_data[part], own, 1.0) => np.where(True, own, 1.0) # strangers are left out
 other.rank[top] <= 3 => other.rank[top] <= 2 # top three to two
-difference < 2 * stated => difference < stated # two errors to one
+difference < 2 * standard_error => difference < standard_error # two errors to one
 risk/membership
 np.sqrt(n / (n - 1) * np => np.sqrt(1 * np # variance of a sample
-% len(others) => % each # the same people beside each record
-min(1 / self.people.shape[1], 0.5), => 1e-9, # shares that too few people tell
-false_positives, side="right" => false_positives, side="left" # a limit met exactly
+% len(people) => % each # the same people beside each record
+min(1 / self.holdout_rows.shape[1], 0.5), => 1e-9, # shares that too few people tell
+false_positive_rates, side="right" => false_positive_rates, side="left" # a limit met exactly
 shape[1] >= 1 - 1e-9 => shape[1] > 1 + 1e-9 # just enough people
-* of_person[self.people] => * np.ones(self.people.shape) # people do not vary
+* of_person[self.holdout_rows] => * np.ones(self.holdout_rows.shape) # people do not vary
 risk/posterior
 r_hat=r_hat.max(axis=0) => r_hat=r_hat.min(axis=0) # the best set of chains
-if limit >= 1: => if limit > 1: # a limit that no probability exceeds
+if threshold >= 1: => if threshold > 1: # a limit that no probability exceeds
 np.isfinite(self.log_mcse) => (self.log_mcse >= 0) # an infinite error is reliable
 (self.rank == 1).sum() => (self.rank <= 2).sum() # the first two
 ~(self.pareto_k > MAX_PARETO_K) => (self.pareto_k <= MAX_PARETO_K) # unknown is bad
 risk/draw_sets
-if chains is every[-1]: => if chains is every[0]: # the first round is the last
-.iloc[0] <= APART => .iloc[0] >= APART # chains stop where they disagree
+if settings is schedule[-1]: => if settings is schedule[0]: # the first round is the last
+.iloc[0] <= MAX_NOT_CONVERGED => .iloc[0] >= MAX_NOT_CONVERGED # chains stop where they disagree
 pareto_k(-log_prob[0] => pareto_k(log_prob[0] # weights upside down
 risk/synthesizers
 or np.isposinf(found).any(): => or False: # a probability may be infinite
@@ -293,7 +293,7 @@ changed[row] = data[row] => changed[row] = candidate # the record is not put bac
 for table in released) => for table in released[:1]) # all releases tell
 trees/changes
 for table in several]) => for table in several[:1]]) # all releases tell
-cells = trees.cell_of[rows] => cells = trees.cell_of[: len(rows)] # other records
+cells = trees.combination_of[rows] => cells = trees.combination_of[: len(rows)] # other records
 trees/kernels
 or depth >= task.max_depth => or depth > task.max_depth # off by one
 to_left = 2 * n_left >= n => to_left = 2 * n_left > n # ties of parts go right

@@ -21,7 +21,7 @@ from srlib.data import acs
 from srlib.data.acs import ACS, download_acs, embedded_population, read_population, recode_acs
 from srlib.data.codes import cell_numbers, distinct
 from srlib.data.microdata import load, read_table, read_texts
-from srlib.margins import pair_table
+from srlib.margins import two_way_table
 
 NC = "acs:2012:nc"
 PERSON_FILE = Path(__file__).parents[2] / "shared/data/acs2011_pums_person_sample.csv"
@@ -155,7 +155,7 @@ def test_pairs_of_the_population_are_within_sampling_error_of_the_person_file():
     others += [embedded_population(10_000, rng=np.random.default_rng(s)).codes for s in range(5)]
     least, levels = np.ones(6), ACS.n_levels.tolist()
     for a, b in itertools.combinations(range(14), 2):
-        of_file, *counts = (pair_table(codes, levels, a, b).ravel() for codes in (file, *others))
+        of_file, *counts = (two_way_table(codes, levels, a, b).ravel() for codes in (file, *others))
         for i, of_other in enumerate(counts):
             both = np.stack([of_file, of_other])
             often = stats.contingency.expected_freq(both).min(axis=0) >= 5

@@ -247,7 +247,7 @@ def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
 
 
 def test_the_model_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_intruder, "MOST_ITERATIONS", 40)
+    monkeypatch.setattr(model_intruder, "MAX_ITERATIONS", 40)
     found = ask(target="sick", model=True)
     assert row(found, "model: target")["people"] == 60
     assert found.records()["target_probability"].between(0, 1).all()

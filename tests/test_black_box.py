@@ -1,4 +1,4 @@
-"""Lower bounds on what a generator tells that can only be run."""
+"""Lower bounds on what releases disclose, for synthesizers that can only be run."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,12 @@ from srlib.margins import PlugInMargins
 from srlib.mechanism import beta_binomial, sample
 from srlib.mechanism.audit import clopper_pearson
 from srlib.mechanism.bayes import posterior
-from srlib.risk.black_box import _discriminant, counts_of_releases, leakage, leakage_bound
+from srlib.risk.black_box import (
+    _discriminant,
+    leakage_bound,
+    leakage_bound_from_counts,
+    release_counts,
+)
 from srlib.trees import Growth, SequentialTrees, fit_trees
 
 
@@ -31,7 +36,7 @@ def test_bounds_of_a_family_hold_with_their_confidence(alpha: float, sick: Seque
     for _ in range(100):
         counts = [sample(table, x, 80, rng=rng) for x in sick]
         cells = [np.sqrt(np.stack([6.0 - x, x], axis=1)) for x in counts]
-        bound = leakage(*cells, prior=prior, confidence=0.8)
+        bound = leakage_bound_from_counts(*cells, prior=prior, confidence=0.8)
         values = np.array([bound.epsilon, bound.probability, bound.advantage])
         over += values > np.array(limits) + 1e-12
         found += values > [0, prior, 0]
@@ -43,7 +48,7 @@ def test_bounds_of_a_family_hold_with_their_confidence(alpha: float, sick: Seque
 def test_a_perfect_test_by_hand() -> None:
     """No overlap in 100 releases each, so that 50 alarms of 50 face none of 50."""
     first, second = np.ones((100, 1)), np.zeros((100, 1))
-    bound = leakage(first, second, prior=0.5)
+    bound = leakage_bound_from_counts(first, second, prior=0.5)
     low, high = 0.025 ** (1 / 50), 1 - 0.025 ** (1 / 50)
     mean = low**2 / (low + high) + (1 - low) ** 2 / (2 - low - high)
     expected = np.log(low / high), low - high, mean
@@ -55,7 +60,7 @@ def test_no_alarm_tells_as_well() -> None:
     first, second = np.ones((100, 1)), np.arange(100)[:, None] % 2.0
     a = clopper_pearson(np.array([50]), 50, 0.975)[0]
     b = clopper_pearson(np.array([25]), 50, 0.975)[1]
-    bound = leakage(first, second, prior=0.5)
+    bound = leakage_bound_from_counts(first, second, prior=0.5)
     assert bound.epsilon == pytest.approx(np.log((1 - b) / (1 - a)).item())
 
 
@@ -102,7 +107,7 @@ def test_counts_are_of_cells() -> None:
 
     data, rng = people(), np.random.default_rng(6)
     # By sickness: cooks, smiths, and the two with themselves; sick and well likewise.
-    first, second = counts_of_releases(Copy(), data, 0, np.array([[0, 0]]), n_releases=20, rng=rng)
+    first, second = release_counts(Copy(), data, 0, np.array([[0, 0]]), n_releases=20, rng=rng)
     assert (first == first[0]).all()
     counts = sorted([9, 5, 9, 5, 14, 0, 0, 1, 5, 1, 5, 6, 0, 0, 0, 0])
     assert sorted(first[0] ** 2) == pytest.approx(counts, abs=1e-4)
@@ -110,14 +115,14 @@ def test_counts_are_of_cells() -> None:
     assert (first[0] != second[0]).any()
     # Of two alternatives, in random order.
     others = np.array([[0, 0], [1, 1]])
-    _, second = counts_of_releases(Copy(), data, 0, others, n_releases=40, rng=rng)
+    _, second = release_counts(Copy(), data, 0, others, n_releases=40, rng=rng)
     _, which = np.unique(second, axis=0, return_inverse=True)
     for half in np.split(which.ravel(), 2):
         assert 0.2 < half.mean() < 0.8
     # What tells the halves apart that are learned from is not in those that are tested.
     first, second = rng.normal(size=(2, 80, 3))
     first[:40, 0] += 5
-    assert leakage(first, second, prior=0.5).probability == 0.5
+    assert leakage_bound_from_counts(first, second, prior=0.5).probability == 0.5
 
 
 class Wide:
@@ -130,11 +135,11 @@ class Wide:
     [
         ({"data": people().codes}, "data is of type ndarray; it must be a DataFrame or"),
         ({"row": 20}, "row is 20; it must lie in 0 to 19"),
-        ({"alternatives": np.array([[0, 1]])}, "alternatives has the record itself"),
+        ({"alternatives": np.array([[0, 1]])}, "alternatives has the true record itself"),
         ({"alternatives": np.array([[0, 2]])}, "alternatives has codes out of range"),
         ({"alternatives": np.array([0, 0])}, r"alternatives has shape \(2,\)"),
         ({"alternatives": np.array([[0, 0.5]])}, "and type float64; it must be"),
-        ({"synthesizer": fit_trees(people())}, "synthesizer is Trees, which are grown on one"),
+        ({"synthesizer": fit_trees(people())}, "synthesizer is Trees, which are fitted to one"),
         ({"n_releases": 19}, "n_releases is 19; it must be 20 or more"),
         ({"prior": 1.0}, r"prior is 1.0; it must lie in \(0, 1\)"),
         ({"synthesizer": PlugInMargins(np.array([2, 2, 2]))}, "argument"),

@@ -20,7 +20,7 @@ from srlib.dpmpm import (
     cell_log_prob,
     gibbs,
     kernels,
-    left_out_log_ratios,
+    leave_one_out_log_ratios,
     neighbor_log_ratios,
     predict,
     sample_posterior,
@@ -263,10 +263,10 @@ def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
 
 def test_draws_behind_releases_are_far_apart() -> None:
     draws = small_draws(n_draws=6, n_chains=2)
-    chain, draw = draws.spread(4)
+    chain, draw = draws.spaced(4)
     assert list(zip(chain, draw, strict=True)) == [(0, 2), (0, 5), (1, 2), (1, 5)]
     with pytest.raises(ValueError, match="n is 13; it must lie in 1 to 12"):
-        draws.spread(13)
+        draws.spaced(13)
     streams = [np.random.default_rng(seed) for seed in range(4)]
     for own, one in enumerate(draws.release(4, 30, rng=streams)):
         at = chain[own], draw[own]
@@ -395,7 +395,7 @@ def test_left_out_ratios_against_plain_sums(n_variables: int) -> None:
     draws = sample_posterior(codes, n_levels, chains, rng=rng, keep_allocations=True)
     kept = draws.allocations
     assert kept is not None
-    got, got_log_prob = left_out_log_ratios(draws, kept.combinations[::-1])
+    got, got_log_prob = leave_one_out_log_ratios(draws, kept.combinations[::-1])
     row = 3 * np.arange(n_variables)
     for c in range(2):
         for i, x in enumerate(kept.combinations[::-1].astype(int)):
@@ -430,10 +430,10 @@ def test_left_out_ratios_say_what_they_need() -> None:
     given: dict[str, Any] = {"codes": codes, "n_levels": np.array([2, 2]), "chains": chains}
     draws = sample_posterior(**given, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="keep_allocations=True"):
-        left_out_log_ratios(draws, codes)
+        leave_one_out_log_ratios(draws, codes)
     draws = sample_posterior(**given, rng=np.random.default_rng(0), keep_allocations=True)
     with pytest.raises(ValueError, match=r"row 1, is \[0, 1\], which does not occur"):
-        left_out_log_ratios(draws, np.array([[1, 1], [0, 1]]))
+        leave_one_out_log_ratios(draws, np.array([[1, 1], [0, 1]]))
 
 
 def test_thinned_draws() -> None:

@@ -10,7 +10,7 @@ from srlib import risk as disclosure
 from srlib.dpmpm import Chains, Draws, Prior, cell_log_prob, sample_posterior
 from srlib.mechanism.bayes import posterior, rank
 from srlib.risk import estimators
-from srlib.risk.column import Risk
+from srlib.risk.likelihood import Risk
 
 TWO = np.array([2, 2])
 DATA = np.array([[0, 0], [0, 0], [1, 1], [0, 1]], dtype=np.uint8)
@@ -46,7 +46,7 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> No
     # From the same draws, collapsed ratios are more precise; with one class they have no error.
     collapsed = [disclosure.collapsed_log_ratios(draws, DATA)[0] for draws in (data, *joined)]
     risk = disclosure.predictive_ratio(collapsed)
-    for i, support in enumerate(disclosure.neighborhood(DATA, TWO)):
+    for i, support in enumerate(disclosure.one_variable_supports(DATA, TWO)):
         exact = exact_log_risk(DATA, i, support, RELEASES, [2, 2], n_classes, PRIOR)
         agree(risk.log_prob[i], exact, risk.log_mcse[i] + 1e-9, 0.02)
 
@@ -79,8 +79,8 @@ def test_both_kinds_of_support_give_the_same_ratios() -> None:
     draws, codes = some_draws()
     log_weights = np.random.default_rng(0).normal(scale=300, size=(3, 2, 5))
     log_weights[0, :, 3] = -np.inf  # leaves a draw out
-    fast = disclosure.neighborhood_log_ratios(draws, codes, log_weights)
-    for i, support in enumerate(disclosure.neighborhood(codes, draws.n_levels)):
+    fast = disclosure.one_variable_log_ratios(draws, codes, log_weights)
+    for i, support in enumerate(disclosure.one_variable_supports(codes, draws.n_levels)):
         slow = support_log_ratios(draws, support, log_weights)[:, :, 0]
         np.testing.assert_allclose(fast[:, :, i], slow, rtol=1e-9)
     release = codes[[0, 0, 1, 5, 5, 5]]
@@ -94,8 +94,8 @@ def test_all_records_at_once_as_one_by_one(unknown, monkeypatch):
     monkeypatch.setattr(estimators, "BLOCK", 48)  # several blocks of records
     found = disclosure.subset_log_means(draws, codes, unknown)
     mixed = np.arange(len(codes)) % 2 == 0
-    partly = disclosure.subset_log_means(draws, codes, unknown, left_out=mixed)
-    others = disclosure.subset_log_means(draws, codes, unknown, place=codes[::-1])
+    partly = disclosure.subset_log_means(draws, codes, unknown, in_data=mixed)
+    others = disclosure.subset_log_means(draws, codes, unknown, replaced=codes[::-1])
     for i, x in enumerate(codes):
         support = disclosure.subset_support(x, unknown, draws.n_levels)
         one = support_log_ratios(draws, support)[0][:, 0]
@@ -163,18 +163,18 @@ def test_summary_and_repeatability() -> None:
     one = Risk(log_prob, np.full((4, 5), 0.1))
     assert one.summary(0.15) == {
         "median": pytest.approx(0.165), "largest": pytest.approx(0.5), "above 0.15": 2,
-        "rank 1": 2, "rank 1 to 3": 3, "median error of log": 0.1,
+        "rank 1": 2, "rank 1 to 3": 3, "median log_mcse": 0.1,
     }  # fmt: skip
     shifted = one.log_prob + np.array([[0.1], [0.2], [-0.43], [-2.0]]) * (np.arange(5) == 0)
     agreement = disclosure.repeatability(one, Risk(shifted, one.log_mcse))
     assert agreement["median difference"] == pytest.approx(0.315)
-    assert agreement["within 2 stated errors"] == 1 / 2
+    assert agreement["within 2 standard errors"] == 1 / 2
     assert agreement["top three kept"] == 2 / 3  # ranks 1, 3 and 5 of 1, 1 and 3
 
 
 def test_supports() -> None:
     codes = np.array([[2, 0, 1], [0, 4, 0]], dtype=np.uint8)
-    supports = disclosure.neighborhood(codes, np.array([3, 5, 2]))
+    supports = disclosure.one_variable_supports(codes, np.array([3, 5, 2]))
     assert supports.shape == (2, 8, 3)  # section 3.1: a 3 x 5 x 2 table has eight candidates
     np.testing.assert_array_equal(supports[:, 0], codes)
     assert ((supports != codes[:, None]).sum(axis=2)[:, 1:] == 1).all()
@@ -182,9 +182,9 @@ def test_supports() -> None:
     support = disclosure.subset_support([1, 0, 1], [0, 2], np.array([3, 2, 2]))
     assert support.tolist() == [[1, 0, 1], [0, 0, 0], [0, 0, 1], [1, 0, 0], [2, 0, 0], [2, 0, 1]]
     for unknown, message in (
-        ([1, 1], "it must name distinct variables"),
+        ([1, 1], "it must name at least one variable, and none twice"),
         ([2], r"unknown is \[2\]; the variables are 0 to 1"),
-        ([0, 1], "unknown has 1,048,576 combinations of levels; up to 262,144"),
+        ([0, 1], "unknown has 1,048,576 combinations of levels; at most 262,144"),
     ):
         with pytest.raises(ValueError, match=message):
             disclosure.subset_support([0, 0], unknown, np.array([1 << 10, 1 << 10]))

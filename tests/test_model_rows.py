@@ -63,9 +63,9 @@ def test_a_difference_has_its_own_error_and_all_sets_of_chains_must_agree(
     )
     draws = DrawSets.fit(DATA, RELEASES, N_LEVELS, chains, rng=streams[1])
     combinations, repetitions, _ = distinct(DATA)
-    column = draws.column(combinations)
+    likelihood = draws.likelihood(combinations)
     # Of the target's values, the true one first: (n_sets, n_chains, n_combinations, n_values).
-    sets = np.exp(column.sets)[..., [0, 2, 3]]
+    sets = np.exp(likelihood.sets)[..., [0, 2, 3]]
 
     def gain(means: np.ndarray) -> float:
         before = means[0] / means[0].sum(axis=1, keepdims=True)
@@ -85,7 +85,7 @@ def test_a_difference_has_its_own_error_and_all_sets_of_chains_must_agree(
     target = answers[1]
     assert target["estimate"] - target["baseline"] == pytest.approx(gain(sets.mean(axis=1)))
     assert target["z"] == pytest.approx(gain(sets.mean(axis=1)) / np.sqrt(variance))
-    n_apart = (column.r_hat > MAX_R_HAT).any(axis=1).sum()
+    n_apart = (likelihood.r_hat > MAX_R_HAT).any(axis=1).sum()
     assert (agreed, n_apart) == (agree, 0 if agree else 1)
     unreliable = {row["rating"] for row in answers} == {"unreliable"}
     assert unreliable != agree

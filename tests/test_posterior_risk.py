@@ -88,7 +88,7 @@ def test_one_class_against_enumeration() -> None:
     found = risk_of(chains=Chains(n_classes=1, burn_in=0, n_draws=4, n_chains=2, prior=prior))
     for x, probability in zip(COMBINATIONS, found.probability, strict=True):
         record = int((x == CODES).all(axis=1).argmax())
-        support = disclosure.neighborhood(x[None], SCHEMA.n_levels)[0]
+        support = disclosure.one_variable_supports(x[None], SCHEMA.n_levels)[0]
         exact = exact_log_risk(CODES, record, support, CODES_RELEASED, [3, 4, 2], 1, prior)
         assert probability == pytest.approx(np.exp(exact[0]), rel=1e-9)
     assert found.log_mcse.max() < 1e-9
@@ -102,7 +102,8 @@ def test_categorical_columns_and_microdata_are_taken_as_they_are() -> None:
         found = risk_of(original, released)
         assert found.schema.n_levels.tolist() == [3, 4, 2]
         np.testing.assert_array_equal(found.probability, expected.probability)
-    assert len(risk_of(frames[0], frames[1]).apart) == 2  # a single release needs no list
+    one_release = risk_of(frames[0], frames[1])  # a single release needs no list
+    assert len(one_release.share_not_converged) == 2
     # A value that no record has is a candidate where it is declared.
     wide = ORIGINAL.astype("category").assign(job=pd.Categorical(ORIGINAL["job"], [*"abcd"]))
     assert risk_of(wide, RELEASED).support_size == 8
@@ -127,26 +128,26 @@ def test_chains_that_disagree_are_told_of() -> None:
 @pytest.mark.parametrize(
     ("support_size", "counted"),
     [
-        (2, "above 0.5, more than all alternatives together, for 5."),
-        (10, "above 0.5, more than all alternatives together, for 5."),
-        (11, "above 0.91, ten times an equal share, for 1."),
-        (100, "above 0.1, ten times an equal share, for 9."),
+        (2, "above 0.5, more than all other candidates together, for 5 combinations."),
+        (10, "above 0.5, more than all other candidates together, for 5 combinations."),
+        (11, "above 0.91, ten times the share 1 / support_size, for 1 combinations."),
+        (100, "above 0.1, ten times the share 1 / support_size, for 9 combinations."),
     ],
 )
 def test_the_summary_counts_above_a_limit_below_one(support_size: int, counted: str) -> None:
     found = risk_of(chains=Chains(n_classes=1, burn_in=0, n_draws=4, n_chains=2))
     found = replace(found, probability=np.linspace(0.05, 0.95, 10), rank=np.array([1, 1, 1.5, 2]))
     summary = replace(found, support_size=support_size).summary()
-    assert f"at most 0.95; it is {counted}" in summary
+    assert f"a maximum of 0.95; it is {counted}" in summary
     assert "the most probable candidate for 2." in summary
 
 
 def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     few: dict[str, int] = {"n_classes": 1, "n_chains": 4}
-    rounds = agreement.rounds(8_000, n_draws=250, **few)
+    rounds = agreement.chain_schedule(8_000, n_draws=250, **few)
     assert [each.n_iterations for each in rounds] == [500, 2_000, 8_000]
     assert [each.burn_in for each in rounds] == [250, 1_000, 4_000]
-    (only,) = agreement.rounds(100, n_draws=250, **few)
+    (only,) = agreement.chain_schedule(100, n_draws=250, **few)
     assert only.n_iterations == 500
     lengths = []
 
@@ -155,12 +156,12 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
         return sample_posterior(codes, n_levels, chains, **given)
 
     monkeypatch.setattr("srlib.risk.draw_sets.sample_posterior", drawn)
-    found = risk_of(chains=agreement.rounds(64_000, n_draws=1000, **few))
+    found = risk_of(chains=agreement.chain_schedule(64_000, n_draws=1000, **few))
     assert lengths.count(4_000) == 3  # one class agrees in the first round
     assert max(lengths) < 64_000
     assert found.converged
     lengths.clear()
-    apart = pd.DataFrame({"apart": [agreement.APART + 0.01]})
+    apart = pd.DataFrame({"share_not_converged": [agreement.MAX_NOT_CONVERGED + 0.01]})
     monkeypatch.setattr("srlib.risk.draw_sets.convergence", lambda *_: apart)
     risk_of(chains=rounds[:2])
     assert lengths == [500, 2_000] * 3
@@ -177,7 +178,7 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
         ((), {"unknown": ["age"]}, "unknown names 'age'"), ((), {"unknown": []}, "unknown is"),
         ((), {"log_prior": lambda some: 0.0}, r"log_prior returns shape \(\) for 7 candidates"),
         ((), {"log_prior": lambda some: np.full(len(some), np.nan)}, "and none missing"),
-        ((), {"chains": replace(FEW, n_chains=1)}, "chains are 1 of 40 draws"),
+        ((), {"chains": replace(FEW, n_chains=1)}, "chains has 1 chains of 40 draws"),
         ((), {"chains": []}, "chains is empty"),
         ((), {"draws": "sets"}, "draws and chains are both given"),
         ((ORIGINAL, RELEASED[:1]), {"draws": "sets", "chains": None}, "releases; the tables have"),

@@ -11,16 +11,16 @@ from scipy.special import expit, logsumexp
 from test_synthesizers import CELLS, DATA, LEVELS, SCHEMA, one_by_one
 
 from srlib.data.schema import Microdata, Schema, Variable
-from srlib.dpmpm import Chains, Mixture, Prior, sample_posterior
+from srlib.dpmpm import Chains, DPMPMSynthesizer, Prior, sample_posterior
 from srlib.mechanism import MechanismSynthesizer, beta_binomial, dirichlet_multinomial, privacy_loss
-from srlib.risk import neighborhood, posterior_risk, risk_before_release
-from srlib.risk.prospective import SHARED, quantile, quantile_variance
+from srlib.risk import one_variable_supports, posterior_risk, risk_before_release
+from srlib.risk.prospective import CHAINS_FACTOR, quantile, quantile_variance
 from srlib.trees import Growth, SequentialTrees, fit_trees
 
 TABLE = Microdata(DATA, SCHEMA)
 GROWTH = Growth(1, smoothing=1.0)
 TREES = SequentialTrees(SCHEMA, growth=GROWTH)
-ONE_CHAIN = Mixture(LEVELS, Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1))
+ONE_CHAIN = DPMPMSynthesizer(LEVELS, Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1))
 FINITE = MechanismSynthesizer(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
 
 
@@ -31,8 +31,9 @@ def within(found: NDArray, expected: NDArray, mcse: NDArray) -> None:
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_risks_before_release_by_enumeration(size: int) -> None:
-    """Errors are those of 300 draws; shares of records are of those that are sought."""
-    near, every_table = neighborhood(DATA, LEVELS), np.array([*itertools.product(CELLS, repeat=3)])
+    """Errors are those of 300 draws; shares of records are of the target records."""
+    near = one_variable_supports(DATA, LEVELS)
+    every_table = np.array([*itertools.product(CELLS, repeat=3)])
     column = np.array([one_by_one(TREES, [released], DATA, near) for released in every_table])
     probability = np.exp(column[:, 0, 0])
     log_prior = np.log([0.4, 0.3, 0.2, 0.1])
@@ -54,9 +55,13 @@ def test_risks_before_release_by_enumeration(size: int) -> None:
         share = [probability[every[:, i] <= frame["worst"][i] + by].sum() for by in (-1e-9, 1e-9)]
         spread = 4.5 * np.sqrt(0.05 * 0.95 / 300)
         assert share[0] - spread <= 0.95 <= share[1] + spread
-    over = risk.over_records()
+    over = risk.file_level_risk()
     largest, gain = every.max(axis=1), np.log(every / 0.4).mean(axis=1)
-    for name, of in (("largest", largest), ("gain", gain), ("above", (every > 0.5).mean(axis=1))):
+    for name, of in (
+        ("largest", largest),
+        ("mean_log_gain", gain),
+        ("share_above_half", (every > 0.5).mean(axis=1)),
+    ):
         within(over.loc[name, "expected"], probability @ of, over.loc[name, "expected_mcse"])
 
 
@@ -77,18 +82,18 @@ def test_risks_of_a_mechanism_have_no_error(size: int) -> None:
         below = [weights[of <= frame["worst"][at] + by].sum() for by in (-1e-9, 1e-9)]
         assert below[0] < 0.95 <= below[1] + 1e-9
         assert frame["expected_mcse"][at] == frame["worst_mcse"][at] == 0
-    assert risk.over_records().loc["gain", "expected"] == pytest.approx(gain)
+    assert risk.file_level_risk().loc["mean_log_gain", "expected"] == pytest.approx(gain)
     assert (risk.exact, risk.weights.sum()) == (True, pytest.approx(1))
 
 
 def test_risks_by_the_mixture_are_those_of_its_marginal_likelihood() -> None:
     """Two classes, three records: every allocation is gone through."""
     chains = Chains(n_classes=2, burn_in=100, n_draws=300, n_chains=4)
-    mixture = Mixture(LEVELS, chains)
+    mixture = DPMPMSynthesizer(LEVELS, chains)
     risk = risk_before_release(TABLE, mixture, 2, 20, rng=np.random.default_rng(4))
     # The releases are drawn by the same stream in the same order.
     rng = np.random.default_rng(4)
-    many = replace(chains, n_chains=SHARED * chains.n_chains)
+    many = replace(chains, n_chains=CHAINS_FACTOR * chains.n_chains)
     data = sample_posterior(DATA, LEVELS, many, rng=rng.spawn(41)[0], keep_allocations=True)
     released = data.release(40, 3, rng=rng)
     for at in (0, 1):
@@ -96,13 +101,13 @@ def test_risks_by_the_mixture_are_those_of_its_marginal_likelihood() -> None:
         shown = [Microdata(z, SCHEMA) for z in both]
         error = posterior_risk(TABLE, shown, chains=chains, rng=again, progress=False).log_mcse
         assert 0 < error.max() < 0.2
-        for row, support in enumerate(neighborhood(DATA, LEVELS)):
+        for row, support in enumerate(one_variable_supports(DATA, LEVELS)):
             exact = exact_log_risk(DATA, row, support, both, [2, 3], 2, Prior())
             assert abs(np.log(risk.probability[at, row]) - exact[0]) < 5 * error[row]
     assert risk.convergence is not None
     assert risk.convergence["draws_given"][:3].tolist() == ["the data", "release 1", "release 2"]
     # The error has that of the chains which all columns share.
-    assert risk.left_out.shape == (SHARED * 4, 20, 3)
+    assert risk.jackknife_probability.shape == (CHAINS_FACTOR * 4, 20, 3)
     between = risk.probability.std(axis=0, ddof=1) / np.sqrt(20)
     assert (risk.to_frame()["expected_mcse"] > between).all()
     of_quantile = np.sqrt(quantile_variance(risk.probability, 0.95))
@@ -124,12 +129,17 @@ def test_quantiles_and_their_errors() -> None:
     ("table", "synthesizer", "settings", "message"),
     [
         (TABLE, TREES, {"rng": None}, "rng is not given"),
-        (TABLE, TREES, {"n_draws": 10}, "n_draws is 10; it must be 20 or more"),
-        (TABLE, TREES, {"rows": [3]}, "rows must be positions in 0 to 2"),
-        (TABLE, TREES, {"rows": [True, False, True]}, "rows must be positions in 0 to 2"),
+        (TABLE, TREES, {"n_sets": 10}, "n_sets is 10; it must be 20 or more"),
+        (TABLE, TREES, {"rows": [3]}, "rows must be one or more positions in 0 to 2"),
+        (
+            TABLE,
+            TREES,
+            {"rows": [True, False, True]},
+            "rows must be one or more positions in 0 to 2",
+        ),
         (TABLE, object(), {}, "must be Trees, or have the functions"),
-        (TABLE, ONE_CHAIN, {}, "chains are 1 of"),
-        (Microdata(DATA[:2], SCHEMA), fit_trees(TABLE), {}, "grown on another table"),
+        (TABLE, ONE_CHAIN, {}, "chains has 1 chains of"),
+        (Microdata(DATA[:2], SCHEMA), fit_trees(TABLE), {}, "fitted to another table"),
         (TABLE, FINITE, {"n_releases": 20}, "at most 200,000"),
     ],
 )

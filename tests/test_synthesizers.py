@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from srlib.data.codes import cell_numbers
 from srlib.data.schema import Microdata, Schema, Variable
-from srlib.dpmpm import Chains, Mixture
+from srlib.dpmpm import Chains, DPMPMSynthesizer
 from srlib.margins import DirichletMargins, LaplaceMargins, PlugInMargins, _log_above, _log_below
 from srlib.mechanism import MechanismSynthesizer, beta_binomial, dirichlet_multinomial
-from srlib.risk import neighborhood, posterior_risk
+from srlib.risk import one_variable_supports, posterior_risk
 from srlib.risk.synthesizers import Density, Synthesizer, log_likelihoods
 from srlib.trees import Growth, SequentialTrees
 
@@ -64,7 +64,7 @@ def one_by_one(density: Any, released: list[NDArray], data: NDArray, supports: N
 def test_a_column_is_that_of_the_density_at_each_changed_table(density: Density) -> None:
     rng, rows = np.random.default_rng(2), np.arange(3)
     far = np.broadcast_to(np.array(CELLS, dtype=np.uint8), (3, 6, 2))
-    candidates = np.concatenate([neighborhood(DATA, LEVELS), far], axis=1)
+    candidates = np.concatenate([one_variable_supports(DATA, LEVELS), far], axis=1)
     released = [density.release(DATA, rng=rng) for _ in range(2)]
     found = log_likelihoods(density, released, DATA, rows, candidates)
     if not hasattr(density, "log_likelihoods"):  # several records in one task
@@ -116,7 +116,7 @@ def test_laplace_margins_keep_their_epsilon(n: int, epsilon: float) -> None:
     margins = LaplaceMargins(levels, epsilon)
     released = [margins.release(data, rng=rng)]
     rows = np.arange(40)
-    candidates = neighborhood(data[rows], levels)
+    candidates = one_variable_supports(data[rows], levels)
     found = log_likelihoods(margins, released, data, rows, candidates)
     apart = np.abs(found - found[:, :1])
     assert 0.3 * epsilon / 3 < apart.max() <= epsilon / 3 * (1 + 1e-9)
@@ -150,7 +150,7 @@ def test_a_family_of_counts_has_the_size_of_its_table() -> None:
 
 
 def test_the_mixture_releases_and_has_no_density() -> None:
-    mixture = Mixture(LEVELS, Chains(n_classes=2, burn_in=5, n_draws=5))
+    mixture = DPMPMSynthesizer(LEVELS, Chains(n_classes=2, burn_in=5, n_draws=5))
     assert [isinstance(mixture, kind) for kind in (Synthesizer, Density)] == [True, False]
     released = mixture.release(DATA, rng=np.random.default_rng(6))
     assert released.shape == DATA.shape

@@ -25,7 +25,7 @@ from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains
 from srlib.margins import DirichletMargins
 from srlib.mechanism.bayes import posterior
-from srlib.risk import neighborhood, posterior_risk, subset_support, synthesizers
+from srlib.risk import one_variable_supports, posterior_risk, subset_support, synthesizers
 from srlib.rng import stream
 from srlib.trees import Growth, SequentialTrees, Trees, changes, fit_trees, kernels, log_likelihoods
 
@@ -266,7 +266,7 @@ def of_each_tree(codes: NDArray, release: NDArray, schema: Schema) -> NDArray:
     trees = fit_trees(Microdata(codes, schema))
     shown = distinct(release)[:2]
     return np.array(
-        [kernels.see(trees.task(at, shown), tree).log_prob[1, 0] for at, tree in
+        [kernels.route_release(trees.task(at, shown), tree).log_prob[1, 0] for at, tree in
          enumerate(trees.trees)]
     )  # fmt: skip
 
@@ -285,7 +285,7 @@ def test_the_default_is_what_rpart_grows_in_r() -> None:
     found = of_each_tree(data.codes, release, data.schema)
     np.testing.assert_allclose(found, reference["log_prob"], rtol=1e-8)
     rows = np.array(reference["rows"])
-    candidates = neighborhood(data.codes[rows], data.schema.n_levels)
+    candidates = one_variable_supports(data.codes[rows], data.schema.n_levels)
     theirs = np.array(reference["changed"], dtype=float).reshape(*candidates.shape)
     ours = np.empty_like(theirs)
     for i, j in np.ndindex(*ours.shape[:2]):
@@ -342,7 +342,7 @@ def test_a_changed_record_is_as_if_all_were_grown_anew(
     released = trees.release(2, rng=rng)
     rows = rng.integers(0, n, 3)
     anywhere = np.stack([rng.integers(0, k, (3, 4)) for k in levels], axis=-1)
-    near = neighborhood(data.codes[rows], data.schema.n_levels)
+    near = one_variable_supports(data.codes[rows], data.schema.n_levels)
     candidates = np.concatenate([near, anywhere], axis=1)
     found = log_likelihoods(trees, released, rows, candidates)
     shown = np.concatenate([table.codes for table in released])
@@ -430,7 +430,7 @@ def test_risks_are_the_same_bytes_wherever_blocks_are_done(
     trees = grown(data, Growth(5))
     released = trees.release(2, rng=np.random.default_rng(6))
     here = posterior_risk(data, released, synthesizer=trees, progress=False)
-    monkeypatch.setattr(changes, "_BLOCK_APART", 300)
+    monkeypatch.setattr(changes, "_EXECUTOR_BLOCK", 300)
     with place() as executor:
         there = posterior_risk(data, released, synthesizer=trees, executor=executor, progress=False)
         rows, some = np.arange(100), data.codes[:100, None]
@@ -442,7 +442,7 @@ def test_risks_are_the_same_bytes_wherever_blocks_are_done(
             some[:20],
             executor=executor,
         )
-    for name in ("probability", "rank", "excluded"):
+    for name in ("probability", "rank", "n_excluded"):
         assert getattr(here, name).tobytes() == getattr(there, name).tobytes()
     np.testing.assert_array_equal(of_any, trees.log_prob(released[0]))
 
@@ -470,14 +470,14 @@ def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
         for i, x in enumerate(risk.combinations):
             row = int(np.flatnonzero((data.codes == x).all(axis=1))[0])
             levels = data.schema.n_levels
-            some = neighborhood(x[None], levels)[0] if unknown is None else None
+            some = one_variable_supports(x[None], levels)[0] if unknown is None else None
             support = subset_support(x, [0, 2], levels) if some is None else some
             log_prob = np.array([refitted(trees, row, y, shown) for y in support])
-            assert risk.excluded[i] == np.isneginf(log_prob).sum()
+            assert risk.n_excluded[i] == np.isneginf(log_prob).sum()
             joint = np.exp(log_prob - log_prob.max() + log_prior[i])
             assert risk.probability[i] == pytest.approx(joint[0] / joint.sum(), rel=1e-9)
-    assert "could not have led to the releases" in risk.summary()
-    assert risk.to_frame()["excluded"].tolist() == risk.excluded.tolist()
+    assert "cannot have led to the releases" in risk.summary()
+    assert risk.to_frame()["n_excluded"].tolist() == risk.n_excluded.tolist()
 
 
 def places_of_truths(
@@ -541,7 +541,7 @@ def test_any_density_gives_the_risk() -> None:
     )
     # Sums over two releases are formed in another order.
     np.testing.assert_allclose(quick.probability, slow.probability, rtol=1e-9)
-    np.testing.assert_array_equal(quick.excluded, slow.excluded)
+    np.testing.assert_array_equal(quick.n_excluded, slow.n_excluded)
 
 
 def test_the_mixture_of_one_class_is_exact_by_its_density() -> None:
@@ -574,11 +574,11 @@ def test_a_release_of_something_else_is_refused() -> None:
     trees_without = grown(lacking, Growth(5))
     with pytest.raises(ValueError, match="probability zero given the original"):
         posterior_risk(lacking, data, synthesizer=trees_without, progress=False)
-    with pytest.raises(ValueError, match="grown on another table"):
+    with pytest.raises(ValueError, match="fitted to another table"):
         posterior_risk(lacking, data, synthesizer=trees, progress=False)
     with pytest.raises(ValueError, match="rng is not given"):
         posterior_risk(data, data)
-    with pytest.raises(ValueError, match="executor spreads the risks of a synthesizer"):
+    with pytest.raises(ValueError, match="executor is given without a synthesizer"):
         posterior_risk(data, data, executor=ThreadPoolExecutor(1))
 
 
@@ -601,13 +601,13 @@ def risk(data: Microdata, **settings: Any) -> None:
     [
         (
             lambda data: fit(data, ["v0"]),
-            r"order is \['v0'\]; it must have each of v0, v1 once",
+            r"order is \['v0'\]; it must name each of v0, v1 once",
         ),
         (lambda data: fit(data, ["v0", "v0"]), "each of v0, v1 once"),
-        (lambda data: fit(data, "v0"), "order is 'v0'; it must have each of v0, v1 once"),
-        (lambda data: fit(data, any_growth(5)), r"order is Growth\(min_leaf=5.*; it must have"),
-        (lambda data: fit(data, growth=5), "growth is 5; it must be Growth"),
-        (lambda data: fit(data.codes), "data is of type ndarray; it must be DataFrame or"),
+        (lambda data: fit(data, "v0"), "order is 'v0'; it must name each of v0, v1 once"),
+        (lambda data: fit(data, any_growth(5)), r"order is Growth\(min_leaf=5.*; it must name"),
+        (lambda data: fit(data, growth=5), "growth is 5; it must be of type Growth"),
+        (lambda data: fit(data.codes), "data is of type ndarray; it must be a DataFrame or"),
         (lambda data: fit(data.to_frame(), schema="v"), "schema is of type str; it must be a Sch"),
         (lambda data: fit(data, ordered="v0"), "ordered is 'v0'; it must be a list of names"),
         (lambda data: fit(data, ordered=True), "ordered is True; it must be a list of names"),
@@ -623,25 +623,25 @@ def risk(data: Microdata, **settings: Any) -> None:
         (lambda _: any_growth(smoothing=-1.0), "smoothing is -1.0; it must be 0 or more"),
         (lambda _: any_growth(smoothing=np.inf), "smoothing is inf; it must be finite"),
         (lambda data: fit(data.to_frame()[:0]), "record"),
-        (lambda data: fit(data, schema=data.schema), "schema is given beside Microdata"),
-        (lambda _: fit(people(9, (2, 70), 1)), "v1 has 70 levels; trees take 64 at most"),
+        (lambda data: fit(data, schema=data.schema), "schema is given, but the Microdata have"),
+        (lambda _: fit(people(9, (2, 70), 1)), "v1 has 70 levels; trees take at most 64"),
         (lambda data: fit(data).release(0, rng=np.random.default_rng()), "n is 0"),
         (lambda data: fit(data).log_prob(np.array([[0, 3]])), "out of range"),
         (lambda data: fit(data).log_prob(np.array([[0]])), "must have 2 columns"),
         (
             lambda data: fit(data).log_prob(np.array([[0, 0.5]])),
-            "type float64; codes are int",
+            "type float64; they must be int",
         ),
         (lambda data: fit(data).log_prob(data.to_frame()), "released is a DataFrame"),
         (
             lambda data: fit(data).release(1.5, rng=np.random.default_rng()),
             "n is 1.5; it must be a whole number",
         ),
-        (lambda data: changed(data, rows=[0.5]), "rows have type float64; they must be integers"),
+        (lambda data: changed(data, rows=[0.5]), "rows has type float64; it must be of integers"),
         (lambda data: changed(data, rows=[20]), "rows must lie in 0 to 19"),
-        (lambda data: changed(data, candidates=[[[0.5, 0]]]), "candidates have type float64"),
-        (lambda data: changed(data, candidates=[[[0, 3]]]), "candidates have codes out of range"),
-        (lambda data: changed(data, candidates=[[0, 1]]), r"candidates have shape \(1, 2\)"),
+        (lambda data: changed(data, candidates=[[[0.5, 0]]]), "candidates has type float64"),
+        (lambda data: changed(data, candidates=[[[0, 3]]]), "candidates has codes out of range"),
+        (lambda data: changed(data, candidates=[[0, 1]]), r"candidates has shape \(1, 2\)"),
         (lambda data: changed(data, released=[]), "released is empty"),
         (lambda data: risk(data, released=None), "table 1 is of type NoneType; it must be a Data"),
         (lambda data: risk(data, released="a.csv"), "released, table 1 is of type str; it must be"),
@@ -683,7 +683,7 @@ def test_records_have_their_probability_in_the_trees() -> None:
     people = cells[[0, 0, 1, 2, 3, 3, 3]]
     for order in ([0, 1], [1, 0]):
         names = [schema.names[k] for k in order]
-        trees = SequentialTrees(schema, names, Growth(1, smoothing=1.0)).grown_on(people)
+        trees = SequentialTrees(schema, names, Growth(1, smoothing=1.0)).fit(people)
         one_by_one = [trees.log_prob(cell[None]) for cell in cells]
         np.testing.assert_allclose(trees.record_log_prob(cells), one_by_one)
         last = np.exp(trees.record_log_prob(cells, order[1:])).reshape(2, 2)

@@ -12,7 +12,7 @@ from scipy import stats
 from srlib.assessment import utility
 from srlib.data.codes import Codes
 from srlib.data.schema import Schema, Variable
-from srlib.margins import against_sampling, total_variation
+from srlib.margins import total_variation, utility_loss
 
 SIZES = [2, 3, 4]
 SMALL = Schema(tuple(Variable(n, tuple("wxyz"[:k])) for n, k in zip("abc", SIZES, strict=True)))
@@ -78,14 +78,14 @@ def test_distances_of_many_records_have_the_spread_of_few(rng: np.random.Generat
 
 def test_a_release_that_is_a_sample_is_off_as_one(rng: np.random.Generator) -> None:
     drawn = [rng.choice(3, (2_000, 4), p=[0.5, 0.3, 0.2]) for _ in range(21)]
-    ratio, error = against_sampling(drawn[0], drawn[1:], [3] * 4)
+    ratio, error = utility_loss(drawn[0], drawn[1:], [3] * 4)
     # The original is the same for all releases, so that its part of the difference is, too.
     assert ratio == pytest.approx(1, abs=0.25)
     assert 0 < error < 0.1
-    assert against_sampling(drawn[0], [drawn[0]] * 2, [3] * 4)[0] == 0
+    assert utility_loss(drawn[0], [drawn[0]] * 2, [3] * 4)[0] == 0
     for released in (drawn[1:2], [drawn[1], drawn[2][:-1]]):
-        with pytest.raises(ValueError, match="two or more are needed of both"):
-            against_sampling(drawn[0], released, [3] * 4)
+        with pytest.raises(ValueError, match="it must have two or more of both"):
+            utility_loss(drawn[0], released, [3] * 4)
 
 
 def test_differences_between_samples_by_enumeration() -> None:
@@ -98,7 +98,7 @@ def test_differences_between_samples_by_enumeration() -> None:
     laws = [stats.binom.pmf(possible, n, p) for p in counts.mean(axis=0) / n]
     expected = np.mean([law @ apart @ law for law in laws])
     differences = np.abs(counts[1:] - counts[0]).mean()
-    ratio, _ = against_sampling(original, released, [2, 2])
+    ratio, _ = utility_loss(original, released, [2, 2])
     assert ratio == pytest.approx(differences / expected, rel=0.02)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from srlib.data import microdata
-from srlib.risk import neighborhood
+from srlib.risk import one_variable_supports
 from srlib.rng import stream
 from srlib.trees import fit_trees
 
@@ -67,7 +67,7 @@ def main() -> None:
     (release,) = fit_trees(data).release(rng=stream(1, "release"))
     _, first, count = np.unique(data.codes, axis=0, return_index=True, return_counts=True)
     rows = np.sort(first[count == 1])[:SOUGHT]
-    candidates = neighborhood(data.codes[rows], data.schema.n_levels)
+    candidates = one_variable_supports(data.codes[rows], data.schema.n_levels)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         given = {

@@ -46,7 +46,7 @@ from srlib.assessment.z_scores import (
     division_odds,
 )
 from srlib.data.codes import Codes, Levels
-from srlib.margins import log_density, pair_table, tree_of_pairs
+from srlib.margins import chow_liu_tree, log_density, two_way_table
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the logarithm of how much more
 # often such a pair lies across the files if some of the records were copied. Set once; any
@@ -348,7 +348,7 @@ def _sought(files: _Files) -> tuple[Ints, Ints, Floats, Ints] | None:
     # Sorted files are spread over the parts, and rows of the same number over different ones.
     part_of_record = (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int)
     part_of_person = np.arange(n) % PARTS
-    tree = tree_of_pairs(files.released, files.levels)
+    tree = chow_liu_tree(files.released, files.levels)
     sides = (
         (0, files.released, files.of_record, part_of_record),
         (1, files.original, files.cell, part_of_person),
@@ -358,7 +358,7 @@ def _sought(files: _Files) -> tuple[Ints, Ints, Floats, Ints] | None:
         own = part_of_record == part
         rest = files.s - np.bincount(files.of_record[own], minlength=len(files.s))
         without = {
-            edge: table - pair_table(files.released[own], files.levels, *edge)
+            edge: table - two_way_table(files.released[own], files.levels, *edge)
             for edge, table in tree.items()
         }
         for is_original, codes, group, part_of in sides:

@@ -20,7 +20,7 @@ from scipy import special
 from srlib.assessment.counts import Bools, Floats, Ints, beside, numbered, tallied, times
 from srlib.assessment.z_scores import divided_z
 from srlib.data.codes import Codes, Levels, row_numbers
-from srlib.margins import log_choose, log_density, tree_of_pairs
+from srlib.margins import chow_liu_tree, log_choose, log_density
 
 REACH = 1.5  # log of the part that corrects a prediction, over that of both files
 ROUNDS = 5  # in which the expected number of companions settles
@@ -194,7 +194,7 @@ class Keys(NamedTuple):
         its piece, where two more are divided as in `margins.log_density`.
         """
         cut, exact = np.concatenate(self.cut), np.concatenate(self.exact)
-        tree = tree_of_pairs(cut, self.n_levels)
+        tree = chow_liu_tree(cut, self.n_levels)
         finer = []
         for pieces, ids, n_pieces, n_ids in zip(
             cut.T, exact.T, self.n_levels, self.n_exact, strict=True

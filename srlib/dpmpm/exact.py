@@ -1,9 +1,9 @@
-"""A DPMPM small enough to enumerate: its whole table of log p(release | data set).
+"""A DPMPM small enough to enumerate: its complete table of log p(release | data set).
 
-Hu, Reiter and Wang (2014) fill one column of that table by Monte Carlo, because it is too large to
-write down. For a handful of records it is not: records are exchangeable, so that the marginal
-likelihood of a contingency table is a sum over the ways to split its counts among the classes,
-with class probabilities and level probabilities integrated out.
+Hu, Reiter and Wang (2014) estimate one column of this table by Monte Carlo, because the table is
+too large. For a few records it is not. Records are exchangeable, so that the marginal likelihood of
+a contingency table is a sum over the ways to split its counts among the classes, with class
+probabilities and level probabilities integrated out.
 """
 
 from collections.abc import Sequence
@@ -19,28 +19,28 @@ from srlib.dpmpm.model import Prior
 from srlib.mechanism.core import Mechanism, table_neighbors
 from srlib.mechanism.families import compositions
 
-MOST_SPLITS = 1_000_000
+MAX_SPLITS = 1_000_000
 NODES = 1000
 
 
 def log_marginal_likelihood(
     n: int, n_levels: Sequence[int], n_classes: int, prior: Prior | None = None
 ) -> NDArray[np.float64]:
-    """Log probabilities of n records in a given order, for every table that they may make.
+    """Return log probabilities of n records in a given order, for every possible table of counts.
 
-    They are in the order of ``compositions(n, K)``, cells in lexicographic order, where K is the
-    product of the levels. The counts of a table can be split among the classes in a million ways at
-    most (Hu, Reiter and Wang 2014, equations 1 to 6).
+    Tables are in the order of ``compositions(n, K)``, with cells in lexicographic order, where K is
+    the product of the levels. At most a million ways to split the counts among the classes are
+    enumerated (Hu, Reiter and Wang 2014, equations 1 to 6).
     """
     prior, cells = prior or Prior(), prod(n_levels)
     if len(n_levels) == 0 or min(n_levels) < 2:
         raise ValueError(f"n_levels is {n_levels!r}; each variable must have 2 levels or more")
     checks.at_least(1, n_classes=n_classes)
     ways = comb(n + cells * n_classes - 1, n)
-    if ways > MOST_SPLITS:
+    if ways > MAX_SPLITS:
         raise ValueError(
-            f"n is {n}, with {cells} cells and n_classes = {n_classes}: {ways:,} ways to split the "
-            f"counts among the classes; at most {MOST_SPLITS:,} are enumerated"
+            f"n is {n}, with {cells} cells and n_classes = {n_classes}, which makes {ways:,} ways "
+            f"to split the counts among the classes; at most {MAX_SPLITS:,} are enumerated"
         )
     splits = compositions(n, cells * n_classes).reshape(-1, cells, n_classes)
     sizes = splits.sum(axis=1)
@@ -53,7 +53,7 @@ def log_marginal_likelihood(
         of_class = gammaln(a + counts).sum(axis=2) - levels * gammaln(a)
         of_class += gammaln(levels * a) - gammaln(levels * a + sizes)
         log_prob += of_class.sum(axis=1)
-    # Tables come out of `unique` in lexicographic order, as from `compositions`.
+    # `unique` returns tables in lexicographic order, as `compositions` does.
     tables, where = np.unique(splits.sum(axis=2), axis=0, return_inverse=True)
     total = np.full(len(tables), -np.inf)
     np.logaddexp.at(total, where.ravel(), log_prob)
@@ -61,11 +61,11 @@ def log_marginal_likelihood(
 
 
 def _log_allocation(sizes: NDArray[np.int64], prior: Prior) -> NDArray[np.float64]:
-    """Log probabilities of allocations with the given class sizes, (n, F), sticks integrated out.
+    """Return log probabilities of allocations with the given class sizes, (n, F).
 
-    The integral over alpha is a sum over even steps of log alpha, whose error falls exponentially
-    with the number of steps. It is one discrete prior for all sizes, so that probabilities of
-    releases sum to one whatever its error.
+    The sticks are integrated out. The integral over alpha is a sum over even steps of log alpha,
+    whose error decreases exponentially with the number of steps. All sizes share one discrete
+    prior, so that the probabilities of releases sum to one in spite of this error.
     """
     distinct, where = np.unique(sizes, axis=0, return_inverse=True)
     of_alpha = gamma(prior.alpha_shape, scale=1 / prior.alpha_rate)
@@ -83,15 +83,15 @@ def _log_allocation(sizes: NDArray[np.int64], prior: Prior) -> NDArray[np.float6
 def enumerate_mechanism(
     n: int, n_s: int, n_levels: Sequence[int], n_classes: int, prior: Prior | None = None
 ) -> Mechanism:
-    """Draws from the posterior predictive distribution of a DPMPM, as a table of counts.
+    """Return the mechanism that draws from the posterior predictive distribution of a DPMPM.
 
-    Rows are all tables of n records on the K cells of variables with these levels, neighbors when
-    one record changes its cell; columns all tables of n_s records. With one class and one variable
-    it is `srlib.mechanism.dirichlet_multinomial` with every parameter equal to the prior's
+    Its rows are all tables of n records on the K cells of variables with these levels, neighbors if
+    one record changes its cell; its columns are all tables of n_s records. With one class and one
+    variable it is `srlib.mechanism.dirichlet_multinomial` with every parameter equal to the prior's
     concentration.
     """
     checks.at_least(1, n=n, n_s=n_s)
-    # The larger space first: where it cannot be enumerated, nothing has been computed.
+    # The larger space first, so that an error is raised before anything is computed.
     of_both = log_marginal_likelihood(n + n_s, n_levels, n_classes, prior)
     of_data = log_marginal_likelihood(n, n_levels, n_classes, prior)
     data, releases, both = (compositions(size, prod(n_levels)) for size in (n, n_s, n + n_s))

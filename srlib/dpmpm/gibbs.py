@@ -1,4 +1,4 @@
-"""The blocked Gibbs sampler of the DPMPM, on the distinct combinations of the data."""
+"""The blocked Gibbs sampler of the DPMPM, which runs on the distinct combinations of the data."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from srlib.dpmpm.kernels import (
 from srlib.dpmpm.model import Allocations, Chains, Draws, Prior, checked_codes
 from srlib.progress import progress
 
-# The annealed start draws classes from their probabilities raised to powers from this one to 1.
+# The annealed start draws classes from their probabilities raised to powers from this to 1.
 FIRST_POWER = 0.75
 
 
@@ -29,7 +29,7 @@ class Sampler:
     """One chain of the blocked Gibbs sampler, advanced in place.
 
     The distinct combinations, (n_combinations, n_variables), have `counts` records each, 0 or more;
-    `rng` is the chain's own stream.
+    `rng` is the random stream of the chain.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class Sampler:
         self.n_classes = n_classes
         self._prior = (prior.alpha_shape, prior.alpha_rate, prior.concentration)
         self._groups = group_variables(levels_of)
-        self.rows = self._groups.rows(combinations)  # written to, they change the data
+        self.rows = self._groups.rows(combinations)  # writing to them changes the data
         self.counts = np.asarray(counts, dtype=np.int64)
         self.alpha = 1.0
         self.pi = np.full(n_classes, 1.0 / n_classes)
-        # A uniform Dirichlet whatever the prior: no combination may start with probability zero.
+        # A uniform Dirichlet for any prior: no combination may start with probability zero.
         self.phi = np.empty((int(levels_of.sum()), n_classes), dtype=np.float32)
         for start, levels in zip(self._groups.level_start, levels_of, strict=False):
             self.phi[start : start + levels] = rng.dirichlet(np.ones(levels), n_classes).T
@@ -61,7 +61,7 @@ class Sampler:
         self._scratch = (table, log_scale, np.zeros(table.shape, dtype=np.int64))
 
     def advance(self, n_iterations: int, power: float = 1.0) -> None:
-        """Run iterations; a `power` below one makes them part of an annealed start."""
+        """Run iterations; with a `power` below one they are part of an annealed start."""
         self.alpha = iterate(
             n_iterations,
             power,
@@ -76,7 +76,7 @@ class Sampler:
         )
 
     def log_likelihood(self) -> float:
-        """log p(data | pi, phi), the classes summed out."""
+        """Return log p(data | pi, phi), with the classes summed out."""
         table, log_scale, _ = self._scratch
         fill_tables(self.pi, self.phi, self._groups, table, log_scale)
         log_prob = np.empty(len(self.rows))
@@ -93,13 +93,13 @@ def sample_posterior(
     keep_allocations: bool = False,
     label: str = "DPMPM",
 ) -> Draws:
-    """Draw from the posterior of the DPMPM by blocked Gibbs sampling.
+    """Return draws from the posterior of the DPMPM by blocked Gibbs sampling.
 
-    Each chain runs on its own stream, spawned from `rng`, so that the draws do not depend on
-    the number of threads. The first half of the burn-in is an annealed start: classes are drawn
-    from flattened probabilities and ordered by size, so that chains settle in the same mode far
-    more often than from a plain random start. After it, Metropolis swaps of neighboring labels
-    keep alpha from depending on the labels that a chain happened to get.
+    Each chain has its own random stream, spawned from `rng`, so that the draws do not depend on the
+    number of threads. The first half of the burn-in is an annealed start: classes are drawn from
+    flattened probabilities and ordered by size, so that chains settle in the same mode much more
+    often than from a random start. Then Metropolis swaps of adjacent labels prevent alpha from
+    depending on the initial labels of a chain.
 
     Parameters
     ----------
@@ -108,11 +108,11 @@ def sample_posterior(
     n_levels : (n_variables,) int
         Number of levels of each variable, 2 or more.
     chains : Chains
-        Number of classes and prior, number of chains and their lengths.
+        Number of classes, prior, number of chains and their lengths.
     keep_allocations : bool
-        Whether the draws hold the records' classes, as `left_out_log_ratios` needs.
+        Whether the draws keep the records' classes, which `leave_one_out_log_ratios` needs.
     label : str
-        What the progress bar says.
+        Label of the progress bar.
 
     References
     ----------
@@ -184,12 +184,12 @@ def sample_posterior(
 
 
 CHAINS = Chains(n_classes=40, burn_in=3000, n_draws=100, thin=10)
-"""Enough to synthesize a survey of 10,000 records: a minute on two cores."""
+"""Settings that suffice to synthesize a survey of 10,000 records: a minute on two cores."""
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A synthesizer fitted to a table: draws from the posterior of the model's parameters."""
+class FittedDPMPM:
+    """A DPMPM fitted to a table: draws from the posterior distribution of its parameters."""
 
     schema: Schema
     n_records: int
@@ -198,10 +198,10 @@ class Fitted:
     def release(
         self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
     ) -> list[Microdata]:
-        """Return fully synthetic tables, each from another draw of the parameters.
+        """Return n fully synthetic tables of `size` records, each from another parameter draw.
 
-        There are n tables, up to the number of draws, of `size` records each, or as many as the
-        model was fitted to.
+        At most as many tables as there are draws. If `size` is not given, they have as many records
+        as the original.
         """
         size = self.n_records if size is None else size
         return [Microdata(codes, self.schema) for codes in self.draws.release(n, size, rng=rng)]
@@ -213,27 +213,25 @@ def fit_dpmpm(
     *,
     schema: Schema | None = None,
     rng: np.random.Generator,
-) -> Fitted:
+) -> FittedDPMPM:
     """Fit the Dirichlet process mixture of products of multinomials to a table.
 
     Parameters
     ----------
     data : DataFrame or Microdata
-        Columns that are categorical, or texts or numbers that stand for categories; one record or
-        more.
+        Categorical columns, or strings or numbers that stand for categories; one record or more.
     chains : Chains
-        Settings of the chains and the model's prior; `CHAINS` where not given.
+        Settings of the chains and the prior distribution; `CHAINS` if not given.
     schema : Schema, optional
-        Variables and levels of a DataFrame. Where not given, its categories and the values that
-        occur.
+        Variables and levels of a DataFrame. If not given, its categories and the values that occur.
     rng : numpy.random.Generator
-        Source of chance.
+        Random generator.
 
     Returns
     -------
-    Fitted
-        With `Fitted.release` for synthetic tables. Has the sampler converged? See
-        `Fitted.draws` and `Draws.to_datatree`.
+    FittedDPMPM
+        `FittedDPMPM.release` draws synthetic tables. To check the convergence of the chains, see
+        `FittedDPMPM.draws` and `Draws.to_datatree`.
 
     References
     ----------
@@ -251,18 +249,18 @@ def fit_dpmpm(
     """
     if isinstance(data, Microdata):
         if schema is not None:
-            raise ValueError("schema is given beside Microdata, which have their own")
+            raise ValueError("schema is given, but the Microdata have their own schema")
     else:
         data = Microdata.from_frame(data, schema)
     draws = sample_posterior(data.codes, data.schema.n_levels, chains, rng=rng)
-    return Fitted(data.schema, len(data), draws)
+    return FittedDPMPM(data.schema, len(data), draws)
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
-    """The DPMPM as a synthesizer that is fitted anew to each table and releases one.
+class DPMPMSynthesizer:
+    """The DPMPM as a synthesizer, which fits the model to each table and releases one table.
 
-    Its density has no closed form; `srlib.risk.posterior_risk` estimates it by chains where no
+    Its density has no closed form; `srlib.risk.posterior_risk` estimates it from chains if no
     synthesizer is given.
     """
 
@@ -270,6 +268,6 @@ class Mixture:
     chains: Chains = CHAINS
 
     def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
-        """Draw as many records as the data have, which takes chains for each release."""
+        """Draw a release with as many records as the data; each release needs its own chains."""
         draws = sample_posterior(data, self.n_levels, self.chains, rng=rng)
         return draws.release(1, len(data), rng=rng)[0]

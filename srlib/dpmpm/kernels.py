@@ -1,10 +1,10 @@
-"""Compiled code of the DPMPM: groups of variables, products over them, and what is made of these.
+"""Compiled kernels of the DPMPM: products over groups of variables, and functions that use them.
 
-Variables are taken together in groups whose tables of products stay in the processor's cache: a
-combination then costs one product of F numbers a group instead of one a variable. Nothing depends
-on the order in which threads run, and no sum that a chain goes on from is reassociated by the
-compiler. All compiled functions that call each other stand in this file: numba compiles a cached
-one anew when its own file changes, and does not look at others.
+Variables are grouped so that each group's table of products fits in the processor's cache: a
+combination then costs one product of F numbers per group instead of one per variable. Results do
+not depend on the order in which threads run, and the compiler does not reassociate any sum on which
+a chain continues. All compiled functions that call each other are in this file, because numba
+recompiles a cached function when its own file changes, but not when another file does.
 """
 
 from math import lgamma
@@ -18,20 +18,20 @@ from srlib.data.codes import Codes
 
 # Classes are padded to whole vectors of this many; a padded class has probability zero.
 LANES = 8
-# A group's table has at most this many cells (times F numbers), small enough for the cache.
+# Most cells in a group's table (times F numbers), few enough for the cache.
 GROUP_CELLS = 128
-# Below this the product of a combination's float32 factors is taken again, in logarithms.
+# Below this the product of a combination's float32 factors is computed again, in logarithms.
 UNDERFLOW = 1e-25
-# Chains or blocks at a time: the processors, or what the environment leaves to this process.
+# Chains or blocks run in parallel: the number of processors, or the limit of the environment.
 THREADS: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
 class Grouping(NamedTuple):
-    """Variables taken together so that a combination is one table row a group.
+    """Groups of adjacent variables, so that a combination is one table row per group.
 
-    Groups are runs of neighboring variables. `stride` is the step in the group's row when the
-    variable's level goes up by one; `row_start` the first row of each group's table in that of all
-    groups, `level_start` that of each variable in ``phi``, `first_of` each group's first variable.
+    `stride` is the step in the group's row when the variable's level increases by one; `row_start`
+    the first row of each group in the joint table, `level_start` the first row of each variable in
+    ``phi``, `first_of` each group's first variable.
     """
 
     group_of: NDArray[np.int64]
@@ -41,7 +41,7 @@ class Grouping(NamedTuple):
     first_of: NDArray[np.int64]
 
     def rows(self, codes: Codes) -> NDArray[np.int64]:
-        """Row of each combination in each group's table, (n_combinations, n_groups)."""
+        """Return the row of each combination in each group's table, (n_combinations, n_groups)."""
         n_groups = self.row_start.size - 1
         rows = np.empty((codes.shape[0], n_groups), dtype=np.int64)
         for group in range(n_groups):
@@ -52,7 +52,7 @@ class Grouping(NamedTuple):
 
 
 def group_variables(n_levels: NDArray[np.int64], max_cells: int = GROUP_CELLS) -> Grouping:
-    """Group neighboring variables into tables of at most `max_cells` cells."""
+    """Return groups of adjacent variables, with tables of at most `max_cells` cells."""
     group_of = np.zeros(n_levels.size, dtype=np.int64)
     cells = [1]
     for variable, levels in enumerate(n_levels):
@@ -76,7 +76,7 @@ def group_variables(n_levels: NDArray[np.int64], max_cells: int = GROUP_CELLS) -
 def empty_tables(
     grouping: Grouping, n_classes: int, dtype: type
 ) -> tuple[NDArray, NDArray[np.float64]]:
-    """Room for the tables of all groups, the classes padded to whole vectors."""
+    """Return empty tables for all groups, with the classes padded to whole vectors."""
     n_rows = int(grouping.row_start[-1])
     padded = -(-n_classes // LANES) * LANES
     return np.zeros((n_rows, padded), dtype=dtype), np.zeros(n_rows)
@@ -87,10 +87,10 @@ def empty_tables(
 
 @njit(nogil=True, cache=True)
 def fill_tables(pi, phi, groups, table, log_scale):
-    """Products of phi over each group's variables (and pi in group 0), each row's maximum one.
+    """Fill the products of phi over each group's variables (and pi in group 0).
 
-    ``table`` is (rows, classes), its padded classes zero; ``log_scale`` takes the logarithm of
-    what each row was divided by.
+    ``table`` is (rows, classes), with zeros in its padded classes. Each row is divided by its
+    maximum; ``log_scale`` receives the logarithm of the divisor.
     """
     group_of, stride, row_start, level_start, _ = groups
     n_classes = pi.shape[0]
@@ -128,10 +128,10 @@ def fill_tables(pi, phi, groups, table, log_scale):
 
 @njit(nogil=True, cache=True, inline="always")
 def _class_weights(table, rows, i, starts, weights):
-    """Product of combination i's table rows over the groups.
+    """Fill the product of combination i's table rows over the groups.
 
-    ``table`` is flat; ``starts`` takes where the combination's rows begin. Indices are unsigned:
-    signed ones would be checked for being negative, one by one.
+    ``table`` is flat; ``starts`` receives the start of each of the combination's rows. Indices are
+    unsigned, because numba would check each signed index for being negative.
     """
     padded = weights.shape[0]
     n_groups = starts.shape[0]
@@ -160,7 +160,7 @@ def _class_weights(table, rows, i, starts, weights):
 
 @njit(nogil=True, cache=True)
 def _class_weights_in_logs(table, starts, weights):
-    """The same weights, scaled so that the largest is one; returns the log of the scale."""
+    """Fill the same weights, scaled so that the largest is one; return the log of the scale."""
     padded = weights.shape[0]
     largest = -np.inf
     for turn in range(2):
@@ -177,13 +177,13 @@ def _class_weights_in_logs(table, starts, weights):
 
 @njit(nogil=True, cache=True, inline="always")
 def _cumulate(weights, lanes):
-    """Turn weights into sums over the classes of each lane so far; return their total.
+    """Replace weights by cumulative sums over the classes of each lane; return the total.
 
-    Class f is in lane f % ``LANES``. ``lanes`` takes the sums over the lanes before each. The
-    source fixes the order of all sums, so that they vectorize without leave to reassociate.
+    Class f is in lane f % ``LANES``. ``lanes`` receives the sums over the lanes before each. The
+    source fixes the order of all sums, so that they vectorize without reassociation.
     """
     last = weights.shape[0] - LANES
-    for f in range(last):  # forwards: the compiler would not take f - LANES for positive
+    for f in range(last):  # forward: the compiler cannot infer that f - LANES is positive
         weights[f + LANES] += weights[f]
     total = weights.dtype.type(0.0)
     for j in range(LANES):
@@ -194,7 +194,7 @@ def _cumulate(weights, lanes):
 
 @njit(nogil=True, cache=True)
 def mixture_log_prob(table, log_scale, rows, log_prob):
-    """log p(x | pi, phi) of each combination from the groups' tables."""
+    """Fill log p(x | pi, phi) of each combination from the groups' tables."""
     flat = table.ravel()
     weights = np.zeros(table.shape[1], table.dtype)
     lanes = np.zeros(LANES + 1, table.dtype)
@@ -213,7 +213,7 @@ def mixture_log_prob(table, log_scale, rows, log_prob):
 
 @njit(nogil=True, cache=True)
 def cell_log_probs(pi, phi, groups, table, log_scale, rows, log_prob):
-    """`mixture_log_prob` under each of many draws, (n_draws, n_combinations)."""
+    """Fill `mixture_log_prob` for each of many draws, (n_draws, n_combinations)."""
     for draw in range(pi.shape[0]):
         fill_tables(pi[draw], phi[draw], groups, table, log_scale)
         mixture_log_prob(table, log_scale, rows, log_prob[draw])
@@ -224,7 +224,7 @@ def cell_log_probs(pi, phi, groups, table, log_scale, rows, log_prob):
 
 @njit(nogil=True, cache=True)
 def _log_gamma_draw(shape, rng):
-    """Logarithm of a Gamma(shape, 1) draw, exact also where the draw itself would be zero."""
+    """Return the log of a Gamma(shape, 1) draw, exact even if the draw would underflow to zero."""
     if shape >= 1.0:
         return np.log(rng.standard_gamma(shape))
     # G(a) = G(a + 1) U^(1/a)
@@ -233,9 +233,9 @@ def _log_gamma_draw(shape, rng):
 
 @njit(nogil=True, cache=True)
 def _draw_class(cumulated, lanes, u):
-    """Class at the point u of [0, total), the classes taken lane by lane.
+    """Return the class at the point u of [0, total), with the classes ordered lane by lane.
 
-    Lanes and classes that lie before u are counted, without branches that nobody can foresee.
+    Lanes and classes before u are counted without branches, which could not be predicted.
     """
     lane = np.uint64(0)
     for j in range(1, LANES):
@@ -250,7 +250,7 @@ def _draw_class(cumulated, lanes, u):
         at += np.uint64(LANES)
     if within < cumulated[at]:
         return f
-    # Rounding carried u past the lane's end: its last class that has a weight.
+    # Rounding moved u past the lane's end: take its last class with a weight.
     while f >= np.uint64(LANES) and cumulated[f] == cumulated[f - np.uint64(LANES)]:
         f -= np.uint64(LANES)
     return f
@@ -258,7 +258,7 @@ def _draw_class(cumulated, lanes, u):
 
 @njit(nogil=True, cache=True)
 def _last_class(cumulated, lanes):
-    """Last class that has a weight, in the last lane that has one."""
+    """Return the last class with a weight, in the last lane with one."""
     lane = LANES - 1
     while lane > 0 and lanes[lane] == lanes[lane + 1]:
         lane -= 1
@@ -272,7 +272,7 @@ def _last_class(cumulated, lanes):
 def _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng):
     """Draw the class of every record, counted by group row and class (full conditional of eta).
 
-    ``class_of`` takes the class of the first record of each combination.
+    ``class_of`` receives the class of the first record of each combination.
     """
     padded = table.shape[1]
     n_groups = rows.shape[1]
@@ -295,7 +295,7 @@ def _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng):
             left -= _allocate_many(weights, left - 1, n_classes, starts, cells, rng)
         for _ in range(left):
             u = table.dtype.type(rng.random() * total)
-            # Rounding may carry u up to the total, where lanes without a class may follow.
+            # Rounding may move u up to the total, where lanes without a class may follow.
             f = _draw_class(weights, lanes, u) if u < total else _last_class(weights, lanes)
             for group in range(n_groups):
                 cells[starts[group] + f] += 1
@@ -304,7 +304,7 @@ def _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng):
 
 @njit(nogil=True, cache=True)
 def _allocate_many(cumulated, n_records, n_classes, starts, cells, rng):
-    """The same for many records of one combination, class by class; returns their number."""
+    """Draw classes of many records of one combination, class by class; return their number."""
     padded = cumulated.shape[0]
     remaining = np.float64(0.0)
     for lane in range(LANES):
@@ -327,7 +327,7 @@ def _allocate_many(cumulated, n_records, n_classes, starts, cells, rng):
 
 @njit(nogil=True, cache=True)
 def _relabel(sizes, alpha, by_size, rng):
-    """New order of the classes: by size, or after a sweep of Metropolis swaps of neighbors.
+    """Return a new order of the classes: by size, or after Metropolis swaps of adjacent labels.
 
     With the sticks integrated out, p(eta | alpha) is the product over f < F of
     B(1 + n_f, alpha + n_>f) / B(1, alpha). Swapping f and f + 1 with c records behind them
@@ -359,7 +359,7 @@ def _relabel(sizes, alpha, by_size, rng):
 
 @njit(nogil=True, cache=True)
 def _draw_sticks(sizes, alpha, rng, log_pi):
-    """Draw V given the class sizes; fills log pi and returns the sum of log(1 - V_f), f < F."""
+    """Draw V given the class sizes; fill log pi and return the sum of log(1 - V_f), f < F."""
     n_classes = sizes.shape[0]
     behind = sizes.sum()
     log_left = 0.0
@@ -377,12 +377,12 @@ def _draw_sticks(sizes, alpha, rng, log_pi):
 
 @njit(nogil=True, cache=True)
 def iterate(n_iterations, power, prior, counts, rows, groups, alpha, state, scratch, rng):
-    """Blocked Gibbs iterations on alpha and the rest of the state, in place; returns alpha.
+    """Run blocked Gibbs iterations on the state, in place, and return alpha.
 
-    One iteration: classes of all records given (pi, phi); new labels with the sticks
-    integrated out; then V, alpha and phi from their full conditionals. With ``power`` below one
-    the classes are drawn from their probabilities raised to that power and then ordered by
-    size, which is a start and not a step of the chain.
+    One iteration draws the classes of all records given (pi, phi), then new labels with the sticks
+    integrated out, then V, alpha and phi from their full conditionals. With ``power`` below one,
+    the classes are drawn from their probabilities raised to that power and then ordered by size:
+    this is an annealed start, not a step of the Markov chain.
     """
     alpha_shape, alpha_rate, concentration = prior
     group_of, stride, row_start, level_start, _ = groups
@@ -395,7 +395,7 @@ def iterate(n_iterations, power, prior, counts, rows, groups, alpha, state, scra
     of_label = np.empty(n_classes, np.int64)
     for _ in range(n_iterations):
         if power < 1.0:
-            # In place: both are drawn anew before the iteration ends.
+            # In place: both are drawn again before the iteration ends.
             for f in range(n_classes):
                 pi[f] **= power
                 for level in range(phi.shape[0]):
@@ -454,9 +454,9 @@ def iterate(n_iterations, power, prior, counts, rows, groups, alpha, state, scra
 
 @njit(nogil=True, cache=True, fastmath={"reassoc"})
 def _dot(a, b):
-    """Sum of products over the classes, in the order that suits the processor's vectors.
+    """Return the sum of products over the classes, in an order that can be vectorized.
 
-    No chain goes on from it, so that a last digit may differ from one processor to another.
+    No chain continues on it, so that the last digit may differ between processors.
     """
     total = a.dtype.type(0.0)
     for f in range(a.shape[0]):
@@ -466,7 +466,7 @@ def _dot(a, b):
 
 @njit(nogil=True, cache=True)
 def _other_groups(table, rows, i, group, others):
-    """Product of combination i's table rows over all groups but one."""
+    """Fill the product of combination i's table rows over all groups but one."""
     others[:] = 1.0
     for other in range(rows.shape[1]):
         if other != group:
@@ -477,7 +477,7 @@ def _other_groups(table, rows, i, group, others):
 
 @njit(nogil=True, cache=True)
 def _other_groups_in_logs(table, rows, i, group, others):
-    """The same up to a factor, the largest one: for products that underflow. Returns its log."""
+    """Fill the same product divided by its largest value; return the log of the divisor."""
     others[:] = 0.0
     for other in range(rows.shape[1]):
         if other != group:
@@ -490,10 +490,10 @@ def _other_groups_in_logs(table, rows, i, group, others):
 
 @njit(nogil=True, cache=True)
 def neighbor_ratio_sums(pi, phi, groups, table, log_scale, rows, codes, draw_weights, sums):
-    """Weighted sums over draws of p(x') / p(x), x' differing from x in one variable.
+    """Add weighted sums over draws of p(x') / p(x), where x' differs from x in one variable.
 
-    ``sums`` is (n_weights, n_combinations, sum(n_levels)): the candidate (variable, level)
-    stands where that level stands in ``phi``; the level that x has itself gives a ratio of one.
+    ``sums`` is (n_weights, n_combinations, sum(n_levels)): candidate (variable, level) has the
+    position of that level in ``phi``; the level of x itself has a ratio of one.
     """
     _, stride, _, level_start, first_of = groups
     others = np.zeros(table.shape[1], table.dtype)
@@ -523,7 +523,7 @@ def neighbor_ratio_sums(pi, phi, groups, table, log_scale, rows, codes, draw_wei
 
 @njit(nogil=True, cache=True)
 def _posterior_means(level_counts, sizes, concentration, level_start, weights, mean_phi):
-    """Fill the weight of each level, (classes, rows of phi), and the means of phi they make."""
+    """Fill the weight of each level, (classes, rows of phi), and the resulting means of phi."""
     for variable in range(level_start.shape[0] - 1):
         start, stop = level_start[variable], level_start[variable + 1]
         for f in range(sizes.shape[0]):
@@ -535,7 +535,7 @@ def _posterior_means(level_counts, sizes, concentration, level_start, weights, m
 
 @njit(nogil=True, cache=True)
 def _mean_sticks(sizes, alpha, mean):
-    """Fill the expectation of pi given the class sizes and alpha; its padding stays."""
+    """Fill the expectation of pi given the class sizes and alpha; padding is unchanged."""
     behind = sizes.sum()
     left = 1.0
     for f in range(sizes.shape[0] - 1):
@@ -547,7 +547,7 @@ def _mean_sticks(sizes, alpha, mean):
 
 @njit(nogil=True, cache=True)
 def _mean_sticks_without_one(sizes, alpha, means):
-    """Fill row f with the expectation of pi without one of the records of class f."""
+    """Fill row f with the expectation of pi without one record of class f."""
     without = sizes.copy()
     for f in range(sizes.shape[0]):
         if without[f] > 0:
@@ -558,7 +558,7 @@ def _mean_sticks_without_one(sizes, alpha, means):
 
 @njit(nogil=True, cache=True)
 def _log_own_class(log_pi, weight, size, concentration, codes, i, groups):
-    """Log of the summand of record i's own class, from the means without the record."""
+    """Return the log of the term of record i's own class, from the means without the record."""
     _, _, _, level_start, first_of = groups
     log_product = log_pi
     for group in range(first_of.shape[0] - 1):
@@ -575,22 +575,22 @@ def _log_own_class(log_pi, weight, size, concentration, codes, i, groups):
 
 @njit(nogil=True, cache=True)
 def _weigh_other_classes(products, pi, own):
-    """Multiply the classes' products by pi, and leave out a record's own class."""
+    """Multiply the classes' products by pi, and set that of the record's own class to zero."""
     for f in range(products.shape[0]):
         products[f] *= pi[f]
     products[own] = 0.0
 
 
 @njit(nogil=True, cache=True)
-def left_out_ratio_sums(
+def leave_one_out_ratio_sums(
     alpha, sizes, level_counts, class_of, concentration, groups, table, log_scale, rows, codes,
     sums, log_prob,
 ):  # fmt: skip
-    """Sums over draws of p(x' | classes of the others) / p(x | classes of the others).
+    """Add sums over draws of p(x' | classes of the others) / p(x | classes of the others).
 
-    Without the record the mean of pi and the factors of its own class change; the other classes'
-    products of posterior means are those of the table. ``log_prob`` takes log p(x | classes of
-    the others).
+    Leaving out the record changes the mean of pi and the factors of its own class; the other
+    classes' products of posterior means are those of the table. ``log_prob`` receives log p(x |
+    classes of the others).
     """
     _, stride, _, level_start, first_of = groups
     n_classes = sizes.shape[1]
@@ -637,7 +637,7 @@ def left_out_ratio_sums(
                     for level in range(level_start[variable + 1] - start):
                         if level == own_level:
                             sums[i, start + level] += 1.0
-                        else:  # a function of its own for this takes nearly twice the time
+                        else:  # a separate function would take nearly twice the time
                             candidate = row + (level - own_level) * stride[variable]
                             value = _dot(others, table[candidate]) * scale[candidate]
                             sums[i, start + level] += (

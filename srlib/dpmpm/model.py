@@ -1,4 +1,4 @@
-"""The DPMPM: its prior distribution, the settings of its chains, and draws from its posterior."""
+"""The DPMPM: prior distribution, settings of the chains, and draws from the posterior."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from srlib.dpmpm.release import synthesize
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior distribution of the DPMPM; the defaults are the paper's (section 2).
+    """Prior distribution of the DPMPM; the defaults are those of the paper (section 2).
 
     Parameters
     ----------
@@ -40,20 +40,20 @@ class Prior:
 
 @dataclass(frozen=True, kw_only=True)
 class Chains:
-    """Settings of the chains of the Gibbs sampler, and the model that they sample.
+    """Settings of the Gibbs sampler's chains and of the model.
 
     Parameters
     ----------
     n_classes : int
         Truncation level F of the mixture, 1 or more.
     burn_in : int
-        Iterations dropped from each chain, 0 or more.
+        Iterations discarded from each chain, 0 or more.
     n_draws, thin : int
-        Draws kept of each chain, and iterations for each of them, 1 or more.
+        Draws kept from each chain, and iterations per draw, 1 or more.
     n_chains : int
         Number of chains, each from its own random start, 1 or more.
     prior : Prior
-        Prior distribution; the paper's if not given.
+        Prior distribution; that of the paper if not given.
 
     Examples
     --------
@@ -76,18 +76,18 @@ class Chains:
 
     @property
     def n_iterations(self) -> int:
-        """Iterations of one chain, those dropped among them."""
+        """Iterations of one chain, including the burn-in."""
         return self.burn_in + self.n_draws * self.thin
 
 
 @dataclass(frozen=True)
 class Allocations:
-    """Which class the records were in, draw by draw.
+    """Classes of the records in each draw.
 
-    `combinations` are the distinct ones of the data, (n_combinations, n_variables); `class_of`,
-    (n_chains, n_draws, n_combinations), is the class of one record of each, the same one in all
-    draws; `level_counts`, (n_chains, n_draws, sum(n_levels), n_classes), are each class's records
-    by level.
+    `combinations` are the distinct combinations of the data, (n_combinations, n_variables);
+    `class_of`, (n_chains, n_draws, n_combinations), is the class of one record of each combination,
+    the same record in all draws; `level_counts`, (n_chains, n_draws, sum(n_levels), n_classes), are
+    the numbers of records by class and level.
     """
 
     combinations: Codes
@@ -107,15 +107,15 @@ class Draws:
     pi : (n_chains, n_draws, n_classes) float64
         Class probabilities; they sum to one over the last axis.
     phi : (n_chains, n_draws, sum(n_levels), n_classes) float32
-        Level probabilities within each class, the levels of all variables one after the other.
+        Level probabilities within each class, with the levels of all variables concatenated.
     class_sizes : (n_chains, n_draws, n_classes) int64
         Number of records in each class.
     log_likelihood : (n_chains, n_draws) float64
-        log p(data | pi, phi), the classes summed out.
+        log p(data | pi, phi), with the classes summed out.
     n_levels : (n_variables,) int64
         Number of levels of each variable.
     allocations : Allocations or None
-        The classes behind the draws, where they were kept.
+        Classes of the records in each draw, if kept.
 
     Examples
     --------
@@ -158,9 +158,9 @@ class Draws:
         return (self.class_sizes > 0).sum(axis=2)
 
     def thin(self, step: int, n_chains: int | None = None) -> "Draws":
-        """Keep one draw in `step` of each chain, the last one among them, without allocations.
+        """Return every `step`-th draw of each chain, including the last, without allocations.
 
-        The first `n_chains` chains are kept, all if not given.
+        Only the first `n_chains` chains are kept; all if not given.
         """
         draws = slice(self.n_draws - 1 - (self.n_draws - 1) // step * step, None, step)
         kept = slice(n_chains), draws
@@ -173,11 +173,11 @@ class Draws:
             n_levels=self.n_levels,
         )
 
-    def spread(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Chain and place, (n,) each, of n draws far apart in the chains, about independent.
+    def spaced(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return chain and position, (n,) each, of n evenly spaced, nearly independent draws.
 
-        They are taken evenly over all draws of all chains, the last of each stretch (Hu, Reiter and
-        Wang 2014, section 2).
+        All draws of all chains are divided into n stretches, and the last of each is taken (Hu,
+        Reiter and Wang 2014, section 2).
         """
         total = self.n_chains * self.n_draws
         if not 1 <= n <= total:
@@ -187,7 +187,7 @@ class Draws:
     def release(
         self, n: int, size: int, *, rng: np.random.Generator | Sequence[np.random.Generator]
     ) -> list[NDArray[np.uint8]]:
-        """Fully synthetic data sets, each from a draw of its own, these far apart in the chains.
+        """Return fully synthetic data sets, each from its own draw; the draws are evenly spaced.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Draws:
         size : int
             Records in each, 1 or more.
         rng : numpy.random.Generator, or one for each data set
-            Source of chance. With a stream of its own no data set depends on the others.
+            Random generator. If each data set has its own, none depends on the others.
 
         Returns
         -------
@@ -208,16 +208,16 @@ class Draws:
             raise ValueError(f"rng has {len(each)} generators; it must be one, or {n}, one each")
         return [
             synthesize(self.pi[chain, draw], self.phi[chain, draw], self.n_levels, size, rng=own)
-            for chain, draw, own in zip(*self.spread(n), each, strict=True)
+            for chain, draw, own in zip(*self.spaced(n), each, strict=True)
         ]
 
     def to_datatree(self) -> Any:
-        """Return the draws as an ArviZ 1 DataTree, whose arrays are those of the draws.
+        """Return the draws as an ArviZ 1 DataTree, which shares their arrays.
 
-        Labels of classes mean nothing, so that R-hat of pi and phi does not either: diagnose alpha
-        and the group ``sample_stats``, which has log_likelihood, n_occupied and class_sizes. Group
-        ``posterior`` has alpha, pi and phi, whose coordinates ``variable`` and ``level`` say what
-        each row of phi stands for. Needs xarray, which ArviZ brings.
+        The labels of classes are arbitrary, so that R-hat of pi and phi has no meaning. Diagnose
+        alpha and the group ``sample_stats``, which has log_likelihood, n_occupied and class_sizes.
+        The group ``posterior`` has alpha, pi and phi; the coordinates ``variable`` and ``level``
+        describe each row of phi. Requires xarray, which ArviZ installs.
         """
         import xarray as xr
 
@@ -249,7 +249,7 @@ class Draws:
 def checked_codes(
     codes: Codes, n_levels: NDArray[np.integer]
 ) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
-    """Arrays of the right shape and range, or a ValueError that says what is wrong."""
+    """Return the codes and levels as arrays; raise a ValueError if shape or range is wrong."""
     codes = np.atleast_2d(np.asarray(codes))
     levels_of = np.asarray(n_levels, dtype=np.int64)
     if levels_of.ndim != 1 or levels_of.size == 0 or (levels_of < 2).any():

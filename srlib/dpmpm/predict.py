@@ -1,4 +1,4 @@
-"""Probabilities of cells under draws of the DPMPM, and their ratios to those of neighbors."""
+"""Probabilities of combinations under draws of the DPMPM, and ratios to those of neighbors."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,20 +13,20 @@ from srlib.dpmpm.kernels import (
     cell_log_probs,
     empty_tables,
     group_variables,
-    left_out_ratio_sums,
+    leave_one_out_ratio_sums,
     neighbor_ratio_sums,
 )
 from srlib.dpmpm.model import Draws, Prior, checked_codes
 
-# Combinations whose neighbors are taken at a time: a block makes the tables of all draws anew.
+# Combinations per block: every block rebuilds the tables of all draws, so it should be large.
 COMBINATIONS = 1024
 
 
 def cell_log_prob(draws: Draws, codes: Codes) -> NDArray[np.float64]:
-    """Log probability of combinations under each draw, (n_chains, n_draws, n_combinations).
+    """Return log probabilities of combinations by draw, (n_chains, n_draws, n_combinations).
 
-    The classes are summed out: log sum_f pi_f prod_k phi_fk(x_k), the inner sum of equation 13.
-    Combinations, (n_combinations, n_variables) coded from 0, need not occur in the data.
+    The classes are summed out: log sum_f pi_f prod_k phi_fk(x_k), the inner sum of equation 13. The
+    combinations, (n_combinations, n_variables) coded from 0, need not occur in the data.
     """
     codes, n_levels = checked_codes(codes, draws.n_levels)
     grouping = group_variables(n_levels)
@@ -59,16 +59,16 @@ def prior_cell_log_prob(
     rng: np.random.Generator,
     prior: Prior | None = None,
 ) -> NDArray[np.float64]:
-    """Log probability of combinations under draws from the prior, (n_draws, n_combinations).
+    """Return log probabilities of combinations under prior draws, (n_draws, n_combinations).
 
-    Combinations are (n_combinations, n_variables), coded from 0. Probabilities below the smallest
-    double are `-inf`.
+    The combinations are (n_combinations, n_variables), coded from 0. Log probabilities below that
+    of the smallest double are `-inf`.
     """
     checks.at_least(1, n_classes=n_classes, n_draws=n_draws)
     codes, n_levels = checked_codes(codes, n_levels)
     prior = prior or Prior()
     alpha = rng.gamma(prior.alpha_shape, 1 / prior.alpha_rate, (n_draws, 1))
-    # log(1 - V) = log(U) / alpha for a stick V of Beta(1, alpha): no digits are lost near one.
+    # log(1 - V) = log(U) / alpha for a stick V of Beta(1, alpha): no precision is lost near one.
     with np.errstate(divide="ignore", over="ignore"):
         log_left = -rng.exponential(size=(n_draws, n_classes - 1)) / alpha
         log_stick = np.log(-np.expm1(log_left))
@@ -89,17 +89,17 @@ def neighbor_log_ratios(
     codes: Codes,
     log_weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Log of weighted sums, over each chain's draws, of p(x' | draw) / p(x | draw).
+    """Return the log of weighted sums, over each chain's draws, of p(x' | draw) / p(x | draw).
 
-    x' runs over the combinations that differ from x in one variable (the space R_i of section
-    3.1); the ratio is the summand of equation 15. Log weights are (n_weights, n_chains, n_draws);
+    x' runs over the combinations that differ from x in one variable (the space R_i of section 3.1);
+    the ratio is the summand of equation 15. The log weights are (n_weights, n_chains, n_draws);
     without them the result is the logarithm of each chain's mean.
 
     Returns
     -------
     (n_weights, n_chains, n_combinations, sum(n_levels)) float64
-        Candidate (variable, level) stands where that level stands in ``phi``; where it is the
-        level of x itself, the value is that of x, the logarithm of the sum of the weights.
+        Candidate (variable, level) has the position of that level in ``phi``. If it is the level of
+        x itself, the value is the logarithm of the sum of the weights.
     """
     codes, n_levels = checked_codes(codes, draws.n_levels)
     if log_weights is None:
@@ -108,7 +108,7 @@ def neighbor_log_ratios(
     rows = grouping.rows(codes)
     codes = codes.astype(np.int64)
     sums = np.zeros((log_weights.shape[0], draws.n_chains, len(codes), int(n_levels.sum())))
-    # In each chain the largest weight is one; a chain may also have no weight at all.
+    # In each chain the largest weight is one; a chain may also have zero weight.
     largest = log_weights.max(axis=2, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0.0)
     weights = np.exp(log_weights - largest)
@@ -135,28 +135,28 @@ def neighbor_log_ratios(
         return np.log(sums) + largest[..., None]
 
 
-def left_out_log_ratios(
+def leave_one_out_log_ratios(
     draws: Draws, codes: Codes
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Log means, over each chain's draws, of p(x' | others) / p(x | others) for records x left out.
+    """Return log means, over each chain's draws, of p(x' | other records) / p(x | other records).
 
-    The same limit as `neighbor_log_ratios` with less noise: ``p(x' | D_-i) / p(x_i | D_-i)`` is the
-    mean, over allocations of all records given D, of the ratio of predictive probabilities given
-    the allocations of the others. Those are sums over classes of posterior means, in which pi and
-    phi are integrated out (Rao-Blackwell). The draws need their allocations, and the combinations
-    occur in their data.
+    These have the same limit as `neighbor_log_ratios`, with less noise: ``p(x' | D_-i) / p(x_i |
+    D_-i)`` is the mean, over allocations of all records given D, of the ratio of predictive
+    probabilities given the allocations of the other records. These probabilities are sums over
+    classes of posterior means, in which pi and phi are integrated out (Rao-Blackwell). The draws
+    must have their allocations, and the combinations must occur in their data.
 
     Returns
     -------
     log_ratios : (n_chains, n_combinations, sum(n_levels)) float64
-        As of `neighbor_log_ratios`; zero where a candidate is x itself.
+        As in `neighbor_log_ratios`; zero if a candidate is x itself.
     log_prob : (n_chains, n_draws, n_combinations) float32
-        log p(x | allocations of the others). Minus it is the log of the weight by which a draw
-        given D stands for one given ``D_-i``.
+        log p(x | allocations of the other records). Its negative is the log importance weight of a
+        draw given D as a draw given ``D_-i``.
     """
     kept = draws.allocations
     if kept is None:
-        raise ValueError("draws hold no allocations; sample with keep_allocations=True")
+        raise ValueError("draws have no allocations; sample them with keep_allocations=True")
     codes, n_levels = checked_codes(codes, draws.n_levels)
     place = {row.tobytes(): i for i, row in enumerate(kept.combinations.astype(np.int64))}
     codes = np.ascontiguousarray(codes, dtype=np.int64)
@@ -164,7 +164,7 @@ def left_out_log_ratios(
     if (places < 0).any():
         raise ValueError(
             f"codes, row {places.argmin()}, is {codes[places.argmin()].tolist()}, which does not "
-            "occur in the data of the draws; only a record of the data can be left out"
+            "occur in the data of the draws; only records of the data can be left out"
         )
     grouping = group_variables(n_levels)
     rows = grouping.rows(codes)
@@ -175,7 +175,7 @@ def left_out_log_ratios(
         block = slice(start, start + COMBINATIONS)
         table, log_scale = empty_tables(grouping, draws.n_classes, np.float64)
         of_block = np.empty((draws.n_draws, len(codes[block])))
-        left_out_ratio_sums(
+        leave_one_out_ratio_sums(
             draws.alpha[chain],
             draws.class_sizes[chain],
             kept.level_counts[chain],

@@ -11,7 +11,7 @@ from srlib import checks
 
 @njit(nogil=True, cache=True)
 def _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes):
-    """Class from pi, then each variable from the class, by inverting the distribution function."""
+    """Draw the class from pi, then each variable given the class, by inverting its distribution."""
     for i in range(codes.shape[0]):
         f = np.searchsorted(cumulative_pi, uniforms[i, 0], side="right")
         for variable in range(codes.shape[1]):
@@ -33,12 +33,12 @@ def synthesize(
     *,
     rng: np.random.Generator,
 ) -> NDArray[np.uint8]:
-    """One fully synthetic data set, (n_records, n_variables), from one draw of the parameters.
+    """Return a fully synthetic data set, (n_records, n_variables), from one draw of the parameters.
 
-    Every record draws its class afresh from pi, never from the class of a confidential record: with
-    the record's own class, row i of the release would resemble row i of the data, and equation 13
-    would not be its likelihood (Hu, Reiter and Wang 2014, section 2). `pi` and `phi` are as in
-    `Draws`, of a single draw; a variable has 256 levels at most.
+    The class of every record is drawn from pi; it is never the class of a confidential record.
+    Otherwise row i of the release would resemble row i of the data, and equation 13 would not be
+    its likelihood (Hu, Reiter and Wang 2014, section 2). `pi` and `phi` are those of a single draw
+    in `Draws`; a variable has at most 256 levels.
     """
     checks.at_least(1, n_records=n_records)
     n_levels = np.asarray(n_levels, dtype=np.int64)

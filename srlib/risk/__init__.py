@@ -1,15 +1,15 @@
-"""Posterior disclosure risk of microdata: one column of the table, and its readings."""
+"""Posterior disclosure risk of microdata, tests of membership, and risks before release."""
 
-from srlib.risk.agreement import rounds as rounds
-from srlib.risk.black_box import leakage as leakage
+from srlib.risk.agreement import chain_schedule as chain_schedule
 from srlib.risk.black_box import leakage_bound as leakage_bound
-from srlib.risk.candidates import neighborhood as neighborhood
+from srlib.risk.black_box import leakage_bound_from_counts as leakage_bound_from_counts
+from srlib.risk.candidates import one_variable_supports as one_variable_supports
 from srlib.risk.candidates import subset_support as subset_support
 from srlib.risk.draw_sets import DrawSets as DrawSets
 from srlib.risk.errors import jackknife as jackknife
 from srlib.risk.estimators import collapsed_log_ratios as collapsed_log_ratios
 from srlib.risk.estimators import importance_sampling as importance_sampling
-from srlib.risk.estimators import neighborhood_log_ratios as neighborhood_log_ratios
+from srlib.risk.estimators import one_variable_log_ratios as one_variable_log_ratios
 from srlib.risk.estimators import predictive_ratio as predictive_ratio
 from srlib.risk.estimators import release_log_prob as release_log_prob
 from srlib.risk.estimators import repeatability as repeatability

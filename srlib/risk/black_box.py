@@ -1,8 +1,9 @@
-"""What releases of any generator tell about one record, at the least.
+"""Lower bounds on what one release of any synthesizer discloses about one record.
 
-A generator that can only be run shows releases of the data D and of data in which one record has
-another value. A test that tells these apart tells something of the record, and its error rates have
-exact confidence limits. What no test found may still be there: these are lower bounds.
+A synthesizer that can only be run yields releases of the data D and of data in which one record has
+another value. A test that distinguishes the two discloses something about the record, and its error
+rates have exact confidence limits. These are lower bounds: a disclosure that the test does not
+detect may still exist.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,28 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.checks import require
 from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress as progress_bar
-from srlib.risk.candidates import Data, coded
+from srlib.risk.candidates import Data, encode
 from srlib.risk.synthesizers import Synthesizer
 from srlib.threads import one_blas_thread
 from srlib.trees import Trees
 
-# Numbers that describe a release at most: 40 MB for a thousand releases.
-_MOST_COUNTS = 10_000
+# Largest number of counts per release: 40 MB for a thousand releases.
+_MAX_COUNTS = 10_000
 _FOLDS = 3
 
 
 @dataclass(frozen=True)
-class Leakage:
-    """Lower bounds on what a release tells about one record, each with the confidence stated.
+class LeakageBound:
+    """Lower confidence bounds on what a release discloses about one record.
 
-    `epsilon` is the largest privacy loss between these data and those in which the record has
-    another value (the epsilon conditional on these data); `probability` the intruder's posterior
-    probability of the truth, averaged over releases of the data; `advantage`, in [0, 1], the
-    probability of a true alarm less that of a false one, of the best test of whether a release
-    is of the data or not. Where nothing was found they are 0, the prior and 0.
+    `epsilon` bounds the largest privacy loss between these data and those in which the record has
+    another value (the epsilon conditional on these data). `probability` bounds the intruder's
+    posterior probability of the true record, averaged over releases of the data. `advantage`, in
+    [0, 1], bounds the true-positive rate minus the false-positive rate of the best test of whether
+    a release was made from the data. Where the test detects nothing, they are 0, the prior and 0.
     """
 
     epsilon: float
@@ -54,26 +54,25 @@ def leakage_bound(
     prior: float | None = None,
     confidence: float = 0.95,
     rng: np.random.Generator,
-) -> Leakage:
-    """Bound from below what releases of any synthesizer tell about one record.
+) -> LeakageBound:
+    """Return lower bounds on what one release of any synthesizer discloses about one record.
 
-    The intruder knows all other records and how the synthesizer works, as that of `posterior_risk`
-    does, and has one release. No density is needed. See `leakage` for the test.
+    As in `posterior_risk`, the intruder knows all other records and the synthesizer; the intruder
+    has one release. No density is needed. See `leakage_bound_from_counts` for the test.
 
     Parameters
     ----------
     row : int
-        Which record of the data is meant.
+        Row of the target record in the data.
     alternatives : (n_alternatives, n_variables) int
-        Codes that the intruder holds possible for the record beside the truth, with equal
-        probabilities. A single one is easier to tell from the truth than one of many.
+        Codes of the other candidates, with equal probabilities. A single alternative is easier to
+        distinguish from the true record than a mixture of many.
     n_releases : int
-        Releases of the data, and as many of the data with the record changed, 20 or more.
+        Number of releases of the data, and of the data with the record changed; 20 or more.
     prior : float, optional
-        Probability of the truth before the release, in (0, 1); that of each alternative if not
-        given.
+        Prior probability of the true record, in (0, 1); if not given, all candidates have the same.
     confidence : float
-        Of each bound, in (0, 1).
+        Confidence of each bound, in (0, 1).
 
     Examples
     --------
@@ -83,19 +82,21 @@ def leakage_bound(
     >>> town = Variable("town", ("a", "b"))
     >>> data = Microdata(np.array([[1], [0], [0], [0], [0], [0]]), Schema((town,)))
     >>> margins, other = PlugInMargins(np.array([2])), np.array([[0]])
-    >>> found = leakage_bound(margins, data, 0, other, n_releases=200, rng=rng)
-    >>> found.prior, found.probability > 0.6, found.epsilon > 1
+    >>> bound = leakage_bound(margins, data, 0, other, n_releases=200, rng=rng)
+    >>> bound.prior, bound.probability > 0.6, bound.epsilon > 1
     (0.5, True, True)
     """
-    first, second = counts_of_releases(
+    data_counts, changed_counts = release_counts(
         synthesizer, data, row, alternatives, n_releases=n_releases, rng=rng
     )
     if prior is None:
         prior = 1 / (1 + len(alternatives))
-    return leakage(first, second, prior=prior, confidence=confidence)
+    return leakage_bound_from_counts(
+        data_counts, changed_counts, prior=prior, confidence=confidence
+    )
 
 
-def counts_of_releases(
+def release_counts(
     synthesizer: Synthesizer,
     data: Data,
     row: int,
@@ -104,61 +105,73 @@ def counts_of_releases(
     n_releases: int,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Draw releases of the data and of the data with a record changed, and count their cells.
+    """Return counts of cells in releases of the data and of the data with one record changed.
 
-    Of each release come the square roots of its counts in all cells of two variables; where the
-    alternatives differ from the truth in a single variable, in the cells of that and two others.
-    Cells are coarser where these are more than ten thousand.
+    For each release these are the square roots of the counts in all cells of two variables. If the
+    alternatives differ from the true record in a single variable, the cells are those of that
+    variable and two others. Cells are coarser where there would be more than ten thousand.
     """
     checks.at_least(20, n_releases=n_releases)
-    told = "synthesizer is Trees, which are grown on one table; SequentialTrees grow on each"
-    require(not isinstance(synthesizer, Trees), told)
-    data = coded(data, "data", None)
+    if isinstance(synthesizer, Trees):
+        raise ValueError(
+            "synthesizer is Trees, which are fitted to one table; use SequentialTrees, which fits "
+            "trees to each table"
+        )
+    data = encode(data, "data", None)
     checks.within(0, len(data) - 1, row=row)
     truth, values = data.codes[row], np.asarray(alternatives)
     levels, changed = data.schema.n_levels, np.array(data.codes)
-    right = values.ndim == 2 and values.shape[1] == len(truth) and len(values)
-    told = f"alternatives has shape {values.shape} and type {values.dtype}"
-    right = right and values.dtype.kind in "iu"
-    require(right, f"{told}; it must be (n_alternatives, {len(truth)}) integers")
-    outside = ((values < 0) | (values >= levels)).any()
-    require(not outside, "alternatives has codes out of range; they must be from 0 to levels - 1")
-    itself = (values == truth).all(axis=1).any()
-    require(not itself, "alternatives has the record itself; each must differ from it")
+    has_shape = values.ndim == 2 and values.shape[1] == len(truth) and len(values)
+    if not has_shape or values.dtype.kind not in "iu":
+        raise ValueError(
+            f"alternatives has shape {values.shape} and type {values.dtype}; it must be "
+            f"(n_alternatives, {len(truth)}) integers"
+        )
+    if ((values < 0) | (values >= levels)).any():
+        raise ValueError(
+            "alternatives has codes out of range; they must be 0 to the number of levels minus 1"
+        )
+    if (values == truth).all(axis=1).any():
+        raise ValueError(
+            "alternatives has the true record itself; each alternative must differ from it"
+        )
     differs = np.flatnonzero((values != truth).any(axis=0))
-    count = _cells(levels, int(differs[0]) if len(differs) == 1 else None)
-    # In order: a synthesizer that keeps what it fitted to the last table fits to each table once.
+    count = _cell_counter(levels, int(differs[0]) if len(differs) == 1 else None)
+    # Sorted: a synthesizer that caches its last fit then fits each table only once.
     drawn = np.sort(rng.integers(0, len(values), n_releases))
     counts = []
     with progress_bar(2 * n_releases, "releases") as bar:
         for value in (*[truth] * n_releases, *values[drawn]):
             changed[row] = value
             released = np.asarray(synthesizer.release(changed, rng=rng))
-            fits = released.ndim == 2 and released.shape[1] == len(levels)
-            told = f"{type(synthesizer).__name__}.release returns shape {released.shape}, or codes"
-            fits = fits and not ((released < 0) | (released >= levels)).any()
-            require(fits, f"{told} out of range; there must be {len(levels)} columns, from 0")
+            has_columns = released.ndim == 2 and released.shape[1] == len(levels)
+            if not has_columns or ((released < 0) | (released >= levels)).any():
+                raise ValueError(
+                    f"{type(synthesizer).__name__}.release returns shape {released.shape}, or "
+                    f"codes out of range; it must return {len(levels)} columns of codes from 0"
+                )
             counts.append(count(released))
             bar.update(1)
-    first, second = np.split(np.sqrt(np.array(counts, dtype=np.float32)), 2)
-    return first, rng.permutation(second)  # halves of the releases have to be alike
+    data_counts, changed_counts = np.split(np.sqrt(np.array(counts, dtype=np.float32)), 2)
+    # Both halves of the releases must have the same distribution.
+    return data_counts, rng.permutation(changed_counts)
 
 
-def _cells(
+def _cell_counter(
     levels: NDArray[np.integer], group: int | None
 ) -> Callable[[NDArray[np.integer]], NDArray[np.float32]]:
-    """Return what counts cells, two-way ones within each level of a variable."""
+    """Return a function that counts two-way cells, or these within each level of a variable."""
     start = np.concatenate([[0], np.cumsum(levels)])
     variable = np.repeat(np.arange(len(levels)), levels)
     one, other = np.triu_indices(len(variable))
-    apart = (variable[one] != variable[other]) | (one == other)
-    one, other = one[apart], other[apart]
-    by_level = group is not None and levels[group] * len(one) <= _MOST_COUNTS
+    is_cell = (variable[one] != variable[other]) | (one == other)
+    one, other = one[is_cell], other[is_cell]
+    by_level = group is not None and levels[group] * len(one) <= _MAX_COUNTS
 
     def count(codes: NDArray[np.integer]) -> NDArray[np.float32]:
         indicators = np.zeros((len(codes), start[-1]), np.float32)
         indicators[np.arange(len(codes))[:, None], start[:-1] + codes] = 1
-        if len(one) > _MOST_COUNTS:
+        if len(one) > _MAX_COUNTS:
             return indicators.sum(axis=0)
         parts = [indicators]
         if by_level:
@@ -169,42 +182,44 @@ def _cells(
 
 
 @one_blas_thread
-def leakage(
-    first: NDArray[np.floating],
-    second: NDArray[np.floating],
+def leakage_bound_from_counts(
+    data_counts: NDArray[np.floating],
+    changed_counts: NDArray[np.floating],
     *,
     prior: float,
     confidence: float = 0.95,
-) -> Leakage:
-    r"""Bound leakage by a test between two samples of releases, (n_releases, n_counts) each.
+) -> LeakageBound:
+    r"""Return lower bounds from counts of releases of the data and of the changed data.
 
-    Half of the releases learn a score, by a linear discriminant whose correlations are shrunk, and
-    choose its threshold, one for each bound: that with the largest bound when scores come from
-    parts of the half that did not learn them. The other half gives Clopper-Pearson limits of the
-    probabilities of an alarm, a of the data and b of the changed data, so that what is learned does
-    not spoil the confidence. Both samples have to be in random order, of 20 releases or more.
+    Both samples, (n_releases, n_counts) each, must be in random order, with at least 20 releases.
+    Half of the releases train a score, by a linear discriminant with shrunk correlations, and
+    choose its threshold for each bound: the one with the largest bound under cross-validation. The
+    other half gives Clopper-Pearson limits for the true-positive rate a and the false-positive rate
+    b of the test, so that training does not affect the confidence.
 
-    With a prior p the truth's posterior probability, averaged over releases Z of the data, is
+    With prior p, the posterior probability of the true record, averaged over releases Z of the
+    data, is
 
     .. math:: \sum_Z f(p(Z \mid D), p(Z \mid D')), \quad
               f(u, v) = \frac{p \, u^2}{p \, u + (1 - p) \, v}.
 
-    f is convex and homogeneous, thus f(u, v) + f(u', v') >= f(u + u', v + v'): a coarser
-    observation, such as whether there is an alarm, lowers the mean, to f(a, b) + f(1 - a, 1 - b).
-    This grows with a and falls with b where a > b.
+    Since f is convex and homogeneous, f(u, v) + f(u', v') >= f(u + u', v + v'). A coarser
+    observation, such as whether the test is positive, thus lowers the mean, to f(a, b) +
+    f(1 - a, 1 - b), which increases with a and decreases with b where a > b.
     """
     checks.inner_probability(prior=prior, confidence=confidence)
-    n = min(len(first), len(second))
+    n = min(len(data_counts), len(changed_counts))
     checks.at_least(20, n_releases=n)
     half = n // 2
-    learned_from = np.concatenate([first[:half], second[:half]])
+    learned_from = np.concatenate([data_counts[:half], changed_counts[:half]])
     varies = (learned_from != learned_from[0]).any(axis=0)
     center = learned_from[:, varies].mean(axis=0)
-    samples = [x[:n, varies] - center for x in (first, second)]
-    learning, held = [x[:half] for x in samples], [x[half:] for x in samples]
+    samples = [x[:n, varies] - center for x in (data_counts, changed_counts)]
+    learning = [x[:half] for x in samples]
+    held = [x[half:] for x in samples]
     fold = np.arange(half) % _FOLDS
     learned = np.array([_discriminant(*(x[fold != i] for x in learning)) for i in range(_FOLDS)])
-    # Centered and on one scale: a threshold for the scores of all folds is one for their mean.
+    # Centered and on one scale, so that a threshold for the scores of all folds suits their mean.
     spread = (np.concatenate(learning) @ learned.T).std(axis=0)
     learned /= np.where(spread > 0, spread, 1)[:, None]
     own = [np.einsum("ij,ij->i", x, learned[fold]) for x in learning]
@@ -214,7 +229,7 @@ def leakage(
     best = thresholds[_bounds(own, thresholds, confidence, prior).argmax(axis=1)]
     found = _bounds(of_held, best, confidence, prior)
     epsilon, probability, advantage = np.diagonal(found).tolist()
-    return Leakage(epsilon, probability, advantage, prior, confidence, n)
+    return LeakageBound(epsilon, probability, advantage, prior, confidence, n)
 
 
 def _bounds(
@@ -223,9 +238,9 @@ def _bounds(
     confidence: float,
     prior: float,
 ) -> NDArray[np.float64]:
-    """Return epsilon, probability and advantage, (3, n), by limits of true and false alarms."""
+    """Return epsilon, probability and advantage, (3, n), from limits of the error rates."""
     alarms = [len(x) - np.searchsorted(np.sort(x), thresholds, side="left") for x in scores]
-    each = 1 - (1 - confidence) / 2  # two limits, both to hold
+    each = 1 - (1 - confidence) / 2  # two limits, which must hold together
     a, _ = clopper_pearson(alarms[0], len(scores[0]), each)
     _, b = clopper_pearson(alarms[1], len(scores[1]), each)
     with np.errstate(divide="ignore"):
@@ -242,14 +257,14 @@ def _bounds(
 def _discriminant(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return the weights of a linear discriminant, larger for the first sample.
 
-    A ridge penalty of as much as there are releases shrinks the correlations of counts within the
-    samples halfway to zero: there are more counts than releases.
+    There are more counts than releases. A ridge penalty equal to the number of releases shrinks the
+    correlations of counts within the samples halfway to zero.
     """
     from sklearn.linear_model import RidgeClassifier
 
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
-    # Counts that never vary within a sample tell it apart for certain where they differ.
+    # Counts that are constant within each sample separate the two perfectly where they differ.
     deviation = np.where(deviation > 1e-6, deviation, 1.0)
     is_first = np.arange(len(within)) < len(first)
     scaled = np.concatenate([first, second]) / deviation

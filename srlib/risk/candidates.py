@@ -1,4 +1,4 @@
-"""Whose risk is sought, and the values that an intruder holds possible, the truth first."""
+"""The target records of an intruder, and the candidates for each: the true record first."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,45 +8,46 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srlib.checks import require
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 
 type Data = pd.DataFrame | Microdata
 """A table as `posterior_risk` takes it."""
 type LogPrior = ArrayLike | Callable[[pd.DataFrame], ArrayLike]
-"""Logarithms of prior probabilities, or a function from candidates to these."""
+"""Log prior probabilities, or a function that returns those of candidates."""
 type Rows = Sequence[int] | NDArray[np.integer]
-"""Positions of records."""
+"""Positions of records in the table."""
 
-MOST_CANDIDATES = 1 << 18
-"""Combinations of unknown variables that are listed for each record."""
+MAX_CANDIDATES = 1 << 18
+"""Most combinations of the unknown variables that are listed for each record."""
 
 
-def neighborhood(codes: NDArray[np.integer], n_levels: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return the supports R_i of section 3.1: x_i and all that differ from it in one variable.
+def one_variable_supports(
+    codes: NDArray[np.integer], n_levels: NDArray[np.integer]
+) -> NDArray[np.uint8]:
+    """Return the supports R_i of section 3.1: each record and all that differ in one variable.
 
-    Of combinations (n, n_variables), with so many levels of each variable, the candidates
-    (n, 1 + sum(n_levels - 1), n_variables): the truth first, then variable by variable in the order
-    of the levels.
+    For combinations (n, n_variables) and the number of levels of each variable, the candidates are
+    (n, 1 + sum(n_levels - 1), n_variables): the true record first, then variable by variable in the
+    order of the levels.
     """
-    variable, level = neighborhood_positions(codes, n_levels)
+    variable, level = one_variable_positions(codes, n_levels)
     supports = np.repeat(codes[:, None, :].astype(np.uint8), variable.shape[1], axis=1)
     np.put_along_axis(supports, variable[..., None], level[..., None].astype(np.uint8), axis=2)
     return supports
 
 
-def neighborhood_positions(
+def one_variable_positions(
     codes: NDArray[np.integer], n_levels: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the variable and the level that each candidate sets, (n_combinations, support_size).
 
-    The truth sets its first variable to the level that it has.
+    The true record sets its first variable to the level that it has.
     """
     variable = np.repeat(np.arange(n_levels.size), n_levels)
     level = np.concatenate([np.arange(levels) for levels in n_levels])
     own = codes[:, variable] == level
-    # The truth stands where the first variable has its own level; no other own level is kept.
+    # The true record stands where the first variable has its own level; no other own level is kept.
     place = np.where(own, 2, 1)
     place[:, : n_levels[0]] -= 2 * own[:, : n_levels[0]]
     index = np.argsort(place, axis=1, kind="stable")[:, : 1 + int((n_levels - 1).sum())]
@@ -58,8 +59,8 @@ def subset_support(
 ) -> NDArray[np.uint8]:
     """Return all candidates that agree with x outside the unknown variables (equation 16).
 
-    The truth comes first, then the others in lexicographic order: (prod(n_levels[unknown]),
-    n_variables), `MOST_CANDIDATES` at most. Unknown variables are given by their positions.
+    The true record comes first, then the others in lexicographic order: (prod(n_levels[unknown]),
+    n_variables), at most `MAX_CANDIDATES`. The unknown variables are given by their positions.
     """
     size = subset_size(unknown, n_levels)
     truth = np.asarray(x, dtype=np.uint8)
@@ -70,109 +71,123 @@ def subset_support(
 
 
 def subset_size(unknown: Sequence[int], n_levels: NDArray[np.integer]) -> int:
-    """Return how many combinations unknown variables have; raise a ValueError if too many."""
-    told = f"unknown is {list(unknown)}"
-    distinct_ones = 0 < len(set(unknown)) == len(unknown)
-    require(distinct_ones, f"{told}; it must name distinct variables, one or more")
-    within = set(unknown) <= set(range(len(n_levels)))
-    require(within, f"{told}; the variables are 0 to {len(n_levels) - 1}")
+    """Return the number of combinations of the unknown variables; a ValueError if too many."""
+    if not 0 < len(set(unknown)) == len(unknown):
+        raise ValueError(
+            f"unknown is {list(unknown)}; it must name at least one variable, and none twice"
+        )
+    if not set(unknown) <= set(range(len(n_levels))):
+        raise ValueError(f"unknown is {list(unknown)}; the variables are 0 to {len(n_levels) - 1}")
     size = prod(int(n_levels[k]) for k in unknown)
-    told = f"unknown has {size:,} combinations of levels"
-    require(size <= MOST_CANDIDATES, f"{told}; up to {MOST_CANDIDATES:,} are listed for a record")
+    if size > MAX_CANDIDATES:
+        raise ValueError(
+            f"unknown has {size:,} combinations of levels; at most {MAX_CANDIDATES:,} are listed "
+            "for a record"
+        )
     return size
 
 
 @dataclass(frozen=True)
-class Sought:
-    """The records whose risk is sought, with their candidates.
+class TargetRecords:
+    """Target records, one per row, with their candidates.
 
-    Of each combination a row of the table that is changed, how many records have it, and `size`
-    candidates: all combinations of the unknown variables (equation 16), or else all that differ
-    from the truth in one variable.
+    `rows` are positions in the table, `repetitions` the number of records with the same values.
+    Each has `support_size` candidates: all combinations of the unknown variables (equation 16), or
+    else all combinations that differ from the true record in one variable.
     """
 
     table: Microdata
     rows: NDArray[np.intp]
     repetitions: NDArray[np.int64]
     unknown: list[int] | None
-    size: int
+    support_size: int
     log_prior: LogPrior | None
 
     @property
     def combinations(self) -> NDArray[np.uint8]:
-        """The combinations, (n, n_variables)."""
+        """Values of the target records, (n, n_variables)."""
         return self.table.codes[self.rows]
 
-    def candidates(self, some: slice = slice(None)) -> NDArray[np.uint8]:
-        """Return the candidates of some combinations, (n, size, n_variables)."""
-        codes, levels = self.combinations[some], self.table.schema.n_levels
+    def candidates(self, chosen: slice = slice(None)) -> NDArray[np.uint8]:
+        """Return the candidates of some target records, (n, support_size, n_variables)."""
+        codes, levels = self.combinations[chosen], self.table.schema.n_levels
         if self.unknown is None:
-            return neighborhood(codes, levels)
+            return one_variable_supports(codes, levels)
         return np.stack([subset_support(x, self.unknown, levels) for x in codes])
 
-    def log_prior_of(self, some: slice = slice(None)) -> ArrayLike:
-        """Return the log prior of the candidates of some combinations."""
+    def candidate_log_prior(self, chosen: slice = slice(None)) -> ArrayLike:
+        """Return the log prior of the candidates of some target records."""
         if self.log_prior is None:
             return 0.0
         if not callable(self.log_prior):
-            return np.asarray(self.log_prior, dtype=float)[some]
-        candidates = self.candidates(some)
+            return np.asarray(self.log_prior, dtype=float)[chosen]
+        candidates = self.candidates(chosen)
         frame = self.table.schema.decode(candidates.reshape(-1, candidates.shape[2]))
         values = np.asarray(self.log_prior(frame), dtype=float)
-        told = f"log_prior returns shape {values.shape} for {len(frame)} candidates"
-        right = values.shape == (len(frame),) and not np.isnan(values).any()
-        require(right, f"{told}; it must be a number for each, and none missing")
-        return values.reshape(-1, self.size)
+        if not (values.shape == (len(frame),) and not np.isnan(values).any()):
+            raise ValueError(
+                f"log_prior returns shape {values.shape} for {len(frame)} candidates; it must "
+                "return one number for each, and none missing"
+            )
+        return values.reshape(-1, self.support_size)
 
 
-def sought(
+def target_records(
     table: Microdata,
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
     rows: Rows | None = None,
-) -> Sought:
-    """Return the records that are sought, all distinct combinations if no rows are given."""
+) -> TargetRecords:
+    """Return the target records: one of each distinct combination if no rows are given."""
     schema = table.schema
-    most = schema.n_levels.max()
-    require(most <= 256, f"a variable has {most} levels; they must be 256 at most")
+    most_levels = schema.n_levels.max()
+    if most_levels > 256:
+        raise ValueError(f"a variable has {most_levels} levels; at most 256 are allowed")
     _, counts, inverse = distinct(table.codes)
     if rows is None:
         at = np.empty(len(counts), dtype=np.intp)
         at[inverse[::-1]] = np.arange(len(inverse))[::-1]
     else:
         at = np.asarray(rows)
-        whole = at.ndim == 1 and len(at) and at.dtype.kind in "iu"
-        inside = whole and at.min() >= 0 and at.max() < len(table)
-        require(inside, f"rows must be positions in 0 to {len(table) - 1}, one or more")
+        is_positions = at.ndim == 1 and len(at) and at.dtype.kind in "iu"
+        if not (is_positions and at.min() >= 0 and at.max() < len(table)):
+            raise ValueError(f"rows must be one or more positions in 0 to {len(table) - 1}")
     hidden = None if unknown is None else schema.positions(unknown, "unknown")
-    size = 1 + int((schema.n_levels - 1).sum())
+    support_size = 1 + int((schema.n_levels - 1).sum())
     if hidden is not None:
-        size = subset_size(hidden, schema.n_levels)
+        support_size = subset_size(hidden, schema.n_levels)
     if log_prior is not None and not callable(log_prior):
-        told, wanted = f"log_prior has shape {np.shape(log_prior)}", (len(at), size)
-        right = np.shape(log_prior) == wanted
-        require(right, f"{told}; it must be {wanted}, combinations by candidates")
-        require(not np.isnan(log_prior).any(), "log_prior has missing values")
-    records = Sought(table, at, counts[inverse[at]], hidden, size, log_prior)
-    records.log_prior_of(slice(1))
+        shape = (len(at), support_size)
+        if np.shape(log_prior) != shape:
+            raise ValueError(
+                f"log_prior has shape {np.shape(log_prior)}; it must be {shape}, combinations by "
+                "candidates"
+            )
+        if np.isnan(log_prior).any():
+            raise ValueError("log_prior has missing values")
+    records = TargetRecords(table, at, counts[inverse[at]], hidden, support_size, log_prior)
+    records.candidate_log_prior(slice(1))
     return records
 
 
-def coded(table: Data, name: str, schema: Schema | None) -> Microdata:
-    """Return a table as codes of a schema; errors call it by its name."""
+def encode(table: Data, name: str, schema: Schema | None) -> Microdata:
+    """Return a table as codes of a schema; error messages call it by its name."""
     if isinstance(table, pd.DataFrame):
         try:
             return Microdata.from_frame(table, schema)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-    right = isinstance(table, Microdata)
-    told = f"{name} is of type {type(table).__name__}"
-    require(right, f"{told}; it must be a DataFrame or Microdata")
-    require(schema in (None, table.schema), f"{name} has another schema than the one before")
+    if not isinstance(table, Microdata):
+        raise ValueError(
+            f"{name} is of type {type(table).__name__}; it must be a DataFrame or Microdata"
+        )
+    if schema not in (None, table.schema):
+        raise ValueError(f"{name} has another schema than the original")
     return table
 
 
-def coded_releases(released: Sequence[Data], schema: Schema) -> list[NDArray[np.uint8]]:
-    """Return the codes of releases, one or more."""
-    require(len(released), "released is empty; it must hold one table or more")
-    return [coded(z, f"released, table {i}", schema).codes for i, z in enumerate(released, 1)]
+def encode_releases(released: Sequence[Data], schema: Schema) -> list[NDArray[np.uint8]]:
+    """Return the codes of one or more releases."""
+    if not len(released):
+        raise ValueError("released is empty; it must hold one table or more")
+    return [encode(z, f"released, table {i}", schema).codes for i, z in enumerate(released, 1)]

@@ -10,61 +10,66 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import diagnostics
-from srlib.checks import require
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
 from srlib.dpmpm.model import Chains
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
-from srlib.risk.agreement import APART, rounds
-from srlib.risk.candidates import Data, LogPrior, Sought, coded, coded_releases, sought
-from srlib.risk.column import Column
+from srlib.risk.agreement import MAX_NOT_CONVERGED, chain_schedule
+from srlib.risk.candidates import (
+    Data,
+    LogPrior,
+    TargetRecords,
+    encode,
+    encode_releases,
+    target_records,
+)
 from srlib.risk.draw_sets import DrawSets
-from srlib.risk.synthesizers import Density, check_density, density_column
+from srlib.risk.likelihood import CandidateLikelihood
+from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
 
-# Rounds of 1,000, 4,000 and 16,000 iterations: at 10,000 records all three take some two minutes
+# Chains of 1,000, 4,000 and 16,000 iterations: for 10,000 records all three take some two minutes
 # of one processor given the data, and twice that given the data and a release.
-ROUNDS = rounds(16_000, n_classes=40, n_draws=500, n_chains=8)
-# Above this Pareto k, draws given the data cannot stand for draws given all other records.
+SCHEDULE = chain_schedule(16_000, n_classes=40, n_draws=500, n_chains=8)
+# Above this Pareto k, draws given the data cannot stand in for draws given all other records.
 MAX_PARETO_K = 0.7
 
-_BLOCK = 1 << 24  # numbers of all chains, or of all candidates, for one block of combinations
+_BLOCK = 1 << 24  # numbers in one block of combinations, over all chains or all candidates
 _COLUMNS = (
-    "repetitions", "probability", "rank", "excluded", "log_mcse", "r_hat", "pareto_k", "reliable",
+    "repetitions", "probability", "rank", "n_excluded", "log_mcse", "r_hat", "pareto_k", "reliable",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
 class PosteriorRisk:
-    """Risk of each combination of a table, and how far it can be trusted.
+    """Posterior disclosure risk of each combination of a table, with its diagnostics.
 
     Attributes
     ----------
     schema, combinations, repetitions
-        Variables of the table; distinct combinations of the original, (n, n_variables) int; how
-        many records have each.
+        Variables of the table; distinct combinations of the original, (n, n_variables) int; number
+        of records with each combination.
     probability : (n,) float64
-        Posterior probability of the true combination among its candidates.
+        Posterior probability of the true record among its candidates.
     rank : (n,) float64
-        Its rank, 1 for the most probable; ties share their mean rank.
-    excluded : (n,) int64
-        Candidates that could not have led to the releases: their likelihood is zero.
+        Rank of the true record, 1 for the most probable candidate; ties share their mean rank.
+    n_excluded : (n,) int64
+        Number of candidates that cannot have led to the releases: their likelihood is zero.
     support_size : int
-        Number of candidates, the truth among them.
+        Number of candidates, including the true record.
     log_mcse : (n,) float64
-        Monte Carlo standard error of the log of the probability, from between chains; 0 where it
-        is exact.
+        Monte Carlo standard error of the log of the probability, from the differences between
+        chains; 0 where the risk is exact.
     r_hat : (n,) float64
-        Largest R-hat of the log probability of the combination over all sets of chains; NaN where
-        there are none.
+        Largest R-hat of the log probability of the combination over all sets of chains; NaN without
+        chains.
     pareto_k : (n,) float64
-        Pareto k of the weights that leave the record out of the draws given the data; NaN where
-        there are fewer than 30 draws.
-    apart : (n_sets,) float64
-        For the chains given the data, and for those given the data joined with each release:
-        share of the combinations whose R-hat is above `diagnostics.MAX_R_HAT`. Empty where there
-        are no chains.
+        Pareto k of the importance weights that leave the record out of the draws given the data;
+        NaN with fewer than 30 draws.
+    share_not_converged : (n_sets,) float64
+        Share of the combinations whose R-hat is above `diagnostics.MAX_R_HAT`: for the chains given
+        the data, then for those given the data joined with each release. Empty without chains.
 
     Examples
     --------
@@ -81,69 +86,72 @@ class PosteriorRisk:
     repetitions: NDArray[np.int64]
     probability: NDArray[np.float64]
     rank: NDArray[np.float64]
-    excluded: NDArray[np.int64]
+    n_excluded: NDArray[np.int64]
     support_size: int
     log_mcse: NDArray[np.float64]
     r_hat: NDArray[np.float64]
     pareto_k: NDArray[np.float64]
-    apart: NDArray[np.float64]
+    share_not_converged: NDArray[np.float64]
 
     def __repr__(self) -> str:
         return f"<PosteriorRisk: {self.summary()}>"
 
     @property
     def exact(self) -> bool:
-        """Whether the risks are free of Monte Carlo error: computed from a density."""
-        return not len(self.apart)
+        """Whether the risks are computed from a density, and so have no Monte Carlo error."""
+        return not len(self.share_not_converged)
 
     @property
     def converged(self) -> bool:
-        """Whether all sets of chains agree for 95 % of the combinations."""
-        return bool((self.apart <= APART).all())
+        """Whether every set of chains agrees for 95 % of the combinations."""
+        return bool((self.share_not_converged <= MAX_NOT_CONVERGED).all())
 
     @property
     def reliable(self) -> NDArray[np.bool_]:
-        """Whether R-hat and Pareto k of a combination are within their limits, (n,)."""
-        agree = np.isnan(self.r_hat) if not len(self.apart) else self.r_hat <= diagnostics.MAX_R_HAT
+        """Whether R-hat and Pareto k of each combination are within their limits, (n,)."""
+        agree = np.isnan(self.r_hat) if self.exact else self.r_hat <= diagnostics.MAX_R_HAT
         return agree & np.isfinite(self.log_mcse) & ~(self.pareto_k > MAX_PARETO_K)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each combination: its values, by their labels, and its numbers."""
+        """Return a table with a row for each combination: its labels, risk and diagnostics."""
         frame = self.schema.decode(self.combinations)
         return frame.assign(**{name: getattr(self, name) for name in _COLUMNS})
 
     def summary(self) -> str:
-        """Say in words how high the risks are, and whether the chains support them."""
-        limit = 10 / self.support_size
-        meaning = "ten times an equal share"
-        if limit >= 1:  # of few candidates, which no probability exceeds
-            limit = 0.5
-            meaning = "more than all alternatives together"
-        above = (self.probability > limit).sum()
+        """Return a text that says how high the risks are and whether the chains support them."""
+        threshold = 10 / self.support_size
+        meaning = "ten times the share 1 / support_size"
+        if threshold >= 1:  # no probability exceeds it
+            threshold = 0.5
+            meaning = "more than all other candidates together"
+        n_above = (self.probability > threshold).sum()
         sentences = [
-            f"{len(self.combinations):,} combinations of {self.repetitions.sum():,} records, each "
-            f"among {self.support_size:,} candidates.",
-            f"The probability of the truth is {np.median(self.probability):.2g} for the median "
-            f"combination and at most {self.probability.max():.2g}; it is above {limit:.2g}, "
-            f"{meaning}, for {above:,}.",
-            f"The truth is the most probable candidate for {(self.rank == 1).sum():,}.",
+            f"{len(self.combinations):,} combinations of {self.repetitions.sum():,} records, with "
+            f"{self.support_size:,} candidates each.",
+            "For an intruder who knows all other records and the synthesizer, the posterior "
+            f"probability of the true record has a median of {np.median(self.probability):.2g} "
+            f"and a maximum of {self.probability.max():.2g}; it is above {threshold:.2g}, "
+            f"{meaning}, for {n_above:,} combinations.",
+            f"The true record is the most probable candidate for {(self.rank == 1).sum():,}.",
         ]
         if self.exact:
-            only = (self.excluded == self.support_size - 1).sum()
+            n_certain = (self.n_excluded == self.support_size - 1).sum()
             sentences.append(
-                f"Of the {self.support_size - 1:,} alternatives a median of "
-                f"{np.median(self.excluded):g} could not have led to the releases; for {only:,} "
-                "combinations none could. The probabilities are exact."
+                f"Of the {self.support_size - 1:,} other candidates, a median of "
+                f"{np.median(self.n_excluded):g} cannot have led to the releases; for "
+                f"{n_certain:,} combinations, none of them can. The probabilities are exact."
             )
             return " ".join(sentences)
         error = np.median(self.log_mcse)
-        sentences.append(f"The median Monte Carlo error of a log probability is {error:.2g}.")
+        sentences.append(
+            f"The median Monte Carlo standard error of a log probability is {error:.2g}."
+        )
         share = np.mean(~self.reliable)
         if not self.converged:
             sentences.append(
                 f"The chains have not converged: R-hat is above {diagnostics.MAX_R_HAT} for up to "
-                f"{percent(self.apart.max())} of the combinations. Run longer chains before "
-                "relying on these numbers."
+                f"{percent(self.share_not_converged.max())} of the combinations. Run longer "
+                "chains before relying on these numbers."
             )
         if share:
             sentences.append(
@@ -151,7 +159,7 @@ class PosteriorRisk:
                 f"Pareto k above {MAX_PARETO_K}."
             )
         elif self.converged:
-            sentences.append("The chains agree, and no combination is unreliable.")
+            sentences.append("The chains agree, and all combinations are reliable.")
         return " ".join(sentences)
 
 
@@ -169,53 +177,53 @@ def posterior_risk(
     executor: Executor | None = None,
     progress: bool = True,
 ) -> PosteriorRisk:
-    """Compute the posterior probability of each true record, given the releases and all others.
+    """Return the posterior disclosure risk of each record: the probability of the true record.
 
-    The intruder knows all records but one and the synthesizer, and weighs the values that the last
-    record may have (Hu, Reiter and Wang 2014). The synthesizer is the Dirichlet process mixture of
-    products of multinomials (DPMPM), which is fitted to the original and to the original joined
-    with each release; or it is one whose density is known, and then the risks are exact.
+    The intruder knows all records but one and the synthesizer, and compares candidates for that
+    record (Hu, Reiter and Wang 2014). The synthesizer is the Dirichlet process mixture of products
+    of multinomials (DPMPM), fitted to the original and to the original joined with each release; or
+    it is a synthesizer whose density is known, and then the risks are exact.
 
     Parameters
     ----------
     original : DataFrame or Microdata
-        The confidential table: columns that are categorical, or texts or numbers that stand for
+        The confidential table, with categorical columns, or with strings or numbers that stand for
         categories.
     released : DataFrame or Microdata, or a sequence of these
         The releases, with the same variables.
     schema : Schema, optional
-        Variables and levels. Where not given they are those of the original: its schema, or the
-        categories of a categorical column and the values that occur in any other.
+        Variables and levels. If not given, those of the original: its schema, or the categories of
+        a categorical column and the values that occur in any other.
     unknown : sequence of str, optional
-        Variables that the intruder does not know of the record. All their combinations are then
-        candidates (equation 16). Where not given, candidates are all combinations that differ
-        from the truth in one variable (section 3.1).
+        Variables of the target record that the intruder does not know. All their combinations are
+        then candidates (equation 16). If not given, the candidates are all combinations that differ
+        from the true record in one variable (section 3.1).
     log_prior : array_like or callable, optional
-        Log prior of the candidates up to a constant, (n_combinations, support_size) with the
-        truth first; or a function from a DataFrame of candidates, one a row with labels as
-        values, to their logs. Uniform where not given.
+        Log prior of the candidates up to a constant, (n_combinations, support_size) with the true
+        record first; or a function from a DataFrame of candidates, one per row with labels as
+        values, to their log priors. Uniform if not given.
     synthesizer : Trees or Density, optional
-        Trees grown on the original, as `fit_trees` returns, or any other that has the two
-        functions of `Density`, `release` and `log_prob`; the DPMPM if not given.
+        Trees fitted to the original, as `fit_trees` returns, or any object with the two functions
+        of `Density`, `release` and `log_prob`; the DPMPM if not given.
     draws : DrawSets, optional
         Draws to use instead of fitting the DPMPM.
     chains : Chains or sequence of Chains, optional
-        Settings of the chains, or of several rounds of chains that run until they agree;
-        `ROUNDS` where not given, which takes two or three minutes for each release of a table of
+        Settings of the chains, or several settings that run one after the other until the chains
+        agree; `SCHEDULE` if not given, which takes two or three minutes per release for a table of
         10,000 records on two cores.
     rng : numpy.random.Generator, optional
-        Source of the chains; needed where these are run.
+        Random generator of the chains; required if chains are run.
     executor : Executor, optional
-        Where blocks of combinations are done if a synthesizer is given: processes of
+        Where blocks of combinations are computed if a synthesizer is given: processes of
         `concurrent.futures`, or a Dask cluster's ``client.get_executor()``. The threads of this
         process if not given. The risks do not depend on it.
     progress : bool
-        Whether bars are drawn, where there is a terminal.
+        Whether progress bars are shown, if there is a terminal.
 
     Raises
     ------
     ValueError
-        If arguments do not fit together, which is found before anything is sampled; if the
+        If arguments do not fit together, which is checked before anything is sampled; if the
         synthesizer cannot have drawn the releases from the original.
 
     Examples
@@ -229,33 +237,35 @@ def posterior_risk(
     >>> risk.summary().split(", ")[0]
     '4 combinations of 40 records'
     """
-    spread = "executor spreads the risks of a synthesizer; chains run in this process"
-    require(executor is None or synthesizer is not None, spread)
-    wrong = f"executor is {executor!r:.50}; it must have the interface of concurrent.futures"
-    require(executor is None or hasattr(executor, "submit"), wrong)
-    table = coded(original, "original", schema)
+    if executor is not None and synthesizer is None:
+        raise ValueError("executor is given without a synthesizer; chains run in this process")
+    if executor is not None and not hasattr(executor, "submit"):
+        raise ValueError(
+            f"executor is {executor!r:.50}; it must have the interface of concurrent.futures"
+        )
+    table = encode(original, "original", schema)
     one_table = isinstance(released, pd.DataFrame | Microdata | str)
     several = [released] if one_table or not isinstance(released, Iterable) else list(released)
-    tables = coded_releases(several, table.schema)
+    tables = encode_releases(several, table.schema)
     table.schema.check_apart(_COLUMNS)
-    records = sought(table, unknown, log_prior)
+    records = target_records(table, unknown, log_prior)
     with nullcontext() if progress else silent():
         if synthesizer is None:
             sets = _sets(table, tables, draws, chains, rng)
 
-            def of_chains(some: slice) -> Column:
-                return sets.column(records.combinations[some], records.unknown)
+            def from_chains(block: slice) -> CandidateLikelihood:
+                return sets.likelihood(records.combinations[block], records.unknown)
 
-            return _read(records, of_chains, sum(each.n_chains for each in sets))
-        wrong = "draws and chains belong to the DPMPM; synthesizer is another one"
-        require(draws is None and chains is None, wrong)
+            return _risk_in_blocks(records, from_chains, sum(draws.n_chains for draws in sets))
+        if draws is not None or chains is not None:
+            raise ValueError("draws and chains belong to the DPMPM, but a synthesizer is given")
         check_density(synthesizer, table)
 
-        def of_density(some: slice) -> Column:
-            rows, candidates = records.rows[some], records.candidates(some)
-            return density_column(synthesizer, tables, table.codes, rows, candidates, executor)
+        def from_density(block: slice) -> CandidateLikelihood:
+            rows, candidates = records.rows[block], records.candidates(block)
+            return density_likelihood(synthesizer, tables, table.codes, rows, candidates, executor)
 
-        return _read(records, of_density)
+        return _risk_in_blocks(records, from_density)
 
 
 def _sets(
@@ -265,43 +275,50 @@ def _sets(
     chains: Chains | Sequence[Chains] | None,
     rng: np.random.Generator | None,
 ) -> DrawSets:
-    """Return draws that fit the tables: those that are given, or else of chains that are run."""
+    """Return draws that fit the tables: those given, or else those of chains that are run."""
     levels = table.schema.n_levels
     if draws is None:
         if rng is None:
-            raise ValueError("rng is not given; it is the source of the chains that are run")
-        settings = ROUNDS if chains is None else chains
+            raise ValueError("rng is not given; it must be a random generator for the chains")
+        settings = SCHEDULE if chains is None else chains
         return DrawSets.fit(table.codes, tables, levels, settings, rng=rng)
-    require(chains is None, "draws and chains are both given; chains run where there are no draws")
-    told = f"draws are of levels {draws.n_levels.tolist()} and {len(draws.joined)} releases"
-    right = np.array_equal(draws.n_levels, levels) and len(draws.joined) == len(tables)
-    require(right, f"{told}; the tables have {levels.tolist()} and {len(tables)}")
+    if chains is not None:
+        raise ValueError("draws and chains are both given; give only one of them")
+    if not np.array_equal(draws.n_levels, levels) or len(draws.joined) != len(tables):
+        raise ValueError(
+            f"draws have {draws.n_levels.tolist()} levels and {len(draws.joined)} releases; the "
+            f"tables have {levels.tolist()} and {len(tables)}"
+        )
     return draws
 
 
-def _read(records: Sought, column: Callable[[slice], Column], n_chains: int = 0) -> PosteriorRisk:
-    """Read the column of all combinations, block of combinations by block of combinations."""
+def _risk_in_blocks(
+    records: TargetRecords,
+    likelihood_of: Callable[[slice], CandidateLikelihood],
+    n_chains: int = 0,
+) -> PosteriorRisk:
+    """Return the risk of all combinations, computed in blocks of combinations."""
     n, n_variables = records.combinations.shape
-    step = max(1, _BLOCK // (records.size * max(n_chains, n_variables)))
+    step = max(1, _BLOCK // (records.support_size * max(n_chains, n_variables)))
     blocks = []
     with progress_bar(n, "risks") if n_chains else nullcontext() as bar:
         for first in range(0, n, step):
-            some = slice(first, first + step)
-            found = column(some)
-            risk = found.posterior(records.log_prior_of(some))
-            excluded = np.isneginf(found.log_likelihood).sum(axis=1)
+            block = slice(first, first + step)
+            likelihood = likelihood_of(block)
+            risk = likelihood.posterior(records.candidate_log_prior(block))
+            n_excluded = np.isneginf(likelihood.log_likelihood).sum(axis=1)
             of_risk = risk.probability, risk.rank, risk.log_mcse[:, 0]
-            blocks.append((*of_risk, excluded, found.pareto_k, found.r_hat))
+            blocks.append((*of_risk, n_excluded, likelihood.pareto_k, likelihood.r_hat))
             if bar is not None:
-                bar.update(len(excluded))
+                bar.update(len(n_excluded))
     *parts, r_hat = (np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True))
-    names = "probability", "rank", "log_mcse", "excluded", "pareto_k"
+    names = "probability", "rank", "log_mcse", "n_excluded", "pareto_k"
     return PosteriorRisk(
         schema=records.table.schema,
         combinations=records.combinations,
         repetitions=records.repetitions,
-        support_size=records.size,
+        support_size=records.support_size,
         r_hat=r_hat.max(axis=0) if n_chains else np.full(n, np.nan),
-        apart=np.mean(~(r_hat <= diagnostics.MAX_R_HAT), axis=1),
+        share_not_converged=np.mean(~(r_hat <= diagnostics.MAX_R_HAT), axis=1),
         **dict(zip(names, parts, strict=True)),
     )

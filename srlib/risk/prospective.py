@@ -1,4 +1,4 @@
-"""Risk before release: the posterior risk over publications that could be drawn from the data."""
+"""Risk before release: the posterior risk over the sets of releases that could be drawn."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,55 +13,61 @@ from scipy.special import gammaln
 from scipy.stats import beta
 
 from srlib import checks
-from srlib.checks import require
 from srlib.data.schema import Schema
 from srlib.display import percent
-from srlib.dpmpm.gibbs import Mixture, sample_posterior
+from srlib.dpmpm.gibbs import DPMPMSynthesizer, sample_posterior
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.records import MechanismSynthesizer
 from srlib.progress import progress, silent
-from srlib.risk.agreement import checked_rounds, convergence
-from srlib.risk.candidates import Data, LogPrior, Rows, Sought, coded, sought
-from srlib.risk.column import Column
+from srlib.risk.agreement import checked_schedule, convergence
+from srlib.risk.candidates import (
+    Data,
+    LogPrior,
+    Rows,
+    TargetRecords,
+    encode,
+    target_records,
+)
 from srlib.risk.draw_sets import log_ratios
 from srlib.risk.errors import jackknife_variance, log_mean
-from srlib.risk.synthesizers import Density, check_density, density_column
+from srlib.risk.likelihood import CandidateLikelihood
+from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import SequentialTrees, Trees
 
-MOST_SETS = 200_000
-"""Sets of releases that are enumerated."""
-SHARED = 4
-"""Chains given the data for each chain given a release: their error is in the columns of all."""
-_JUDGED = 200  # records over which R-hat is computed
-WORST = 0.95
-"""Share of publications whose risk is not above the worst that is reported."""
-MIN_DRAWS = 20
-"""Publications that are drawn at least: of fewer the largest is not above the 95 % quantile."""
+MAX_RELEASE_SETS = 200_000
+"""Most sets of releases that are enumerated."""
+CHAINS_FACTOR = 4
+"""Chains given the data for each chain given a release: all sets of releases share their error."""
+_MAX_CHECKED = 200  # records for which R-hat is computed
+WORST_LEVEL = 0.95
+"""Share of the sets of releases whose risk does not exceed the column `worst`."""
+MIN_SETS = 20
+"""Fewest sets of releases to draw: with fewer, the largest is not above the 95 % quantile."""
 _COLUMNS = ("repetitions", "prior", "expected", "expected_mcse", "worst", "worst_mcse")
 
 
 @dataclass(frozen=True, repr=False)
 class RiskBeforeRelease:
-    """Posterior risks of records over publications of the data, before one is chosen.
+    """Posterior disclosure risks over the sets of releases that could be drawn from the data.
 
     Attributes
     ----------
     schema, combinations, repetitions, support_size
-        As of `PosteriorRisk`.
+        As in `PosteriorRisk`, for the target records.
     prior : (n,) float64
-        Prior probability of the true combination among its candidates.
+        Prior probability of the true record among its candidates.
     n_releases : int
-        Releases in a publication.
-    probability : (n_publications, n) float64
-        Posterior probability of the true combination after each publication.
-    weights : (n_publications,) float64
-        Probabilities of the publications; equal where they were drawn.
+        Number of releases in a set.
+    probability : (n_release_sets, n) float64
+        Posterior probability of the true record given each set of releases.
+    weights : (n_release_sets,) float64
+        Probabilities of the sets; equal if they were drawn.
     exact : bool
-        Whether these are all publications there are.
-    left_out : (n_chains, n_publications, n) float64
-        `probability` with one chain given the data left out, where there are chains.
+        Whether these are all possible sets of releases.
+    jackknife_probability : (n_chains, n_release_sets, n) float64
+        `probability` with one chain given the data left out at a time; empty without chains.
     convergence : DataFrame, optional
-        R-hat and effective draws of the chains.
+        R-hat and number of draws of the chains.
 
     Examples
     --------
@@ -84,73 +90,84 @@ class RiskBeforeRelease:
     probability: NDArray[np.float64]
     weights: NDArray[np.float64]
     exact: bool
-    left_out: NDArray[np.float64]
+    jackknife_probability: NDArray[np.float64]
     convergence: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         return f"<RiskBeforeRelease: {self.summary()}>"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each combination.
+        """Return a table with a row for each target record.
 
-        The variables, with their labels as values; repetitions; prior; expected, the mean of the
-        probability of the truth over publications; worst, its 95 % quantile; and their Monte Carlo
-        standard errors.
+        The columns are the variables, with their labels as values; repetitions; prior; expected,
+        the mean over sets of releases of the posterior probability of the true record; worst, its
+        95 % quantile; and their Monte Carlo standard errors.
         """
         self.schema.check_apart(_COLUMNS)
         frame = self.schema.decode(self.combinations)
         frame = frame.assign(repetitions=self.repetitions, prior=self.prior)
-        return frame.assign(**self._over(self.probability, self.left_out))
+        return frame.assign(**self._over_sets(self.probability, self.jackknife_probability))
 
-    def over_records(self) -> pd.DataFrame:
-        """Summarize the risks of all records of a publication, over publications.
+    def file_level_risk(self) -> pd.DataFrame:
+        """Return the risk of a whole set of releases: summaries over its target records.
 
-        The rows are largest, the largest risk of a record; gain, the mean over records of the log
-        of the risk over the prior, in nats; above, the share of the records above a half. The
-        columns are expected, worst and their errors, as of `to_frame`.
+        The rows are largest, the largest risk of a record; mean_log_gain, the mean over records of
+        the log of posterior over prior probability, in nats; and share_above_half, the share of
+        records with a risk above one half. The columns are expected, worst and their standard
+        errors, as in `to_frame`.
         """
-        found = self._over(self._summaries(self.probability), self._summaries(self.left_out))
-        return pd.DataFrame(found, index=["largest", "gain", "above"])
+        over_sets = self._over_sets(
+            self._summaries(self.probability), self._summaries(self.jackknife_probability)
+        )
+        return pd.DataFrame(over_sets, index=["largest", "mean_log_gain", "share_above_half"])
 
     def _summaries(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the summaries over records of publications, (..., n) to (..., 3)."""
+        """Return summaries over the records of each set of releases, (..., n) to (..., 3)."""
         share = self.repetitions / self.repetitions.sum()
         gain = np.log(probability / self.prior) @ share
         above = (probability > 0.5) @ share
         return np.stack([probability.max(axis=-1), gain, above], axis=-1)
 
     def summary(self) -> str:
-        """Say in words how high the risks of a publication will be."""
-        frame, over = self.to_frame(), self.over_records()
-        of = "all" if self.exact else f"{len(self.weights):,} drawn"
+        """Return a text that says how high the risks of a set of releases will be."""
+        frame, over_sets = self.to_frame(), self.file_level_risk()
+        n_sets = "all possible" if self.exact else f"{len(self.weights):,} drawn"
         each = "one release" if self.n_releases == 1 else f"{self.n_releases} releases"
         at = int(frame["expected"].argmax())
-        error = f" (error {frame['expected_mcse'].iloc[at]:.1g}, and it is the largest of several)"
-        error = "" if self.exact else error
-        largest = over.loc["largest"]
+        error = f" (standard error {frame['expected_mcse'].iloc[at]:.1g}, not counting the choice"
+        error = "" if self.exact else f"{error} of the maximum)"
+        largest = over_sets.loc["largest"]
         return " ".join(
             [
-                f"{len(frame):,} combinations of {self.repetitions.sum():,} records, each among "
-                f"{self.support_size:,} candidates, over {of} publications of {each}.",
-                f"The expected probability of the truth is {frame['expected'].median():.2g} for "
-                f"the median combination and at most {frame['expected'].max():.2g}{error}.",
-                f"The largest risk of a publication is {largest['expected']:.2g} on average and at "
-                f"most {largest['worst']:.2g} in {percent(WORST)} of the publications.",
+                f"{len(frame):,} combinations of {self.repetitions.sum():,} records, with "
+                f"{self.support_size:,} candidates each, over {n_sets} sets of {each}.",
+                "For an intruder who knows all other records and the synthesizer, the expected "
+                "posterior probability of the true record has a median of "
+                f"{frame['expected'].median():.2g} and a maximum of "
+                f"{frame['expected'].max():.2g}{error}.",
+                f"The largest risk in a set is {largest['expected']:.2g} on average, and at most "
+                f"{largest['worst']:.2g} in {percent(WORST_LEVEL)} of the sets.",
             ]
         )
 
-    def _over(
-        self, values: NDArray[np.float64], left_out: NDArray[np.float64]
+    def _over_sets(
+        self, values: NDArray[np.float64], replicates: NDArray[np.float64]
     ) -> dict[str, NDArray[np.float64]]:
-        """Return mean and 95 % quantile over publications, (n_publications, k), with errors."""
-        expected, worst = self.weights @ values, quantile(values, self.weights, WORST)
+        """Return mean and 95 % quantile over sets of releases, (n_release_sets, k), with errors."""
+        expected = self.weights @ values
+        worst = quantile(values, self.weights, WORST_LEVEL)
         errors = np.zeros((2, len(expected)))
         if not self.exact:
-            errors += values.var(axis=0, ddof=1) / len(values), quantile_variance(values, WORST)
-        if len(left_out):
             errors += (
-                jackknife_variance(self.weights @ each for each in left_out),
-                jackknife_variance(quantile(each, self.weights, WORST) for each in left_out),
+                values.var(axis=0, ddof=1) / len(values),
+                quantile_variance(values, WORST_LEVEL),
+            )
+        if len(replicates):
+            errors += (
+                jackknife_variance(self.weights @ each for each in replicates),
+                jackknife_variance(
+                    quantile(each, self.weights, WORST_LEVEL) for each in replicates
+                ),
             )
         expected_mcse, worst_mcse = np.sqrt(errors)
         return {
@@ -161,48 +178,48 @@ class RiskBeforeRelease:
 
 def risk_before_release(
     original: Data,
-    synthesizer: Trees | Density | Mixture,
+    synthesizer: Trees | Density | DPMPMSynthesizer,
     n_releases: int = 1,
-    n_draws: int = 100,
+    n_sets: int = 100,
     *,
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
     rows: Rows | None = None,
     rng: np.random.Generator | None = None,
 ) -> RiskBeforeRelease:
-    """Compute the risk that a publication will have, before any release is published.
+    """Return the posterior disclosure risk of releases before any of them is published.
 
-    Publications are drawn from the original as an agency would, and the posterior probability of
-    each true record is computed for each, as `posterior_risk` does. The results are confidential:
-    they depend on the original. They hold for the first publication that is drawn; an agency that
-    looks at the risk and draws again has another mechanism (`srlib.mechanism.acceptance.redraw`).
+    Sets of releases are drawn from the original, as an agency would, and `posterior_risk` is
+    computed for each. The results are confidential, because they depend on the original. They hold
+    for the first set that is drawn; an agency that looks at the risk and draws again uses another
+    mechanism (`srlib.mechanism.acceptance.redraw`).
 
     Parameters
     ----------
     original, unknown, log_prior
-        As of `posterior_risk`.
-    synthesizer : Trees, Density or Mixture
-        Trees grown on the original, or any other whose density is known; of a mechanism on records
-        (`srlib.mechanism.MechanismSynthesizer`) all publications are gone through, and nothing has
-        an error.
-        Of the DPMPM (`srlib.dpmpm.Mixture`) chains run for each release, and four times as many
-        given the data, since these are in all columns; its settings need two chains or more.
+        As in `posterior_risk`.
+    synthesizer : Trees, Density or DPMPMSynthesizer
+        Trees fitted to the original, or any other synthesizer whose density is known. For a
+        mechanism on records
+        (`srlib.mechanism.MechanismSynthesizer`) all sets of releases are enumerated, and the risks are exact.
+        For the DPMPM (`srlib.dpmpm.DPMPMSynthesizer`) chains run for each release, and four times
+        as many given the data, because all sets share them; its settings need two chains or more.
     n_releases : int
-        Releases in a publication, 1 or more, independent given the data.
-    n_draws : int
-        Publications that are drawn, 20 or more.
+        Number of releases in a set, 1 or more, independent given the data.
+    n_sets : int
+        Number of sets of releases to draw, 20 or more.
     rows : sequence of int, optional
-        Records that are sought, by their rows; one for each combination if not given. Summaries
-        over records are then over these.
+        Rows of the target records; one of each distinct combination if not given. Summaries over
+        records are over these.
     rng : numpy.random.Generator, optional
-        Source of the releases; needed where they are drawn.
+        Random generator of the releases; required if they are drawn.
 
     Examples
     --------
     >>> import srlib
     >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10})
     >>> risk = risk_before_release(
-    ...     people, srlib.fit_trees(people), n_releases=2, n_draws=50, rng=np.random.default_rng(1)
+    ...     people, srlib.fit_trees(people), n_releases=2, n_sets=50, rng=np.random.default_rng(1)
     ... )
     >>> risk.to_frame().columns.tolist()[2:6]
     ['repetitions', 'prior', 'expected', 'expected_mcse']
@@ -210,119 +227,128 @@ def risk_before_release(
     '4 combinations of 40 records'
     """
     checks.at_least(1, n_releases=n_releases)
-    checks.at_least(MIN_DRAWS, n_draws=n_draws)
-    records = sought(coded(original, "original", None), unknown, log_prior, rows)
+    checks.at_least(MIN_SETS, n_sets=n_sets)
+    records = target_records(encode(original, "original", None), unknown, log_prior, rows)
     records.table.schema.check_apart(_COLUMNS)
-    prior = records.log_prior_of()
+    log_prior = records.candidate_log_prior()
 
-    def of_truth(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.exp(posterior(log_likelihood, prior)[..., 0])
+    def true_record_probability(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(posterior(log_likelihood, log_prior)[..., 0])
 
-    column, weights, agreed = publications(records, synthesizer, n_releases, n_draws, rng)
-    probability = of_truth(column.log_likelihood)
+    likelihood, weights, checked = _set_likelihoods(records, synthesizer, n_releases, n_sets, rng)
+    probability = true_record_probability(likelihood.log_likelihood)
+    replicates = [*likelihood.leave_one_out(true_record_probability)]
     return RiskBeforeRelease(
         schema=records.table.schema,
         combinations=records.combinations,
         repetitions=records.repetitions,
-        prior=of_truth(np.zeros((len(records.rows), records.size))),
-        support_size=records.size,
+        prior=true_record_probability(np.zeros((len(records.rows), records.support_size))),
+        support_size=records.support_size,
         n_releases=n_releases,
         probability=probability,
         weights=weights,
         exact=isinstance(synthesizer, MechanismSynthesizer),
-        left_out=np.reshape([*column.left_out(of_truth)], (-1, *probability.shape)),
-        convergence=pd.concat(agreed, ignore_index=True) if agreed else None,
+        jackknife_probability=np.reshape(replicates, (-1, *probability.shape)),
+        convergence=pd.concat(checked, ignore_index=True) if checked else None,
     )
 
 
-def publications(
-    records: Sought,
-    synthesizer: Trees | Density | Mixture,
-    size: int,
-    n_draws: int,
+def _set_likelihoods(
+    records: TargetRecords,
+    synthesizer: Trees | Density | DPMPMSynthesizer,
+    n_releases: int,
+    n_sets: int,
     rng: np.random.Generator | None,
-) -> tuple[Column, NDArray[np.float64], list[pd.DataFrame]]:
-    """Draw publications of several independent releases each, or go through all there are.
+) -> tuple[CandidateLikelihood, NDArray[np.float64], list[pd.DataFrame]]:
+    """Draw sets of independent releases, or enumerate all of them.
 
-    Returns their column, whose sets are the chains given the data, which all share; their
-    probabilities given the data; and how far the chains agree.
+    Returns the likelihood of the candidates given each set, which all share the chains given the
+    data; the probabilities of the sets given the data; and the convergence of the chains.
     """
-    if isinstance(synthesizer, Mixture):
-        checked_rounds(synthesizer.chains)
+    if isinstance(synthesizer, DPMPMSynthesizer):
+        checked_schedule(synthesizer.chains)
         own = np.asarray(synthesizer.n_levels).tolist()
         levels = records.table.schema.n_levels.tolist()
-        require(own == levels, f"synthesizer has levels {own}; those of the table are {levels}")
+        if own != levels:
+            raise ValueError(f"synthesizer has {own} levels; the table has {levels}")
     else:
         check_density(synthesizer, records.table)
     if isinstance(synthesizer, MechanismSynthesizer):
-        return *_every_one(synthesizer, records, size), []
+        return *_enumerate_sets(synthesizer, records, n_releases), []
     if rng is None:
-        raise ValueError("rng is not given; it is the source of the releases that are drawn")
-    n, agreed = size * n_draws, list[pd.DataFrame]()
-    value = np.zeros((n_draws, len(records.rows), records.size))
+        raise ValueError("rng is not given; it must be a random generator for the releases")
+    n, checked = n_releases * n_sets, list[pd.DataFrame]()
+    value = np.zeros((n_sets, len(records.rows), records.support_size))
     with progress(n, "releases") as bar, silent():
-        if isinstance(synthesizer, Mixture):
-            every = _of_mixture(synthesizer, records, n, rng, agreed)
-            of_data = [next(every)]
+        if isinstance(synthesizer, DPMPMSynthesizer):
+            every = _dpmpm_log_ratios(synthesizer, records, n, rng, checked)
+            given_data = [next(every)]
         else:
-            every, of_data = _of_density(synthesizer, records, n, rng), []
+            every, given_data = _density_log_likelihoods(synthesizer, records, n, rng), []
         for r, of_release in enumerate(every):
-            value[r // size] += log_mean(of_release)
+            value[r // n_releases] += log_mean(of_release)
             bar.update()
-    column = Column(lambda *means: value - size * sum(means), of_data)
-    return column, np.full(n_draws, 1 / n_draws), agreed
+    likelihood = CandidateLikelihood(lambda *means: value - n_releases * sum(means), given_data)
+    return likelihood, np.full(n_sets, 1 / n_sets), checked
 
 
-def _of_density(
-    synthesizer: Trees | Density, records: Sought, n: int, rng: np.random.Generator
+def _density_log_likelihoods(
+    synthesizer: Trees | Density, records: TargetRecords, n: int, rng: np.random.Generator
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield the column of each of n releases, (1, n_records, size)."""
+    """Yield the log likelihood of the candidates for each of n releases, (1, n, support_size)."""
     codes, candidates = records.table.codes, records.candidates()
     if isinstance(synthesizer, SequentialTrees):
-        synthesizer = synthesizer.grown_on(codes)
+        synthesizer = synthesizer.fit(codes)
     for _ in range(n):
         if isinstance(synthesizer, Trees):
             released = synthesizer.release(rng=rng)[0].codes
         else:
             released = np.asarray(synthesizer.release(codes, rng=rng))
-        column = density_column(synthesizer, [released], codes, records.rows, candidates)
-        yield column.log_likelihood[None]
+        likelihood = density_likelihood(synthesizer, [released], codes, records.rows, candidates)
+        yield likelihood.log_likelihood[None]
 
 
-def _of_mixture(
-    synthesizer: Mixture,
-    records: Sought,
+def _dpmpm_log_ratios(
+    synthesizer: DPMPMSynthesizer,
+    records: TargetRecords,
     n: int,
     rng: np.random.Generator,
-    agreed: list[pd.DataFrame],
+    checked: list[pd.DataFrame],
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield the ratios of chains given the data, then of those joined with each of n releases."""
+    """Yield log ratios from chains given the data, then given the data joined with each release."""
     codes, chains = records.table.codes, synthesizer.chains
-    n_judged = min(len(records.rows), _JUDGED)
-    judged = records.combinations[np.linspace(0, len(records.rows) - 1, n_judged).astype(int)]
+    n_checked = min(len(records.rows), _MAX_CHECKED)
+    at = np.linspace(0, len(records.rows) - 1, n_checked).astype(int)
+    combinations = records.combinations[at]
     sample = partial(sample_posterior, n_levels=synthesizer.n_levels, keep_allocations=True)
     stream, *streams = rng.spawn(n + 1)
-    draws = sample(codes, chains=replace(chains, n_chains=SHARED * chains.n_chains), rng=stream)
-    # Each from a draw of its own: releases are independent given the data, not the parameters.
+    draws = sample(
+        codes, chains=replace(chains, n_chains=CHAINS_FACTOR * chains.n_chains), rng=stream
+    )
+    # From separate draws: releases are independent given the data, not given the parameters.
     released = draws.release(n, len(codes), rng=rng)
     for r in range(n + 1):
         if r:
             joined = np.vstack([codes, released[r - 1]])
             draws = sample(joined, chains=chains, rng=streams[r - 1])
-        agreed.append(convergence({f"release {r}" if r else "the data": draws}, judged))
+        name = f"release {r}" if r else "the data"
+        checked.append(convergence({name: draws}, combinations))
         yield log_ratios(draws, records.combinations, records.unknown)[0]
 
 
-def _every_one(
-    synthesizer: MechanismSynthesizer, records: Sought, size: int
-) -> tuple[Column, NDArray[np.float64]]:
-    """Read a mechanism in the rows of the changed tables, for all sets of releases."""
+def _enumerate_sets(
+    synthesizer: MechanismSynthesizer, records: TargetRecords, n_releases: int
+) -> tuple[CandidateLikelihood, NDArray[np.float64]]:
+    """Return the likelihoods given every set of releases of a mechanism, and the weights."""
     mechanism, candidates = synthesizer.mechanism, records.candidates()
     weights = np.exp(mechanism.row(synthesizer.row_of(records.table.codes)))
     n = int((weights > 0).sum())
-    n_sets = comb(n + size - 1, size)
-    told = f"n_releases is {size}: {n_sets:,} sets of {n:,} releases"
-    require(n_sets <= MOST_SETS, f"{told}; at most {MOST_SETS:,} are enumerated")
+    n_sets = comb(n + n_releases - 1, n_releases)
+    if n_sets > MAX_RELEASE_SETS:
+        raise ValueError(
+            f"n_releases is {n_releases}, which makes {n_sets:,} sets of {n:,} possible releases; "
+            f"at most {MAX_RELEASE_SETS:,} are enumerated"
+        )
     at = np.empty(candidates.shape[:2], dtype=np.int64)
     changed = records.table.codes.copy()
     for row, support, positions in zip(records.rows, candidates, at, strict=True):
@@ -334,19 +360,19 @@ def _every_one(
     needed, where = np.unique(at, return_inverse=True)
     block = mechanism.block(needed, np.flatnonzero(weights > 0))
     of_releases = np.moveaxis(block[where.reshape(at.shape)], 2, 0)
-    members = np.array(list(combinations_with_replacement(range(n), size)))
+    members = np.array(list(combinations_with_replacement(range(n), n_releases)))
     counts = (members[:, :, None] == members[:, None]).sum(axis=1)
-    # A release that is c times in a set is met c times, each with log(c!) / c.
-    orders = gammaln(size + 1) - (gammaln(counts + 1) / counts).sum(axis=1)
+    # A release that is c times in a set is counted c times, each with log(c!) / c.
+    orders = gammaln(n_releases + 1) - (gammaln(counts + 1) / counts).sum(axis=1)
     value = sum((of_releases[each] for each in members.T), np.zeros(()))
     of_sets = np.exp(orders) * weights[weights > 0][members].prod(axis=1)
-    return Column(lambda: value), of_sets
+    return CandidateLikelihood(lambda: value), of_sets
 
 
 def quantile(
     values: NDArray[np.float64], weights: NDArray[np.float64], level: float
 ) -> NDArray[np.float64]:
-    """Return the smallest value that is not exceeded with a probability, (n, k) to (k,)."""
+    """Return the smallest value with cumulative weight `level` or more, (n, k) to (k,)."""
     order = np.argsort(values, axis=0)
     cumulative = np.cumsum(weights[order], axis=0)
     # Rounding must not carry the sum of 95 weights of 1 / 100 across the level.
@@ -355,7 +381,7 @@ def quantile(
 
 
 def quantile_variance(values: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """Return the sampling variance of the quantile of k samples, (n, k) to (k,).
+    """Return the sampling variance of the quantile of each of k samples, (n, k) to (k,).
 
     Maritz and Jarrett (1978), A note on estimating the variance of the sample median.
     https://doi.org/10.1080/01621459.1978.10480027

@@ -1,14 +1,14 @@
 """Sequential trees: a synthesizer of categorical microdata whose density is known.
 
-Variables are drawn one after the other, each from a classification tree on those before it, as
-agencies do it (Reiter 2005). Given the data the trees are fixed, so that log p(release | data) is a
-sum over leaves, and a record's candidates are other data: `log_likelihoods` has the column of the
-table exactly, for any record and any candidates.
+Variables are drawn one after the other, each from a classification tree on the variables before it,
+as many agencies do (Reiter 2005). Given the data the trees are fixed, so that log p(release | data)
+is a sum over leaves. A candidate for a record is a change of the data: `log_likelihoods` returns
+the exact log probability of the release for any record and any candidates.
 """
 
 from srlib.trees.changes import log_likelihoods as log_likelihoods
 from srlib.trees.model import AS_RPART as AS_RPART
-from srlib.trees.model import TO_IMPURITY as TO_IMPURITY
+from srlib.trees.model import UNPRUNED as UNPRUNED
 from srlib.trees.model import Growth as Growth
 from srlib.trees.model import Trees as Trees
 from srlib.trees.model import fit_trees as fit_trees

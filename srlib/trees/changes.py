@@ -1,4 +1,4 @@
-"""One record changed: log p(release | data) of its candidates, without growing every tree anew."""
+"""Log p(release | data) with one record changed, without refitting every tree."""
 
 import os
 from collections.abc import Sequence
@@ -15,12 +15,13 @@ from srlib.progress import in_blocks
 from srlib.trees import kernels
 from srlib.trees.model import Trees, checked_release
 
-# Candidates per block: a bar moves several times a second. Blocks on an executor route the
-# releases anew, which takes as long as some hundred candidates.
-_BLOCK, _BLOCK_APART = 2048, 8192
+# Candidates per block: the progress bar moves several times a second. Each block on an executor
+# routes the releases again, which takes as long as some hundred candidates.
+_BLOCK = 2048
+_EXECUTOR_BLOCK = 8192
 
-type Shown = tuple[NDArray[np.uint8], NDArray[np.int64]]
-"""Distinct released records, and how often each occurs."""
+type DistinctRecords = tuple[NDArray[np.uint8], NDArray[np.int64]]
+"""Distinct released records, with their counts."""
 
 
 def log_likelihoods(
@@ -31,30 +32,31 @@ def log_likelihoods(
     *,
     executor: Executor | None = None,
 ) -> NDArray[np.float64]:
-    """Compute log p(releases | data with one record changed), exactly, (n, support_size).
+    """Return log p(releases | data with one record changed), exactly, (n, support_size).
 
-    A changed record alters counts along its own path and the candidate's through the trees that
-    use what changed. Where the best split of a node stays, its parts are looked at; where it does
-    not, the node is grown anew and its released records routed again. The result is that of
-    growing all trees on the changed data.
+    A changed record alters counts along its own path and along the candidate's, in the trees that
+    use a changed variable. If the best split of a node stays the same, only its children are
+    examined; otherwise the node is refitted and its released records are routed again. The result
+    equals that of fitting all trees to the changed data.
 
     Parameters
     ----------
     trees : Trees
-        Grown on the data.
+        Trees fitted to the data.
     released, rows, candidates, executor
-        As of `srlib.risk.synthesizers.log_likelihoods`; a single release, or Microdata, too.
+        As in `srlib.risk.synthesizers.log_likelihoods`; `released` may also be a single release, or
+        Microdata.
     """
     codes, rows, supports = checked_changes(trees, released, rows, candidates)
     shown = distinct(codes)[:2]
-    cells = trees.cell_of[rows]
-    step = max(1, (_BLOCK if executor is None else _BLOCK_APART) // max(1, supports.shape[1]))
+    cells = trees.combination_of[rows]
+    step = max(1, (_BLOCK if executor is None else _EXECUTOR_BLOCK) // max(1, supports.shape[1]))
     slices = [slice(first, first + step) for first in range(0, len(rows), step)]
     blocks = [(cells[some], supports[some]) for some in slices]
     log_prob = np.empty(supports.shape[:2])
     several = executor is None and len(blocks) > 1
     with ThreadPoolExecutor(os.cpu_count()) if several else nullcontext(executor) as place:
-        shared = (trees, shown, _see(trees, shown) if executor is None else None)
+        shared = (trees, shown, _route(trees, shown) if executor is None else None)
         found = in_blocks(place, _of_block, shared, blocks, "changed records")
         for some, of_block in zip(slices, found, strict=True):
             log_prob[some] = of_block
@@ -67,9 +69,9 @@ def checked_changes(
     rows: NDArray[np.integer],
     candidates: NDArray[np.integer],
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]:
-    """Return the records of all releases, the rows and the candidates as the kernels take them."""
+    """Return the released records, the rows and the candidates in the form the kernels need."""
     if isinstance(released, pd.DataFrame):
-        checked_release(released, trees.schema)  # which refuses it
+        checked_release(released, trees.schema)  # raises a ValueError
     several = [released] if isinstance(released, Microdata | np.ndarray) else released
     if not several:
         raise ValueError("released is empty; it must hold one table or more")
@@ -77,36 +79,40 @@ def checked_changes(
     places, supports = np.atleast_1d(rows), np.asarray(candidates)
     for name, values in (("rows", places), ("candidates", supports)):
         if values.size and values.dtype.kind not in "biu":
-            raise ValueError(f"{name} have type {values.dtype}; they must be integers")
+            raise ValueError(f"{name} has type {values.dtype}; it must be of integers")
     if supports.ndim != 3 or supports.shape[::2] != (len(places), len(trees.order)):
         raise ValueError(
-            f"candidates have shape {supports.shape}; it must be ({len(places)}, support_size, "
+            f"candidates has shape {supports.shape}; it must be ({len(places)}, support_size, "
             f"{len(trees.order)})"
         )
     if len(places) and (places.min() < 0 or places.max() >= len(trees.codes)):
         raise ValueError(f"rows must lie in 0 to {len(trees.codes) - 1}")
     if (supports >= trees.schema.n_levels).any() or (supports < 0).any():
-        raise ValueError("candidates have codes out of range; they must be from 0 to levels - 1")
+        raise ValueError(
+            "candidates has codes out of range; they must be 0 to the number of levels minus 1"
+        )
     return shown, places.astype(np.int64), np.ascontiguousarray(supports, dtype=np.uint8)
 
 
-def _see(trees: Trees, shown: Shown) -> list[kernels.Seen]:
-    """Route released records through each tree."""
+def _route(trees: Trees, shown: DistinctRecords) -> list[kernels.RoutedRelease]:
+    """Return the released records routed through each tree."""
     tasks = (trees.task(at, shown) for at in range(len(trees.trees)))
-    return [kernels.see(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)]
+    return [
+        kernels.route_release(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)
+    ]
 
 
 def _of_block(
     trees: Trees,
-    shown: Shown,
-    seen: Sequence[kernels.Seen] | None,
+    shown: DistinctRecords,
+    seen: Sequence[kernels.RoutedRelease] | None,
     cells: NDArray[np.int64],
     supports: NDArray[np.uint8],
 ) -> NDArray[np.float64]:
-    """Return the log likelihoods of some records' candidates."""
+    """Return the log likelihoods of the candidates of a block of records."""
     out = np.zeros(supports.shape[:2])
-    for at, of_tree in enumerate(seen or _see(trees, shown)):
-        # Each task has codes of its own, whose spare row is written to.
+    for at, of_tree in enumerate(seen or _route(trees, shown)):
+        # Each task has its own copy of the codes, whose spare row is written to.
         task = trees.task(at, shown)
         kernels.changed(task, trees.trees[at], of_tree, cells, supports, out)
     return out

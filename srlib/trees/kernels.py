@@ -1,12 +1,11 @@
-"""Compiled parts of sequential trees: the best split, growing, routing, and one record changed.
+"""Compiled kernels of sequential trees: the best split, growing, routing, and one record changed.
 
 Records that agree in all variables are one row with a weight. The rows of a node are a range of its
-tree's permutation. A split is a variable and a mask of levels: bit l is set where level l goes
-left. A node's table has a row for each level of each variable and a column for each level of the
-response, in ``counts[start[j] + level, response]``; rows of variables that are no predictors stay
-zero.
+tree's permutation. A split is a variable and a mask of levels: bit l is set if level l goes left. A
+node's table has a row for each level of each variable and a column for each level of the response,
+``counts[start[j] + level, response]``; the rows of variables that are not predictors stay zero.
 
-Nothing here is random, and equal counts give equal splits, whatever the order of the records.
+Nothing here is random, and equal counts give equal splits in any order of the records.
 """
 
 from typing import NamedTuple
@@ -16,17 +15,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 LEAF = -1
-# Gains for one record below which a split is none, and by which two splits have to differ.
+# Smallest gain per record of a split, and smallest difference in gain between two splits.
 TIE = 1e-10
-# Rows from which on a node's table is kept: below, counting again costs less than memory.
+# Smallest number of rows for which a node's table is kept: with fewer, counting again is cheaper.
 KEPT = 32
 
 
 class Task(NamedTuple):
-    """What a tree is grown from and how.
+    """The data and the rules for growing a tree.
 
-    The codes have a spare last row, for what a record is changed to. Its weight is that of the
-    change: 1, unless the record stands for several.
+    The codes have a spare last row for the candidate that replaces a record. Its weight is that of
+    the change: 1, unless the record stands for several.
     """
 
     codes: NDArray[np.uint8]
@@ -37,19 +36,19 @@ class Task(NamedTuple):
     predictors: NDArray[np.int64]
     start: NDArray[np.int64]
     ordered: NDArray[np.bool_]
-    exhaustive: int  # nominal levels of a node up to which all splits of them are tried
+    exhaustive: int  # most nominal levels in a node for which all splits are tried
     min_leaf: int
     min_split: int
     max_depth: int
     smoothing: float
-    cp: float  # below 0: nothing is pruned
+    cp: float  # below 0: no pruning
 
 
 class Tree(NamedTuple):
-    """A grown tree: arrays over its nodes, parents first, and its permutation of the records.
+    """A fitted tree: arrays over its nodes, parents first, and its permutation of the records.
 
-    Splits that are pruned away remain, for a changed record may bring them back: a node that has
-    one leaf is a leaf.
+    Pruned splits are kept, because a changed record may restore them: a node with one leaf is a
+    leaf.
     """
 
     variable: NDArray[np.int64]
@@ -63,12 +62,12 @@ class Tree(NamedTuple):
     records: NDArray[np.int32]
 
 
-class Seen(NamedTuple):
-    """Where released records lie in a tree, what they say, and counts of its nodes.
+class RoutedRelease(NamedTuple):
+    """Released records routed through a tree, their log probabilities, and counts of the nodes.
 
-    Log probabilities, and the errors and leaves that pruning leaves below each node, have three
-    rows: with one error less in the root, which the threshold of pruning is a share of, with as
-    many, and with one more.
+    Log probabilities, and the errors and leaves that remain below each node after pruning, have
+    three rows: with one error less in the root, with the same number, and with one more. The
+    pruning threshold is a share of the errors in the root.
     """
 
     first: NDArray[np.int64]
@@ -85,7 +84,7 @@ class Seen(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Space of one thread."""
+    """Work arrays of one thread."""
 
     counts: NDArray[np.int64]
     total: NDArray[np.int64]
@@ -93,7 +92,7 @@ class Scratch(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def scratch(task):
-    """Allocate the space that one thread needs for a tree."""
+    """Allocate the work arrays that one thread needs for a tree."""
     n_classes = task.start[task.response + 1] - task.start[task.response]
     return Scratch(
         np.zeros((task.start[-1], n_classes), np.int64),
@@ -103,7 +102,7 @@ def scratch(task):
 
 @njit(nogil=True, cache=True)
 def _purity(counts):
-    """Sum of squares over the size, which is the size less Gini's impurity; 0 for no records."""
+    """Sum of squares over the size: the size minus Gini's impurity; 0 for no records."""
     n, total = 0, 0.0
     for count in counts:
         n += count
@@ -113,7 +112,7 @@ def _purity(counts):
 
 @njit(nogil=True, cache=True)
 def _levels(counts, first, stop):
-    """Return which levels of a variable a node has, in order."""
+    """Return the levels of a variable that occur in a node, in order."""
     found = np.empty(stop - first, np.int64)
     m = 0
     for row in range(first, stop):
@@ -135,10 +134,10 @@ def _by_share(counts, first, levels, total):
 
 @njit(nogil=True, cache=True)
 def _complete(mask, levels, n_levels, ordered, step, to_left):
-    """Say where levels go that the node does not have.
+    """Return the mask for levels that the node does not have.
 
-    Of an ordered variable the threshold lies midway between two levels of the node; of a nominal
-    one they go with the larger part.
+    For an ordered variable the threshold lies midway between two levels of the node; for a nominal
+    one they go with the larger child.
     """
     one = np.uint64(1)
     if ordered:
@@ -154,7 +153,7 @@ def _complete(mask, levels, n_levels, ordered, step, to_left):
 
 @njit(nogil=True, cache=True)
 def _divisible(task, total, depth):
-    """Whether a node with these counts of the response may have a split."""
+    """Return whether a node with these counts of the response may be split."""
     n = total.sum()
     if (
         n < max(2 * task.min_leaf, task.min_split)
@@ -169,8 +168,8 @@ def _divisible(task, total, depth):
 def _best_split(task, counts, total):
     """Return the variable and the mask of the best split, or `LEAF` and 0 if none has a gain.
 
-    Of splits whose gains differ by less than `TIE` for each record, the one on the earlier
-    predictor is best, then the one with the smaller mask of levels that the node has.
+    Among splits whose gains differ by less than `TIE` per record, the earlier predictor wins, then
+    the smaller mask of levels that the node has.
     """
     one, n = np.uint64(1), total.sum()
     none = np.uint64(0)
@@ -186,8 +185,8 @@ def _best_split(task, counts, total):
         exhaustive = not task.ordered[j] and m <= task.exhaustive
         if not task.ordered[j] and not exhaustive:
             levels = _by_share(counts, first, levels, total)
-        # The first level goes left. Behind it all sets of the others do, in the order of Gray's
-        # code, which moves one level at a time; or the beginnings of an order do.
+        # The first level goes left. Then all sets of the other levels join it, in the order of
+        # Gray's code, which moves one level at a time; or initial segments of an order do.
         left[:], right[:], mask = 0, total, none
         for step in range(1 << (m - 1) if exhaustive else m - 1):
             moved = step
@@ -245,7 +244,7 @@ def _split(task, rows, depth, space):
 
 @njit(nogil=True, cache=True)
 def _partition(codes, records, variable, mask):
-    """Put the rows that go left before the others, in place; return how many they are."""
+    """Put the rows that go left before the others, in place; return their number."""
     low, high = 0, len(records) - 1
     while low <= high:
         i = records[low]
@@ -265,15 +264,15 @@ def _errors(total):
 
 @njit(nogil=True, cache=True)
 def _threshold(task, errors):
-    """Return the errors that each split has to avoid, from those in the root; below 0: none."""
+    """Return the pruning threshold, from the errors in the root; below 0 without pruning."""
     return task.cp * errors if task.cp >= 0 else -1.0
 
 
 @njit(nogil=True, cache=True)
 def _prune(variable, left, right, errors, threshold):
-    """Return errors and leaves below each node of the smallest tree that is cheapest.
+    """Return errors and leaves below each node of the smallest of the cheapest subtrees.
 
-    A tree costs its errors and `threshold` for each leaf.
+    A tree costs its errors plus `threshold` for each leaf.
     """
     below, leaves = errors.copy(), np.ones_like(errors)
     for node in range(len(variable) - 1, -1, -1):
@@ -342,7 +341,7 @@ def synthesize(tree, response, distribution, uniforms, codes):
 
 @njit(nogil=True, cache=True)
 def _leaf_log_prob(total, released, smoothing):
-    """Return the log probability of released values, counted, in a leaf with some counts."""
+    """Return the log probability of released counts in a leaf with the given counts."""
     size, log_prob = total.sum() + smoothing, 0.0
     for c in range(len(total)):
         if released[c] > 0:
@@ -354,8 +353,8 @@ def _leaf_log_prob(total, released, smoothing):
 
 
 @njit(nogil=True, cache=True)
-def see(task, tree):
-    """Route the released records through a tree, and keep what a changed record needs."""
+def route_release(task, tree):
+    """Return the released records routed through a tree, with all that a changed record needs."""
     n_nodes, space, k = len(tree.variable), scratch(task), task.response
     records = np.arange(len(task.released)).astype(np.int32)
     first, last = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
@@ -403,7 +402,7 @@ def see(task, tree):
             else:
                 left, right = tree.left[node], tree.right[node]
                 log_prob[version, node] = log_prob[version, left] + log_prob[version, right]
-    return Seen(
+    return RoutedRelease(
         first, last, records, log_prob, below, leaves, parent, totals, released_totals, table_of,
         tables,
     )  # fmt: skip
@@ -411,14 +410,14 @@ def see(task, tree):
 
 @njit(nogil=True, cache=True)
 def _regrown(task, records, routed, depth, threshold, space):
-    """Grow a node anew; return the log probability of its released records, errors and leaves.
+    """Refit a node; return the log probability of its released records, its errors and its leaves.
 
-    Both arrays of rows are permuted. Sums are formed as `see` forms them: the left part and the
-    right part of each split. (Frames are kept here because compiled functions that call
-    themselves cannot be cached.)
+    Both arrays of rows are permuted. Sums are formed as in `route_release`: the left child and the
+    right child of each split. (The stack is explicit because recursive compiled functions cannot be
+    cached.)
     """
-    # Of each frame: ranges of rows and of routed ones, where they were cut, the stage, the node's
-    # errors, and those and the leaves of its left part.
+    # Each frame has the ranges of rows and of routed rows, where they were split, the stage, the
+    # node's errors, and the errors and leaves of its left child.
     frames, left_log_prob = np.empty((16, 10), np.int64), np.empty(16)
     frames[0] = (0, len(records), 0, len(routed), 0, 0, 0, 0, 0, 0)
     released, k = np.empty_like(space.total), task.response
@@ -465,7 +464,7 @@ def _regrown(task, records, routed, depth, threshold, space):
 
 @njit(nogil=True, cache=True)
 def _change(task, total, truth, loses, gains):
-    """Take the record `truth` from counts of the response, and add the one in the spare row."""
+    """Remove the record `truth` from counts of the response, and add that in the spare row."""
     spare = len(task.codes) - 1
     if loses:
         total[task.codes[truth, task.response]] -= task.weights[spare]
@@ -496,7 +495,7 @@ def _split_changed(task, tree, seen, space, node, truth, loses, gains):
 
 @njit(nogil=True, cache=True)
 def _node_regrown(task, tree, seen, space, node, truth, loses, gains, threshold):
-    """Grow a node anew after the change; return what `_regrown` does."""
+    """Refit a node after the change; the result is that of `_regrown`."""
     size = tree.last[node] - tree.first[node]
     rows = np.empty(size + gains, np.int32)
     rows[:size] = tree.records[tree.first[node] : tree.last[node]]
@@ -518,10 +517,10 @@ def _goes_left(task, tree, node, row):
 
 @njit(nogil=True, cache=True)
 def _down(task, tree, seen, space, node, truth, loses, gains, threshold):
-    """Follow what changes down to where the log probability is known, or where it goes two ways.
+    """Follow the change down to a node with known log probability, or where the paths separate.
 
-    Returns the node, its log probability, errors and leaves; NaN where the ways of the two records
-    part.
+    Returns the node, its log probability, errors and leaves; NaN where the paths of the true record
+    and of the candidate separate.
     """
     while threshold >= 0 or seen.first[node] < seen.last[node]:
         variable, mask = _split_changed(task, tree, seen, space, node, truth, loses, gains)
@@ -543,7 +542,7 @@ def _down(task, tree, seen, space, node, truth, loses, gains, threshold):
 
 @njit(nogil=True, cache=True)
 def _joined(task, seen, space, node, found, truth, loses, gains, threshold):
-    """Return what is found below a node after the change, or the node's own if it is pruned."""
+    """Return the result below a node after the change, or that of the node if it is pruned."""
     log_prob, below, leaves = found
     if threshold >= 0:
         space.total[:] = seen.totals[node]
@@ -557,7 +556,7 @@ def _joined(task, seen, space, node, found, truth, loses, gains, threshold):
 
 @njit(nogil=True, cache=True)
 def _up(task, tree, seen, space, node, top, found, truth, loses, gains, threshold, version):
-    """Add what lies beside the way from a node to one above it."""
+    """Add the subtrees beside the path from a node up to another."""
     while node != top:
         above = seen.parent[node]
         beside = tree.left[above] + tree.right[above] - node
@@ -575,8 +574,8 @@ def _up(task, tree, seen, space, node, top, found, truth, loses, gains, threshol
 def _changed(task, tree, seen, space, truth, lost, lost_below):
     """Return the log probability of the released values with one record changed.
 
-    Nodes lose the record `truth`, gain the one in the spare row, or both. What is found of nodes
-    that only lose it is kept in `lost`, by version and depth, for its next candidate.
+    Nodes lose the record `truth`, gain that in the spare row, or both. Results for nodes that only
+    lose it are kept in `lost`, by version and depth, for the next candidate.
     """
     space.total[:] = seen.totals[0]
     before = _errors(space.total)
@@ -621,9 +620,9 @@ def changed(task, tree, seen, rows, candidates, out):
     Parameters
     ----------
     rows : (n,) int
-        The row of which one record is changed.
+        Rows of which one record is changed.
     candidates : (n, support_size, n_variables) uint8
-        The records that it is changed to.
+        The records that replace it.
     out : (n, support_size) float64
         Added to, in place.
     """

@@ -1,4 +1,4 @@
-"""Trees grown on a table, the tables they release, and the probability of these."""
+"""Trees fitted to a table, their releases, and the probabilities of these."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -15,43 +15,44 @@ from srlib.trees import kernels
 from srlib.trees.kernels import Task, Tree
 
 MAX_LEVELS = 64
-"""Levels that a variable may have: a split is a mask of 64 bits."""
-ALL_SETS = 12
-"""Nominal levels of a node up to which all splits of them into two sets are tried."""
+"""Most levels that a variable may have: a split is a mask of 64 bits."""
+MAX_EXHAUSTIVE = 12
+"""Most nominal levels in a node for which all splits into two sets are tried."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How a tree is grown; part of the mechanism, which the intruder knows.
+    """Rules for growing a tree; part of the mechanism, which the intruder knows.
 
-    A node of `minsplit` records or more is split where both parts keep `min_leaf` records and their
-    impurity is less than its own. Of a nominal predictor all splits of its levels into two sets are
-    tried where the node has 12 levels at most; of more, those that cut the order of the levels by
-    their share of the node's most frequent response, equal shares in the order of the levels. Of an
-    ordered one all thresholds are tried, midway between two levels of the node. Splits whose gain
-    differs by less than 1e-10 for each record are tied: the earlier predictor is taken, then the
-    set of levels on the side of the first that is smaller as a binary number (bit l for level l).
-    A nominal level that the node does not have goes with the larger part, or left if both are
-    equal: there are no surrogate splits.
+    A node of `minsplit` or more records is split if both children keep `min_leaf` records and have
+    less impurity in sum than the node. For a nominal predictor with at most 12 levels in the node,
+    all splits of the levels into two sets are tried; with more levels, only those that cut the
+    levels ordered by their share of the node's most frequent response (equal shares in the order of
+    the levels). For an ordered predictor all thresholds are tried, midway between two levels of the
+    node. Splits whose gains differ by less than 1e-10 per record are tied: the earlier predictor
+    wins, then the set of levels on the side of the first level that is the smaller binary number
+    (bit l for level l). A nominal level that the node does not have goes with the larger child, or
+    left if both are equal: there are no surrogate splits.
 
-    With `cp` the grown tree is pruned to the smallest of the subtrees that are cheapest, where a
-    tree costs the records that are not of their leaf's most frequent level, and `cp` times those
-    of the root for each leaf. Of a response with two levels all nominal predictors are then cut in
-    the order of shares, as rpart does.
+    With `cp`, the tree is pruned to the smallest of the cheapest subtrees. A tree costs the number
+    of records that are not of their leaf's most frequent level, plus, for each leaf, `cp` times
+    this number in the root. For a response with two levels, all nominal predictors are then cut in
+    the order of shares, as in rpart.
 
     Parameters
     ----------
     min_leaf : int
-        Records that a leaf has at least, 1 or more; rpart's minbucket.
+        Smallest number of records in a leaf, 1 or more; rpart's minbucket.
     max_depth : int
-        Splits between the root and a leaf at most, 0 or more.
+        Largest number of splits between the root and a leaf, 0 or more.
     smoothing : float
-        Strength of a Dirichlet distribution with equal shares for all declared levels that is
-        added to the counts of each leaf, in records; 0: values are donors' from the leaf.
+        Total weight, in records, of a Dirichlet distribution with equal shares for all declared
+        levels, which is added to the counts of each leaf. With 0, values are drawn from the donors
+        in the leaf.
     minsplit : int
-        Records that a node has at least to be split, 2 or more.
+        Smallest number of records in a node that may be split, 2 or more.
     cp : float, optional
-        Price of a leaf when pruning, from 0 to 1; None: nothing is pruned.
+        Complexity parameter of the pruning, from 0 to 1; None for unpruned trees.
 
     References
     ----------
@@ -76,15 +77,15 @@ class Growth:
         checks.finite(smoothing=self.smoothing)
 
 
-TO_IMPURITY = Growth()
-"""Grown until impurity stops falling, to leaves of 5 records: nothing is pruned."""
+UNPRUNED = Growth()
+"""Unpruned trees: nodes are split while that reduces impurity, to leaves of at least 5 records."""
 AS_RPART = Growth(max_depth=30, minsplit=15, cp=1e-8)
-"""Pruned as the R package rpart does when synthpop calls it with its defaults (minbucket 5)."""
+"""Trees pruned as by the R package rpart with synthpop's default settings (minbucket 5)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Sequential trees grown on a table; see `fit_trees`.
+    """Sequential trees fitted to a table; see `fit_trees`.
 
     Attributes
     ----------
@@ -92,24 +93,24 @@ class Trees:
         Variables of the table.
     codes : (n, n_variables) uint8
         The table.
-    cells, weights, cell_of
-        Its distinct records, how often each occurs, and which of them each record is.
+    combinations, counts, combination_of
+        Its distinct records, how often each occurs, and the position of each record in them.
     order : tuple of int
-        Positions of the variables in the order in which they are drawn; the first is drawn from
-        its margin.
+        Positions of the variables in the order in which they are drawn; the first is drawn from its
+        marginal distribution.
     ordered : (n_variables,) bool
-        Whether the levels of a variable are ordered.
+        Whether the levels of each variable are ordered.
     growth : Growth
-        How the trees were grown.
+        Rules by which the trees were grown.
     trees : tuple of Tree
-        One for each variable, in `order`.
+        One tree per variable, in `order`.
     """
 
     schema: Schema
     codes: NDArray[np.uint8]
-    cells: NDArray[np.uint8]
-    weights: NDArray[np.int64]
-    cell_of: NDArray[np.int64]
+    combinations: NDArray[np.uint8]
+    counts: NDArray[np.int64]
+    combination_of: NDArray[np.int64]
     order: tuple[int, ...]
     ordered: NDArray[np.bool_]
     growth: Growth
@@ -118,23 +119,25 @@ class Trees:
     def task(
         self, at: int, released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None
     ) -> Task:
-        """Return what the compiled parts take for the variable drawn at a place of the order.
+        """Return the input of the compiled kernels for the variable at a position of `order`.
 
-        Released records are distinct, with how often each occurs.
+        `released` are distinct released records, with their counts.
         """
         spare, change = np.zeros((1, self.codes.shape[1]), np.uint8), np.array([1])
         prune = -1.0 if self.growth.cp is None else float(self.growth.cp)
         shown, often = (spare[:0], change[:0]) if released is None else released
         return Task(
-            codes=np.concatenate([self.cells, spare]),
-            weights=np.concatenate([self.weights, change]),
+            codes=np.concatenate([self.combinations, spare]),
+            weights=np.concatenate([self.counts, change]),
             released=shown,
             released_weights=often,
             response=self.order[at],
             predictors=np.array(self.order[:at], dtype=np.int64),
             start=np.concatenate([[0], np.cumsum(self.schema.n_levels)]),
             ordered=self.ordered,
-            exhaustive=ALL_SETS if prune < 0 or self.schema.n_levels[self.order[at]] > 2 else 2,
+            exhaustive=MAX_EXHAUSTIVE
+            if prune < 0 or self.schema.n_levels[self.order[at]] > 2
+            else 2,
             min_leaf=self.growth.min_leaf,
             min_split=self.growth.minsplit,
             max_depth=self.growth.max_depth,
@@ -143,13 +146,13 @@ class Trees:
         )
 
     @cached_property
-    def shares(self) -> tuple[NDArray[np.float64], ...]:
-        """Shares of the levels in each node of each tree, (n_nodes, n_levels), in `order`."""
+    def node_shares(self) -> tuple[NDArray[np.float64], ...]:
+        """Share of each level in each node of each tree, (n_nodes, n_levels), in `order`."""
         found = []
         for k, tree in zip(self.order, self.trees, strict=True):
             # A node's records are a range of the permutation.
-            one = np.identity(self.schema.n_levels[k], np.int64)[self.cells[tree.records, k]]
-            up_to = np.cumsum(one * self.weights[tree.records, None], axis=0)
+            one = np.identity(self.schema.n_levels[k], np.int64)[self.combinations[tree.records, k]]
+            up_to = np.cumsum(one * self.counts[tree.records, None], axis=0)
             before = np.concatenate([np.zeros_like(one[:1]), up_to])
             counts = before[tree.last] - before[tree.first]
             raised = counts + float(self.growth.smoothing) / counts.shape[1]
@@ -164,9 +167,9 @@ class Trees:
     def release(
         self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
     ) -> list[Microdata]:
-        """Return n fully synthetic tables.
+        """Return n fully synthetic tables of `size` records each.
 
-        They have `size` records each, or as many as the trees were grown on.
+        If `size` is not given, they have as many records as the original.
         """
         size = len(self.codes) if size is None else size
         checks.whole(n=n, size=size)
@@ -174,8 +177,8 @@ class Trees:
         released = []
         for _ in range(n):
             codes = np.zeros((size, len(self.order)), np.uint8)
-            for k, tree, shares in zip(self.order, self.trees, self.shares, strict=True):
-                # The last level takes what rounding leaves.
+            for k, tree, shares in zip(self.order, self.trees, self.node_shares, strict=True):
+                # The last level takes the remainder.
                 distribution = np.cumsum(shares, axis=1)[:, :-1]
                 kernels.synthesize(tree, k, distribution, rng.random(size), codes)
             released.append(Microdata(codes, self.schema))
@@ -184,12 +187,12 @@ class Trees:
     def log_prob(self, released: NDArray[np.integer] | Microdata) -> float:
         """Return log p(released records | the trees); minus infinity if they cannot be drawn.
 
-        The records of several releases together have the sum of their log probabilities.
+        For several releases, add their log probabilities.
         """
         shown = distinct(checked_release(released, self.schema))[:2]
         tasks = (self.task(at, shown) for at in range(len(self.order)))
         seen = (
-            kernels.see(task, tree).log_prob[1, 0]
+            kernels.route_release(task, tree).log_prob[1, 0]
             for task, tree in zip(tasks, self.trees, strict=True)
         )
         return float(sum(seen))
@@ -197,13 +200,13 @@ class Trees:
     def record_log_prob(
         self, codes: NDArray[np.integer], variables: Sequence[int] | None = None
     ) -> NDArray[np.float64]:
-        """Return log p(values | the values before them in the order) of single records, (n,).
+        """Return log p(values | values of the variables before them) of single records, (n,).
 
-        The values are those of all variables, or of those at the positions given.
+        The values are those of all variables, or of the variables at the positions given.
         """
         records = checked_release(codes, self.schema)
         log_prob = np.zeros(len(records))
-        for k, tree, shares in zip(self.order, self.trees, self.shares, strict=True):
+        for k, tree, shares in zip(self.order, self.trees, self.node_shares, strict=True):
             if variables is None or k in variables:
                 with np.errstate(divide="ignore"):
                     log_prob += np.log(shares[kernels.leaf_of(tree, records), records[:, k]])
@@ -211,19 +214,23 @@ class Trees:
 
 
 def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -> NDArray[np.uint8]:
-    """Return the codes of a release, or raise a ValueError where they do not fit the schema."""
+    """Return the codes of a release; raise a ValueError if they do not fit the schema."""
     if isinstance(released, pd.DataFrame):
-        raise ValueError("released is a DataFrame; Microdata.from_frame(frame, schema) codes it")
+        raise ValueError(
+            "released is a DataFrame; encode it with Microdata.from_frame(frame, schema)"
+        )
     if isinstance(released, Microdata) and released.schema != schema:
-        raise ValueError("released has another schema than the table that the trees were grown on")
+        raise ValueError("released has another schema than the table that the trees were fitted to")
     codes = np.asarray(released.codes if isinstance(released, Microdata) else released)
     levels = schema.n_levels
     if codes.ndim != 2 or codes.shape[1] != len(levels):
         raise ValueError(f"released has shape {codes.shape}; it must have {len(levels)} columns")
     if codes.dtype.kind not in "biu":
-        raise ValueError(f"released has values of type {codes.dtype}; codes are integers")
+        raise ValueError(f"released has values of type {codes.dtype}; they must be integer codes")
     if codes.size and ((codes < 0) | (codes >= levels)).any():
-        raise ValueError("released has codes out of range; they must be from 0 to levels - 1")
+        raise ValueError(
+            "released has codes out of range; they must be 0 to the number of levels minus 1"
+        )
     return np.ascontiguousarray(codes, dtype=np.uint8)
 
 
@@ -233,7 +240,7 @@ def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
     if (schema.n_levels > MAX_LEVELS).any():
         many = names[int(schema.n_levels.argmax())]
         raise ValueError(
-            f"{many} has {schema.n_levels.max()} levels; trees take {MAX_LEVELS} at most"
+            f"{many} has {schema.n_levels.max()} levels; trees take at most {MAX_LEVELS}"
         )
     if order is None:
         return list(range(len(names)))
@@ -241,7 +248,7 @@ def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
     given = list(order) if is_list else []
     if len(given) != len(names) or not all(name in given for name in names):
         shown = given if is_list else f"{order!r:.50}"
-        raise ValueError(f"order is {shown}; it must have each of {', '.join(names)} once")
+        raise ValueError(f"order is {shown}; it must name each of {', '.join(names)} once")
     return [names.index(name) for name in given]
 
 
@@ -253,28 +260,27 @@ def fit_trees(
     ordered: Sequence[str] = (),
     schema: Schema | None = None,
 ) -> Trees:
-    """Grow a classification tree for each variable of a table on those before it.
+    """Fit sequential trees: for each variable, a classification tree on the variables before it.
 
     Parameters
     ----------
     data : DataFrame or Microdata
-        Columns that are categorical, or texts or numbers that stand for categories; one record or
-        more, and 64 levels at most.
+        Categorical columns, or strings or numbers that stand for categories; one record or more,
+        and at most 64 levels.
     order : sequence of str, optional
-        All variables in the order in which they are drawn; that of the columns if not given.
+        All variables in the order in which they are drawn; the order of the columns if not given.
     growth : Growth, optional
-        How the trees are grown; `AS_RPART` if not given, since synthpop's users have that.
-        `TO_IMPURITY` keeps every split that purifies.
+        Rules for growing the trees; `AS_RPART` if not given, the default of synthpop. `UNPRUNED`
+        keeps every split that reduces impurity.
     ordered : sequence of str
         Variables whose levels are ordered, in the order of the schema; the others are nominal.
     schema : Schema, optional
-        Variables and levels of a DataFrame. Where not given, its categories and the values that
-        occur.
+        Variables and levels of a DataFrame. If not given, its categories and the values that occur.
 
     Returns
     -------
     Trees
-        With `Trees.release` for synthetic tables and `Trees.log_prob` for their probability.
+        `Trees.release` draws synthetic tables, `Trees.log_prob` returns their log probability.
 
     References
     ----------
@@ -294,15 +300,15 @@ def fit_trees(
     """
     if isinstance(data, Microdata):
         if schema is not None:
-            raise ValueError("schema is given beside Microdata, which have their own")
+            raise ValueError("schema is given, but the Microdata have their own schema")
     elif isinstance(data, pd.DataFrame):
         data = Microdata.from_frame(data, schema)
     else:
         raise ValueError(
-            f"data is of type {type(data).__name__}; it must be DataFrame or Microdata"
+            f"data is of type {type(data).__name__}; it must be a DataFrame or Microdata"
         )
     if not isinstance(growth, Growth | None):
-        raise ValueError(f"growth is {growth!r:.50}; it must be Growth")
+        raise ValueError(f"growth is {growth!r:.50}; it must be of type Growth")
     if not len(data):
         raise ValueError("the table has no records; it must have one or more")
     places = checked_order(data.schema, order)
@@ -313,5 +319,5 @@ def fit_trees(
     bare = Trees(
         data.schema, codes, *distinct(codes), tuple(places), is_ordered, growth or AS_RPART, ()
     )
-    grown = (kernels.grow(bare.task(at), len(bare.cells)) for at in range(len(places)))
+    grown = (kernels.grow(bare.task(at), len(bare.combinations)) for at in range(len(places)))
     return replace(bare, trees=tuple(grown))

@@ -1,4 +1,4 @@
-"""How trees are grown, apart from any table: a synthesizer that grows them on what it is given."""
+"""Sequential trees as a synthesizer: it fits trees to each table that it is given."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from srlib.trees.model import AS_RPART, Growth, Trees, checked_order, fit_trees
 
 @dataclass(frozen=True)
 class SequentialTrees:
-    """Synthesizer that grows trees on the data and releases one table of the same size.
+    """A synthesizer that fits trees to the data and releases one table of the same size.
 
-    Order, growth and ordered variables are those of `fit_trees`.
+    The parameters `order`, `growth` and `ordered` are those of `fit_trees`.
 
     Examples
     --------
@@ -39,8 +39,8 @@ class SequentialTrees:
         if len(self.ordered):
             self.schema.positions(self.ordered, "ordered")
 
-    def grown_on(self, data: NDArray[np.integer]) -> Trees:
-        """Return the trees of a table, (n, n_variables) codes; the last table's are kept."""
+    def fit(self, data: NDArray[np.integer]) -> Trees:
+        """Return trees fitted to a table of codes, (n, n_variables); the last fit is cached."""
         table = Microdata(np.array(data, dtype=np.uint8), self.schema)
         key = table.codes.tobytes()
         if key not in self._last:
@@ -49,12 +49,12 @@ class SequentialTrees:
         return self._last[key]
 
     def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
-        """Draw as many records as the data have."""
-        return self.grown_on(data).release(rng=rng)[0].codes
+        """Draw a release with as many records as the data."""
+        return self.fit(data).release(rng=rng)[0].codes
 
     def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
-        """Return log p(release | data); minus infinity if it cannot be drawn."""
-        return self.grown_on(data).log_prob(released)
+        """Return log p(release | data); minus infinity if the release cannot be drawn."""
+        return self.fit(data).log_prob(released)
 
     def log_likelihoods(
         self,
@@ -63,5 +63,5 @@ class SequentialTrees:
         rows: NDArray[np.integer],
         candidates: NDArray[np.integer],
     ) -> NDArray[np.float64]:
-        """Return log p(releases | data with one record changed), as `log_likelihoods` does."""
-        return log_likelihoods(self.grown_on(data), released, rows, candidates)
+        """Return log p(releases | data with one record changed); see `log_likelihoods`."""
+        return log_likelihoods(self.fit(data), released, rows, candidates)

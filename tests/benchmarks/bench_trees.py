@@ -16,8 +16,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.data.acs import embedded_population
 from srlib.data.codes import distinct
-from srlib.risk import neighborhood, posterior_risk
-from srlib.trees import AS_RPART, TO_IMPURITY, Growth, fit_trees, log_likelihoods
+from srlib.risk import one_variable_supports, posterior_risk
+from srlib.trees import AS_RPART, UNPRUNED, Growth, fit_trees, log_likelihoods
 
 _KB = 1024 if sys.platform == "darwin" else 1  # what ru_maxrss counts in
 
@@ -29,7 +29,7 @@ def used() -> tuple[float, int]:
     return seconds, max(usage.ru_maxrss for usage in both) // _KB // 1024
 
 
-@pytest.mark.parametrize("growth", [TO_IMPURITY, AS_RPART], ids=["to impurity", "as rpart"])
+@pytest.mark.parametrize("growth", [UNPRUNED, AS_RPART], ids=["to impurity", "as rpart"])
 @pytest.mark.parametrize("where", ["threads", "processes"])
 @pytest.mark.parametrize("n", [1000, 10_000, 100_000])
 def test_risk(benchmark: BenchmarkFixture, n: int, where: str, growth: Growth) -> None:
@@ -62,7 +62,7 @@ def test_nodes_that_are_grown_anew(benchmark: BenchmarkFixture, n: int) -> None:
     _, _, inverse = distinct(data.codes)
     _, first = np.unique(inverse, return_index=True)
     rows = rng.permutation(first)[:200]
-    candidates = neighborhood(data.codes[rows], data.schema.n_levels)
+    candidates = one_variable_supports(data.codes[rows], data.schema.n_levels)
     benchmark.pedantic(log_likelihoods, (trees, released, rows, candidates), warmup_rounds=1)
 
 
