@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from cases import records
 
-from srlib.assessment import Assessment, assess, verdict
+from srlib.assessment import Assessment, assess, ratings, verdict
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = json.loads((ROOT / "docs/assessment.schema.json").read_text(encoding="utf-8"))
@@ -112,7 +112,7 @@ def test_the_card_names_the_worst_group() -> None:
     assert line["measure"] == "worst group, town: south (identity)"
     assert line["rating"] == "high"
     none = verdict._worst_group(rows.assign(rating="as expected"))
-    assert none["release"] == "no group stands out"
+    assert none["release"] == "none"
 
 
 def test_the_public_page_has_the_date_and_no_setting(several: Assessment) -> None:
@@ -135,6 +135,13 @@ def test_terms_are_those_of_the_glossary() -> None:
         (paragraph,) = re.findall(rf"(?ms)^### {term}\n\n(.*?)\n\n", glossary)
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(paragraph.split()))
         assert meaning == plain.translate({ord(mark): None for mark in "*`"})
+
+
+def test_terms_state_the_thresholds() -> None:
+    meaning = verdict.terms()["Rating"]
+    assert f"{ratings.SURE} standard errors" in meaning
+    assert f"least {ratings.MORE:.0%}".replace("%", " %") in meaning
+    assert f"from {ratings.FAR:.0%} on".replace("%", " %") in meaning
 
 
 def test_a_sentence_that_reassures_says_who_was_not_tested(several: Assessment) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, Template
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from srlib.assessment import ratings, utility
@@ -35,7 +35,7 @@ CARD = {
     "attribute": "target disclosed by all matches (DiSCO)",
     "inference": "target predicted from the release",
     "identical records": "records identical to an original",
-    "undetected copies": "copies that could go undetected",
+    "undetected copies": "uniques that could be copied undetected",
 }
 # A further line where one of these rows decides on copies.
 DECIDING = {
@@ -61,7 +61,9 @@ _UTILITY = {
     "limited": "clearly below a fresh sample",
     "poor": "poor",
 }
-NOT_TESTED = "an intruder who knows the synthesizer and all other records"
+# Intruders that the verdict does not ask; a model-based one has rows of its own with `model`.
+NOT_TESTED = "an intruder who knows all other records"
+NOT_TESTED_WITH_MODEL = "an intruder who knows the synthesizer and all other records"
 _RATING_ORDER = (
     "not applicable",
     "too few people",
@@ -109,9 +111,11 @@ def judge(release: str, rows: pd.DataFrame) -> Verdict:
     reason = "; ".join(remarks)
     although = f", although {reason}" if reason else ""
     useful = _UTILITY[worst_utility(rows)["rating"]]
+    has_model = rows["question"].str.startswith("model").any()
+    not_tested = NOT_TESTED_WITH_MODEL if has_model else NOT_TESTED
     sentence = (
         f'No sign of disclosure in "{release}" to intruders who know the release and the keys'
-        f"{although}. Utility: {useful}. Not tested: {NOT_TESTED}."
+        f"{although}. Utility: {useful}. Not tested: {not_tested}."
     )
     return Verdict(release, "no sign of disclosure", reason, sentence)
 
@@ -182,7 +186,7 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
     for row in chosen.to_dict("records"):
         line = _line(row["measure"], row)
         if row["question"] == "identity" and not row["n"]:
-            line |= {"release": "no unique records", "baseline": ""}
+            line |= {"release": "none unique", "baseline": ""}
         if row["question"] == "identical records" and deciding:
             line["rating"] = "see below"
         if row["question"] == "undetected copies":
@@ -199,7 +203,8 @@ def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
     if pd.notna(row["estimate"]):
         release = percent_with_error(row["estimate"], row["se"])
     if pd.notna(row["baseline"]):
-        kind = f" ({row['baseline_kind']})" if row["baseline_kind"] else ""
+        kind = row["baseline_kind"].removeprefix("independent ")
+        kind = f" ({kind})" if kind else ""
         baseline = percent_with_error(row["baseline"], row["baseline_se"]) + kind
     return {
         "measure": measure,
@@ -212,11 +217,11 @@ def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
 def _limit(row: dict[str, Any]) -> dict[str, str]:
     """Return the parts of the line on undetected copies: the limit, and the factor of the odds."""
     if pd.isna(row["estimate"]):
-        return {"release": "no unique records", "baseline": "", "rating": "not applicable"}
+        return {"release": "none unique", "baseline": "", "rating": "not applicable"}
     factor = ratings.odds_factor(row)
     shown = f"{factor:.1f}" if factor < MAX_ODDS_FACTOR else f"{MAX_ODDS_FACTOR} or more"
     return {
-        "release": f"up to {percent_with_error(row['estimate'])} of uniques",
+        "release": f"up to {percent_with_error(row['estimate'])}",
         "baseline": f"odds × {shown}",
     }
 
@@ -227,7 +232,7 @@ def _worst_group(groups: pd.DataFrame) -> dict[str, str]:
     if outstanding.empty:
         return {
             "measure": "worst group",
-            "release": "no group stands out",
+            "release": "none",
             "baseline": "",
             "rating": "",
         }
@@ -346,6 +351,7 @@ def page(
     worst = verdicts[0].release
     exposed = records.query("release == @worst").head(MOST_RECORDS).drop(columns="release")
     return _template("page.html").render(
+        public="",
         headline=headline(verdicts),
         facts=facts,
         overview=_html(overview(verdicts, table)),
@@ -365,6 +371,7 @@ def public_page(verdicts: Sequence[Verdict], table: pd.DataFrame, facts: Mapping
     """Return the ratings of `public_table` and nothing else of the user's files."""
     return _template("page.html").render(
         public=_html(public_table(verdicts, table)),
+        releases=[],
         facts=facts,
         rules=rules_text(),
         terms=terms(),
@@ -383,6 +390,8 @@ def _html(rows: pd.DataFrame, **options: Any) -> Markup:
 
 def _template(name: str) -> Template:
     source = files("srlib.assessment").joinpath(f"{name}.j2").read_text(encoding="utf-8")
-    environment = Environment(autoescape=name.endswith("html"), trim_blocks=True)
+    environment = Environment(
+        autoescape=name.endswith("html"), trim_blocks=True, undefined=StrictUndefined
+    )
     environment.filters["percent"] = percent
     return environment.from_string(source)

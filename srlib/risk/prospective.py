@@ -200,10 +200,10 @@ def risk_before_release(
         As in `posterior_risk`.
     synthesizer : Trees, Density or DPMPMSynthesizer
         Trees fitted to the original, or any other synthesizer whose density is known. For a
-        mechanism on records
-        (`srlib.mechanism.MechanismSynthesizer`) all sets of releases are enumerated, and the risks are exact.
-        For the DPMPM (`srlib.dpmpm.DPMPMSynthesizer`) chains run for each release, and four times
-        as many given the data, because all sets share them; its settings need two chains or more.
+        mechanism on records (`srlib.mechanism.MechanismSynthesizer`) all sets of releases are
+        enumerated, and the risks are exact. For the DPMPM (`srlib.dpmpm.DPMPMSynthesizer`) chains
+        run for each release, and four times as many given the data, because all sets share them;
+        its settings need two chains or more.
     n_releases : int
         Number of releases in a set, 1 or more, independent given the data.
     n_sets : int
