@@ -717,7 +717,7 @@ claims.check(
 #
 # $$q(d', r) - q(d, r) = \log \frac{\sum_s w_s p_s(r)\, c_s}{\sum_s w_s p_s(r)} - \log \frac{\sum_s w_s c_s}{\sum_s w_s}.$$
 #
-# Both fractions are weighted means of the $c_s$ and lie between the smallest and the largest $c_s$. Therefore
+# Both fractions are weighted means of the $c_s$. Therefore
 #
 # $$\Delta q \le B = \max_{i, j} \Bigl( \max_s \log \frac{\theta_{sj}}{\theta_{si}} - \min_s \log \frac{\theta_{sj}}{\theta_{si}} \Bigr),$$
 #
