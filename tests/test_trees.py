@@ -251,7 +251,7 @@ def test_releases_are_drawn_with_their_probabilities() -> None:
 
 
 def test_many_nominal_levels_are_cut_in_the_order_of_their_shares() -> None:
-    """Thirteen levels, more than are split in all ways: the six with the higher share are split off."""
+    """Thirteen levels, too many to try all splits: the six with the higher share are split off."""
     high = np.arange(13) % 2 == 1
     x = np.repeat(np.arange(13), 10)
     y = np.concatenate([[1] * 8 + [0] * 2 if h else [1] * 2 + [0] * 8 for h in high])
