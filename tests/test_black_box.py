@@ -55,7 +55,7 @@ def test_a_perfect_test_by_hand() -> None:
     assert (bound.epsilon, bound.advantage, bound.probability) == pytest.approx(expected)
 
 
-def test_no_alarm_tells_as_well() -> None:
+def test_a_negative_test_discloses_as_well() -> None:
     """Half of the releases of the changed data look as all of the data do."""
     first, second = np.ones((100, 1)), np.arange(100)[:, None] % 2.0
     a = clopper_pearson(np.array([50]), 50, 0.975)[0]
@@ -90,7 +90,7 @@ def test_a_leaf_with_one_donor_is_found(rng: np.random.Generator) -> None:
     trees = SequentialTrees(data.schema, growth=Growth(5))
     bound = leakage_bound(trees, data, 0, healthy, n_releases=300, rng=rng)
     assert bound.prior == 0.5
-    # Alarms at sick cooks alone: f(.63, 0) + f(.37, 1).
+    # A test that is positive for sick cooks only: f(.63, 0) + f(.37, 1).
     sick = 1 - (19 / 20) ** 20
     by_donor = sick + 0.5 * (1 - sick) ** 2 / (0.5 * (1 - sick) + 0.5)
     assert 0.6 < bound.probability < by_donor
@@ -119,7 +119,7 @@ def test_counts_are_of_cells() -> None:
     _, which = np.unique(second, axis=0, return_inverse=True)
     for half in np.split(which.ravel(), 2):
         assert 0.2 < half.mean() < 0.8
-    # What tells the halves apart that are learned from is not in those that are tested.
+    # What separates the halves used for training is absent from those used for testing.
     first, second = rng.normal(size=(2, 80, 3))
     first[:40, 0] += 5
     assert leakage_bound_from_counts(first, second, prior=0.5).probability == 0.5
@@ -155,7 +155,7 @@ def test_wrong_input_is_named(change, message, rng):
 
 def test_the_audit_of_the_guide_finds_an_order_that_counts_of_cells_do_not() -> None:
     guide = (Path(__file__).parents[1] / "docs/guide/python.md").read_text(encoding="utf-8")
-    section = guide.split("### A generator that can only be run")[1].split("\n## ")[0]
+    section = re.split("### .* that can only be run\n", guide)[1].split("\n## ")[0]
     network, *audits = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     rng = np.random.default_rng(11)
     variables = tuple(Variable(name, ("a", "b", "c")) for name in ("job", "town", "sick"))

@@ -1,4 +1,4 @@
-"""Columns by draws: against enumeration, closed forms and second methods; errors that cover."""
+"""Risks from draws: against enumeration, closed forms and second methods; errors that cover."""
 
 import numpy as np
 import pytest
@@ -108,7 +108,7 @@ def test_all_records_at_once_as_one_by_one(unknown, monkeypatch):
 
 
 def simulated(n: int = 4_000) -> tuple[NDArray, NDArray, list[NDArray]]:
-    """A truth, a prior, sixteen chains given D, and eight given each of three releases."""
+    """True values, a prior, sixteen chains given D, and eight given each of three releases."""
     rng = np.random.default_rng(2)
     log_truth = rng.normal(size=(n, 4))
 

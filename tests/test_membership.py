@@ -198,7 +198,7 @@ def test_distances_are_to_the_nearest_released_record() -> None:
         ({"original": table([1, 1, 1]), "released": [table([0, 0, 0])]}, "probability zero"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_said(change: dict, message: str) -> None:
+def test_wrong_input_is_named(change: dict, message: str) -> None:
     given: dict[str, Any] = {"original": table([1, 1, 2, 3]), "released": [table([1, 1])]}
     given |= {"holdout": table([0, 1, 2]), "synthesizer": PlugInMargins(SCHEMA.n_levels)}
     with pytest.raises(ValueError, match=message):

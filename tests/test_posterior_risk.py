@@ -1,4 +1,4 @@
-"""The posterior risk of a table in one call, and the chains that it runs until they agree."""
+"""The posterior risk of a table in one call, and its chains, which run until they agree."""
 
 from dataclasses import replace
 from typing import Any
@@ -109,7 +109,7 @@ def test_categorical_columns_and_microdata_are_taken_as_they_are() -> None:
     assert risk_of(wide, RELEASED).support_size == 8
 
 
-def test_chains_that_disagree_are_told_of() -> None:
+def test_chains_that_disagree_are_reported() -> None:
     """Chains without burn-in, of four draws, against chains that agree for nearly all records."""
     sick = risk_of(chains=Chains(n_classes=20, burn_in=0, n_draws=4, n_chains=2))
     assert not sick.converged
@@ -161,8 +161,8 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
     assert max(lengths) < 64_000
     assert found.converged
     lengths.clear()
-    apart = pd.DataFrame({"share_not_converged": [agreement.MAX_NOT_CONVERGED + 0.01]})
-    monkeypatch.setattr("srlib.risk.draw_sets.convergence", lambda *_: apart)
+    checked = pd.DataFrame({"share_not_converged": [agreement.MAX_NOT_CONVERGED + 0.01]})
+    monkeypatch.setattr("srlib.risk.draw_sets.convergence", lambda *_: checked)
     risk_of(chains=rounds[:2])
     assert lengths == [500, 2_000] * 3
 

@@ -143,6 +143,6 @@ def test_quantiles_and_their_errors() -> None:
         (TABLE, FINITE, {"n_releases": 20}, "at most 200,000"),
     ],
 )
-def test_what_does_not_fit_is_said(table, synthesizer, settings, message):
+def test_wrong_input_is_named(table, synthesizer, settings, message):
     with pytest.raises(ValueError, match=message):
         risk_before_release(table, synthesizer, **{"rng": np.random.default_rng(9)} | settings)

@@ -251,7 +251,7 @@ def test_releases_are_drawn_with_their_probabilities() -> None:
 
 
 def test_many_nominal_levels_are_cut_in_the_order_of_their_shares() -> None:
-    """Thirteen levels, more than are split in all ways: the six with the higher share go apart."""
+    """Thirteen levels, too many to try all splits: the six with the higher share are split off."""
     high = np.arange(13) % 2 == 1
     x = np.repeat(np.arange(13), 10)
     y = np.concatenate([[1] * 8 + [0] * 2 if h else [1] * 2 + [0] * 8 for h in high])
@@ -483,10 +483,10 @@ def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
 def places_of_truths(
     levels: tuple[int, ...], growth: Growth, believed: Growth, seed: int
 ) -> Iterator[float]:
-    """Posterior distribution function at the truth, the most probable first and ties by lot.
+    """Posterior distribution function at the true record, most probable first, ties at random.
 
     Of the first record of a table the intruder does not know two variables; what was believed of
-    them before the release is a prior that the truth is drawn from.
+    them before the release is a prior from which the true record is drawn.
     """
     rng = np.random.default_rng(seed)
     for _ in range(90):
@@ -505,7 +505,7 @@ def places_of_truths(
 
 
 def test_probabilities_come_true() -> None:
-    """Over many tables the posterior distribution function at the truth is uniform."""
+    """Over many tables the posterior distribution function at the true record is uniform."""
 
     def distance(*growths: tuple[Growth, Growth]) -> float:
         found = [
@@ -519,7 +519,7 @@ def test_probabilities_come_true() -> None:
     smoothed, wrong = Growth(10, smoothing=1.0), Growth(2, smoothing=1.0)
     every = Growth(1), Growth(3, smoothing=1.0), Growth(5), smoothed, Growth(1, cp=0.1)
     assert distance(*((growth, growth) for growth in every)) < 2.2  # once in ten thousand
-    # An intruder who is wrong about the size of the leaves is found out.
+    # An intruder with wrong assumptions about the size of the leaves is detected.
     assert distance((smoothed, wrong)) > 3
 
 

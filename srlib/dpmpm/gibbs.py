@@ -200,8 +200,8 @@ class FittedDPMPM:
     ) -> list[Microdata]:
         """Return n fully synthetic tables of `size` records, each from another parameter draw.
 
-        At most as many tables as there are draws. If `size` is not given, they have as many records
-        as the original.
+        n is at most the number of draws. If `size` is not given, the tables have as many records as
+        the original.
         """
         size = self.n_records if size is None else size
         return [Microdata(codes, self.schema) for codes in self.draws.release(n, size, rng=rng)]

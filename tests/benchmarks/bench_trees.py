@@ -29,7 +29,7 @@ def used() -> tuple[float, int]:
     return seconds, max(usage.ru_maxrss for usage in both) // _KB // 1024
 
 
-@pytest.mark.parametrize("growth", [UNPRUNED, AS_RPART], ids=["to impurity", "as rpart"])
+@pytest.mark.parametrize("growth", [UNPRUNED, AS_RPART], ids=["unpruned", "as rpart"])
 @pytest.mark.parametrize("where", ["threads", "processes"])
 @pytest.mark.parametrize("n", [1000, 10_000, 100_000])
 def test_risk(benchmark: BenchmarkFixture, n: int, where: str, growth: Growth) -> None:
