@@ -20,7 +20,7 @@ from scipy import stats
 from srlib.data import acs
 from srlib.data.acs import ACS, download_acs, embedded_population, read_population, recode_acs
 from srlib.data.codes import cell_numbers, distinct
-from srlib.data.microdata import load, read_table, read_texts
+from srlib.data.microdata import load, read_table, read_uncoded
 from srlib.margins import pair_table
 
 NC = "acs:2012:nc"
@@ -92,7 +92,7 @@ def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
     assert table.schema == ACS
     assert ACS.decode(table.codes, labels=False)["SCHL"].tolist() == ["1", "2"]
     assert table.notes[0] == "Columns left out: 'PUMA'."
-    assert [len(read_texts(path, schema).frame) for schema in ("", "acs")] == [3, 2]
+    assert [len(read_uncoded(path, schema).frame) for schema in ("", "acs")] == [3, 2]
     assert "vintage 2012; records of persons below 18 left out: 1 of 3." in table.notes[1]
     persons(AGEP=[5, 6]).to_csv(path, index=False)
     with pytest.raises(ValueError, match="none is left"):

@@ -167,7 +167,7 @@ def test_no_count_of_a_notebook_is_without_end_and_no_file_a_text(paper: str) ->
     counts = {name: p.allowed for name, p in declared if number.fullmatch(p.annotation)}
     assert {name for name, said in counts.items() if not range_.fullmatch(said)} <= {"seed"}
     texts = {n for n, p in declared if "str" in p.annotation and re.search(r"files?\b", p.help)}
-    assert texts <= {*parameters.FILES}
+    assert texts <= {*parameters.FILE_PARAMETERS}
 
 
 def test_files_count_by_their_contents(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import yaml
 from toy import call
 
 from srlib.data.infer import infer_schema
-from srlib.data.microdata import read_table, read_texts
+from srlib.data.microdata import read_table, read_uncoded
 from srlib.data.schema import Schema, Variable
 from srlib.runner import confidential, report
 from srlib.runner.run import _failure, _is_ours
@@ -231,7 +231,7 @@ def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
         file.write_text(f"job,town\n{rows}", encoding="utf-8")
         try:
             read_table(file, known)
-            infer_schema(read_texts(file, known).frame)
+            infer_schema(read_uncoded(file, known).frame)
         except ValueError as error:
             messages.append(confidential.without_values("ValueError", str(error)))
     assert len(messages) > 2 * len(kinds)

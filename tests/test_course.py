@@ -26,7 +26,9 @@ ANSWERS = {
     "releases": ("np.array([2.0, 5])", "[2, 6]", "..."),
     "suspects": ("{'cook', 'Smith'}", "{'cook'}", "..."),
 }  # fmt: skip
-NOTEBOOKS = {p: jupytext.read(toy.ROOT / f"notebooks/{p}.py") for p in course.find(toy.ROOT)}
+NOTEBOOKS = {
+    p: jupytext.read(toy.ROOT / f"notebooks/{p}.py") for p in course.find_assignments(toy.ROOT)
+}
 CHANCE = {("what_a_risk_means", "0.25")}  # another share of the same example
 
 
@@ -88,7 +90,7 @@ def test_each_right_name_is_a_point(made: Path, copy: Any) -> None:
 
 
 def in_copy(notebook: Any) -> list[str]:
-    cells = course.source(notebook).cells
+    cells = course.assignment_source(notebook).cells
     return [c.source for c in cells if not c.metadata.get("nbgrader", {}).get("solution")]
 
 
@@ -134,4 +136,4 @@ def test_notebooks_must_have_been_built(tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_exercise_without_an_answer_to_check_is_refused() -> None:
     unasked = toy.EXERCISES.replace("`sixth`", "a number")
     with pytest.raises(UsageError, match="exercise-1: the solution asserts no name"):
-        course.source(jupytext.reads(unasked, "py:percent"))
+        course.assignment_source(jupytext.reads(unasked, "py:percent"))

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from srlib.assessment import read_inputs
 from srlib.assessment.disclosure import told
 from srlib.data import infer
-from srlib.data.infer import add_missing_levels, bin_numbers, infer_schema, quantile_edges
-from srlib.data.microdata import read_table, read_texts
-from srlib.data.notation import unified
+from srlib.data.infer import add_missing_levels, bin_numbers, infer_schema, quantile_cut_points
+from srlib.data.microdata import read_table, read_uncoded
+from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.runner.cli import main
 
 NUMBERS, UNITS = st.lists(st.integers(-1000, 1000), min_size=2, max_size=300), [1.0, 1e-3, 1e6]
-INCOME = Variable("income", ("below 10", "10 or more", "N"), edges=(10.0,))
+INCOME = Variable("income", ("below 10", "10 or more", "N"), cut_points=(10.0,))
 OWN = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
 SEX_OWN = Schema(
     (Variable("sex", ("f", "m")), Variable("own", ("no", "yes"), drop_missing=True)),
@@ -45,10 +45,10 @@ def table(n: int = 300) -> pd.DataFrame:
 def test_quantile_pieces_are_never_empty_and_rarely_large(values, bins, unit):
     records = np.array(values) * unit
     value, count = np.unique(records, return_counts=True)
-    edges = quantile_edges(value, count, bins)
-    assert (np.diff(edges) > 0).all()
-    places = np.searchsorted(edges, records, side="right")
-    sizes = np.bincount(places, minlength=len(edges) + 1)
+    cut_points = quantile_cut_points(value, count, bins)
+    assert (np.diff(cut_points) > 0).all()
+    places = np.searchsorted(cut_points, records, side="right")
+    sizes = np.bincount(places, minlength=len(cut_points) + 1)
     assert (sizes > 0).all() or len(value) == 1
     # A piece is larger than two quantiles' worth only if one number is a quantile's worth.
     share = len(records) / bins
@@ -56,19 +56,19 @@ def test_quantile_pieces_are_never_empty_and_rarely_large(values, bins, unit):
 
 
 def test_cuts_are_round_and_a_number_that_many_have_is_a_piece_of_its_own() -> None:
-    edges = quantile_edges(np.arange(16, 96), np.ones(80), 10)
-    assert all(edge % 5 == 0 for edge in edges)
-    edges = quantile_edges([-5, 0, 3, 7, 20, 60], [5, 60, 10, 10, 10, 5], 10)
-    below, zero, minus_zero, above = np.searchsorted(edges, [-5, 0, -0.0, 3], side="right")
+    cut_points = quantile_cut_points(np.arange(16, 96), np.ones(80), 10)
+    assert all(edge % 5 == 0 for edge in cut_points)
+    cut_points = quantile_cut_points([-5, 0, 3, 7, 20, 60], [5, 60, 10, 10, 10, 5], 10)
+    below, zero, minus_zero, above = np.searchsorted(cut_points, [-5, 0, -0.0, 3], side="right")
     assert (below, above, minus_zero) == (zero - 1, zero + 1, zero)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True), st.integers(-99, 99))
-def test_names_of_pieces_say_what_is_in_them(edges: list[int], value: int) -> None:
-    edges = sorted(edges)
-    names = infer.bin_labels(list(map(float, edges)), whole=True)
-    assert len(set(names)) == len(edges) + 1
-    name = names[int(np.searchsorted(edges, value, side="right"))]
+def test_names_of_pieces_say_what_is_in_them(cut_points: list[int], value: int) -> None:
+    cut_points = sorted(cut_points)
+    names = infer.bin_labels(list(map(float, cut_points)), whole=True)
+    assert len(set(names)) == len(cut_points) + 1
+    name = names[int(np.searchsorted(cut_points, value, side="right"))]
     low, _, high = name.removesuffix(" or more").removeprefix("below ").partition(" to ")
     least = -math.inf if name.startswith("below") else int(low)
     most = int(low) - 1 if name.startswith("below") else int(high or low)
@@ -85,15 +85,17 @@ def test_numbers_are_cut_by_one_table_alone() -> None:
     far = table()[::-1].assign(age=table()["age"] + 1000)
     found = read_inputs(table(), [table(), far])
     assert found.schema.variables[0] == read_inputs(table(), table()).schema.variables[0]
-    assert set(found.tools["release 2"][0].codes[:, 0]) == {len(found.schema.variables[0].edges)}
+    assert set(found.tools["release 2"][0].codes[:, 0]) == {
+        len(found.schema.variables[0].cut_points)
+    }
 
 
 def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> None:
     frame = table().drop(columns="own")
     frame.to_csv(tmp_path / "a.csv", index=False)
     (tmp_path / "schema.yaml").write_text(
-        "leave_out: [code, sex]\nvariables:\n- {name: age, edges: [20, 50]}\n"
-        "- {name: income, edges: [0.5], missing_codes: [N], missing: level}\n"
+        "leave_out: [code, sex]\nvariables:\n- {name: age, cut_points: [20, 50]}\n"
+        "- {name: income, cut_points: [0.5], missing_codes: [N], missing: level}\n"
     )
     found = read_table(tmp_path / "a.csv", tmp_path / "schema.yaml")
     age, income = found.schema.variables
@@ -122,13 +124,13 @@ def test_tables_that_complete_nothing(column: list[str], message: str) -> None:
         (INCOME, "9.99 10 1e1 +10.0 -3 N x", [0, 1, 1, 1, 0, 2, -2]),
         (INCOME, "nan inf 1e999 0x10 1_000 1,5 --1 $5", [-1] + [-2] * 7),
         (OWN, "yes -9 -9.0 N null", [0, -1, -1, -1, -1]),
-        (OWN.add_missing_levels(), "yes -9 N null missing", [0, 2, 2, 2, 2]),
+        (OWN.add_missing_level(), "yes -9 N null missing", [0, 2, 2, 2, 2]),
     ],
 )
 def test_codes_of_texts_as_they_are_written(variable: Variable, texts: str, codes: list) -> None:
     assert variable.codes_of(texts.split()) == codes
-    assert variable.add_missing_levels().add_missing_levels() == variable.add_missing_levels()
-    assert Variable("x", ("missing", "no")).add_missing_levels().levels == (
+    assert variable.add_missing_level().add_missing_level() == variable.add_missing_level()
+    assert Variable("x", ("missing", "no")).add_missing_level().levels == (
         "missing",
         "no",
         "missing 2",
@@ -137,12 +139,12 @@ def test_codes_of_texts_as_they_are_written(variable: Variable, texts: str, code
 
 def test_codes_that_say_that_a_variable_does_not_apply() -> None:
     frame = pd.DataFrame({"x": [1, 2, 3, "-9", "-9.0", "N", None]})
-    schema = Schema((Variable("x", edges=(2.0,), not_applicable=("-9", "N")),))
+    schema = Schema((Variable("x", cut_points=(2.0,), not_applicable=("-9", "N")),))
     schema, _ = add_missing_levels(bin_numbers(schema, frame)[0], frame)
     x = schema.variables[0]
     assert x.levels == ("below 2", "2 or more", "-9", "N", "missing")
     assert Microdata.from_frame(frame, schema).codes[:, 0].tolist() == [0, 1, 1, 2, 2, 3, 4]
-    assert x.no_values == (2, 3, 4)
+    assert x.codes_without_value == (2, 3, 4)
     np.testing.assert_array_equal(x.numbers_of(["1", "-9.0", "N", "x"]), [1, *[np.nan] * 3])
 
 
@@ -153,7 +155,10 @@ def test_who_has_no_value_of_the_target_has_nothing_to_disclose() -> None:
     found = read_inputs(frame, frame, target="x", schema=schema)
     assert "x is missing or does not apply for 3 of 6 people" in " ".join(found.notes)
     codes, levels = found.original.codes, found.schema.n_levels.tolist()
-    for no_values, expected in (((), 4 / 6), (found.schema.variables[1].no_values, 2 / 3)):
+    for no_values, expected in (
+        ((), 4 / 6),
+        (found.schema.variables[1].codes_without_value, 2 / 3),
+    ):
         people = told(codes, codes, levels, [0], 1, no_values)  # a and b; or a, c has two answers
         assert people.release[people.counted].mean() == expected
 
@@ -225,10 +230,10 @@ def test_what_is_recognized() -> None:
     found = infer_schema(table())
     assert [bool(v.bins) for v in found.variables] == [True, True, False, False, False]
     income = bin_numbers(found, table())[0].variables[1]
-    assert (income.levels[-1], len(income.levels)) == ("N", len(income.edges) + 2)
-    assert not infer_schema(table().astype({"age": "category"})).variables[0].uncut
+    assert (income.levels[-1], len(income.levels)) == ("N", len(income.cut_points) + 2)
+    assert not infer_schema(table().astype({"age": "category"})).variables[0].needs_binning
     weight = pd.DataFrame({"weight": np.random.default_rng(1).random(300)})  # all of them differ
-    assert infer_schema(weight).variables[0].uncut
+    assert infer_schema(weight).variables[0].needs_binning
 
 
 @pytest.mark.parametrize(
@@ -269,7 +274,7 @@ def test_decimal_commas_are_read_where_they_can_be_nothing_else(tmp_path, texts,
     for mark, name in ((";", "a.csv"), ("\t", "a.tsv"), (",", "b.csv")):
         frame = pd.DataFrame({"x": texts, "y": "a"})
         frame.to_csv(tmp_path / name, index=False, sep=mark)
-        found = read_texts(tmp_path / name)
+        found = read_uncoded(tmp_path / name)
         read = meant if meant and mark != "," else texts
         assert found.frame["x"].fillna("NA").tolist() == read
         told = ("Numbers with a decimal comma: 'x'.",)
@@ -285,7 +290,7 @@ def test_points_that_may_stand_between_thousands_are_noted(tmp_path: Path) -> No
     ):
         frame = pd.DataFrame({"x": texts, "y": "a"})
         frame.to_csv(tmp_path / "points.csv", index=False, sep=mark)
-        found = read_texts(tmp_path / "points.csv")
+        found = read_uncoded(tmp_path / "points.csv")
         assert (found.frame["x"].tolist(), found.notes) == (texts, notes)
 
 
@@ -323,11 +328,11 @@ def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
     ],
 )
 def test_dates_are_read_where_all_values_are_dates(texts: list, meant: list | None) -> None:
-    found, notes = unified(pd.DataFrame({"day": texts}), None)
+    found, notes = harmonize_notation(pd.DataFrame({"day": texts}), None)
     assert found["day"].dropna().tolist() == (meant or texts)
     assert notes == (["Dates, compared by their days: 'day'."] if meant else [])
     with pytest.raises(ValueError, match=r"dates of 'day' may be day/month/year or month/day/year"):
-        unified(pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]}), None)
+        harmonize_notation(pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]}), None)
 
 
 def test_dates_are_cut_as_days_however_files_write_them(tmp_path: Path) -> None:
@@ -348,9 +353,8 @@ def test_dates_are_cut_as_days_however_files_write_them(tmp_path: Path) -> None:
         np.testing.assert_array_equal(file.codes, found.original.codes)
     assert all(re.search(r"\d{4}-\d\d-\d\d", level) for level in born_on.levels)
     assert any("born is cut near the original's quantiles, at 19" in note for note in found.choices)
-    text = (
-        "variables: [{name: born, edges: [1970-01-01, 1990-01-01]}, {name: sick, levels: [n, y]}]"
-    )
+    born = "{name: born, cut_points: [1970-01-01, 1990-01-01]}"
+    text = f"variables: [{born}, {{name: sick, levels: [n, y]}}]"
     (tmp_path / "schema.yaml").write_text(text)
     read = read_table(files[0], tmp_path / "schema.yaml")
     assert read.schema.variables[0].levels[1] == "1970-01-01 to 1989-12-31"
@@ -436,7 +440,7 @@ leave_out: [id]
 missing: level
 variables:
 - {name: age, title: age in years, bins: 5}
-- {name: income, edges: [0, 10000], missing_codes: [N, -9], missing: drop}
+- {name: income, cut_points: [0, 10000], missing_codes: [N, -9], missing: drop}
 - {name: sex, levels: {f: female, m: male}, not_applicable: [N]}
 - {name: own, levels: [yes, no], missing: error}
 - {name: code, levels: [01, 1, null, 1.0]}
@@ -445,27 +449,25 @@ variables:
 
 def test_a_declaration_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "schema.yaml").write_text(DECLARED)
-    sex = Variable(
-        "sex", ("f", "m"), ("female", "male"), not_applicable=("N",)
-    ).add_missing_levels()
+    sex = Variable("sex", ("f", "m"), ("female", "male"), not_applicable=("N",)).add_missing_level()
     age = Variable("age", title="age in years", bins=5, missing="missing")
-    income = Variable("income", edges=(0, 1e4), drop_missing=True, missing_codes=("N", "-9"))
+    income = Variable("income", cut_points=(0, 1e4), drop_missing=True, missing_codes=("N", "-9"))
     own = Variable("own", ("yes", "no"), drop_missing=False)
-    code = Variable("code", ("01", "1", "null", "1.0")).add_missing_levels()
+    code = Variable("code", ("01", "1", "null", "1.0")).add_missing_level()
     expected = Schema((age, income, sex, own, code), ("id",))
     assert Schema.from_yaml(tmp_path / "schema.yaml") == expected
-    assert sex.no_values == (2, 3)
+    assert sex.codes_without_value == (2, 3)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{name: a, bins: 5, edges: [2]}", "'a' needs levels, or bins, or edges"),
+        ("{name: a, bins: 5, cut_points: [2]}", "'a' needs levels, or bins, or cut_points"),
         ("{name: a, width: 5}", "'a' has unknown keys 'width'; allowed are name, "),
         ("{name: a, bins: 1}", "bins must be a whole number, 2 to 100"),
-        ("{name: a, edges: [2, 1]}", r"edges of a are \[2.0, 1.0\]; they must be"),
-        ("{name: a, edges: [x]}", r"edges of a are \[nan\]; .* numbers that rise"),
-        ("{name: a, edges: 3}", "'a': edges must be a list"),
+        ("{name: a, cut_points: [2, 1]}", r"cut_points of a are \[2.0, 1.0\]; they must be"),
+        ("{name: a, cut_points: [x]}", r"cut_points of a are \[nan\]; .* numbers that rise"),
+        ("{name: a, cut_points: 3}", "'a': cut_points must be a list"),
         ("{name: a, levels: [x, [y]]}", "'a': levels must be a list"),
         ("{name: a, levels: [x]}", "a has 1 levels; it needs at least 2"),
         ("{name: a, levels: [b, c], missing: no}", "missing must be one of level, drop, error"),
@@ -506,7 +508,7 @@ def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
     assert (sex.levels, own.levels) == (("f", "m", "x"), ("no", "yes", "missing"))
     assert read_inputs(*files, schema=path).schema.names == ("age", "income", "code", "sex", "own")
     with pytest.raises(ValueError, match="no column is a variable: a file lacks it"):
-        infer.suggest([original[["age"]], released[["own"]]])
+        infer.suggest_schema([original[["age"]], released[["own"]]])
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "dta", "sav"])

@@ -176,7 +176,8 @@ def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
          r"'pink' \(row second\).*size has '3' \(row first"),
         (partial(Microdata.from_frame, WRONG.iloc[:, [0, 1, 1]], SMALL),
          "duplicate column names 'size'"),
-        (partial(SMALL.check_apart, ["size", "odds"]), "called 'size'; rename, taken are size"),
+        (partial(SMALL.check_reserved_names, ["size", "odds"]),
+         "called 'size'; rename, taken are size"),
         (partial(Schema.from_frame, pd.DataFrame({"id": range(101), "one": "same"})),
          "not categorical, by distinct values: id 101, one 1"),
         (partial(load, "", rng=RNG, n_records=0), "n_records is 0"),
@@ -277,7 +278,7 @@ CHILD = """
 import resource, sys, time
 import pyreadstat
 from srlib.data import size_limits
-from srlib.data.microdata import read_texts
+from srlib.data.microdata import read_uncoded
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -285,7 +286,7 @@ def peak():
 size_limits.MAX_BYTES = int(sys.argv[2])
 before, start = peak(), time.perf_counter()
 try:
-    read_texts(sys.argv[1])
+    read_uncoded(sys.argv[1])
 except ValueError as error:
     print(error)
 print(peak() - before, time.perf_counter() - start)

@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_dir
 
 from srlib.checks import require
-from srlib.data.codes import MISSING, MISSING_TEXTS, OUTSIDE, cell_numbers, coded, factor, number
+from srlib.data.codes import (
+    MISSING,
+    MISSING_TEXTS,
+    OUTSIDE,
+    cell_numbers,
+    encode_column,
+    factorize_texts,
+    parse_number,
+)
 from srlib.data.schema import Microdata, Schema
 from srlib.progress import progress
 
@@ -59,16 +67,16 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
     names codes that a file of that vintage cannot have.
     """
     require(vintage >= FIRST_VINTAGE, f"vintage is {vintage}; it must be {FIRST_VINTAGE} or later")
-    ids, texts = factor(frame["AGEP"])
+    ids, texts = factorize_texts(frame["AGEP"])
     # A missing or unreadable age is not below 18: it stays and is reported.
-    frame = frame[~np.array([*(number(text) < 18 for text in texts), False])[ids]]
+    frame = frame[~np.array([*(parse_number(text) < 18 for text in texts), False])[ids]]
     recoded, problems = {}, []
     mil = "11123" if vintage <= 2012 else "1123"
     for variable in ACS.variables:
         levels = (_RECODED | {"MIL": mil}).get(variable.name, "".join(variable.levels))
         recode = {float(i): int(level) - 1 for i, level in enumerate(levels, 1) if level > "."}
         column = RAW_NAMES[variable.name]
-        codes, strange = coded(frame[column], partial(_recoded, recode))
+        codes, strange = encode_column(frame[column], partial(_recoded, recode))
         problems += [f"{column} has {strange}"] if strange else []
         recoded[variable.name] = pd.Categorical.from_codes(codes.clip(MISSING), variable.levels)
     require(not problems, f"a person file of vintage {vintage} cannot have: {'; '.join(problems)}")
@@ -83,7 +91,7 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
 def _recoded(recode: Mapping[float, int], texts: Iterable[str]) -> list[int]:
     """Return the codes that raw texts are recoded to."""
     known = dict.fromkeys(MISSING_TEXTS, MISSING)
-    return [known.get(text, recode.get(number(text), OUTSIDE)) for text in texts]
+    return [known.get(text, recode.get(parse_number(text), OUTSIDE)) for text in texts]
 
 
 def download_acs(data: str, cache: Path | None = None, base: str = CENSUS) -> tuple[Path, int]:

@@ -63,28 +63,30 @@ def distinct(codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], NDArray
     return codes[first[order]], counts[order], np.argsort(order)[numbers]
 
 
-def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
+def factorize_texts(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     """Return for each value the position of its text, -1 where NaN, and the distinct texts."""
     ids, values = pd.factorize(column)
     return ids, [str(value).strip() for value in values]
 
 
-def coded(column: pd.Series, codes_of: Callable[[list[str]], list[int]]) -> tuple[Codes, str]:
+def encode_column(
+    column: pd.Series, codes_of: Callable[[list[str]], list[int]]
+) -> tuple[Codes, str]:
     """Return a column's codes, and which of its texts are outside the levels, and where."""
-    ids, texts = factor(column)
+    ids, texts = factorize_texts(column)
     codes = np.array(codes_of([*texts, ""]))[ids]  # NaN, of which the id is -1, is as no text
     outside = codes <= OUTSIDE
     values = dict.fromkeys(texts[i] for i in pd.unique(ids[outside]))
     return codes, f"{shown(values)} ({rows_where(outside, column.index)})" if values else ""
 
 
-def number(text: str) -> float:
+def parse_number(text: str) -> float:
     """Return the number that a text is, NaN where it is none, as "1,200", or not finite."""
     value = float(text) if _NUMBER.fullmatch(text) else np.nan
     return value if np.isfinite(value) else np.nan
 
 
-def days(text: str) -> float:
+def parse_days(text: str) -> float:
     """Return the days from 1970-01-01 to an ISO date, also one with a time; NaN for other texts."""
     if not _ISO_DATE.fullmatch(text):
         return np.nan
@@ -103,27 +105,27 @@ def iso_date(day: float) -> str:
     return moment.isoformat(" ", "seconds") if day % 1 else moment.date().isoformat()
 
 
-def trimmed(text: str) -> str:
+def strip_zeros(text: str) -> str:
     """Return a number without zeros at its end, "1" for "1.0", and any other text as it is."""
     match = _WITH_ZEROS.fullmatch(text)
     return match[1] + (match[2] or "") if match else text
 
 
-def numbers_in(
-    column: pd.Series, *absent: str, number_of: Callable[[str], float] = number
+def count_numbers(
+    column: pd.Series, *absent: str, number_of: Callable[[str], float] = parse_number
 ) -> tuple[pd.Series, list[str]]:
     """Count the records that have each number, rising, and list the texts that are none."""
-    ids, texts = factor(column)
+    ids, texts = factorize_texts(column)
     counts = pd.Series(np.bincount(ids[ids >= 0], minlength=len(texts)), texts)
-    counts = counts[[MISSING_TEXTS.union(absent).isdisjoint({t, trimmed(t)}) for t in texts]]
+    counts = counts[[MISSING_TEXTS.union(absent).isdisjoint({t, strip_zeros(t)}) for t in texts]]
     numbers = np.array([number_of(text) for text in counts.index], np.float64)
     return counts.groupby(numbers).sum(), list(counts.index[np.isnan(numbers)])
 
 
-def levels_in(column: pd.Series) -> tuple[str, ...]:
+def observed_levels(column: pd.Series) -> tuple[str, ...]:
     """Return the values of a column but missing ones, in numeric or alphabetic order."""
-    texts = set(factor(column)[1]) - MISSING_TEXTS
+    texts = set(factorize_texts(column)[1]) - MISSING_TEXTS
     if all(map(_WHOLE.fullmatch, texts)):
-        texts = set(map(trimmed, texts))
-    numeric = not any(np.isnan(number(text)) for text in texts)
-    return tuple(sorted(texts, key=lambda text: (numeric and number(text), text)))
+        texts = set(map(strip_zeros, texts))
+    numeric = not any(np.isnan(parse_number(text)) for text in texts)
+    return tuple(sorted(texts, key=lambda text: (numeric and parse_number(text), text)))

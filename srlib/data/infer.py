@@ -1,8 +1,8 @@
-"""What tables tell of variables: all of it, where nothing is declared, or what is left open.
+"""Infer a schema from a table, or the part of it that is not declared.
 
-Levels of text are declared or taken from the table. Numbers are cut: at edges that are declared,
-or by a rule that the table's own numbers complete. Every rule is applied to one table, the
-original; any other is read by what came of it.
+Levels of texts are declared or taken from the table. Numbers are binned at declared cut points, or
+near the table's quantiles. Every rule is applied to one table, the original; all other tables are
+read with the resulting schema.
 """
 
 import re
@@ -22,23 +22,23 @@ from srlib.data.codes import (
     AMBIGUOUS,
     MISSING_TEXTS,
     OUTSIDE,
-    coded,
-    days,
-    factor,
+    count_numbers,
+    encode_column,
+    factorize_texts,
     iso_date,
-    levels_in,
-    number,
-    numbers_in,
-    trimmed,
+    observed_levels,
+    parse_days,
+    parse_number,
+    strip_zeros,
 )
-from srlib.data.schema import MISSING_LEVEL, MOST_LEVELS, Schema, Variable
+from srlib.data.schema import MAX_LEVELS, MISSING_LEVEL, Schema, Variable
 
 # Numbers that a column may have and still be taken for categories, where nothing is declared;
 # texts that a column of numbers may have beside them, as codes for "does not apply"; and quantiles
 # that it is cut at.
-FEW_NUMBERS, FEW_TEXTS, BINS = 30, 5, 10
+MAX_NUMERIC_LEVELS, MAX_TEXT_CODES, N_BINS = 30, 5, 10
 
-SINGLE = "all records have one value, or none"
+SINGLE_VALUE = "all records have one value, or none"
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 
@@ -52,7 +52,7 @@ _TWO_VALUES = {
 }
 
 
-def leaving_out(names: Sequence[str]) -> str:
+def leave_out_options(names: Sequence[str]) -> str:
     """Return how a user leaves columns out."""
     options = " ".join(f"--leave-out {shlex.quote(name)}" for name in names)
     return f"{options} (in Python leave_out={list(names)})"
@@ -68,12 +68,13 @@ def infer_schema(frame: pd.DataFrame) -> Schema:
     """
     require(len(frame) > 1, "the table has fewer than two records; levels take two or more")
     schema, left = _recognized(frame)
-    wrong = {name: reason for name, reason in left.items() if reason != SINGLE}
+    wrong = {name: reason for name, reason in left.items() if reason != SINGLE_VALUE}
     problems = "; ".join(f"{name} {reason}" for name, reason in wrong.items())
     require(
         not wrong,
-        f"{problems}. Leave out what is no variable: {leaving_out([*wrong])}, or declare it in a "
-        "schema; srlib schema ORIGINAL RELEASED suggests one",
+        f"{problems}. Leave out columns that are not variables with "
+        f"{leave_out_options([*wrong])}, or declare them in a schema; "
+        "srlib schema ORIGINAL RELEASED suggests one",
     )
     return schema
 
@@ -91,7 +92,7 @@ def _recognized(original: pd.DataFrame, *others: pd.DataFrame) -> tuple[Schema, 
             left[str(name)] = found
             continue
         for table in others if found.levels else ():
-            found = found.with_levels(_unseen(found, table[name])[0])
+            found = found.add_levels(_unseen(found, table[name])[0])
         variables.append(found)
     require(variables, f"no column is a variable: {'; '.join(dict.fromkeys(left.values()))}")
     return Schema(tuple(variables), tuple(left)), left
@@ -99,60 +100,64 @@ def _recognized(original: pd.DataFrame, *others: pd.DataFrame) -> tuple[Schema, 
 
 def _variable(name: str, column: pd.Series) -> Variable | str:
     """Return the variable that a column is, or why it is none."""
-    texts = [text for text in factor(column)[1] if text not in MISSING_TEXTS]
+    texts = [text for text in factorize_texts(column)[1] if text not in MISSING_TEXTS]
     dates = _are_dates(texts)
-    if not dates and len(texts) > FEW_NUMBERS and all(map(_DATE.fullmatch, texts)):
+    if not dates and len(texts) > MAX_NUMERIC_LEVELS and all(map(_DATE.fullmatch, texts)):
         return "has dates of which some are no day/month/year, month/day/year or year-month-day"
-    values, others = numbers_in(column, number_of=days if dates else number)
+    values, others = count_numbers(column, number_of=parse_days if dates else parse_number)
     whole = not dates and not np.mod(values.index, 1).any()
-    if whole and len(texts) == len(column) > MOST_LEVELS:
+    if whole and len(texts) == len(column) > MAX_LEVELS:
         return "differs for all records, as a name or a number of people does"
     if isinstance(column.dtype, pd.CategoricalDtype):
         return Variable(name, tuple(map(str, column.cat.categories)))
     names = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
-    if len(values) > FEW_NUMBERS and len(others) <= FEW_TEXTS and not names:
-        return Variable(name, bins=BINS, dates=dates)
-    levels = levels_in(column)
-    if len(levels) > MOST_LEVELS:
+    if len(values) > MAX_NUMERIC_LEVELS and len(others) <= MAX_TEXT_CODES and not names:
+        return Variable(name, bins=N_BINS, dates=dates)
+    levels = observed_levels(column)
+    if len(levels) > MAX_LEVELS:
         return f"has {len(levels):,} values that are no numbers, as {shown(levels, 3)}"
-    if len(levels) == 1 and (column.isna().any() or MISSING_TEXTS & set(factor(column)[1])):
+    if len(levels) == 1 and (
+        column.isna().any() or MISSING_TEXTS & set(factorize_texts(column)[1])
+    ):
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
-    return Variable(name, levels) if len(levels) > 1 else SINGLE
+    return Variable(name, levels) if len(levels) > 1 else SINGLE_VALUE
 
 
 def _are_dates(texts: Iterable[str]) -> bool:
     """Say whether there are texts, and all of them ISO dates."""
     found = list(texts)
-    return bool(found) and not any(np.isnan(days(text)) for text in found)
+    return bool(found) and not any(np.isnan(parse_days(text)) for text in found)
 
 
 def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
     """Cut the numbers that a schema leaves to a table, and say how, a sentence a variable."""
-    done = [_cut(v, frame[v.name]) if v.uncut else (v, "") for v in schema.variables]
+    done = [_cut(v, frame[v.name]) if v.needs_binning else (v, "") for v in schema.variables]
     notes = [note for _, note in done if note]
     if any(variable.bins for variable in schema.variables):
-        notes.append("Such cuts tell where the original's numbers lie; edges in a schema do not.")
+        notes.append(
+            "Such cuts tell where the original's numbers lie; cut_points in a schema do not."
+        )
     return replace(schema, variables=tuple(variable for variable, _ in done)), tuple(notes)
 
 
 def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     """Return a variable whose numbers are cut by a column, and a sentence that says where."""
     absent = {*variable.missing_codes, *variable.not_applicable}
-    dates = variable.dates or _are_dates({*factor(column)[1]} - MISSING_TEXTS - absent)
-    counts, texts = numbers_in(column, *absent, number_of=days if dates else number)
+    dates = variable.dates or _are_dates({*factorize_texts(column)[1]} - MISSING_TEXTS - absent)
+    counts, texts = count_numbers(column, *absent, number_of=parse_days if dates else parse_number)
     texts += variable.not_applicable
     has = f"{variable.name} is declared to be numeric and has {len(counts)} numbers"
-    require(len(texts) <= MOST_LEVELS, f"{has}, and {len(texts)} texts, as {shown(texts, 3)}")
-    require(len(counts) > 1 or variable.edges, f"{has}; there must be two or more")
-    edges = variable.edges or quantile_edges(counts.index, counts, variable.bins)
-    written = iso_date if dates else plain
-    names = bin_labels(edges, not np.mod([*counts.index, *edges], 1).any(), written)
+    require(len(texts) <= MAX_LEVELS, f"{has}, and {len(texts)} texts, as {shown(texts, 3)}")
+    require(len(counts) > 1 or variable.cut_points, f"{has}; there must be two or more")
+    cut_points = variable.cut_points or quantile_cut_points(counts.index, counts, variable.bins)
+    written = iso_date if dates else format_number
+    names = bin_labels(cut_points, not np.mod([*counts.index, *cut_points], 1).any(), written)
     levels = (*names, *texts)
     undone: dict[str, Any] = {"labels": (), "bins": 0, "missing": ""}
-    done = replace(variable, levels=levels, edges=edges, dates=dates, **undone)
+    done = replace(variable, levels=levels, cut_points=cut_points, dates=dates, **undone)
     how = "near the original's quantiles, at {}" if variable.bins else "at {} as declared"
-    note = f"{variable.name} is cut {how.format(', '.join(map(written, edges)))}."
-    return done.add_missing_levels() if variable.missing else done, note
+    note = f"{variable.name} is cut {how.format(', '.join(map(written, cut_points)))}."
+    return done.add_missing_level() if variable.missing else done, note
 
 
 def add_missing_levels(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
@@ -163,10 +168,10 @@ def add_missing_levels(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, t
     variables, lacking = [], []
     for variable in schema.variables:
         (none,) = variable.codes_of([""])
-        codes = (coded(frame[variable.name], variable.codes_of)[0] for frame in frames)
+        codes = (encode_column(frame[variable.name], variable.codes_of)[0] for frame in frames)
         absent = [np.count_nonzero(of_frame == none) for of_frame in codes]
         if variable.drop_missing is None and any(absent):
-            variable = variable.add_missing_levels()
+            variable = variable.add_missing_level()
         if variable.missing and absent[0]:
             lacking.append(f"{variable.name} {absent[0]:,}")
         variables.append(variable)
@@ -184,10 +189,10 @@ def add_unseen_levels(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tupl
     for variable in schema.variables:
         new, known = _unseen(variable, frame[variable.name])
         if new:
-            comparable = known and not (variable.edges and len(new) > FEW_TEXTS)
+            comparable = known and not (variable.cut_points and len(new) > MAX_TEXT_CODES)
             require(comparable, _other_values(variable, new))
             unseen.append(f"{variable.name} {shown(new, 3)}")
-        variables.append(variable.with_levels(new))
+        variables.append(variable.add_levels(new))
     note = f"Levels that the original does not have: {'; '.join(unseen)}."
     return replace(schema, variables=tuple(variables)), (note,) if unseen else ()
 
@@ -195,33 +200,33 @@ def add_unseen_levels(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tupl
 def _other_values(variable: Variable, new: Sequence[str]) -> str:
     """Return what is wrong with values of which the original has none."""
     own = [level for level in variable.levels if level != variable.missing]
-    has = "numbers" if variable.edges else f"{len(own)}, {shown(own, 3)}"
+    has = "numbers" if variable.cut_points else f"{len(own)}, {shown(own, 3)}"
     here, there = _coding(new), _coding(own)
     likely = f": it is coded {here} here and {there} in the original" if here and there else ""
     values = f"{len(new)} value{'s' * (len(new) > 1)}, {shown(new, 3)}"
     return (
         f"{variable.name} has {values}, where the original has {has}{likely}; the values must be "
-        f"written alike, or the column left out: {leaving_out([variable.name])}"
+        f"written alike, or the column left out: {leave_out_options([variable.name])}"
     )
 
 
 def _coding(texts: Sequence[str]) -> str:
     """Return which way to write one of two values texts are; "" where none."""
-    found = {trimmed(text).casefold() for text in texts}
+    found = {strip_zeros(text).casefold() for text in texts}
     return next((kind for kind, both in _TWO_VALUES.items() if found <= both), "")
 
 
 def _unseen(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
     """Return the texts of a column that are outside the levels, and whether any is within."""
-    texts = list(dict.fromkeys(factor(column)[1]))
+    texts = list(dict.fromkeys(factorize_texts(column)[1]))
     codes = variable.codes_of(texts)
     unclear = [text for text, code in zip(texts, codes, strict=True) if code == AMBIGUOUS]
-    require(not unclear, variable.ambiguity(shown(unclear, 3)))
+    require(not unclear, variable.ambiguity_message(shown(unclear, 3)))
     new = [text for text, code in zip(texts, codes, strict=True) if code == OUTSIDE]
     return new, max(codes, default=OUTSIDE) >= 0
 
 
-def suggest(
+def suggest_schema(
     tables: Sequence[pd.DataFrame], left_out: Sequence[str] = ()
 ) -> tuple[str, tuple[str, ...]]:
     """Suggest the YAML file of a schema, and say why columns are left out.
@@ -242,7 +247,7 @@ def suggest(
     return text, tuple(f"{name} is left out: {reason}." for name, reason in left.items())
 
 
-def quantile_edges(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[float, ...]:
+def quantile_cut_points(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[float, ...]:
     """Cut rising numbers near quantiles, at round ones, into pieces of about as many records.
 
     Each cut is the roundest number within a quarter of a piece around the quantile, so that cuts
@@ -261,10 +266,10 @@ def quantile_edges(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[flo
         low, middle, high = np.searchsorted(up_to, ranks, side="right").clip(max=len(value) - 1)
         if not heavy[low : high + 1].any() and middle > 0:
             cuts.add((value[max(low - 1, 0)], value[middle], value[high]))
-    edges = np.array(sorted(_roundest(*cut) for cut in cuts))
+    cut_points = np.array(sorted(_roundest(*cut) for cut in cuts))
     # Two cuts between the same neighbors would leave a piece without records.
-    _, first = np.unique(np.searchsorted(value, edges), return_index=True)
-    return tuple(edges[first].tolist())
+    _, first = np.unique(np.searchsorted(value, cut_points), return_index=True)
+    return tuple(cut_points[first].tolist())
 
 
 def _roundest(above: float, near: float, most: float) -> float:
@@ -280,20 +285,20 @@ def _roundest(above: float, near: float, most: float) -> float:
 
 
 def bin_labels(
-    edges: Sequence[float], whole: bool, written: Callable[[float], str] | None = None
+    cut_points: Sequence[float], whole: bool, written: Callable[[float], str] | None = None
 ) -> tuple[str, ...]:
-    """Name the pieces of numbers at rising edges: "below 0", "0 to 9", "10", "11 or more".
+    """Name the pieces of numbers at rising cut_points: "below 0", "0 to 9", "10", "11 or more".
 
     Where not all numbers are whole: "below 0.5", "0.5 to below 1", "1 or more".
     """
-    text = written or plain
-    names = [f"below {text(edges[0])}"]
-    for low, end in pairwise(edges):
+    text = written or format_number
+    names = [f"below {text(cut_points[0])}"]
+    for low, end in pairwise(cut_points):
         last = f" to {text(end - 1)}" if end - 1 > low else ""
         names.append(text(low) + (last if whole else f" to below {text(end)}"))
-    return (*names, f"{text(edges[-1])} or more")
+    return (*names, f"{text(cut_points[-1])} or more")
 
 
-def plain(value: float) -> str:
+def format_number(value: float) -> str:
     """Write a number without an exponent and without zeros at its end."""
     return np.format_float_positional(value + 0.0, trim="-")

@@ -27,9 +27,9 @@ import pyarrow as pa
 from srlib.checks import printable, repeated, require, shown
 from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, recode_acs
 from srlib.data.infer import bin_numbers
-from srlib.data.notation import unified
+from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema
-from srlib.data.size_limits import MAX_BYTES, check_width, is_typed, names_in, read_typed
+from srlib.data.size_limits import MAX_BYTES, check_width, is_typed, read_typed, typed_column_names
 
 PAPER_VINTAGE = 2012
 # What a text file may have, uncompressed: a small compressed one may stand for more than fits.
@@ -48,12 +48,12 @@ _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
 _NO_TEXT = re.compile("[\0\udc80-\udcff]")  # what stands for bytes that are not UTF-8, and NUL
 
 # A schema, its YAML file, or "acs"; None or "": recognized.
-type Declared = str | Path | Schema | None
+type SchemaSource = str | Path | Schema | None
 # The line that a record begins at, and its fields.
 type Record = tuple[int, list[str]]
 
 
-class Texts(NamedTuple):
+class UncodedTable(NamedTuple):
     """The columns of a table by its lines or records, what is declared of them, and notes.
 
     `left_out` are columns that it has and that a schema or a user leaves out.
@@ -66,7 +66,7 @@ class Texts(NamedTuple):
 
 
 def load(
-    data: str | Path, schema: Declared = "", *, rng: np.random.Generator,
+    data: str | Path, schema: SchemaSource = "", *, rng: np.random.Generator,
     n_records: int | None = None, **options: Any,
 ) -> Microdata:  # fmt: skip
     """Return the records of a notebook's ``data`` parameter.
@@ -85,7 +85,7 @@ def load(
         order, where a file has more records.
     """
     require(n_records is None or n_records > 0, f"n_records is {n_records}; it must be 1 or more")
-    known, source = declared(schema), str(data)
+    known, source = load_schema(schema), str(data)
     if not source or source.startswith("acs:"):
         require(known in (None, ACS), f"schema must be '' or 'acs' where data is {source!r}")
     if not source:
@@ -101,7 +101,7 @@ def load(
 
 
 def read_table(
-    path: str | Path, schema: Declared = None, *, drop_missing: bool = False,
+    path: str | Path, schema: SchemaSource = None, *, drop_missing: bool = False,
     ignore_columns: bool = False, vintage: int = PAPER_VINTAGE,
 ) -> Microdata:  # fmt: skip
     """Read a file of categorical records.
@@ -154,7 +154,7 @@ def read_table(
     >>> people.codes.tolist(), people.schema.names
     ([[0, 0], [1, 1]], ('job', 'sick'))
     """
-    texts = read_texts(path, schema, ignore_columns=ignore_columns, vintage=vintage)
+    texts = read_uncoded(path, schema, ignore_columns=ignore_columns, vintage=vintage)
     with named_errors(Path(path)):
         if texts.schema:
             known, notes = bin_numbers(texts.schema, texts.frame)
@@ -165,10 +165,10 @@ def read_table(
         return replace(table, notes=(*texts.notes, *notes, *table.notes))
 
 
-def read_texts(
-    path: str | Path, schema: Declared = None, *, ignore_columns: bool = False, vintage: int = 0,
-    leave_out: Collection[str] = (),
-) -> Texts:  # fmt: skip
+def read_uncoded(
+    path: str | Path, schema: SchemaSource = None, *, ignore_columns: bool = False,
+    vintage: int = 0, leave_out: Collection[str] = (),
+) -> UncodedTable:  # fmt: skip
     """Read a file's columns as `read_table`, without coding them.
 
     Columns of text are Arrow dictionaries, with the lines that records begin at as the index; a
@@ -177,7 +177,7 @@ def read_texts(
     to leave out may lack.
     """
     path = Path(path)
-    known, left_out = without(declared(schema), leave_out)
+    known, left_out = exclude_columns(load_schema(schema), leave_out)
     notes = list[str]()
     with named_errors(path):
         if typed := is_typed(path):
@@ -206,18 +206,20 @@ def read_texts(
             apart = {name: column[frame.index] for name, column in apart.items()}
             told = f"A person file, recoded to Table 1 by the codes of vintage {vintage}; records"
             notes.append(f"{told} of persons below 18 left out: {n - len(frame):,} of {n:,}.")
-        frame, more = unified(frame, known, decimal_comma=not typed and mark in ";\t")
-        return Texts(frame, known, (*notes, *more), apart)
+        frame, more = harmonize_notation(frame, known, decimal_comma=not typed and mark in ";\t")
+        return UncodedTable(frame, known, (*notes, *more), apart)
 
 
-def without(schema: Schema | None, leave_out: Collection[str]) -> tuple[Schema | None, list[str]]:
+def exclude_columns(
+    schema: Schema | None, leave_out: Collection[str]
+) -> tuple[Schema | None, list[str]]:
     """Return what is declared of the columns that are not left out, and those that are."""
     left_out = list(dict.fromkeys((*leave_out, *(schema.leave_out if schema else ()))))
     variables = [v for v in schema.variables if v.name not in left_out] if schema else []
     return Schema(tuple(variables), tuple(left_out)) if variables else None, left_out
 
 
-def check_left_out(leave_out: Iterable[str], tables: Iterable[Texts]) -> None:
+def check_leave_out(leave_out: Iterable[str], tables: Iterable[UncodedTable]) -> None:
     """Raise a ValueError that names columns to leave out which no table has."""
     found = {name for table in tables for name in table.left_out}
     lacking = [name for name in leave_out if name not in found]
@@ -228,13 +230,13 @@ def column_names(path: str | Path) -> tuple[str, ...]:
     """Return the names of a file's columns from its header, none where it cannot be read."""
     path = Path(path)
     try:
-        names = names_in(path) if is_typed(path) else next(_records(path)[1])[1]
+        names = typed_column_names(path) if is_typed(path) else next(_records(path)[1])[1]
     except (ValueError, OSError, EOFError, RuntimeError, StopIteration, zlib.error):
         return ()
     return tuple(name.strip() for name in names)
 
 
-def declared(schema: Declared) -> Schema | None:
+def load_schema(schema: SchemaSource) -> Schema | None:
     """Return the schema that an argument stands for, None where one is to be recognized."""
     if isinstance(schema, Schema):
         return schema

@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from srlib.checks import shown
-from srlib.data.codes import MISSING_TEXTS, days, factor
+from srlib.data.codes import MISSING_TEXTS, factorize_texts, parse_days
 from srlib.data.schema import Schema
 
 # A number with a decimal comma; points may stand between thousands.
@@ -21,7 +21,7 @@ _POINTS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[T ](\d{2}:\d{2}.*))?")
 
 
-def unified(
+def harmonize_notation(
     frame: pd.DataFrame, schema: Schema | None, *, decimal_comma: bool = False
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return a table with decimal points and ISO dates, and a note on what was taken for these.
@@ -45,7 +45,7 @@ def unified(
     for name, column in frame.items():
         if is_numeric_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype):
             continue
-        ids, texts = factor(column)
+        ids, texts = factorize_texts(column)
         present = {*texts} - MISSING_TEXTS
         if name in declared:
             apart = {*declared[name].missing_codes, *declared[name].not_applicable}
@@ -114,7 +114,7 @@ def _iso_date(text: str, *, day_first: bool) -> str:
         first, _, second, year, time = match.groups()
         day, month = (first, second) if day_first else (second, first)
         text = f"{year}-{month:0>2}-{day:0>2}" + (f" {time}" if time else "")
-    if np.isnan(days(text)):
+    if np.isnan(parse_days(text)):
         return ""
     moment = datetime.fromisoformat(text)
     is_day = moment.tzinfo is None and moment == datetime(moment.year, moment.month, moment.day)

@@ -19,16 +19,16 @@ from srlib.data.codes import (
     MISSING,
     MISSING_TEXTS,
     OUTSIDE,
-    coded,
-    days,
-    factor,
-    levels_in,
-    number,
-    trimmed,
+    encode_column,
+    factorize_texts,
+    observed_levels,
+    parse_days,
+    parse_number,
+    strip_zeros,
 )
 
 MISSING_LEVEL = "missing"
-MOST_LEVELS = 100  # of a column without a schema
+MAX_LEVELS = 100  # of a column without a schema
 # What may be done about missing values, and whether records that lack a value are then dropped.
 MISSING_RULES = {"level": None, "drop": True, "error": False}
 
@@ -39,7 +39,16 @@ _UNDRAWN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]|^(constructor|hasOwnProperty|isPrototypeOf|toString|"
     "propertyIsEnumerable|toLocaleString|valueOf|__proto__|__(define|lookup)[GS]etter__)$"
 )
-_KEYS = ("name", "title", "levels", "bins", "edges", "missing", "missing_codes", "not_applicable")
+_KEYS = (
+    "name",
+    "title",
+    "levels",
+    "bins",
+    "cut_points",
+    "missing",
+    "missing_codes",
+    "not_applicable",
+)
 
 
 @dataclass(frozen=True)
@@ -59,8 +68,8 @@ class Variable:
         One short text for readers for each level; the levels themselves where not given.
     title : str
         What the variable is, for readers; the name where not given.
-    edges : tuple of float
-        Of a numeric variable, where its numbers are cut; rising. The first ``len(edges) + 1``
+    cut_points : tuple of float
+        Of a numeric variable, where its numbers are cut; rising. The first ``len(cut_points) + 1``
         levels are the pieces: below the first edge, from one edge to below the next, and from the
         last edge on. Further levels are texts that are no numbers.
     missing : str
@@ -82,7 +91,7 @@ class Variable:
     levels: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     title: str = ""
-    edges: tuple[float, ...] = ()
+    cut_points: tuple[float, ...] = ()
     missing: str = ""
     missing_codes: tuple[str, ...] = ()
     drop_missing: bool | None = None
@@ -91,11 +100,13 @@ class Variable:
     dates: bool = False
 
     def __post_init__(self) -> None:
-        more = tuple(t for t in self.not_applicable if t not in self.levels and not self.uncut)
+        more = tuple(
+            t for t in self.not_applicable if t not in self.levels and not self.needs_binning
+        )
         object.__setattr__(self, "labels", (self.labels or self.levels) + more)
         object.__setattr__(self, "levels", self.levels + more)
         object.__setattr__(self, "title", self.title or self.name)
-        name, n, least = self.name, len(self.levels), max(len(self.edges), 1) + 1
+        name, n, least = self.name, len(self.levels), max(len(self.cut_points), 1) + 1
         texts = {f"levels of {name}": self.levels, f"labels of {name}": self.labels}
         texts |= {"the name": (name,), f"title of {name}": (self.title,)}
         for of, those in texts.items():
@@ -103,20 +114,25 @@ class Variable:
             require(not bad, f"{of}: {shown(bad)} has control characters, or a meaning for charts")
             bad = [t for t in those if t != t.strip() or not t] or repeated(those)
             require(not bad, f"{of}: {shown(bad)} must stand once, without spaces around it")
-        rising = np.isfinite(self.edges).all() and (np.diff(self.edges) > 0).all()
-        require(rising, f"edges of {name} are {list(self.edges)}; they must be numbers that rise")
-        require(n >= least or self.uncut, f"{name} has {n} levels; it needs at least {least}")
+        rising = np.isfinite(self.cut_points).all() and (np.diff(self.cut_points) > 0).all()
+        require(
+            rising,
+            f"cut_points of {name} are {list(self.cut_points)}; they must be numbers that rise",
+        )
+        require(
+            n >= least or self.needs_binning, f"{name} has {n} levels; it needs at least {least}"
+        )
         require(len(self.labels) == n, f"{name} has {n} levels and {len(self.labels)} labels")
-        right = self.uncut or self.missing in ("", *self.levels)
+        right = self.needs_binning or self.missing in ("", *self.levels)
         require(right, f"missing of {name} is {self.missing!r}; it must be a level")
 
     @property
-    def uncut(self) -> bool:
+    def needs_binning(self) -> bool:
         """Whether a table is still to cut the numbers."""
-        return bool(self.bins or self.edges) and not self.levels
+        return bool(self.bins or self.cut_points) and not self.levels
 
     @property
-    def no_values(self) -> tuple[int, ...]:
+    def codes_without_value(self) -> tuple[int, ...]:
         """Codes of the levels that are no values: missing, or not applicable."""
         of_none = {*self.not_applicable, self.missing}
         return tuple(code for code, level in enumerate(self.levels) if level in of_none)
@@ -133,24 +149,24 @@ class Variable:
         places = {level: code for code, level in enumerate(self.levels)}
         alike = dict[str, int]()
         for level, code in places.items():
-            form = trimmed(level).casefold()
+            form = strip_zeros(level).casefold()
             alike[form] = AMBIGUOUS if form in alike else code
         none = places[self.missing] if self.missing else MISSING
         places = dict.fromkeys(MISSING_TEXTS, none) | places
         places |= dict.fromkeys(self.missing_codes, none)
 
         def code_of(text: str) -> int:
-            plain = trimmed(text)
+            plain = strip_zeros(text)
             exact = places.get(text, places.get(plain))
             if exact is not None:
                 return exact
-            if self.edges and not math.isnan(value := self.number_of(text)):
-                return bisect_right(self.edges, value)
+            if self.cut_points and not math.isnan(value := self.number_of(text)):
+                return bisect_right(self.cut_points, value)
             return alike.get(plain.casefold(), OUTSIDE)
 
         return [code_of(text) for text in texts]
 
-    def ambiguity(self, texts: str) -> str:
+    def ambiguity_message(self, texts: str) -> str:
         """Return what is wrong with texts that fit several levels."""
         levels = shown(self.levels)
         return (
@@ -160,14 +176,14 @@ class Variable:
 
     def number_of(self, text: str) -> float:
         """Return the number that a text is, days of a date; NaN where it is none."""
-        return days(text) if self.dates else number(text)
+        return parse_days(text) if self.dates else parse_number(text)
 
     def numbers_of(self, texts: Iterable[str]) -> list[float]:
         """Return the number that each text is, NaN where it is none, missing or not applicable."""
         absent = {*self.missing_codes, *self.not_applicable}
-        return [math.nan if absent & {t, trimmed(t)} else self.number_of(t) for t in texts]
+        return [math.nan if absent & {t, strip_zeros(t)} else self.number_of(t) for t in texts]
 
-    def with_levels_for_labels(self, column: pd.Series) -> tuple[pd.Series, str]:
+    def labels_to_levels(self, column: pd.Series) -> tuple[pd.Series, str]:
         """Return a column with levels where it has labels, and a note where that was a choice.
 
         Categories that are the labels are what `Microdata.to_frame` writes. A ValueError refuses
@@ -184,24 +200,24 @@ class Variable:
                 "to_frame(labels=False)",
             )
             return column.cat.rename_categories(level_of), ""
-        ids, texts = factor(column)
+        ids, texts = factorize_texts(column)
         present = {*texts} - MISSING_TEXTS - {*self.missing_codes}
         if not present or not present <= {*level_of} - {*self.levels}:
             return column, ""
         levels = np.array([*(level_of.get(text, text) for text in texts), None], object)
         return pd.Series(levels[ids], column.index), f"Labels read as levels: {self.name!r}."
 
-    def with_levels(self, more: Sequence[str]) -> "Variable":
+    def add_levels(self, more: Sequence[str]) -> "Variable":
         """Return the variable with further levels behind its own, which are their labels, too."""
         return replace(self, levels=(*self.levels, *more), labels=(*self.labels, *more))
 
-    def add_missing_levels(self) -> "Variable":
+    def add_missing_level(self) -> "Variable":
         """Return the variable with a level for missing values, if it has none."""
-        if self.missing or self.uncut:
+        if self.missing or self.needs_binning:
             return replace(self, missing=self.missing or MISSING_LEVEL)
         taken = MISSING_LEVEL in {*self.levels, *self.labels}
         level = f"{MISSING_LEVEL} 2" if taken else MISSING_LEVEL
-        return replace(self.with_levels([level]), missing=level)
+        return replace(self.add_levels([level]), missing=level)
 
 
 @dataclass(frozen=True)
@@ -267,13 +283,13 @@ class Schema:
         """Read a schema from a YAML file.
 
         A variable has ``levels``, a mapping from level to label or a list where they need no
-        labels, or says how its numbers are cut: ``bins`` (quantiles) or ``edges`` (a list); then
+        labels, or says how its numbers are binned: ``bins`` or ``cut_points`` (a list); then
         `read_table` cuts them. Either may have a ``title``; ``missing``, one of "level" (missing
         values are a level), "drop" (records that lack it are dropped) and "error";
         ``missing_codes``, a list of texts; and ``not_applicable``, the texts that say that it does
         not apply, which are levels. Beside ``variables`` the file may have ``leave_out``, a list of
         columns, and ``missing``, for all variables without their own; with ``leave_out`` alone all
-        other columns are recognized. Dates are numbers, and so are edges that are dates. Every
+        other columns are recognized. Dates are numbers, and so are cut_points that are dates. Every
         level is taken as the text that stands there: ``01`` is not ``1``, ``no`` is not false. ::
 
             leave_out: [SERIALNO]
@@ -312,9 +328,9 @@ class Schema:
         found, bad = [], []
         for name, column in frame.items():
             declared = typed and isinstance(column.dtype, pd.CategoricalDtype)
-            levels = tuple(map(str, column.cat.categories)) if declared else levels_in(column)
+            levels = tuple(map(str, column.cat.categories)) if declared else observed_levels(column)
             found.append((str(name), levels))
-            if not declared and not 2 <= len(levels) <= MOST_LEVELS:
+            if not declared and not 2 <= len(levels) <= MAX_LEVELS:
                 bad.append(f"{name} {len(levels):,}")
         require(not bad, f"not categorical, by distinct values: {', '.join(bad)}; declare a schema")
         return cls(tuple(Variable(name, levels) for name, levels in found))
@@ -329,12 +345,12 @@ class Schema:
         """
         frame = frame.rename(columns=str)
         self.check_columns(list(frame))
-        uncut = shown(variable.name for variable in self.variables if variable.uncut)
+        uncut = shown(variable.name for variable in self.variables if variable.needs_binning)
         require(not uncut, f"columns {uncut} are not cut; read_table(data, schema) cuts numbers")
         codes, problems = np.empty((len(frame), len(self.variables)), np.int32), []
         for j, variable in enumerate(self.variables):
-            codes[:, j], strange = coded(frame[variable.name], variable.codes_of)
-            require(AMBIGUOUS not in codes[:, j], variable.ambiguity(strange))
+            codes[:, j], strange = encode_column(frame[variable.name], variable.codes_of)
+            require(AMBIGUOUS not in codes[:, j], variable.ambiguity_message(strange))
             told = f"{variable.name} has {strange}, allowed are {shown(variable.levels)}"
             problems += [told] if strange else []
         require(not problems, f"values outside the levels: {'; '.join(problems)}")
@@ -349,21 +365,21 @@ class Schema:
         smallest = np.min_scalar_type(int(self.n_levels.max()) - 1)
         return codes[kept].astype(smallest), kept
 
-    def with_levels_for_labels(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    def labels_to_levels(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         """Return a table with levels where it has labels, and notes; see `Variable`'s."""
         columns, notes = dict[str, pd.Series](), list[str]()
         for variable in self.variables:
-            columns[variable.name], note = variable.with_levels_for_labels(frame[variable.name])
+            columns[variable.name], note = variable.labels_to_levels(frame[variable.name])
             notes += [note] if note else []
         return pd.DataFrame(columns), notes
 
-    def respelled(self, frame: pd.DataFrame) -> list[str]:
+    def note_respellings(self, frame: pd.DataFrame) -> list[str]:
         """Return a note on columns with values that are levels in another spelling."""
         found = []
         for variable in () if frame.empty else self.variables:
             texts = pd.Series(frame[variable.name].dropna().unique()).astype(str).str.strip()
             known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
-            found += [variable.name] if not variable.edges and {*texts} - known else []
+            found += [variable.name] if not variable.cut_points and {*texts} - known else []
         told = "Values in other case, or numbers with other zeros, read as levels"
         return [f"{told}: {shown(found)}."] if found else []
 
@@ -393,7 +409,7 @@ class Schema:
             problems.append(f"unknown columns {shown(unknown)} ({how})")
         require(not problems, f"{'; '.join(problems)}; the schema has {', '.join(self.names)}")
 
-    def check_apart(self, columns: Collection[str]) -> None:
+    def check_reserved_names(self, columns: Collection[str]) -> None:
         """Raise ValueError if a variable is called like a column that will stand beside them."""
         taken = shown(name for name in self.names if name in columns)
         require(not taken, f"variables are called {taken}; rename, taken are {', '.join(columns)}")
@@ -447,11 +463,11 @@ class Microdata:
         frame = frame.rename(columns=str)
         schema = schema or Schema.from_frame(frame)
         schema.check_columns(list(frame))
-        frame, labelled = schema.with_levels_for_labels(frame)
+        frame, labelled = schema.labels_to_levels(frame)
         codes, kept = schema.encode_complete(frame, drop_missing)
         told = f"Records with missing values dropped: {np.count_nonzero(~kept):,} of {len(kept):,}."
         require(kept.any(), f"the table has {len(kept)} records, and none is left. {told}")
-        notes = [*([] if kept.all() else [told]), *labelled, *schema.respelled(frame)]
+        notes = [*([] if kept.all() else [told]), *labelled, *schema.note_respellings(frame)]
         return cls(codes, schema, tuple(notes))
 
     def to_frame(self, *, labels: bool = True) -> pd.DataFrame:
@@ -466,23 +482,23 @@ def _variable(defaults: dict[str, Any], entry: Any) -> Variable:
     what = f"variable {yaml_io.brief(entry['name'])}"
     unknown = shown(key for key in entry if key not in _KEYS)
     require(not unknown, f"{what} has unknown keys {unknown}; allowed are {', '.join(_KEYS)}")
-    right = len({"levels", "bins", "edges"} & set(entry)) == 1
-    require(right, f"{what} needs levels, or bins, or edges, and one of these alone")
+    right = len({"levels", "bins", "cut_points"} & set(entry)) == 1
+    require(right, f"{what} needs levels, or bins, or cut_points, and one of these alone")
     rule, bins, levels = (defaults | entry).get("missing"), entry.get("bins"), entry.get("levels")
     if isinstance(levels, dict):
         entry |= {"levels": list(levels), "labels": list(levels.values())}
-    lists = ("levels", "labels", "edges", "missing_codes", "not_applicable")
+    lists = ("levels", "labels", "cut_points", "missing_codes", "not_applicable")
     given: dict[str, Any] = {key: _texts(entry, key, what) for key in lists}
     require(rule in (None, *MISSING_RULES), f"{what}: missing must be one of level, drop, error")
-    right = bins is None or bins in map(str, range(2, MOST_LEVELS + 1))
-    require(right, f"{what}: bins must be a whole number, 2 to {MOST_LEVELS}")
-    edges = given["edges"]
-    given["dates"] = bool(edges) and not np.isnan(list(map(days, edges))).any()
-    given["edges"] = tuple(map(days if given["dates"] else number, edges))
+    right = bins is None or bins in map(str, range(2, MAX_LEVELS + 1))
+    require(right, f"{what}: bins must be a whole number, 2 to {MAX_LEVELS}")
+    cut_points = given["cut_points"]
+    given["dates"] = bool(cut_points) and not np.isnan(list(map(parse_days, cut_points))).any()
+    given["cut_points"] = tuple(map(parse_days if given["dates"] else parse_number, cut_points))
     given["bins"] = int(bins or 0)
     given |= {"title": str(entry.get("title", "")), "drop_missing": MISSING_RULES.get(rule)}
     variable = Variable(entry["name"], **given)
-    return variable.add_missing_levels() if rule == "level" else variable
+    return variable.add_missing_level() if rule == "level" else variable
 
 
 def _texts(entry: dict[str, Any], key: str, what: str) -> tuple[str, ...]:

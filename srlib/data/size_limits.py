@@ -47,7 +47,7 @@ def is_typed(path: Path) -> bool:
     return path.suffix.lower() in READERS
 
 
-def names_in(path: Path) -> list[str]:
+def typed_column_names(path: Path) -> list[str]:
     """Return the names of a file's columns, from its header alone."""
     suffix = path.suffix.lower()
     with _readable(suffix):
@@ -185,4 +185,4 @@ def _spss_variables(file: BinaryIO, order: str) -> tuple[int, int]:
 
 def _stata_size(path: Path) -> Size:
     """Measure a Stata file, which is not compressed; its records are no more than the file."""
-    return Size(len(names_in(path)), path.stat().st_size)
+    return Size(len(typed_column_names(path)), path.stat().st_size)

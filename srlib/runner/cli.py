@@ -165,15 +165,15 @@ def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
     together, cuts numbers and dates near quantiles, makes missing values a level, and leaves out
     columns that look like names and numbers of people. It has values of yours.
     """
-    from srlib.data.infer import suggest
-    from srlib.data.microdata import check_left_out, read_texts
+    from srlib.data.infer import suggest_schema
+    from srlib.data.microdata import check_leave_out, read_uncoded
     from srlib.runner.confidential import columns_of, masked
 
     columns = columns_of({"data": list(map(str, files))})
     try:
-        tables = [read_texts(file, leave_out=leave_out) for file in files]
-        check_left_out(leave_out, tables)
-        text, reasons = suggest([table.frame for table in tables], leave_out)
+        tables = [read_uncoded(file, leave_out=leave_out) for file in files]
+        check_leave_out(leave_out, tables)
+        text, reasons = suggest_schema([table.frame for table in tables], leave_out)
     except ValueError as error:
         raise UsageError(masked(str(error), (files, leave_out), columns)) from None
     for note in dict.fromkeys((*reasons, *(note for table in tables for note in table.notes))):
@@ -239,9 +239,9 @@ def course(papers: tuple[str, ...], output: Path) -> None:
     from srlib.runner import course as courses
 
     root, output = settings.find_root(Path.cwd()), output / "course"
-    written = settings.find_papers(root, papers) if papers else courses.find(root)
+    written = settings.find_papers(root, papers) if papers else courses.find_assignments(root)
     for paper in written:
-        courses.write(root, paper, output)
+        courses.write_assignment(root, paper, output)
     click.echo(f"{shown(output / 'source')}: {', '.join(written)}")
     click.echo(f"copies: cd {shown(output)} && nbgrader generate_assignment NAME")
     click.echo("grading executes what students wrote: nbgrader autograde, in a container only")

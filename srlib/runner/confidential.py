@@ -21,7 +21,7 @@ from typing import Any
 import nbformat
 
 from srlib.display import MIN_RECORDS, NOT_SHOWN
-from srlib.runner.parameters import FILES, UsageError, input_files
+from srlib.runner.parameters import FILE_PARAMETERS, UsageError, input_files
 
 RULE = (
     f"Of a run on somebody's file, only words over at least {MIN_RECORDS} records are public, and "
@@ -41,7 +41,7 @@ _QUOTED = re.compile(f"{_TEXT}(?:, {_TEXT})*")
 
 def of_users_file(parameters: Mapping[str, Any], provenance: Mapping[str, Any]) -> bool:
     """Say whether a run is on a file that a user named; also where nobody knows."""
-    named = any(parameters.get(name, "") not in _NO_FILE for name in FILES)
+    named = any(parameters.get(name, "") not in _NO_FILE for name in FILE_PARAMETERS)
     return named or bool(provenance.get("inputs")) or not (parameters and provenance)
 
 

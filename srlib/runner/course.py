@@ -21,14 +21,14 @@ from srlib.runner.parameters import UsageError
 _EXERCISE = re.compile(r"### Exercise (\d+)\b")
 
 
-def source(notebook: NotebookNode) -> NotebookNode:
+def assignment_source(notebook: NotebookNode) -> NotebookNode:
     """Return the source of an assignment: what nbgrader makes students' copies of."""
     checks = _cell("checks", _template("checks.py"), locked=True)
     cells = [new_markdown_cell(_template("how.md"), id="how"), checks]
     for at, cell in enumerate(notebook.cells, 1):
         if found := _EXERCISE.match(cell.source):
             behind = list(takewhile(lambda c: _tags(c) & {"hint", "solution"}, notebook.cells[at:]))
-            cells += [cell, *_answering(f"exercise-{found[1]}", cell, behind)]
+            cells += [cell, *_exercise_cells(f"exercise-{found[1]}", cell, behind)]
         elif not _tags(cell) & {"hint", "solution"}:
             cells.append(_without_spoiler(cell))
     for cell in cells:  # each assignment has a folder of its own
@@ -55,7 +55,7 @@ def _cell(name: str, text: str, points: int = 0, **role: bool) -> NotebookNode:
     return make(text, id=name, metadata=metadata)
 
 
-def _answering(
+def _exercise_cells(
     key: str, question: NotebookNode, behind: list[NotebookNode]
 ) -> Iterator[NotebookNode]:
     """Yield the cells of an exercise: hints, words, names to give values to, a check for each."""
@@ -92,17 +92,17 @@ def _without_spoiler(cell: NotebookNode) -> NotebookNode:
     return new_markdown_cell(headings + _template("left_out.md").format(spoiled[0]), id=cell.id)
 
 
-def find(root: Path) -> list[str]:
+def find_assignments(root: Path) -> list[str]:
     """Return the papers whose text notebooks have exercises, sorted."""
     texts = {path.stem: path.read_text(encoding="utf-8") for path in root.glob("notebooks/*.py")}
     return sorted(paper for paper, text in texts.items() if "\n# ### Exercise 1" in text)
 
 
-def write(root: Path, paper: str, folder: Path) -> None:
+def write_assignment(root: Path, paper: str, folder: Path) -> None:
     """Write the source of a paper's assignment, and what nbgrader is told, into a folder."""
     notebook = nbformat.read(root / "notebooks" / f"{paper}.ipynb", as_version=4)
     contents = {name: _template(name) for name in ("nbgrader_config.py", "autotests.yml")}
-    contents[f"source/{paper}/{paper}.ipynb"] = nbformat.writes(source(notebook))
+    contents[f"source/{paper}/{paper}.ipynb"] = nbformat.writes(assignment_source(notebook))
     for name, content in contents.items():
         path, content = folder / name, f"{content}\n"
         if path.exists() and path.read_text(encoding="utf-8") != content:

@@ -38,7 +38,7 @@ def _lock(file: BinaryIO, *, wait: bool) -> None:
 
 
 @contextmanager
-def hidden(final: Path) -> Iterator[Path]:
+def hidden_folder(final: Path) -> Iterator[Path]:
     """Yield a folder for its owner alone, in a hidden one beside a file or folder to be written.
 
     Nothing is left of it at the end, nor of what was killed before.
@@ -114,7 +114,7 @@ def whole(final: Path) -> Iterator[Path]:
     mask = os.umask(0o077)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        with hidden(final) as folder:
+        with hidden_folder(final) as folder:
             yield folder
             replace(folder, final)
     finally:
@@ -123,7 +123,7 @@ def whole(final: Path) -> Iterator[Path]:
 
 def write_whole(path: Path, content: str) -> None:
     """Write a file for its owner, in the place of an older one only when all of it is on disk."""
-    with hidden(path) as folder:
+    with hidden_folder(path) as folder:
         partial = folder / path.name
         partial.touch(0o600)
         partial.write_bytes(content.encode(errors="replace"))  # half characters
@@ -139,7 +139,7 @@ def check_replaceable(folder: Path) -> None:
 
 
 def replace(new: Path, final: Path) -> None:
-    """Put what `hidden` yields, when it is complete, in the place of an older one.
+    """Put what `hidden_folder` yields, when it is complete, in the place of an older one.
 
     Wherever this ends, both have names by which they are put back.
     """

@@ -18,7 +18,7 @@ from srlib import yaml_io
 from srlib.checks import printable
 
 OUTPUT_DIR = "output_dir"  # the parameter that the runner sets
-FILES = ("data", "original", "released", "schema", "holdout")  # those that name a user's files
+FILE_PARAMETERS = ("data", "original", "released", "schema", "holdout")  # name users' files
 LIBRARY = Path(__file__).resolve().parents[1]
 # Where an installed package carries its own notebooks and params; a checkout has no such folder.
 SHIPPED = LIBRARY / "shipped"
@@ -81,7 +81,7 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
             line = source.splitlines()[(node.end_lineno or 0) - 1].encode()
             comment = line[node.end_col_offset :].decode().lstrip("# ")
             declared[name] = _declare(ast.unparse(node.annotation), default, comment)
-            checked(declared, {name: default}, wrong)
+            check_values(declared, {name: default}, wrong)
         except (ValueError, NameError) as error:
             wrong.append(f"'{ast.unparse(node).splitlines()[0]}': {error}")
     if not declared.pop(OUTPUT_DIR, None):
@@ -115,12 +115,12 @@ def find_outputs(start: Path) -> Path:
 def find_papers(root: Path, asked: Sequence[str] = ()) -> list[str]:
     """Return the papers asked for, each once, or the names of all text notebooks, sorted."""
     known = sorted(path.stem for path in (root / "notebooks").glob("*.py"))
-    if wrong := [unknown("paper", one, known) for one in asked if one not in known]:
+    if wrong := [unknown_name("paper", one, known) for one in asked if one not in known]:
         raise UsageError("\n".join(wrong))
     return list(dict.fromkeys(asked)) or known
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Return the message for a name that is not among the known ones."""
     return f"unknown {kind} {name!r} (known: {', '.join(known) or 'none'})"
 
@@ -195,7 +195,7 @@ def source_hash(notebook: Path) -> str:
 
 def named_files(parameters: Mapping[str, Any]) -> list[str]:
     """Return the files and folders that parameters name."""
-    named = [parameters[name] for name in FILES if parameters.get(name)]
+    named = [parameters[name] for name in FILE_PARAMETERS if parameters.get(name)]
     return [path for one in named for path in ([one] if isinstance(one, str) else one)]
 
 
@@ -225,7 +225,7 @@ def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
     return hashes
 
 
-def checked(
+def check_values(
     declared: Mapping[str, Parameter], values: Mapping[str, Any], wrong: list[str],
     *, typed: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
@@ -234,7 +234,7 @@ def checked(
     What is typed on a command line is YAML, or literally the value where that is a text.
     """
     good = {}
-    wrong += [unknown("parameter", name, declared) for name in values if name not in declared]
+    wrong += [unknown_name("parameter", name, declared) for name in values if name not in declared]
     for name in filter(declared.__contains__, values):
         one, value = declared[name], values[name]
         try:
@@ -259,15 +259,15 @@ def resolve(
     found = sorted(root.glob(f"params/{paper}/*.yaml"))
     profiles = {file.stem: file for file in found if not file.stem.startswith("sweep_")}
     if profile not in (known := dict.fromkeys(["default", *profiles])):
-        raise UsageError(f"{paper}: {unknown('profile', profile, known)}")
+        raise UsageError(f"{paper}: {unknown_name('profile', profile, known)}")
     notebook, wrong = root / f"notebooks/{paper}.py", list[str]()
     declared = read_parameters(notebook)
     files = profiles.get(profile), params_file
     given = [read_mapping(file) if file else {} for file in files]
     values = {name: p.default for name, p in declared.items()}
-    values |= checked(declared, given[0], wrong)
-    changed = checked(declared, given[1], wrong)
-    changed |= checked(declared, overrides or {}, wrong, typed=True)
+    values |= check_values(declared, given[0], wrong)
+    changed = check_values(declared, given[1], wrong)
+    changed |= check_values(declared, overrides or {}, wrong, typed=True)
     wrong += missing_files(values | changed)
     folder = outputs.resolve() / paper / profile
     if re.search("[\ud800-\udfff]", str(folder)):  # half characters, which no notebook holds

@@ -81,7 +81,7 @@ def render(
     html = _environment.get_template("cells.html.j2").render(cells=cells, secret=secret)
     soup: Any = BeautifulSoup(clean(html), "html.parser")
     _lay_out(soup, reports)
-    tally, title = _tell_verdicts(soup), soup.select_one("section:first-child > h1:first-child")
+    tally, title = _link_verdicts(soup), soup.select_one("section:first-child > h1:first-child")
     opening = [title.parent, *soup.select("figure.hero")[:1]] if title else []
     code = script(charts='class="vega-lite"' in html)
     return _environment.get_template("report.html.j2").render(
@@ -132,7 +132,7 @@ def _lay_out(soup: Any, reports: Collection[str]) -> None:
             part.unwrap()
 
 
-def _tell_verdicts(soup: Any) -> Counter[str]:
+def _link_verdicts(soup: Any) -> Counter[str]:
     """Color callouts, lead from the list of claims to what decides them, and count the words."""
     said, kinds = dict[str, str](), dict[str, str]()
     for part in soup.select("blockquote > p:first-child > strong:first-child"):

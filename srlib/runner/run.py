@@ -28,7 +28,7 @@ from traitlets.config import Config
 from srlib import yaml_io
 from srlib.runner import confidential
 from srlib.runner import parameters as settings
-from srlib.runner.files import check_replaceable, hidden, replace, whole
+from srlib.runner.files import check_replaceable, hidden_folder, replace, whole
 from srlib.runner.parameters import LIBRARY, SHIPPED, Request, hash_inputs, shown, source_hash
 
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
@@ -54,7 +54,7 @@ def _execute(
     nbformat.write(jupytext.reads(text.decode("utf-8"), fmt="py"), saved)
     path = saved.as_posix().replace("{", "{{").replace("}", "}}")  # papermill formats it
     # Kernels that start together race for ports, and sockets lie in the working folder by default.
-    with hidden(_kernels_place()) as place, mock.patch.dict(os.environ, _KERNEL):
+    with hidden_folder(_kernels_place()) as place, mock.patch.dict(os.environ, _KERNEL):
         kernel = {"connection_file": f"{place}/kernel.json"}
         kernel |= {"transport": "ipc", "ip": f"{place}/kernel"} if os.name != "nt" else {}
         try:

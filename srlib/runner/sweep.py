@@ -83,8 +83,8 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
         raise UsageError("\n".join(f"{printable(file)}: {line}" for line in told)) from None
     base, wrong = settings.resolve(root, outputs, plan.paper, plan.profile), list[str]()
     declared = settings.read_parameters(base.notebook)
-    common = {**base.parameters, **settings.checked(declared, plan.base, wrong)}
-    rows = [settings.checked(declared, row, wrong) for row in plan.rows()]
+    common = {**base.parameters, **settings.check_values(declared, plan.base, wrong)}
+    rows = [settings.check_values(declared, row, wrong) for row in plan.rows()]
     if wrong:
         raise UsageError("\n".join(f"{printable(file)}: {line}" for line in dict.fromkeys(wrong)))
     # No profile begins with sweep_: its runs have other folders.
@@ -92,7 +92,7 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
     points, of_all = {}, settings.hash_inputs(common)  # large files are read once
     for row in rows:
         values = common | row
-        alike = row.keys().isdisjoint(settings.FILES)
+        alike = row.keys().isdisjoint(settings.FILE_PARAMETERS)
         inputs = of_all if alike else settings.hash_inputs(values)
         # Without what files hold: names are printed, and would let guesses at records be tested.
         content = json.dumps([values, base.source], sort_keys=True).encode()
