@@ -252,7 +252,7 @@ def test_where_files_cannot_be_locked_nothing_of_others_is_removed(
 
     monkeypatch.setattr(files, "_lock", no_locks)
     killed.write(final := tmp_path / "run", "earlier")
-    with files.hidden(final) as others:
+    with files.hidden_folder(final) as others:
         killed.write(final, "new")
         assert others.is_dir()
     assert {*tmp_path.iterdir()} == {final}

@@ -179,7 +179,7 @@ class MembershipTest:
         statistic and statistic_mcse; and found, the probability that the record is called "in" at
         1 % false positives, a mean over all publications.
         """
-        self.schema.check_apart(_COLUMNS)
+        self.schema.check_reserved_names(_COLUMNS)
         n_publications, n = self.statistic.shape
         frame = self.schema.decode(np.tile(self.combinations, (n_publications, 1)))
         frame.insert(0, "publication", np.repeat(np.arange(1, n_publications + 1), n))

@@ -97,7 +97,7 @@ class RiskBeforeRelease:
         probability of the truth over publications; worst, its 95 % quantile; and their Monte Carlo
         standard errors.
         """
-        self.schema.check_apart(_COLUMNS)
+        self.schema.check_reserved_names(_COLUMNS)
         frame = self.schema.decode(self.combinations)
         frame = frame.assign(repetitions=self.repetitions, prior=self.prior)
         return frame.assign(**self._over(self.probability, self.left_out))
@@ -211,7 +211,7 @@ def risk_before_release(
     checks.at_least(1, n_releases=n_releases)
     checks.at_least(MIN_DRAWS, n_draws=n_draws)
     records = sought(coded(original, "original", None), unknown, log_prior, rows)
-    records.table.schema.check_apart(_COLUMNS)
+    records.table.schema.check_reserved_names(_COLUMNS)
     prior = records.log_prior_of()
 
     def of_truth(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
