@@ -379,7 +379,7 @@ def test_the_terminal_shows_what_was_chosen_and_no_value(folder: Path) -> None:
     lines = result.stdout.splitlines()
     assert "- original.csv: Numbers with a decimal comma: 'height'." in lines
     assert "- made.csv: Columns left out: 'id'." in lines
-    assert any(line.startswith("- height is cut near the original's quantiles") for line in lines)
+    assert any(line.startswith("- height is binned near the original's quantiles") for line in lines)
     assert "SECRET" not in result.stdout
     assert not any(line.startswith("- ") and line.endswith("records.") for line in lines)
     wide = pd.DataFrame({f"v{i}": np.arange(60) for i in range(20)})
@@ -448,7 +448,7 @@ def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
          "values.csv: values outside the levels: job has '...' (line 3), allowed are '...'; "
          "sick has '...' (line 4), allowed are '...'"),
         (["original.csv", "ill.csv"], "ill.csv: missing columns sick; unknown columns 'ill'"),
-        (["header.csv", "made.csv"], "header.csv: the file has a header and no records"),
+        (["header.csv", "made.csv"], "header.csv: the file has a header but no records"),
         (["original.csv", "empty"], "empty: there are no releases"),
         (["original.csv", "made.csv", "--within", "town", "x"], "'x' is not a valid float"),
     ],
