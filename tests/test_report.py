@@ -102,6 +102,7 @@ HARMLESS = [
     ("<details><summary>a</summary>x<sup>2</sup></details>",) * 2,
     ("[a](https://a.org/other.ipynb) [b](b.ipynb)", '<a href="https://a.org/other.ipynb">a</a> b'),
     ("[a](other.ipynb#Part)", '<a href="other.html#Part">a</a>'),
+    ("[a](../docs/guide/b.md#c-d)", '<a href="../guide/b.html#c-d">a</a>'),
     ("", '<li><a href="../index.html">'),
     ("[a](#An-exercise) b", "<p>a b</p>"),
     ("![a](attachment:a.png)", '<img alt="a"'),
@@ -116,6 +117,12 @@ HARMLESS = [
 @pytest.mark.parametrize(("source", "html"), HARMLESS)
 def test_harmless_elements_stay_and_formulas_are_mathml(source: str, html: str) -> None:
     assert html in str(seen(text(source), reports=["other"]))
+
+
+def test_links_to_the_guide_are_plain_text_where_a_report_stands_alone() -> None:
+    page = seen(text("A [sample unique](../docs/guide/glossary.md#sample-unique) is rare."))
+    assert "A sample unique is rare." in page.get_text()
+    assert not page.select("a[href*=glossary]")
 
 
 PNG = {"image/png": "aGk=\n"}
