@@ -98,7 +98,9 @@ def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
     with pytest.raises(ValueError, match="no record is left"):
         read_table(path)
     persons(AGEP=[5, 40, 40], MIL=["", 5, 4]).to_csv(path, index=False)
-    with pytest.raises(ValueError, match=r"persons\.csv: .* vintage 2013: .*MIL has '5' \(line 3\)"):
+    with pytest.raises(
+        ValueError, match=r"persons\.csv: .* vintage 2013: .*MIL has '5' \(line 3\)"
+    ):
         read_table(path, ACS, vintage=2013)
 
 

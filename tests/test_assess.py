@@ -379,7 +379,9 @@ def test_the_terminal_shows_what_was_chosen_and_no_value(folder: Path) -> None:
     lines = result.stdout.splitlines()
     assert "- original.csv: Numbers with a decimal comma: 'height'." in lines
     assert "- made.csv: Columns left out: 'id'." in lines
-    assert any(line.startswith("- height is binned near the original's quantiles") for line in lines)
+    assert any(
+        line.startswith("- height is binned near the original's quantiles") for line in lines
+    )
     assert "SECRET" not in result.stdout
     assert not any(line.startswith("- ") and line.endswith("records.") for line in lines)
     wide = pd.DataFrame({f"v{i}": np.arange(60) for i in range(20)})

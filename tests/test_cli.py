@@ -70,7 +70,7 @@ USAGE = [
     ("run toy --profile publish", "unknown profile 'publish' (known: default, published)"),
     ("run toy --params nowhere.yaml", "nowhere.yaml"),
     ("build nothing", "unknown paper 'nothing'"),
-    ("run toy -p data nowhere.csv", "toy: there is no file 'nowhere.csv'"),
+    ("run toy -p data nowhere.csv", "toy: file 'nowhere.csv' does not exist"),
     *((f"sweep notebooks/toy.py --shard {part}", "i/n") for part in ("0/3", "4/3", "1")),
     ("grade .", "No such command"),  # Python cannot confine Python
 ]
@@ -85,9 +85,9 @@ LARGE = {"scipy.stats._stats_py", "numba", "sklearn", "altair", "papermill"}
 EARLY = [  # what is wrong can be said without reading the files, or from their first lines
     ("--within job -1", "-1.0 is not in the range 0<x<inf", {"pandas", *LARGE}),
     ("--within job near", "'near' is not a valid float", {"pandas", *LARGE}),
-    ("--schema nowhere.yaml", "there is no file 'nowhere.yaml'", {"pandas", *LARGE}),
-    ("--holdout nowhere.csv", "there is no file 'nowhere.csv'", {"pandas", *LARGE}),
-    ("--keys jobb", "keys names 'jobb'; the variables are job, town, sick", LARGE),
+    ("--schema nowhere.yaml", "file 'nowhere.yaml' does not exist", {"pandas", *LARGE}),
+    ("--holdout nowhere.csv", "file 'nowhere.csv' does not exist", {"pandas", *LARGE}),
+    ("--keys jobb", "keys names 'jobb'; available are job, town, sick", LARGE),
 ]
 
 
@@ -108,7 +108,7 @@ def test_a_wrong_option_is_told_before_libraries_are_loaded(
 SWEEPS = [
     ("gird: {n: [1]}", "gird: Extra inputs are not permitted"),
     ("grid: {n: [1, 500]}", "n = 500; it must be int in"),
-    ("grid: {n: [1]}\npoints: [{n: 2}]", "n varies in two places"),
+    ("grid: {n: [1]}\npoints: [{n: 2}]", "n is varied in two places"),
     ("replicates: 0", "replicates: Input should be greater than or equal to 1"),
     ("points: []", "points: List should have at least 1 item"),
     ("grid: {m: [1]}", "unknown parameter 'm'"),

@@ -142,8 +142,8 @@ def execute(project: Path, changed: str = "unread", error: str = "", **given: st
 
 
 WHY = {
-    "records.csv": "a file of data was changed after the start",
-    "notebooks/toy.py": "the notebook or the library was changed after the start",
+    "records.csv": "a data file was changed during the run",
+    "notebooks/toy.py": "the notebook or the library was changed during the run",
     "unread": STOPPED,
 }
 
@@ -169,7 +169,7 @@ def test_a_folder_that_no_run_has_written_stays(project: Path, name: str, held: 
     folder.mkdir(parents=True)
     for file in held:
         (folder / file).touch()
-    with pytest.raises(FileExistsError, match="it is no run's folder and stays"):
+    with pytest.raises(FileExistsError, match="this is not the folder of a run"):
         execute(project)
     assert [path.name for path in folder.parent.iterdir()] == [name]
     assert sorted(path.name for path in folder.iterdir()) == sorted(held)

@@ -22,7 +22,7 @@ HOSTILE = ("json", "pickle", "queue", "numpy", "pyarrow", "ipykernel_launcher", 
 alive = psutil.pid_exists
 posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for processes as POSIX does")
 
-# What takes the place of a line of the notebook: it says which process runs it, and waits.
+# Replaces a line of the notebook: it writes which process runs it, and waits.
 MARK = 'Path("started").touch()'
 WAITS = f"""{MARK}
 import os, time
@@ -69,7 +69,7 @@ assert names != ["fail"], "asked to fail"
 outputs.result("total", share * sum(range(n)))
 """
 
-# Its last cell for those who look at tables: pandas takes longer than all the rest.
+# Its last cell, for tests of tables: pandas takes longer than all the rest.
 TABLE = """
 import pandas as pd
 
@@ -79,7 +79,7 @@ frame = pd.DataFrame({"label": (names * n)[:n], "value": [share * i for i in ran
 show(outputs.table("values", frame))
 """
 
-# A notebook with exercises that imports little: what is tested are its copies.
+# A notebook with exercises that imports little, to test its student version.
 EXERCISES = TEXT[: TEXT.index("# %%")]
 EXERCISES += """# %% tags=["parameters"]
 share: float = 0.5  # (0, 1] of something
@@ -103,7 +103,7 @@ print("secret" + " spoiler", needed_below)
 # %% [markdown]
 # ## Exercises
 #
-# Two, as in [another notebook](other.ipynb#part).
+# Two, as in [another notebook](other.ipynb#part), on [a release](../docs/guide/a.md#b).
 
 # %% [markdown]
 # ### Exercise 1: half of a third
