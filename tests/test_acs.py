@@ -26,7 +26,7 @@ from srlib.margins import pair_table
 NC = "acs:2012:nc"
 PERSON_FILE = Path(__file__).parents[2] / "shared/data/acs2011_pums_person_sample.csv"
 
-# An adult's record for each raw code, with what becomes of it.
+# An adult's record for each raw code, with the recoded value.
 ADULT = {
     "SEX": 2, "AGEP": 40, "RAC1P": 1, "SCHL": 16, "MAR": 1, "LANX": 2, "WAOB": 1, "MIL": 5,
     "WKL": 1, "DIS": 2, "HICOV": 1, "MIG": 1, "SCH": 1, "HISP": 1,
@@ -46,7 +46,7 @@ RECODED: dict[str | int, dict[int, int]] = {
 
 
 def persons(**columns: Any) -> pd.DataFrame:
-    """Make adults that differ in the columns given."""
+    """Return adults that differ in the given columns."""
     n = len(next(iter(columns.values())))
     return pd.DataFrame({**{name: [code] * n for name, code in ADULT.items()}, **columns})
 
@@ -187,7 +187,7 @@ WRONG_BIT = BODY[:MIDDLE] + bytes([BODY[MIDDLE] ^ 1]) + BODY[MIDDLE + 1 :]
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
-    """Serve one file; its address, and where it lies."""
+    """Serve one file; yield its address and its path."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
     file = tmp_path / "served/2012/1-Year/csv_pnc.zip"

@@ -1,4 +1,4 @@
-"""The command line and parameters: what is refused before a kernel, in one line, what is not."""
+"""The command line and parameters: errors in one line before a kernel starts, valid usage."""
 
 import html
 import importlib.metadata
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("project")
 
 
 def refused(*arguments: object) -> str:
-    """Return the line that tells what is wrong, before anything was begun."""
+    """Return the error message, in one line, before anything was started."""
     result = call(*arguments)
     assert result.exit_code == 2, result.exception
     told = result.stderr.rpartition("Error: ")[2]
@@ -82,7 +82,7 @@ def test_bad_usage_starts_no_kernel(arguments: str, message: str) -> None:
 
 
 LARGE = {"scipy.stats._stats_py", "numba", "sklearn", "altair", "papermill"}
-EARLY = [  # what is wrong can be said without reading the files, or from their first lines
+EARLY = [  # errors that show without reading the files, or from their first lines
     ("--within job -1", "-1.0 is not in the range 0<x<inf", {"pandas", *LARGE}),
     ("--within job near", "'near' is not a valid float", {"pandas", *LARGE}),
     ("--schema nowhere.yaml", "file 'nowhere.yaml' does not exist", {"pandas", *LARGE}),
@@ -181,7 +181,7 @@ def test_files_count_by_their_contents(tmp_path: Path) -> None:
 
 
 def test_where_papers_come_from_and_outputs_go(project: Path) -> None:
-    """The project at hand comes first, and results never lie with papers from elsewhere."""
+    """The nearest project comes first; results are never written beside papers elsewhere."""
     below, elsewhere = project / "params/toy", project.parent
     assert (find_root(below), find_outputs(below)) == (project, project / "outputs")
     assert (find_root(elsewhere), find_outputs(elsewhere)) == (ROOT, elsewhere / "outputs")
@@ -270,7 +270,7 @@ def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> Non
 
 @pytest.mark.parametrize("name", [*DAMAGED, "figures/first.svg", "tables"])
 def test_a_report_follows_no_links(tmp_path: Path, name: str) -> None:
-    """A page may be passed on, and what a link leads to is not the run's."""
+    """A page may be passed on, and a link's target is not part of the run."""
     run = toy.finished(tmp_path)
     (run / "figures").mkdir()
     (elsewhere := tmp_path / "mine").write_text("password: SECRET")
@@ -282,7 +282,7 @@ def test_a_report_follows_no_links(tmp_path: Path, name: str) -> None:
 
 
 def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also that of a run which a killed process was about to replace."""
+    """Also of a run that a killed process was about to replace."""
     opened: list[str] = []
     monkeypatch.setattr("click.launch", opened.append)
     report = toy.finished(tmp_path) / "report.html"

@@ -66,7 +66,10 @@ def run(
     papers: tuple[str, ...], profile: str, params: Path | None,
     given: tuple[tuple[str, str], ...], output: Path,
 ) -> None:  # fmt: skip
-    """Run papers, one after the other, and write to outputs/PAPER/PROFILE/."""
+    """Run papers, one after the other.
+
+    The results go to outputs/PAPER/PROFILE/.
+    """
     root = settings.find_root(Path.cwd())
     named = settings.find_papers(root, papers)
     asked = [settings.resolve(root, output, one, profile, params, dict(given)) for one in named]
