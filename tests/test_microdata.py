@@ -163,11 +163,11 @@ def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
         (partial(Variable, "v", AB, ("x",)), "v has 2 levels and 1 labels"),
         (partial(Variable, "v", ("a", " b")), "levels of v: .* without surrounding spaces"),
         (partial(Variable, " v", AB), "the name: ' v' must be .* without surrounding spaces"),
-        (partial(Variable, "v\nw", AB), "the name: .* contains control characters"),
-        (partial(Variable, "v", AB, ("x", "y\x7f")), "labels of v: .* contains control characters"),
-        (partial(Variable, "v", AB, title="\x1b[1m"), "title of v: .* contains control characters"),
-        (partial(Variable, "v", ("a\ud800", "b")), r"'a\\ud800' contains control characters"),
-        (partial(Variable, "__proto__", AB), "'__proto__' .* a reserved word in charts"),
+        (partial(Variable, "v\nw", AB), "the name: .* has control characters"),
+        (partial(Variable, "v", AB, ("x", "y\x7f")), "labels of v: .* has control characters"),
+        (partial(Variable, "v", AB, title="\x1b[1m"), "title of v: .* has control characters"),
+        (partial(Variable, "v", ("a\ud800", "b")), r"'a\\ud800' has control characters"),
+        (partial(Variable, "__proto__", AB), "'__proto__' .* is reserved in charts"),
         (partial(Variable, "v", AB, missing="gone"), "missing of v is 'gone'; it must be one of"),
         (partial(Schema, (SIZE, SIZE)), "repeated are 'size'"),
         *((partial(SMALL.decode, codes), r"must be \(n, 2\), from 0 to n_levels")
@@ -179,7 +179,7 @@ def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
         (partial(SMALL.check_reserved_names, ["size", "odds"]),
          "may not be named 'size'; reserved are size"),
         (partial(Schema.from_frame, pd.DataFrame({"id": range(101), "one": "same"})),
-         "2 to 100 distinct values; others are id 101, one 1"),
+         "columns without 2 to 100 distinct values: id 101, one 1"),
         (partial(load, "", rng=RNG, n_records=0), "n_records is 0"),
         (partial(microdata.embedded_population, 0, rng=RNG), "n is 0"),
         (partial(load, "", SMALL, rng=RNG), "schema must be '' or 'acs' if data is ''"),
@@ -205,7 +205,7 @@ def test_what_is_refused(call, message):
 def test_texts_that_are_read(tmp_path, text, codes):
     found = read_table(write(tmp_path / "a.csv", text), SMALL)
     assert found.codes.tolist() == codes
-    spelled = "Values that differ from a level only in case or zeros read as it: 'color', 'size'."
+    spelled = "Read as levels, apart from case or trailing zeros: 'color', 'size'."
     assert found.notes == ((spelled,) if "RED" in text else ())
 
 
@@ -344,8 +344,7 @@ def test_what_a_file_stands_for_is_refused_before_it_takes_memory(tmp_path, writ
     told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     message, figures = told.splitlines()
     line = "line 1 has more than 10,000,000 characters"
-    large = f"its decoded records need more than {most:,} bytes, with 8 or more per value; "
-    large += "split the file"
+    large = f"its decoded records need more than {most:,} bytes, with 8 or more per value; split it"
     assert message == f"{tmp_path / name}: {line if name == 'a.csv.gz' else large}"
     megabytes, seconds = map(float, figures.split())
     assert (tmp_path / name).stat().st_size < 5_000_000
@@ -367,7 +366,7 @@ def test_values_of_a_text_file_are_bounded_where_they_are_kept(tmp_path, monkeyp
     path = write(tmp_path / "a.csv", "color,size,more\n" + "red,1,x\n" * 5)
     assert len(read_table(path, SMALL, ignore_columns=True)) == 5
     write(path, "color,size\n" + "red,1\n" * 6)
-    told = "the file has more than 10 values in the columns that are kept; split it"
+    told = "the columns kept have more than 10 values; split the file"
     assert refusal(path) == told
 
 
@@ -429,7 +428,7 @@ def test_missing_values_are_counted_or_dropped(tmp_path, blank):
     assert table.codes.tolist() == [[2, 1]]
     assert table.notes == ("Records with missing values dropped: 2 of 3.",)
     write(path, f"color,size\nred,{blank}\n")
-    assert "no record is left: 1 of 1 were dropped for missing values" in refusal(
+    assert "no record is left: 1 of 1 dropped for missing values" in refusal(
         path, drop_missing=True
     )
 

@@ -80,17 +80,15 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
         if strange:
             problems.append(f"{column} has {strange}")
         recoded[variable.name] = pd.Categorical.from_codes(codes.clip(MISSING), variable.levels)
-    require(
-        not problems, f"invalid codes in a person file of vintage {vintage}: {'; '.join(problems)}"
-    )
+    require(not problems, f"invalid codes of vintage {vintage}: {'; '.join(problems)}")
     never, training = ((recoded["MIL"] == level).sum() for level in ("3", "2"))
     # "Never" is the answer of nine adults in ten. In a file from 2013 on it has the code that
     # up to 2012 means training only, and nothing else would show that the vintage is wrong.
-    require(
-        vintage > 2012 or training <= never,
-        f"vintage is {vintage}, but the file looks like one of 2013 or later: MIL has code 4 for "
-        f"{training:,} adults and code 5 for {never:,}",
-    )
+    if vintage <= 2012 and training > never:
+        raise ValueError(
+            f"vintage is {vintage}, but the file looks like one of 2013 or later: "
+            f"MIL has code 4 for {training:,} adults and code 5 for {never:,}"
+        )
     return pd.DataFrame(recoded, index=frame.index)
 
 
@@ -110,11 +108,9 @@ def download_acs(data: str, cache: Path | None = None, base: str = CENSUS) -> tu
     """
     parts = re.fullmatch(r"acs:(\d{4}):([a-z]{2})", data.lower(), re.ASCII)
     year, state = (int(parts[1]), parts[2]) if parts else (0, "")
-    require(
-        year >= FIRST_VINTAGE,
-        f"data is {data!r}; it must be acs:YEAR:STATE, such as acs:2012:nc, with a year from "
-        f"{FIRST_VINTAGE} on",
-    )
+    if year < FIRST_VINTAGE:
+        wanted = f"acs:YEAR:STATE, such as acs:2012:nc, with a year from {FIRST_VINTAGE} on"
+        raise ValueError(f"data is {data!r}; it must be {wanted}")
     target = (cache or Path(user_cache_dir("srlib"))) / f"acs/{year}/csv_p{state}.zip"
     import pooch
 

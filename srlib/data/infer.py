@@ -72,12 +72,11 @@ def infer_schema(frame: pd.DataFrame) -> Schema:
     schema, left = _recognized(frame)
     wrong = {name: reason for name, reason in left.items() if reason != SINGLE_VALUE}
     problems = "; ".join(f"{name}: {reason}" for name, reason in wrong.items())
-    require(
-        not wrong,
-        f"{problems}. Leave out columns that are not variables with "
-        f"{leave_out_options([*wrong])}, or declare them in a schema; "
-        "srlib schema ORIGINAL RELEASED suggests one",
-    )
+    if wrong:
+        raise ValueError(
+            f"{problems}. Leave these columns out with {leave_out_options([*wrong])}, "
+            "or declare them in a schema; srlib schema ORIGINAL RELEASED suggests one"
+        )
     return schema
 
 
@@ -152,16 +151,11 @@ def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     dates = variable.dates or _are_dates({*factorize_texts(column)[1]} - MISSING_TEXTS - absent)
     counts, texts = count_numbers(column, *absent, number_of=parse_days if dates else parse_number)
     texts += variable.not_applicable
-    require(
-        len(texts) <= MAX_LEVELS,
-        f"{variable.name} is declared to be numeric, but {len(texts)} of its values are not "
-        f"numbers, such as {shown(texts, 3)}; at most {MAX_LEVELS} may be texts",
-    )
-    require(
-        len(counts) > 1 or variable.cut_points,
-        f"{variable.name} is declared to be numeric, but has {len(counts)} distinct numbers; "
-        "binning needs two or more",
-    )
+    numeric = f"{variable.name} is declared to be numeric"
+    examples = f"{len(texts)} values that are not numbers, such as {shown(texts, 3)}"
+    require(len(texts) <= MAX_LEVELS, f"{numeric} but has {examples}")
+    enough = len(counts) > 1 or variable.cut_points
+    require(enough, f"{numeric} but has {len(counts)} distinct numbers; binning needs two or more")
     cut_points = variable.cut_points or quantile_cut_points(counts.index, counts, variable.bins)
     written = iso_date if dates else format_number
     names = bin_labels(cut_points, not np.mod([*counts.index, *cut_points], 1).any(), written)

@@ -39,6 +39,8 @@ MAX_VALUES = MAX_BYTES // 8  # that are kept
 
 _CHUNK = 1 << 14  # records
 _CHUNK_CHARACTERS = 1 << 22
+_FORMATS = "text with a header (also as .gz or .zip), .parquet, .dta and .sav"
+_UTF_8 = "UTF-8, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
 _SEPARATORS = ",\t;|"  # of fields
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = re.compile(b"[\0-\x08\x0e-\x1f]")  # bytes that no text has
@@ -258,10 +260,10 @@ def _columns(records: Iterator[Record], header: list[str], wanted: list[str]) ->
     parts, lines = list[pa.Table](), array("q")
     for chunk in _chunks(records, len(header)):
         lines.extend(line for line, _ in chunk)
-        require(
-            len(lines) * len(wanted) <= MAX_VALUES,
-            f"the file has more than {MAX_VALUES:,} values in the columns that are kept; split it",
-        )
+        if len(lines) * len(wanted) > MAX_VALUES:
+            raise ValueError(
+                f"the columns kept have more than {MAX_VALUES:,} values; split the file"
+            )
         texts = dict(zip(header, zip(*(row for _, row in chunk), strict=True), strict=True))
         arrays = {name: pa.array(texts[name], pa.string()).dictionary_encode() for name in wanted}
         parts.append(pa.table(arrays))
@@ -328,15 +330,8 @@ def _lines(path: Path) -> Iterator[str]:
             if len(line) > MAX_LINE:
                 raise ValueError(f"line {number} has more than {MAX_LINE:,} characters")
             if "\0" in line or (not line.isascii() and _NO_TEXT.search(line)):
-                require(
-                    not _is_binary(path),
-                    "the file is not a table; supported are text with a header (also as .gz or "
-                    ".zip), .parquet, .dta and .sav",
-                )
-                raise ValueError(
-                    f"line {number} is not UTF-8 text; save the file as UTF-8, e.g. with "
-                    "iconv -f WINDOWS-1252 -t UTF-8"
-                )
+                require(not _is_binary(path), f"the file is not a table; supported are {_FORMATS}")
+                raise ValueError(f"line {number} is not UTF-8 text; save the file as {_UTF_8}")
             yield line
 
 
@@ -380,9 +375,7 @@ def _archive(path: Path) -> tuple[zipfile.ZipFile, str]:
     tables = [name for name in archive.namelist() if name.lower().endswith(".csv")]
     # The person files of the Census Bureau are ss12pnc.csv, and psam_p37.csv from 2017.
     tables = [name for name in tables if name.lower().startswith(("ss", "psam"))] or tables
-    require(
-        len(tables) == 1, f"the zip must contain one CSV file; it has {shown(tables) or 'none'}"
-    )
+    require(len(tables) == 1, f"the zip must have one CSV file; it has {shown(tables) or 'none'}")
     return archive, tables[0]
 
 

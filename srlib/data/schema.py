@@ -111,20 +111,13 @@ class Variable:
         texts |= {"the name": (name,), f"title of {name}": (self.title,)}
         for of, those in texts.items():
             bad = [t for t in those if _UNDRAWN.search(t) or (t is name and "\n" in t)]
-            require(
-                not bad,
-                f"{of}: {shown(bad)} contains control characters or is a reserved word in charts",
-            )
+            require(not bad, f"{of}: {shown(bad)} has control characters or is reserved in charts")
             bad = [t for t in those if t != t.strip() or not t] or repeated(those)
             require(not bad, f"{of}: {shown(bad)} must be unique, and without surrounding spaces")
         rising = np.isfinite(self.cut_points).all() and (np.diff(self.cut_points) > 0).all()
-        require(
-            rising,
-            f"cut_points of {name} are {list(self.cut_points)}; they must be increasing numbers",
-        )
-        require(
-            n >= least or self.needs_binning, f"{name} has {n} levels; it needs at least {least}"
-        )
+        require(rising, f"cut_points of {name} are {list(self.cut_points)}; they must increase")
+        enough = n >= least or self.needs_binning
+        require(enough, f"{name} has {n} levels; it needs at least {least}")
         require(len(self.labels) == n, f"{name} has {n} levels and {len(self.labels)} labels")
         right = self.needs_binning or self.missing in ("", *self.levels)
         require(right, f"missing of {name} is {self.missing!r}; it must be one of the levels")
@@ -198,11 +191,11 @@ class Variable:
             return column, ""
         categorical = isinstance(column.dtype, pd.CategoricalDtype)
         if categorical and {*column.cat.categories} == {*level_of}:
-            require(
-                not {*self.labels} <= {*self.levels},
-                f"the categories of {self.name} are both labels and levels; give it levels, as "
-                "to_frame(labels=False) does",
-            )
+            if {*self.labels} <= {*self.levels}:
+                raise ValueError(
+                    f"the categories of {self.name} are both labels and levels; "
+                    "give it levels, as to_frame(labels=False) does"
+                )
             return column.cat.rename_categories(level_of), ""
         ids, texts = factorize_texts(column)
         present = {*texts} - MISSING_TEXTS - {*self.missing_codes}
@@ -271,8 +264,8 @@ class Schema:
     def positions(self, names: Sequence[str], argument: str, exactly: int = 0) -> list[int]:
         """Return the positions of variables by name.
 
-        A ValueError about unknown or repeated names names the ``argument``. It also says that
-        there are not ``exactly`` as many names as wanted, or none.
+        A ValueError names the ``argument`` if a name is unknown or repeated, if there are not
+        ``exactly`` as many names, or if there are none.
         """
         listed = isinstance(names, Collection) and not isinstance(names, str)
         require(listed, f"{argument} is {names!r}; it must be a list of names")
@@ -280,9 +273,7 @@ class Schema:
         require(right, f"{argument} is {list(names)}; it must name {exactly or 'one or more'}")
         known, strange = ", ".join(self.names), shown(n for n in names if n not in self.names)
         require(not strange, f"{argument} names {strange}; available are {known}")
-        require(
-            not repeated(names), f"{argument} is {list(names)}; each variable may appear only once"
-        )
+        require(not repeated(names), f"{argument} is {list(names)}; no variable may be repeated")
         return [self.names.index(name) for name in names]
 
     @classmethod
@@ -313,10 +304,8 @@ class Schema:
             document = yaml_io.read(path, texts=True)
             is_schema = isinstance(document, dict) and {"variables", "leave_out"} & set(document)
             entries = document.get("variables", []) if is_schema else ""
-            require(
-                isinstance(entries, list),
-                "the file must have a list 'variables', or leave_out alone",
-            )
+            wanted = "a list 'variables', or leave_out alone"
+            require(isinstance(entries, list), f"the file must have {wanted}")
             unknown = shown(set(document) - {"variables", "leave_out", "missing"})
             require(not unknown, f"the file has unknown keys {unknown}")
             rule = document.get("missing")
@@ -341,11 +330,8 @@ class Schema:
             found.append((str(name), levels))
             if not declared and not 2 <= len(levels) <= MAX_LEVELS:
                 bad.append(f"{name} {len(levels):,}")
-        require(
-            not bad,
-            f"a categorical column has 2 to {MAX_LEVELS} distinct values; others are "
-            f"{', '.join(bad)}: declare a schema",
-        )
+        allowed = f"2 to {MAX_LEVELS} distinct values"
+        require(not bad, f"columns without {allowed}: {', '.join(bad)}; declare a schema")
         return cls(tuple(Variable(name, levels) for name, levels in found))
 
     def encode_complete(self, frame: pd.DataFrame, drop_missing: bool) -> tuple[NDArray, NDArray]:
@@ -359,17 +345,13 @@ class Schema:
         frame = frame.rename(columns=str)
         self.check_columns(list(frame))
         unbinned = shown(variable.name for variable in self.variables if variable.needs_binning)
-        require(
-            not unbinned, f"columns {unbinned} are not binned; read_table(data, schema) bins them"
-        )
+        require(not unbinned, f"columns {unbinned} are not binned; read_table bins them")
         codes, problems = np.empty((len(frame), len(self.variables)), np.int32), []
         for j, variable in enumerate(self.variables):
             codes[:, j], strange = encode_column(frame[variable.name], variable.codes_of)
             require(AMBIGUOUS not in codes[:, j], variable.ambiguity_message(strange))
-            if strange:
-                problems.append(
-                    f"{variable.name} has {strange}, allowed are {shown(variable.levels)}"
-                )
+            allowed = f"allowed are {shown(variable.levels)}"
+            problems += [f"{variable.name} has {strange}, {allowed}"] if strange else []
         require(not problems, f"values outside the levels: {'; '.join(problems)}")
         lacks = codes == MISSING
         drop = [drop_missing if v.drop_missing is None else v.drop_missing for v in self.variables]
@@ -400,11 +382,8 @@ class Schema:
             texts = pd.Series(frame[variable.name].dropna().unique()).astype(str).str.strip()
             known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
             found += [variable.name] if not variable.cut_points and {*texts} - known else []
-        if not found:
-            return []
-        return [
-            f"Values that differ from a level only in case or zeros read as it: {shown(found)}."
-        ]
+        note = f"Read as levels, apart from case or trailing zeros: {shown(found)}."
+        return [note] if found else []
 
     def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
         """Return the table of codes, in categorical columns of labels or of levels.
@@ -413,9 +392,8 @@ class Schema:
         """
         codes, n = np.asarray(codes), len(self.variables)
         right = codes.shape[1:] == (n,) and ((codes >= 0) & (codes < self.n_levels)).all()
-        require(
-            right, f"codes has shape {codes.shape}; it must be (n, {n}), from 0 to n_levels - 1"
-        )
+        wanted = f"(n, {n}), from 0 to n_levels - 1"
+        require(right, f"codes has shape {codes.shape}; it must be {wanted}")
         columns = {
             v.name: pd.Categorical.from_codes(column, list(v.labels if labels else v.levels))
             for v, column in zip(self.variables, codes.T, strict=True)
@@ -484,10 +462,8 @@ class Microdata:
         `Schema.from_frame`. A ValueError names columns, and the first rows by the frame's index.
         Records with a missing value are an error unless they are to be dropped.
         """
-        require(
-            isinstance(schema, Schema | None),
-            f"schema is of type {type(schema).__name__}; it must be a Schema",
-        )
+        kind = type(schema).__name__
+        require(isinstance(schema, Schema | None), f"schema is of type {kind}; it must be a Schema")
         frame = frame.rename(columns=str)
         schema = schema or Schema.from_frame(frame)
         schema.check_columns(list(frame))
@@ -495,10 +471,8 @@ class Microdata:
         codes, kept = schema.encode_complete(frame, drop_missing)
         n_dropped = np.count_nonzero(~kept)
         note = f"Records with missing values dropped: {n_dropped:,} of {len(kept):,}."
-        require(
-            kept.any(),
-            f"no record is left: {n_dropped:,} of {len(kept):,} were dropped for missing values",
-        )
+        dropped = f"{n_dropped:,} of {len(kept):,} dropped for missing values"
+        require(kept.any(), f"no record is left: {dropped}")
         notes = [note] if n_dropped else []
         notes += [*labelled, *schema.note_respellings(frame)]
         return cls(codes, schema, tuple(notes))

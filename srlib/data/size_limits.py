@@ -72,28 +72,20 @@ def read_typed(path: Path) -> pd.DataFrame:
     with _readable(suffix):
         size = {".parquet": _parquet_size, ".sav": _spss_size, ".dta": _stata_size}[suffix](path)
     check_width(size.n_columns)
-    require(
-        size.n_bytes <= MAX_BYTES,
-        f"its decoded records need more than {MAX_BYTES:,} bytes, with 8 or more per value; "
-        "split the file",
-    )
+    size_limit = f"{MAX_BYTES:,} bytes, with 8 or more per value"
+    require(size.n_bytes <= MAX_BYTES, f"its decoded records need more than {size_limit}; split it")
     if suffix == ".parquet":
         schema = parquet.read_schema(path)
         nested = [field.name for field in schema if pa.types.is_nested(field.type)]
-        require(
-            not nested,
-            f"columns {shown(nested)} hold lists; each value must be a single number or text",
-        )
+        require(not nested, f"columns {shown(nested)} hold lists; a value is one number or text")
     with _readable(suffix):
         return READERS[suffix](path)
 
 
 def check_width(n_columns: int) -> None:
     """Raise a ValueError if a table has too many columns to be assessed in a sensible time."""
-    require(
-        n_columns <= MAX_COLUMNS,
-        f"the file has {n_columns:,} columns; at most {MAX_COLUMNS:,} are allowed",
-    )
+    allowed = f"at most {MAX_COLUMNS:,} are allowed"
+    require(n_columns <= MAX_COLUMNS, f"the file has {n_columns:,} columns; {allowed}")
 
 
 @contextmanager

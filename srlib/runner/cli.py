@@ -55,12 +55,8 @@ def main() -> None:
 @main.command(epilog="Example: srlib run charest -p epsilon 0.5 --output tried")
 @click.argument("papers", metavar="PAPER...", nargs=-1, required=True)
 @click.option("--profile", default="default", help="File in params/PAPER/, without its extension.")
-@click.option(
-    "--params", type=FILE, help="YAML file of parameter values that replace the profile's."
-)
-@click.option(
-    "-p", "given", metavar="NAME VALUE", nargs=2, multiple=True, help="Value of one parameter."
-)
+@click.option("--params", type=FILE, help="YAML file of values that replace the profile's.")
+@click.option("-p", "given", metavar="NAME VALUE", nargs=2, multiple=True, help="Set a parameter.")
 @OUTPUT
 def run(
     papers: tuple[str, ...], profile: str, params: Path | None,
@@ -91,9 +87,7 @@ def run(
 @click.option("--fail-on", type=click.Choice(["undecided", "look", "withhold"]),
               help="Exit status 3 where a verdict is this or worse.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
-@click.option(
-    "--name", default="", help="Name of the output folder; default: that of the first RELEASED."
-)
+@click.option("--name", default="", help="Name of the output folder; default: first RELEASED.")
 @OUTPUT
 def assess(
     fail_on: str | None, as_json: bool, name: str, output: Path, model: bool, **tables: Any
@@ -193,9 +187,7 @@ def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
 @main.command(epilog="Example: srlib sweep params/charest/sweep_prior.yaml --jobs 2")
 @click.argument("file", type=FILE)
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Number of parallel runs.")
-@click.option(
-    "--scheduler", default="", metavar="ADDRESS", help="Address of a Dask cluster to run on."
-)
+@click.option("--scheduler", default="", metavar="ADDRESS", help="A Dask cluster to run on.")
 @click.option("--shard", default="1/1", help="i/n runs every n-th point, from the i-th on.")
 @click.option("--dry-run", is_flag=True, help="Show how many points are done; run nothing.")
 @OUTPUT
@@ -260,9 +252,7 @@ def course(papers: tuple[str, ...], output: Path) -> None:
 
 @main.command()
 @click.argument("run_dir", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--public", is_flag=True, help="For runs on a user's file: only what is marked public."
-)
+@click.option("--public", is_flag=True, help="For a user's file: only what is marked public.")
 @click.option("--open", "opened", is_flag=True, help="Open the report in the browser.")
 def report(run_dir: Path, public: bool, opened: bool) -> None:
     """Write the self-contained HTML report of a run's folder.

@@ -32,9 +32,8 @@ _FORMULAS = LatexToMathML(fancy_error=False, max_expansions=10)
 # Each opening sign that is not closed doubles the time for a formula.
 _OPENING = re.compile(r"[(\[]|[^\0-\x7f]|\\(\{|lang|l[^adeio]|ul|\w*[bB]ra)")
 _DEFINING = re.compile(r"\\g?def|\\\w+command")  # definitions of commands that may not end
-_PRIME = re.compile(
-    "<msup>(<mi>.</mi><mo>′</mo>)</msup>"
-)  # the font's prime is already small and high
+# The font's prime is already small and high.
+_PRIME = re.compile("<msup>(<mi>.</mi><mo>′</mo>)</msup>")
 
 
 def clean(html: str) -> Markup:
@@ -53,9 +52,8 @@ class _Renderer(IPythonRenderer):
     """Renderer of Markdown to HTML, and of its formulas to MathML."""
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
-        return super(IPythonRenderer, self).image(
-            text, url, title
-        )  # a text notebook has no attachments
+        # A text notebook has no attachments.
+        return super(IPythonRenderer, self).image(text, url, title)
 
     def block_math(self, body: str) -> str:
         return f'<span class="scroll">{mathml(body, True)}</span>'  # valid within a paragraph
