@@ -1,4 +1,4 @@
-"""Numbers that are cut, missing values, levels unseen: what tables complete of a declaration."""
+"""Inferred schemas: bins of numbers, missing values, unseen levels, dates and decimal commas."""
 
 import math
 import re
@@ -42,7 +42,7 @@ def table(n: int = 300) -> pd.DataFrame:
 @given(NUMBERS, st.integers(2, 12), st.sampled_from(UNITS))
 @example([600, 601], 2, 1e-3)
 @example([0] * 12 + [1, 200, 201, 202, 202], 12, 1.0)
-def test_quantile_pieces_are_never_empty_and_rarely_large(values, bins, unit):
+def test_quantile_bins_are_never_empty_and_rarely_large(values, bins, unit):
     records = np.array(values) * unit
     value, count = np.unique(records, return_counts=True)
     cut_points = quantile_cut_points(value, count, bins)
@@ -50,12 +50,12 @@ def test_quantile_pieces_are_never_empty_and_rarely_large(values, bins, unit):
     places = np.searchsorted(cut_points, records, side="right")
     sizes = np.bincount(places, minlength=len(cut_points) + 1)
     assert (sizes > 0).all() or len(value) == 1
-    # A piece is larger than two quantiles' worth only if one number is a quantile's worth.
+    # A bin is larger than two quantile shares only if a single number is one.
     share = len(records) / bins
     assert count.max() >= share or sizes.max() <= 2.5 * share + 2 * count.max()
 
 
-def test_cuts_are_round_and_a_number_that_many_have_is_a_piece_of_its_own() -> None:
+def test_cut_points_are_round_and_a_frequent_number_has_its_own_bin() -> None:
     cut_points = quantile_cut_points(np.arange(16, 96), np.ones(80), 10)
     assert all(edge % 5 == 0 for edge in cut_points)
     cut_points = quantile_cut_points([-5, 0, 3, 7, 20, 60], [5, 60, 10, 10, 10, 5], 10)
@@ -64,7 +64,7 @@ def test_cuts_are_round_and_a_number_that_many_have_is_a_piece_of_its_own() -> N
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True), st.integers(-99, 99))
-def test_names_of_pieces_say_what_is_in_them(cut_points: list[int], value: int) -> None:
+def test_labels_of_bins_state_their_range(cut_points: list[int], value: int) -> None:
     cut_points = sorted(cut_points)
     names = infer.bin_labels(list(map(float, cut_points)), whole=True)
     assert len(set(names)) == len(cut_points) + 1
@@ -75,7 +75,7 @@ def test_names_of_pieces_say_what_is_in_them(cut_points: list[int], value: int) 
     assert least <= value <= (math.inf if name.endswith("or more") else most)
 
 
-def test_numbers_are_cut_by_one_table_alone() -> None:
+def test_numbers_are_binned_by_one_table_only() -> None:
     first = pd.DataFrame({"x": np.arange(100)})
     schema, notes = bin_numbers(Schema((Variable("x", bins=4),)), first)
     assert "x is binned near the original's quantiles, with cut points 20, 50, 80." in notes
@@ -90,7 +90,7 @@ def test_numbers_are_cut_by_one_table_alone() -> None:
     }
 
 
-def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> None:
+def test_declared_cut_points_bin_a_file(tmp_path: Path) -> None:
     frame = table().drop(columns="own")
     frame.to_csv(tmp_path / "a.csv", index=False)
     (tmp_path / "schema.yaml").write_text(
@@ -118,7 +118,7 @@ def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> 
         ),
     ],
 )
-def test_tables_that_complete_nothing(column: list[str], message: str) -> None:
+def test_columns_that_cannot_be_binned(column: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         bin_numbers(Schema((Variable("x", bins=2),)), pd.DataFrame({"x": column}))
 
@@ -153,7 +153,7 @@ def test_codes_that_say_that_a_variable_does_not_apply() -> None:
     np.testing.assert_array_equal(x.numbers_of(["1", "-9.0", "N", "x"]), [1, *[np.nan] * 3])
 
 
-def test_who_has_no_value_of_the_target_has_nothing_to_disclose() -> None:
+def test_people_without_a_value_of_the_target_are_not_counted() -> None:
     frame = pd.DataFrame({"key": [*"aabbcc"], "x": ["1", "1", "N", "N", "2", "N"]})
     none = Variable("x", ("1", "2"), not_applicable=("N",))
     schema = Schema((Variable("key", ("a", "b", "c")), none))
@@ -203,7 +203,7 @@ def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, othe
     assert infer.add_unseen_levels(schema, pd.DataFrame({"a": [*other, "NA"]})) == (schema, ())
 
 
-def test_a_text_that_fits_two_levels_in_other_case_is_an_error() -> None:
+def test_a_text_that_matches_two_levels_but_for_case_is_an_error() -> None:
     schema = Schema((Variable("sick", ("Yes", "YES", "No")),))
     frame = pd.DataFrame({"sick": ["Yes", "yes", "no"]})
     message = r"sick has 'yes'.*, which matches several of the levels"
@@ -284,7 +284,7 @@ def test_what_is_no_variable_is_named_at_once(column: object, message: str) -> N
         (["1.250", "3.5"], None),
     ],
 )
-def test_decimal_commas_are_read_where_they_can_be_nothing_else(tmp_path, texts, meant):
+def test_decimal_commas_are_read_if_they_are_certain(tmp_path, texts, meant):
     for mark, name in ((";", "a.csv"), ("\t", "a.tsv"), (",", "b.csv")):
         frame = pd.DataFrame({"x": texts, "y": "a"})
         frame.to_csv(tmp_path / name, index=False, sep=mark)
@@ -310,7 +310,7 @@ def test_points_that_may_stand_between_thousands_are_noted(tmp_path: Path) -> No
 
 
 def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
-    """Cut numbers, and few of them that are levels; a schema's own levels stay."""
+    """Binned numbers, and few numbers that are levels; levels of a schema stay."""
     rng = np.random.default_rng(2)
     frame = pd.DataFrame({"height": rng.normal(1.7, 0.1, 200).round(3), "sick": [*"ny"] * 100})
     frame["dose"] = rng.choice([0.5, 1.25, 2], 200)
@@ -350,7 +350,7 @@ def test_dates_are_read_where_all_values_are_dates(texts: list, meant: list | No
         harmonize_notation(pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]}), None)
 
 
-def test_dates_are_cut_as_days_however_files_write_them(tmp_path: Path) -> None:
+def test_dates_are_binned_as_days_in_any_notation(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     born = pd.Series(
         pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 20_000, 200), "D")
@@ -435,7 +435,7 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_values_that_are_coded_otherwise_are_told_by_their_kind(ours, theirs, told):
+def test_a_message_names_different_codings(ours, theirs, told):
     frame = table().drop(columns="own")
     original, released = (frame.assign(sick=each * 150) for each in (ours, theirs))
     with pytest.raises(ValueError, match=told) as refused:

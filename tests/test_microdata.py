@@ -1,4 +1,4 @@
-"""The schema, the codes of tables, the reader of files, and what they refuse."""
+"""Schemas, the codes of tables, the reader of files, and their errors."""
 
 import csv
 import gzip
@@ -71,9 +71,9 @@ def test_frames_and_files_give_back_their_records(tmp_path_factory, table, suffi
     path = tmp_path_factory.mktemp("tables") / f"table{suffix}"
     frame = table.to_frame(labels=False)
     frame = frame[random.sample(list(frame.columns), frame.shape[1])]
-    # Older Pythons quote a carriage return only where it ends lines, or where all is quoted.
+    # Older Pythons quote a carriage return only at line ends, or if everything is quoted.
     styles = [{"quoting": csv.QUOTE_ALL}, {"lineterminator": "\r\n"}]
-    # What stands in the header without quotes may be taken for what separates its columns.
+    # Unquoted characters in the header may be taken for its separator.
     if set("".join(frame)) & set(";|"):
         del styles[1:]
     frame.to_csv(path, index=False, **random.choice(styles))
@@ -88,7 +88,7 @@ def test_frames_and_files_give_back_their_records(tmp_path_factory, table, suffi
 
 @given(tables(), st.data())
 def test_labels_come_back_or_are_refused(table, data):
-    """Whatever levels and labels have in common: no record comes back as another."""
+    """Whatever levels and labels share, no record comes back changed."""
     variables = []
     for variable in table.schema.variables:
         label = st.sampled_from(variable.levels) | texts
@@ -301,7 +301,7 @@ def write_dictionary(path: Path) -> None:
 
 
 def write_shared(path: Path) -> None:
-    """Texts that are coded by what they share with the one before."""
+    """Texts with delta encoding: each is coded by its prefix of the one before."""
     rows = pa.table({"a": pa.array([TEXT] * 50)})
     coding = {"use_dictionary": False, "column_encoding": {"a": "DELTA_BYTE_ARRAY"}}
     with parquet.ParquetWriter(path, rows.schema, compression="zstd", **coding) as writer:
@@ -314,7 +314,7 @@ def write_nothing(path: Path) -> None:
 
 
 def write_spss(path: Path, n_records: int = 2**30) -> None:
-    """A file whose header tells a number of records, which readers believe; -1: unknown."""
+    """A file with a number of records in its header, which readers trust; -1: unknown."""
     pyreadstat = pytest.importorskip("pyreadstat")
     frame = pd.DataFrame({"a": ["x", "y"] * 500, "b": [1.0, 2] * 500})
     pyreadstat.write_sav(frame, path, compress=True)

@@ -88,12 +88,12 @@ def _failure(saved: Path, error: Exception, typed: Mapping[str, Any] | None) -> 
     text = "\n".join(cell.source for cell in begun if cell.cell_type == "markdown")
     where = ", under ".join([f"cell {len(begun)}", *map(repr, _HEADING.findall(text)[-1:])])
     kind, message = getattr(error, "ename", type(error).__name__), getattr(error, "evalue", error)
-    told = f"{kind}: {message}"
+    reason = f"{kind}: {message}"
     if typed is not None:
         ours = _is_ours(getattr(error, "traceback", []))
         columns = confidential.columns_of(typed)
-        told = confidential.without_values(kind, str(message), typed, columns) if ours else kind
-    return f"{where}: {told}"
+        reason = confidential.without_values(kind, str(message), typed, columns) if ours else kind
+    return f"{where}: {reason}"
 
 
 def _is_ours(frames: Sequence[str]) -> bool:
