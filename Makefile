@@ -1,15 +1,15 @@
 # make papers   set up .venv and run every paper at its published profile into outputs/
-# make site     the guide with all reports, outputs/site/index.html, after making what is missing
-# make pictures copy the pictures of README from the runs that the site shows
+# make site     the guide with all reports, outputs/site/index.html; runs missing papers first
+# make pictures update README's pictures from the runs that the site shows
 # make test     set up .venv, check the code and run the tests
-# make test-all the same with the slow ones (a fresh install, the browser, larger ones), after make lowest
+# make test-all the same with slow tests (a fresh install, the browser, larger ones), after make lowest
 # make lowest   all tests at the lowest versions that pyproject.toml allows (needs uv, Python 3.12)
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
-# make mutants  change lines of the library one at a time: do the tests find each? (an hour)
-# make bench    time sampler and tables (nothing is asserted about time in the tests)
-# make lock     resolve requirements.lock anew (needs uv)
-# make lab      open JupyterLab at notebooks/START_HERE.md, its texts as notebooks
-# make clean    remove .venv, .venv-lowest and what runs wrote
+# make mutants  change lines of the library one at a time: do the tests fail each time? (an hour)
+# make bench    time sampler and tables (the tests assert no times)
+# make lock     update requirements.lock (needs uv)
+# make lab      open JupyterLab at notebooks/START_HERE.md; text files open as notebooks
+# make clean    remove .venv, .venv-lowest and the results of runs
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,14 +24,14 @@ help:
 
 papers: outputs/.papers
 
-# Companions of the papers that have a published profile as well.
+# Companions of the papers that also have a published profile.
 LARGER := sequential_trees what_a_risk_means
-# The one that takes longest first, and beside it the one whose report is there soonest.
+# The slowest first, beside the one whose report is ready soonest.
 PUBLISHED := $(patsubst params/%/published.yaml,%,$(wildcard params/*/published.yaml))
 FIRST := hu_reiter_wang charest_han
 PAPERS := $(FIRST) $(filter-out $(FIRST) $(LARGER),$(PUBLISHED))
 
-# What results come from: a change of the runner, of a chart or of a page makes nothing anew.
+# The sources of results: changes of the runner, of charts or of pages repeat no run.
 METHODS := $(shell find srlib -name '*.py' -o -name '*.csv' -o -name '*.txt')
 METHODS += $(wildcard notebooks/*.csv)
 METHODS := $(filter-out srlib/runner/% srlib/charts/% srlib/__main__.py,$(METHODS))
@@ -51,7 +51,7 @@ outputs/.companions: $(READY) $(METHODS) $(wildcard notebooks/*.py) $(LARGER:%=p
 site: outputs/.papers outputs/.companions
 	$(BIN)/python -m sphinx -q -W -d outputs/.doctrees docs outputs/site
 
-# Still pictures for README, of the runs that the site shows.
+# Still pictures for README, from the runs that the site shows.
 pictures: outputs/.papers outputs/.companions
 	cp $(foreach name,sequential_trees/published/figures/one_person hu_reiter_wang/published/figures/agreement \
 	    one_table_two_readings/default/figures/larger,outputs/$(name).svg) docs/pictures

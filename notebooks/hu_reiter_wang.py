@@ -249,7 +249,7 @@ table = microdata.load(
     vintage=vintage, rng=stream(seed, "records"),
 )  # fmt: skip
 columns = ["repetitions", "estimator", "probability", "rank", "support_size"]
-table.schema.check_apart([*columns, "log_mcse", "pareto_k"])
+table.schema.check_reserved_names([*columns, "log_mcse", "pareto_k"])
 last_two, is_acs = [*table.schema.names[-2:]], table.schema == microdata.ACS
 unknown = unknown or (["WKL", "DIS", "HICOV", "MIG"] if is_acs else last_two)
 table.schema.positions(unknown, "unknown")

@@ -127,7 +127,7 @@ def questions(
 ) -> dict[str, Row]:
     """Answers to the questions that decide, by few keys or by all but the target."""
     names, wanted = SCHEMA.names, SCHEMA.names.index(target)
-    seen = SCHEMA.variables[wanted].no_values
+    seen = SCHEMA.variables[wanted].codes_without_value
     keys = [k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)]
     given = original, released, LEVELS, keys
     of = {"identity": disclosure.met(*given), "attribute": disclosure.told(*given, wanted, seen)}

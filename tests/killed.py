@@ -1,4 +1,4 @@
-"""Replace a run, and be killed at one call to the system, or wait: ``FOLDER CALL WHEN [wait]``."""
+"""Replace a run; be killed, or wait, at a system call: ``FOLDER CALL WHEN [wait]``."""
 
 import os
 import signal
@@ -14,13 +14,13 @@ CALLS += [(files, "_lock")]
 
 
 def write(final: Path, content: str) -> None:
-    """Write a run that holds one file."""
+    """Write a run with one file."""
     with files.whole(final) as folder:
         (folder / "provenance.json").write_text(content)
 
 
 def end_at(number: int, when: str, end: Callable[[], object]) -> None:
-    """End before or after the call of this number to the system."""
+    """End before or after the system call with this number."""
     calls = list[str]()
 
     def ending(name: str, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,13 +20,13 @@ from scipy import stats
 from srlib.data import acs
 from srlib.data.acs import ACS, download_acs, embedded_population, read_population, recode_acs
 from srlib.data.codes import cell_numbers, distinct
-from srlib.data.microdata import load, read_table, read_texts
+from srlib.data.microdata import load, read_table, read_uncoded
 from srlib.margins import two_way_table
 
 NC = "acs:2012:nc"
 PERSON_FILE = Path(__file__).parents[2] / "shared/data/acs2011_pums_person_sample.csv"
 
-# An adult's record for each raw code, with what becomes of it.
+# An adult's record for each raw code, with the recoded value.
 ADULT = {
     "SEX": 2, "AGEP": 40, "RAC1P": 1, "SCHL": 16, "MAR": 1, "LANX": 2, "WAOB": 1, "MIL": 5,
     "WKL": 1, "DIS": 2, "HICOV": 1, "MIG": 1, "SCH": 1, "HISP": 1,
@@ -46,7 +46,7 @@ RECODED: dict[str | int, dict[int, int]] = {
 
 
 def persons(**columns: Any) -> pd.DataFrame:
-    """Make adults that differ in the columns given."""
+    """Return adults that differ in the given columns."""
     n = len(next(iter(columns.values())))
     return pd.DataFrame({**{name: [code] * n for name, code in ADULT.items()}, **columns})
 
@@ -64,8 +64,8 @@ def test_recode_of_each_code(column):
 @pytest.mark.parametrize(
     ("columns", "vintage", "message"),
     [
-        ({"MIL": [5, 4, 5]}, 2013, r"vintage 2013 cannot have: MIL has '5' \(rows 0, 2\)"),
-        ({"MIL": [4, 4, 2, 4]}, 2012, "2013 or later, MIL having code 4 for 3 adults, 5 for 0"),
+        ({"MIL": [5, 4, 5]}, 2013, r"invalid codes of vintage 2013: MIL has '5' \(rows 0, 2\)"),
+        ({"MIL": [4, 4, 2, 4]}, 2012, "2013 or later: MIL has code 4 for 3 adults and code 5 for"),
         ({"MIL": [5]}, 2007, "vintage is 2007"),
         ({"SEX": [1, 3, 2], "AGEP": ["x", 40, 40]}, 2012,
          r"SEX has '3' \(row 1\); AGEP has 'x' \(row 0\)"),
@@ -92,13 +92,15 @@ def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
     assert table.schema == ACS
     assert ACS.decode(table.codes, labels=False)["SCHL"].tolist() == ["1", "2"]
     assert table.notes[0] == "Columns left out: 'PUMA'."
-    assert [len(read_texts(path, schema).frame) for schema in ("", "acs")] == [3, 2]
-    assert "vintage 2012; records of persons below 18 left out: 1 of 3." in table.notes[1]
+    assert [len(read_uncoded(path, schema).frame) for schema in ("", "acs")] == [3, 2]
+    assert "vintage 2012; records of persons under 18 left out: 1 of 3." in table.notes[1]
     persons(AGEP=[5, 6]).to_csv(path, index=False)
-    with pytest.raises(ValueError, match="none is left"):
+    with pytest.raises(ValueError, match="no record is left"):
         read_table(path)
     persons(AGEP=[5, 40, 40], MIL=["", 5, 4]).to_csv(path, index=False)
-    with pytest.raises(ValueError, match=r"persons\.csv: .* vintage 2013 .*MIL has '5' \(line 3\)"):
+    with pytest.raises(
+        ValueError, match=r"persons\.csv: .* vintage 2013: .*MIL has '5' \(line 3\)"
+    ):
         read_table(path, ACS, vintage=2013)
 
 
@@ -185,7 +187,7 @@ WRONG_BIT = BODY[:MIDDLE] + bytes([BODY[MIDDLE] ^ 1]) + BODY[MIDDLE + 1 :]
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
-    """Serve one file; its address, and where it lies."""
+    """Serve one file; yield its address and its path."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
     file = tmp_path / "served/2012/1-Year/csv_pnc.zip"
@@ -216,7 +218,9 @@ def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(server, tm
 def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(server, tmp_path, body):
     url, file = server
     file.write_bytes(body)
-    with pytest.raises(ConnectionError, match=r"no whole 1-year person file of 2012 for NC"):
+    with pytest.raises(
+        ConnectionError, match=r"1-year person file of 2012 for NC could not be downloaded"
+    ):
         download_acs(NC, tmp_path / "cache", url)
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
     file.write_bytes(BODY)
@@ -224,12 +228,14 @@ def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(server, tmp_path, 
 
 
 def test_files_that_cannot_be_had(server, tmp_path):
-    with pytest.raises(ValueError, match=r"person file of 2020 for NC .*\(404\): .* none"):
+    with pytest.raises(
+        ValueError, match=r"not published a 1-year person file of 2020 for NC: .*\(404\)"
+    ):
         download_acs("acs:2020:nc", tmp_path, server[0])
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
-        with pytest.raises(ConnectionError, match=r"\(ConnectionError\); is there a network"):
+        with pytest.raises(ConnectionError, match=r"\(ConnectionError\). Is there a network"):
             download_acs(NC, tmp_path, url)
 
 
@@ -249,5 +255,5 @@ def test_load_recodes_a_person_file(tmp_path, monkeypatch):
     assert "vintage 2012" in table.notes[1]
     assert "random sample of 1,000" in table.notes[2]
     # The vintage is the year.
-    with pytest.raises(ValueError, match=r"vintage 2019 cannot have: MIL has '5"):
+    with pytest.raises(ValueError, match=r"vintage 2019: MIL has '5"):
         load("acs:2019:nc", rng=np.random.default_rng(0), vintage=2012)

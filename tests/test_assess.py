@@ -289,7 +289,7 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"original": ""}, "it is not a regular file"),
+        ({"original": ""}, "this is not a regular file"),
         ({"original": {"job": [1]}}, "original is of type dict; it must be a DataFrame"),
         ({"original": ORIGINAL[:1]}, "original: the table has fewer than two records"),
         ({"released": []}, "released is empty; it must have one table or more"),
@@ -304,16 +304,16 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
         ({"holdout": ORIGINAL[::-1]}, r"holdout: an estimated 100.0\s% of the \d+ people"),
         (KEPT_OUT_LATE, r"holdout: an estimated 8\d\.\d\s% of the 56 people of the original"),
         ({"schema": 3}, "schema is of type int; it must be a Schema or a file"),
-        ({"keys": ["age"]}, "keys names 'age'; the variables are job, town, sick"),
-        ({"keys": [["job"], "town"]}, r"keys names \['job'\]; the variables are job, town, sick"),
+        ({"keys": ["age"]}, "keys names 'age'; available are job, town, sick"),
+        ({"keys": [["job"], "town"]}, r"keys names \['job'\]; available are job, town, sick"),
         ({"keys": 3}, "keys is 3; it must be a list of names"),
         ({"keys": [["job"], []]}, r"keys is \[\]; it must name one or more"),
         ({"keys": ["sick"], "target": "sick"}, "keys has the set sick, with the target 'sick' in"),
         ({"keys": ["job", "town", "sick"]}, "keys are all variables, in one set or another"),
-        ({"target": ["sick", "sick"]}, "each variable may stand once"),
+        ({"target": ["sick", "sick"]}, "no variable may be repeated"),
         (NOBODY, "target is 'sick', of which nobody in the original has a value"),
         ({"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]}, "the variables are sick al"),
-        ({"within": {"town": 2}}, "within names 'town', which is not numeric; bins"),
+        ({"within": {"town": 2}}, "within names 'town', which is not numeric; give it bins"),
         (INCOMES | {"within": {"income": 0}}, "within of income is 0; it must be positive and f"),
         ({"within": {"job": 1}, "keys": ["job"]}, "within names 'job', which is among the keys"),
         ({"within": 3}, "within is 3; it must give distances by names of variables"),
@@ -389,7 +389,9 @@ def test_the_terminal_shows_what_was_chosen_and_no_value(folder: Path) -> None:
     lines = result.stdout.splitlines()
     assert "- original.csv: Numbers with a decimal comma: 'height'." in lines
     assert "- made.csv: Columns left out: 'id'." in lines
-    assert any(line.startswith("- height is cut near the original's quantiles") for line in lines)
+    assert any(
+        line.startswith("- height is binned near the original's quantiles") for line in lines
+    )
     assert "SECRET" not in result.stdout
     assert not any(line.startswith("- ") and line.endswith("records.") for line in lines)
     wide = pd.DataFrame({f"v{i}": np.arange(60) for i in range(20)})
@@ -453,12 +455,12 @@ def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
     ("arguments", "message"),
     [
         ([".", "made.csv"], "'.' is a directory"),
-        (["original.csv", "made.csv", "--schema", "no.yaml"], "there is no file 'no.yaml'"),
+        (["original.csv", "made.csv", "--schema", "no.yaml"], "file 'no.yaml' does not exist"),
         (["original.csv", "values.csv", *GIVEN],
          "values.csv: values outside the levels: job has '...' (line 3), allowed are '...'; "
          "sick has '...' (line 4), allowed are '...'"),
         (["original.csv", "ill.csv"], "ill.csv: missing columns sick; unknown columns 'ill'"),
-        (["header.csv", "made.csv"], "header.csv: the file has a header and no records"),
+        (["header.csv", "made.csv"], "header.csv: the file has a header but no records"),
         (["original.csv", "empty"], "empty: there are no releases"),
         (["original.csv", "made.csv", "--within", "town", "x"], "'x' is not a valid float"),
     ],

@@ -1,4 +1,4 @@
-"""The command line and parameters: what is refused before a kernel, in one line, what is not."""
+"""The command line and parameters: errors in one line before a kernel starts, valid usage."""
 
 import html
 import importlib.metadata
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("project")
 
 
 def refused(*arguments: object) -> str:
-    """Return the line that tells what is wrong, before anything was begun."""
+    """Return the error message, in one line, before anything was started."""
     result = call(*arguments)
     assert result.exit_code == 2, result.exception
     told = result.stderr.rpartition("Error: ")[2]
@@ -70,7 +70,7 @@ USAGE = [
     ("run toy --profile publish", "unknown profile 'publish' (known: default, published)"),
     ("run toy --params nowhere.yaml", "nowhere.yaml"),
     ("build nothing", "unknown paper 'nothing'"),
-    ("run toy -p data nowhere.csv", "toy: there is no file 'nowhere.csv'"),
+    ("run toy -p data nowhere.csv", "toy: file 'nowhere.csv' does not exist"),
     *((f"sweep notebooks/toy.py --shard {part}", "i/n") for part in ("0/3", "4/3", "1")),
     ("grade .", "No such command"),  # Python cannot confine Python
 ]
@@ -82,12 +82,12 @@ def test_bad_usage_starts_no_kernel(arguments: str, message: str) -> None:
 
 
 LARGE = {"scipy.stats._stats_py", "numba", "sklearn", "altair", "papermill"}
-EARLY = [  # what is wrong can be said without reading the files, or from their first lines
+EARLY = [  # errors that show without reading the files, or from their first lines
     ("--within job -1", "-1.0 is not in the range 0<x<inf", {"pandas", *LARGE}),
     ("--within job near", "'near' is not a valid float", {"pandas", *LARGE}),
-    ("--schema nowhere.yaml", "there is no file 'nowhere.yaml'", {"pandas", *LARGE}),
-    ("--holdout nowhere.csv", "there is no file 'nowhere.csv'", {"pandas", *LARGE}),
-    ("--keys jobb", "keys names 'jobb'; the variables are job, town, sick", LARGE),
+    ("--schema nowhere.yaml", "file 'nowhere.yaml' does not exist", {"pandas", *LARGE}),
+    ("--holdout nowhere.csv", "file 'nowhere.csv' does not exist", {"pandas", *LARGE}),
+    ("--keys jobb", "keys names 'jobb'; available are job, town, sick", LARGE),
 ]
 
 
@@ -108,7 +108,7 @@ def test_a_wrong_option_is_told_before_libraries_are_loaded(
 SWEEPS = [
     ("gird: {n: [1]}", "gird: Extra inputs are not permitted"),
     ("grid: {n: [1, 500]}", "n = 500; it must be int in"),
-    ("grid: {n: [1]}\npoints: [{n: 2}]", "n varies in two places"),
+    ("grid: {n: [1]}\npoints: [{n: 2}]", "n is varied in two places"),
     ("replicates: 0", "replicates: Input should be greater than or equal to 1"),
     ("points: []", "points: List should have at least 1 item"),
     ("grid: {m: [1]}", "unknown parameter 'm'"),
@@ -167,7 +167,7 @@ def test_no_count_of_a_notebook_is_without_end_and_no_file_a_text(paper: str) ->
     counts = {name: p.allowed for name, p in declared if number.fullmatch(p.annotation)}
     assert {name for name, said in counts.items() if not range_.fullmatch(said)} <= {"seed"}
     texts = {n for n, p in declared if "str" in p.annotation and re.search(r"files?\b", p.help)}
-    assert texts <= {*parameters.FILES}
+    assert texts <= {*parameters.FILE_PARAMETERS}
 
 
 def test_files_count_by_their_contents(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_files_count_by_their_contents(tmp_path: Path) -> None:
 
 
 def test_where_papers_come_from_and_outputs_go(project: Path) -> None:
-    """The project at hand comes first, and results never lie with papers from elsewhere."""
+    """The nearest project comes first; results are never written beside papers elsewhere."""
     below, elsewhere = project / "params/toy", project.parent
     assert (find_root(below), find_outputs(below)) == (project, project / "outputs")
     assert (find_root(elsewhere), find_outputs(elsewhere)) == (ROOT, elsewhere / "outputs")
@@ -270,7 +270,7 @@ def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> Non
 
 @pytest.mark.parametrize("name", [*DAMAGED, "figures/first.svg", "tables"])
 def test_a_report_follows_no_links(tmp_path: Path, name: str) -> None:
-    """A page may be passed on, and what a link leads to is not the run's."""
+    """A page may be passed on, and a link's target is not part of the run."""
     run = toy.finished(tmp_path)
     (run / "figures").mkdir()
     (elsewhere := tmp_path / "mine").write_text("password: SECRET")
@@ -282,7 +282,7 @@ def test_a_report_follows_no_links(tmp_path: Path, name: str) -> None:
 
 
 def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also that of a run which a killed process was about to replace."""
+    """Also of a run that a killed process was about to replace."""
     opened: list[str] = []
     monkeypatch.setattr("click.launch", opened.append)
     report = toy.finished(tmp_path) / "report.html"

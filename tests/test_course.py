@@ -1,4 +1,4 @@
-"""The course: what students' copies hold, what their checks accept, and what nbgrader grades."""
+"""The course: student versions, the answers that their checks accept, and nbgrader's grades."""
 
 import contextlib
 import csv
@@ -26,7 +26,9 @@ ANSWERS = {
     "releases": ("np.array([2.0, 5])", "[2, 6]", "..."),
     "suspects": ("{'cook', 'Smith'}", "{'cook'}", "..."),
 }  # fmt: skip
-NOTEBOOKS = {p: jupytext.read(toy.ROOT / f"notebooks/{p}.py") for p in course.find(toy.ROOT)}
+NOTEBOOKS = {
+    p: jupytext.read(toy.ROOT / f"notebooks/{p}.py") for p in course.find_assignments(toy.ROOT)
+}
 CHANCE = {("what_a_risk_means", "0.25")}  # another share of the same example
 
 
@@ -48,47 +50,53 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def copy(made: Path) -> Any:
+def version(made: Path) -> Any:
     return nbformat.read(made / "release/toy/toy.ipynb", as_version=4)
 
 
-def test_a_copy_has_no_solution(copy: Any) -> None:
-    text = "\n".join(cell.source for cell in copy.cells)
+def test_a_student_version_has_no_solution(version: Any) -> None:
+    text = "\n".join(cell.source for cell in version.cells)
     assert [secret for secret in SECRETS if secret in text] == []
     kept = ["To three digits (`sixth`).\n<details><summary>Hint 1</summary>\n\nHalf is"]
-    kept += ["## A part with a spoiler\n\n*What stands here gives Exercise 1 away."]
-    kept += ["%%capture\n# What this", "*Your answer in words.*", "](../other/other.ipynb#part)"]
+    kept += ["## A part with a spoiler\n\n*This text reveals the solution of Exercise 1."]
+    kept += [
+        "%%capture\n# The output reveals",
+        "on a release.",
+        "# Your answer: replace",
+        "*Your answer in words.*",
+        "](../other/other.ipynb#part)",
+    ]
     assert [words for words in kept if words not in text] == []
 
 
 @pytest.mark.parametrize("told", TOLD)
-def test_a_check_accepts_the_answer_and_no_other(copy, capsys, told):
-    """In a Python that has the standard library only, but for the answers."""
-    (helpers,) = [cell.source for cell in copy.cells if cell.id == "checks"]
+def test_a_check_accepts_the_answer_and_no_other(version, capsys, told):
+    """In a Python that has the standard library only, except for the answers."""
+    (helpers,) = [cell.source for cell in version.cells if cell.id == "checks"]
     given = [f"{name} = {answers[TOLD.index(told)]}" for name, answers in ANSWERS.items()]
     names: dict[str, Any] = {}
     exec("\n".join([helpers, "import numpy as np", *given]), names)
-    checks = re.findall(r"^points_for\(.*", "\n".join(cell.source for cell in copy.cells), re.M)
+    checks = re.findall(r"^points_for\(.*", "\n".join(cell.source for cell in version.cells), re.M)
     assert [eval(check, names) for check in checks] == [told == "right"] * len(ANSWERS)
     said = capsys.readouterr().out.splitlines()
     assert sorted(said) == sorted(f"{name}: {told}" for name in ANSWERS)
 
 
-def test_each_right_name_is_a_point(made: Path, copy: Any) -> None:
+def test_each_right_name_is_a_point(made: Path, version: Any) -> None:
     for nth, (name, answers) in enumerate(ANSWERS.items()):
-        for cell in copy.cells:
+        for cell in version.cells:
             cell.source = cell.source.replace(f"{name} = ...", f"{name} = {answers[nth % 3]}")
     submitted = made / "submitted/anna/toy/toy.ipynb"
     submitted.parent.mkdir(parents=True)
-    nbformat.write(copy, submitted)
+    nbformat.write(version, submitted)
     nbgrader(made, "autograde", "toy")
     nbgrader(made, "export")
     (row,) = csv.DictReader((made / "grades.csv").read_text(encoding="utf-8").splitlines())
     assert (float(row["raw_score"]), float(row["max_score"])) == (2, 7)  # words are still to read
 
 
-def in_copy(notebook: Any) -> list[str]:
-    cells = course.source(notebook).cells
+def student_sources(notebook: Any) -> list[str]:
+    cells = course.assignment_source(notebook).cells
     return [c.source for c in cells if not c.metadata.get("nbgrader", {}).get("solution")]
 
 
@@ -96,18 +104,18 @@ def solutions(notebook: Any) -> list[str]:
     return [c.source for c in notebook.cells if "solution" in c.metadata.get("tags", [])]
 
 
-def test_no_answer_stands_in_any_copy() -> None:
-    """Neither a solution as it is written nor its number; of three digits in the others' copies."""
-    copies = {paper: "\n".join(in_copy(notebook)) for paper, notebook in NOTEBOOKS.items()}
+def test_no_student_version_has_an_answer() -> None:
+    """Neither a solution's code nor its number; three digits in the other assignments."""
+    versions = {paper: "\n".join(student_sources(n)) for paper, n in NOTEBOOKS.items()}
     found = set()
     for paper, notebook in NOTEBOOKS.items():
-        assert [cell for cell in solutions(notebook) if cell in copies[paper]] == []
+        assert [cell for cell in solutions(notebook) if cell in versions[paper]] == []
         answers = re.findall(r"(?m)^assert .*== \[?-?([\d.]+)", "\n".join(solutions(notebook)))
         for number in answers:
             digits = len(number.replace(".", "").strip("0"))
             spelled = {number, number.removeprefix("0"), f"{100 * float(number):g} %"}
             pattern = rf"(?<![\d.,])({'|'.join(map(re.escape, spelled))})(?!\d|[.,]\d)"
-            for other, text in copies.items():
+            for other, text in versions.items():
                 if digits >= (2 if other == paper else 3) and re.search(pattern, text):
                     found.add((other, number))
     assert found == CHANCE
@@ -115,12 +123,13 @@ def test_no_answer_stands_in_any_copy() -> None:
 
 @pytest.mark.parametrize("paper", NOTEBOOKS)
 def test_what_a_question_asks_for_is_checked(paper: str) -> None:
-    copy, solution = in_copy(NOTEBOOKS[paper]), "\n".join(solutions(NOTEBOOKS[paper]))
-    questions = [text for text in copy if text.startswith("### Exercise ")]
+    version = student_sources(NOTEBOOKS[paper])
+    solution = "\n".join(solutions(NOTEBOOKS[paper]))
+    questions = [text for text in version if text.startswith("### Exercise ")]
     assert 3 <= len(questions) <= 5
     asked = set(re.findall(r"`(\w+)`", "\n".join(questions)))
     assigned = set(re.findall(r"\w+", str(re.findall(r"^([\w, ]+) = ", solution, re.M))))
-    checked = set(re.findall(r"AUTOTEST as_text\((\w+), \d\)", "\n".join(copy)))
+    checked = set(re.findall(r"AUTOTEST as_text\((\w+), \d\)", "\n".join(version)))
     assert asked & assigned == checked
     text = "\n".join(cell.source for cell in NOTEBOOKS[paper].cells)
     assert not re.search(r"^(def )?(as_text|points_for|sha256)\b", text, re.M)
@@ -133,5 +142,5 @@ def test_notebooks_must_have_been_built(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_an_exercise_without_an_answer_to_check_is_refused() -> None:
     unasked = toy.EXERCISES.replace("`sixth`", "a number")
-    with pytest.raises(UsageError, match="exercise-1: the solution asserts no name"):
-        course.source(jupytext.reads(unasked, "py:percent"))
+    with pytest.raises(UsageError, match="exercise-1: the solution asserts none of the names"):
+        course.assignment_source(jupytext.reads(unasked, "py:percent"))

@@ -1,4 +1,4 @@
-"""Numbers that are cut, missing values, levels unseen: what tables complete of a declaration."""
+"""Inferred schemas: bins of numbers, missing values, unseen levels, dates and decimal commas."""
 
 import math
 import re
@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from srlib.assessment import read_inputs
 from srlib.assessment.disclosure import told
 from srlib.data import infer
-from srlib.data.infer import add_missing_levels, bin_numbers, infer_schema, quantile_edges
-from srlib.data.microdata import read_table, read_texts
-from srlib.data.notation import unified
+from srlib.data.infer import add_missing_levels, bin_numbers, infer_schema, quantile_cut_points
+from srlib.data.microdata import read_table, read_uncoded
+from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.runner.cli import main
 
 NUMBERS, UNITS = st.lists(st.integers(-1000, 1000), min_size=2, max_size=300), [1.0, 1e-3, 1e6]
-INCOME = Variable("income", ("below 10", "10 or more", "N"), edges=(10.0,))
+INCOME = Variable("income", ("below 10", "10 or more", "N"), cut_points=(10.0,))
 OWN = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
 SEX_OWN = Schema(
     (Variable("sex", ("f", "m")), Variable("own", ("no", "yes"), drop_missing=True)),
@@ -42,76 +42,83 @@ def table(n: int = 300) -> pd.DataFrame:
 @given(NUMBERS, st.integers(2, 12), st.sampled_from(UNITS))
 @example([600, 601], 2, 1e-3)
 @example([0] * 12 + [1, 200, 201, 202, 202], 12, 1.0)
-def test_quantile_pieces_are_never_empty_and_rarely_large(values, bins, unit):
+def test_quantile_bins_are_never_empty_and_rarely_large(values, bins, unit):
     records = np.array(values) * unit
     value, count = np.unique(records, return_counts=True)
-    edges = quantile_edges(value, count, bins)
-    assert (np.diff(edges) > 0).all()
-    places = np.searchsorted(edges, records, side="right")
-    sizes = np.bincount(places, minlength=len(edges) + 1)
+    cut_points = quantile_cut_points(value, count, bins)
+    assert (np.diff(cut_points) > 0).all()
+    places = np.searchsorted(cut_points, records, side="right")
+    sizes = np.bincount(places, minlength=len(cut_points) + 1)
     assert (sizes > 0).all() or len(value) == 1
-    # A piece is larger than two quantiles' worth only if one number is a quantile's worth.
+    # A bin is larger than two quantile shares only if a single number is one.
     share = len(records) / bins
     assert count.max() >= share or sizes.max() <= 2.5 * share + 2 * count.max()
 
 
-def test_cuts_are_round_and_a_number_that_many_have_is_a_piece_of_its_own() -> None:
-    edges = quantile_edges(np.arange(16, 96), np.ones(80), 10)
-    assert all(edge % 5 == 0 for edge in edges)
-    edges = quantile_edges([-5, 0, 3, 7, 20, 60], [5, 60, 10, 10, 10, 5], 10)
-    below, zero, minus_zero, above = np.searchsorted(edges, [-5, 0, -0.0, 3], side="right")
+def test_cut_points_are_round_and_a_frequent_number_has_its_own_bin() -> None:
+    cut_points = quantile_cut_points(np.arange(16, 96), np.ones(80), 10)
+    assert all(edge % 5 == 0 for edge in cut_points)
+    cut_points = quantile_cut_points([-5, 0, 3, 7, 20, 60], [5, 60, 10, 10, 10, 5], 10)
+    below, zero, minus_zero, above = np.searchsorted(cut_points, [-5, 0, -0.0, 3], side="right")
     assert (below, above, minus_zero) == (zero - 1, zero + 1, zero)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True), st.integers(-99, 99))
-def test_names_of_pieces_say_what_is_in_them(edges: list[int], value: int) -> None:
-    edges = sorted(edges)
-    names = infer.bin_labels(list(map(float, edges)), whole=True)
-    assert len(set(names)) == len(edges) + 1
-    name = names[int(np.searchsorted(edges, value, side="right"))]
+def test_labels_of_bins_state_their_range(cut_points: list[int], value: int) -> None:
+    cut_points = sorted(cut_points)
+    names = infer.bin_labels(list(map(float, cut_points)), whole=True)
+    assert len(set(names)) == len(cut_points) + 1
+    name = names[int(np.searchsorted(cut_points, value, side="right"))]
     low, _, high = name.removesuffix(" or more").removeprefix("below ").partition(" to ")
     least = -math.inf if name.startswith("below") else int(low)
     most = int(low) - 1 if name.startswith("below") else int(high or low)
     assert least <= value <= (math.inf if name.endswith("or more") else most)
 
 
-def test_numbers_are_cut_by_one_table_alone() -> None:
+def test_numbers_are_binned_by_one_table_only() -> None:
     first = pd.DataFrame({"x": np.arange(100)})
     schema, notes = bin_numbers(Schema((Variable("x", bins=4),)), first)
-    assert "x is cut near the original's quantiles, at 20, 50, 80." in notes
+    assert "x is binned near the original's quantiles, with cut points 20, 50, 80." in notes
     assert schema.variables[0].levels == ("below 20", "20 to 49", "50 to 79", "80 or more")
     other = pd.DataFrame({"x": [-1e9, 19.5, 20, 1e9]})
     assert Microdata.from_frame(other, schema).codes[:, 0].tolist() == [0, 0, 1, 3]
     far = table()[::-1].assign(age=table()["age"] + 1000)
     found = read_inputs(table(), [table(), far])
     assert found.schema.variables[0] == read_inputs(table(), table()).schema.variables[0]
-    assert set(found.tools["release 2"][0].codes[:, 0]) == {len(found.schema.variables[0].edges)}
+    assert set(found.tools["release 2"][0].codes[:, 0]) == {
+        len(found.schema.variables[0].cut_points)
+    }
 
 
-def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> None:
+def test_declared_cut_points_bin_a_file(tmp_path: Path) -> None:
     frame = table().drop(columns="own")
     frame.to_csv(tmp_path / "a.csv", index=False)
     (tmp_path / "schema.yaml").write_text(
-        "leave_out: [code, sex]\nvariables:\n- {name: age, edges: [20, 50]}\n"
-        "- {name: income, edges: [0.5], missing_codes: [N], missing: level}\n"
+        "leave_out: [code, sex]\nvariables:\n- {name: age, cut_points: [20, 50]}\n"
+        "- {name: income, cut_points: [0.5], missing_codes: [N], missing: level}\n"
     )
     found = read_table(tmp_path / "a.csv", tmp_path / "schema.yaml")
     age, income = found.schema.variables
     assert age.levels == ("below 20", "20 to 49", "50 or more")
     assert income.levels == ("below 0.5", "0.5 or more", "missing")
-    assert "age is cut at 20, 50 as declared." in found.notes
-    with pytest.raises(ValueError, match=r"columns 'age', 'income' are not cut; read_table\("):
+    assert "age is binned at the declared cut points 20, 50." in found.notes
+    with pytest.raises(
+        ValueError, match=r"columns 'age', 'income' are not binned; read_table bins"
+    ):
         Microdata.from_frame(frame, Schema.from_yaml(tmp_path / "schema.yaml"))
 
 
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (["1", "1"], "x is declared to be numeric and has 1 numbers"),
-        (["1", "2", *map("n{}".format, range(101))], "has 2 numbers, and 101 texts, as 'n0'"),
+        (["1", "1"], "x is declared to be numeric but has 1 distinct numbers; binning needs"),
+        (
+            ["1", "2", *map("n{}".format, range(101))],
+            "but has 101 values that are not numbers, such as 'n0'",
+        ),
     ],
 )
-def test_tables_that_complete_nothing(column: list[str], message: str) -> None:
+def test_columns_that_cannot_be_binned(column: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         bin_numbers(Schema((Variable("x", bins=2),)), pd.DataFrame({"x": column}))
 
@@ -122,13 +129,13 @@ def test_tables_that_complete_nothing(column: list[str], message: str) -> None:
         (INCOME, "9.99 10 1e1 +10.0 -3 N x", [0, 1, 1, 1, 0, 2, -2]),
         (INCOME, "nan inf 1e999 0x10 1_000 1,5 --1 $5", [-1] + [-2] * 7),
         (OWN, "yes -9 -9.0 N null", [0, -1, -1, -1, -1]),
-        (OWN.add_missing_levels(), "yes -9 N null missing", [0, 2, 2, 2, 2]),
+        (OWN.add_missing_level(), "yes -9 N null missing", [0, 2, 2, 2, 2]),
     ],
 )
 def test_codes_of_texts_as_they_are_written(variable: Variable, texts: str, codes: list) -> None:
     assert variable.codes_of(texts.split()) == codes
-    assert variable.add_missing_levels().add_missing_levels() == variable.add_missing_levels()
-    assert Variable("x", ("missing", "no")).add_missing_levels().levels == (
+    assert variable.add_missing_level().add_missing_level() == variable.add_missing_level()
+    assert Variable("x", ("missing", "no")).add_missing_level().levels == (
         "missing",
         "no",
         "missing 2",
@@ -137,23 +144,26 @@ def test_codes_of_texts_as_they_are_written(variable: Variable, texts: str, code
 
 def test_codes_that_say_that_a_variable_does_not_apply() -> None:
     frame = pd.DataFrame({"x": [1, 2, 3, "-9", "-9.0", "N", None]})
-    schema = Schema((Variable("x", edges=(2.0,), not_applicable=("-9", "N")),))
+    schema = Schema((Variable("x", cut_points=(2.0,), not_applicable=("-9", "N")),))
     schema, _ = add_missing_levels(bin_numbers(schema, frame)[0], frame)
     x = schema.variables[0]
     assert x.levels == ("below 2", "2 or more", "-9", "N", "missing")
     assert Microdata.from_frame(frame, schema).codes[:, 0].tolist() == [0, 1, 1, 2, 2, 3, 4]
-    assert x.no_values == (2, 3, 4)
+    assert x.codes_without_value == (2, 3, 4)
     np.testing.assert_array_equal(x.numbers_of(["1", "-9.0", "N", "x"]), [1, *[np.nan] * 3])
 
 
-def test_who_has_no_value_of_the_target_has_nothing_to_disclose() -> None:
+def test_people_without_a_value_of_the_target_are_not_counted() -> None:
     frame = pd.DataFrame({"key": [*"aabbcc"], "x": ["1", "1", "N", "N", "2", "N"]})
     none = Variable("x", ("1", "2"), not_applicable=("N",))
     schema = Schema((Variable("key", ("a", "b", "c")), none))
     found = read_inputs(frame, frame, target="x", schema=schema)
     assert "x is missing or does not apply for 3 of 6 people" in " ".join(found.notes)
     codes, levels = found.original.codes, found.schema.n_levels.tolist()
-    for no_values, expected in (((), 4 / 6), (found.schema.variables[1].no_values, 2 / 3)):
+    for no_values, expected in (
+        ((), 4 / 6),
+        (found.schema.variables[1].codes_without_value, 2 / 3),
+    ):
         people = told(codes, codes, levels, [0], 1, no_values)  # a and b; or a, c has two answers
         assert people.release[people.counted].mean() == expected
 
@@ -165,7 +175,7 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
     other = pd.DataFrame({"a": [1, 2], "b": [None, 2], "c": [1, 2], "d": [1, 2]})
     schema, notes = add_missing_levels(schema, first, other)
     assert [v.missing for v in schema.variables] == ["missing", "missing", "", ""]
-    assert notes == ("Missing values are a level of their own: a 1 of 2.",)
+    assert notes == ("Missing values are a separate level: a 1 of 2.",)
     codes, kept = schema.encode_complete(first, drop_missing=False)
     assert (kept.tolist(), codes.tolist()) == ([True, False], [[0, 0, 0, 0]])
 
@@ -193,10 +203,10 @@ def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, othe
     assert infer.add_unseen_levels(schema, pd.DataFrame({"a": [*other, "NA"]})) == (schema, ())
 
 
-def test_a_text_that_fits_two_levels_in_other_case_is_an_error() -> None:
+def test_a_text_that_matches_two_levels_but_for_case_is_an_error() -> None:
     schema = Schema((Variable("sick", ("Yes", "YES", "No")),))
     frame = pd.DataFrame({"sick": ["Yes", "yes", "no"]})
-    message = r"sick has 'yes'.*, which in other case or with other zeros is several of the levels"
+    message = r"sick has 'yes'.*, which matches several of the levels"
     with pytest.raises(ValueError, match=message):
         Microdata.from_frame(frame, schema)
     with pytest.raises(ValueError, match=message):
@@ -208,8 +218,14 @@ def test_a_text_that_fits_two_levels_in_other_case_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sex": "x"}, "sex has 1 value, 'x', where the original has 2, 'f', 'm'; the values must"),
-        ({"age": [f"{i} years" for i in range(300)]}, "age has 300 values.* original has numbers"),
+        (
+            {"sex": "x"},
+            "sex has values that the original does not have, 'x'; the original has 'f', 'm'",
+        ),
+        (
+            {"age": [f"{i} years" for i in range(300)]},
+            "age has values.* and 297 more; the original has numbers",
+        ),
     ],
 )
 def test_values_of_which_none_is_known_are_an_error(change: dict[str, Any], message: str) -> None:
@@ -225,26 +241,29 @@ def test_what_is_recognized() -> None:
     found = infer_schema(table())
     assert [bool(v.bins) for v in found.variables] == [True, True, False, False, False]
     income = bin_numbers(found, table())[0].variables[1]
-    assert (income.levels[-1], len(income.levels)) == ("N", len(income.edges) + 2)
-    assert not infer_schema(table().astype({"age": "category"})).variables[0].uncut
+    assert (income.levels[-1], len(income.levels)) == ("N", len(income.cut_points) + 2)
+    assert not infer_schema(table().astype({"age": "category"})).variables[0].needs_binning
     weight = pd.DataFrame({"weight": np.random.default_rng(1).random(300)})  # all of them differ
-    assert infer_schema(weight).variables[0].uncut
+    assert infer_schema(weight).variables[0].needs_binning
 
 
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ([f"2020-01-{i % 40 + 1:02d}" for i in range(300)], "day has dates of which some are no"),
-        (np.arange(300), "day differs for all records, as a name or a number of people does"),
-        ([f"name {i}" for i in range(300)], "day differs for all records"),
+        (
+            [f"2020-01-{i % 40 + 1:02d}" for i in range(300)],
+            "day: it has dates, but some are not in",
+        ),
+        (np.arange(300), "day: it is unique for every record, like a name or an ID"),
+        ([f"name {i}" for i in range(300)], "day: it is unique for every record"),
     ],
 )
 def test_what_is_no_variable_is_named_at_once(column: object, message: str) -> None:
     frame = table().assign(day=column, place=[f"street {i % 150}" for i in range(300)])
     with pytest.raises(ValueError, match=message) as refused:
         infer_schema(frame)
-    assert "place has 150 values that are no numbers, as 'street 0'" in str(refused.value)
-    assert "Leave out what is no variable: --leave-out day --leave-out place (in" in str(
+    assert "place: it has 150 values that are not numbers, such as 'street 0'" in str(refused.value)
+    assert "Leave these columns out with --leave-out day --leave-out place (in" in str(
         refused.value
     )
     assert "srlib schema ORIGINAL RELEASED suggests one" in str(refused.value)
@@ -265,11 +284,11 @@ def test_what_is_no_variable_is_named_at_once(column: object, message: str) -> N
         (["1.250", "3.5"], None),
     ],
 )
-def test_decimal_commas_are_read_where_they_can_be_nothing_else(tmp_path, texts, meant):
+def test_decimal_commas_are_read_if_they_are_certain(tmp_path, texts, meant):
     for mark, name in ((";", "a.csv"), ("\t", "a.tsv"), (",", "b.csv")):
         frame = pd.DataFrame({"x": texts, "y": "a"})
         frame.to_csv(tmp_path / name, index=False, sep=mark)
-        found = read_texts(tmp_path / name)
+        found = read_uncoded(tmp_path / name)
         read = meant if meant and mark != "," else texts
         assert found.frame["x"].fillna("NA").tolist() == read
         told = ("Numbers with a decimal comma: 'x'.",)
@@ -277,7 +296,8 @@ def test_decimal_commas_are_read_where_they_can_be_nothing_else(tmp_path, texts,
 
 
 def test_points_that_may_stand_between_thousands_are_noted(tmp_path: Path) -> None:
-    told = "Points before three digits are taken for decimal points, and may be thousands': 'x'."
+    told = "Points before three digits were read as decimal points, but may be thousands "
+    told += "separators: 'x'."
     for texts, mark, notes in (
         (["950", "1.234", "2.500"], ";", (told,)),
         (["950", "1.234", "2.500"], ",", ()),
@@ -285,12 +305,12 @@ def test_points_that_may_stand_between_thousands_are_noted(tmp_path: Path) -> No
     ):
         frame = pd.DataFrame({"x": texts, "y": "a"})
         frame.to_csv(tmp_path / "points.csv", index=False, sep=mark)
-        found = read_texts(tmp_path / "points.csv")
+        found = read_uncoded(tmp_path / "points.csv")
         assert (found.frame["x"].tolist(), found.notes) == (texts, notes)
 
 
 def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
-    """Cut numbers, and few of them that are levels; a schema's own levels stay."""
+    """Binned numbers, and few numbers that are levels; levels of a schema stay."""
     rng = np.random.default_rng(2)
     frame = pd.DataFrame({"height": rng.normal(1.7, 0.1, 200).round(3), "sick": [*"ny"] * 100})
     frame["dose"] = rng.choice([0.5, 1.25, 2], 200)
@@ -323,14 +343,14 @@ def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
     ],
 )
 def test_dates_are_read_where_all_values_are_dates(texts: list, meant: list | None) -> None:
-    found, notes = unified(pd.DataFrame({"day": texts}), None)
+    found, notes = harmonize_notation(pd.DataFrame({"day": texts}), None)
     assert found["day"].dropna().tolist() == (meant or texts)
-    assert notes == (["Dates, compared by their days: 'day'."] if meant else [])
+    assert notes == (["Dates, read as numbers of days: 'day'."] if meant else [])
     with pytest.raises(ValueError, match=r"dates of 'day' may be day/month/year or month/day/year"):
-        unified(pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]}), None)
+        harmonize_notation(pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]}), None)
 
 
-def test_dates_are_cut_as_days_however_files_write_them(tmp_path: Path) -> None:
+def test_dates_are_binned_as_days_in_any_notation(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     born = pd.Series(
         pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 20_000, 200), "D")
@@ -347,10 +367,12 @@ def test_dates_are_cut_as_days_however_files_write_them(tmp_path: Path) -> None:
         np.testing.assert_array_equal(file.numbers[0], days)
         np.testing.assert_array_equal(file.codes, found.original.codes)
     assert all(re.search(r"\d{4}-\d\d-\d\d", level) for level in born_on.levels)
-    assert any("born is cut near the original's quantiles, at 19" in note for note in found.choices)
-    text = (
-        "variables: [{name: born, edges: [1970-01-01, 1990-01-01]}, {name: sick, levels: [n, y]}]"
+    assert any(
+        "born is binned near the original's quantiles, with cut points 19" in note
+        for note in found.choices
     )
+    born = "{name: born, cut_points: [1970-01-01, 1990-01-01]}"
+    text = f"variables: [{born}, {{name: sick, levels: [n, y]}}]"
     (tmp_path / "schema.yaml").write_text(text)
     read = read_table(files[0], tmp_path / "schema.yaml")
     assert read.schema.variables[0].levels[1] == "1970-01-01 to 1989-12-31"
@@ -385,38 +407,42 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
         assert len(found.original.left_out["one"]) == len(found.original)
         assert "one" not in made.left_out
     assert read_inputs(table(), table()).original.left_out == {}
-    with pytest.raises(ValueError, match="leave_out names 'ID', which no file has"):
+    with pytest.raises(ValueError, match="leave_out names 'ID', but no file has such a column"):
         read_inputs(*files, leave_out=["id", "one", "ID"])
     with pytest.raises(ValueError, match="target names 'id', which was left out: it was to be"):
         read_inputs(*files, leave_out=["id", "one"], target="id")
     constant = [frame.assign(id="", one=1) for frame in frames]
-    with pytest.raises(ValueError, match="keys names 'one', which was left out: all records have"):
+    with pytest.raises(
+        ValueError, match="keys names 'one', which was left out: it has the same value"
+    ):
         read_inputs(*constant, keys=["sex", "one"])
     result = CliRunner().invoke(main, ["schema", *map(str, files), "--leave-out", "id",
                                        "--leave-out", "one"])  # fmt: skip
-    assert "id is left out: it was to be left out." in result.stderr
+    assert "id is left out: you named it in leave_out." in result.stderr
     assert "leave_out:\n- id\n- one\n" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "told"),
     [
-        (["1", "0"], ["True", "False"], "coded true/false here and 1/0 in the original"),
-        (["yes", "no"], ["y", "n"], "coded y/n here and yes/no in the original"),
-        (["f", "t"], ["1.0", "0.0"], "coded 1/0 here and t/f in the original"),
+        (["1", "0"], ["True", "False"], "true/false here and 1/0 in the original"),
+        (["yes", "no"], ["y", "n"], "y/n here and yes/no in the original"),
+        (["f", "t"], ["1.0", "0.0"], "1/0 here and t/f in the original"),
         (
             ["f", "m"],
             ["1", "0"],
-            "sick has 2 values, '1', '0', where the original has 2, 'f'",
+            "does not have, '1', '0'; the original has 'f', 'm'. Are they coded differently\\?",
         ),
     ],
 )
-def test_values_that_are_coded_otherwise_are_told_by_their_kind(ours, theirs, told):
+def test_a_message_names_different_codings(ours, theirs, told):
     frame = table().drop(columns="own")
     original, released = (frame.assign(sick=each * 150) for each in (ours, theirs))
     with pytest.raises(ValueError, match=told) as refused:
         read_inputs(original, released)
-    assert "left out: --leave-out sick (in Python leave_out=['sick'])" in str(refused.value)
+    assert "leave the column out: --leave-out sick (in Python leave_out=['sick'])" in str(
+        refused.value
+    )
 
 
 def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path: Path) -> None:
@@ -436,7 +462,7 @@ leave_out: [id]
 missing: level
 variables:
 - {name: age, title: age in years, bins: 5}
-- {name: income, edges: [0, 10000], missing_codes: [N, -9], missing: drop}
+- {name: income, cut_points: [0, 10000], missing_codes: [N, -9], missing: drop}
 - {name: sex, levels: {f: female, m: male}, not_applicable: [N]}
 - {name: own, levels: [yes, no], missing: error}
 - {name: code, levels: [01, 1, null, 1.0]}
@@ -445,32 +471,30 @@ variables:
 
 def test_a_declaration_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "schema.yaml").write_text(DECLARED)
-    sex = Variable(
-        "sex", ("f", "m"), ("female", "male"), not_applicable=("N",)
-    ).add_missing_levels()
+    sex = Variable("sex", ("f", "m"), ("female", "male"), not_applicable=("N",)).add_missing_level()
     age = Variable("age", title="age in years", bins=5, missing="missing")
-    income = Variable("income", edges=(0, 1e4), drop_missing=True, missing_codes=("N", "-9"))
+    income = Variable("income", cut_points=(0, 1e4), drop_missing=True, missing_codes=("N", "-9"))
     own = Variable("own", ("yes", "no"), drop_missing=False)
-    code = Variable("code", ("01", "1", "null", "1.0")).add_missing_levels()
+    code = Variable("code", ("01", "1", "null", "1.0")).add_missing_level()
     expected = Schema((age, income, sex, own, code), ("id",))
     assert Schema.from_yaml(tmp_path / "schema.yaml") == expected
-    assert sex.no_values == (2, 3)
+    assert sex.codes_without_value == (2, 3)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{name: a, bins: 5, edges: [2]}", "'a' needs levels, or bins, or edges"),
+        ("{name: a, bins: 5, cut_points: [2]}", "'a' needs exactly one of levels, bins and cut"),
         ("{name: a, width: 5}", "'a' has unknown keys 'width'; allowed are name, "),
         ("{name: a, bins: 1}", "bins must be a whole number, 2 to 100"),
-        ("{name: a, edges: [2, 1]}", r"edges of a are \[2.0, 1.0\]; they must be"),
-        ("{name: a, edges: [x]}", r"edges of a are \[nan\]; .* numbers that rise"),
-        ("{name: a, edges: 3}", "'a': edges must be a list"),
-        ("{name: a, levels: [x, [y]]}", "'a': levels must be a list"),
+        ("{name: a, cut_points: [2, 1]}", r"cut_points of a are \[2.0, 1.0\]; they must increase"),
+        ("{name: a, cut_points: [x]}", r"cut_points of a are \[nan\]; .* must increase"),
+        ("{name: a, cut_points: 3}", "'a': cut_points is '3'; it must be a list"),
+        ("{name: a, levels: [x, [y]]}", "'a': levels is .*; it must be a list"),
         ("{name: a, levels: [x]}", "a has 1 levels; it needs at least 2"),
         ("{name: a, levels: [b, c], missing: no}", "missing must be one of level, drop, error"),
         ("{levels: [a, b]}", "each variable needs a name"),
-        ("{name: a, bins: 3}]\nleave_out: [a", "repeat the names 'a'"),
+        ("{name: a, bins: 3}]\nleave_out: [a", "names of variables must differ; repeated are 'a'"),
         ("{name: a, bins: 3}]\nlevels: [", "the file has unknown keys 'levels'"),
         ("", "variables is empty"), ("]\nvariables: 3 #", "repeats 'variables'"), ("[", "expected"),
     ],
@@ -481,7 +505,7 @@ def test_bad_declarations(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"schema.yaml: .*{message}"):
         Schema.from_yaml(path)
     path.write_text("variables: 3")
-    with pytest.raises(ValueError, match="the file must have 'variables', a list, or 'leave_out'"):
+    with pytest.raises(ValueError, match="the file must have a list 'variables', or leave_out"):
         Schema.from_yaml(path)
 
 
@@ -495,8 +519,8 @@ def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
     released.to_csv(files[1], index=False, sep="\t")
     given = CliRunner().invoke(main, ["schema", *files])
     assert given.exit_code == 0
-    left = {"id": "differs for all records", "day": "has dates"}
-    left |= dict.fromkeys(("weight", "draw"), "a file lacks it")
+    left = {"id": "it is unique for every record", "day": "it has dates"}
+    left |= dict.fromkeys(("weight", "draw"), "it is not in all files")
     assert all(f"{of} is left out: {why}" in given.stderr for of, why in left.items())
     path = tmp_path / "schema.yaml"
     path.write_text(given.stdout)
@@ -505,8 +529,8 @@ def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
     *_, sex, own = schema.variables
     assert (sex.levels, own.levels) == (("f", "m", "x"), ("no", "yes", "missing"))
     assert read_inputs(*files, schema=path).schema.names == ("age", "income", "code", "sex", "own")
-    with pytest.raises(ValueError, match="no column is a variable: a file lacks it"):
-        infer.suggest([original[["age"]], released[["own"]]])
+    with pytest.raises(ValueError, match="no column can be used: it is not in all files"):
+        infer.suggest_schema([original[["age"]], released[["own"]]])
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "dta", "sav"])
@@ -528,6 +552,6 @@ def test_files_with_types_read_as_text_does(tmp_path: Path, suffix: str) -> None
     np.testing.assert_array_equal(other.original.codes, one.original.codes)
     assert other.original.lines[0] == 1  # records are numbered where there are no lines
     typed.write_bytes(b"SECRET")
-    with pytest.raises(ValueError, match=f"{typed.name}: it cannot be read as a") as refused:
+    with pytest.raises(ValueError, match=f"{typed.name}: the file cannot be read as") as refused:
         read_table(typed)
     assert "SECRET" not in str(refused.value)

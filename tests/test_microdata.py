@@ -1,4 +1,4 @@
-"""The schema, the codes of tables, the reader of files, and what they refuse."""
+"""Schemas, the codes of tables, the reader of files, and their errors."""
 
 import csv
 import gzip
@@ -31,7 +31,7 @@ SIZE = Variable("size", ("1", "2"), ("small", "large"), "size of the thing")
 SMALL = Schema((Variable("color", ("red", "green", "blue")), SIZE))
 WRONG = pd.DataFrame({"color": ["red", "pink"], "size": [3, 1]}, index=["first", "second"])
 AB, RNG = ("a", "b"), np.random.default_rng(0)
-HINT = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
+HINT = "save the file as UTF-8, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -71,9 +71,9 @@ def test_frames_and_files_give_back_their_records(tmp_path_factory, table, suffi
     path = tmp_path_factory.mktemp("tables") / f"table{suffix}"
     frame = table.to_frame(labels=False)
     frame = frame[random.sample(list(frame.columns), frame.shape[1])]
-    # Older Pythons quote a carriage return only where it ends lines, or where all is quoted.
+    # Older Pythons quote a carriage return only at line ends, or if everything is quoted.
     styles = [{"quoting": csv.QUOTE_ALL}, {"lineterminator": "\r\n"}]
-    # What stands in the header without quotes may be taken for what separates its columns.
+    # Unquoted characters in the header may be taken for its separator.
     if set("".join(frame)) & set(";|"):
         del styles[1:]
     frame.to_csv(path, index=False, **random.choice(styles))
@@ -88,7 +88,7 @@ def test_frames_and_files_give_back_their_records(tmp_path_factory, table, suffi
 
 @given(tables(), st.data())
 def test_labels_come_back_or_are_refused(table, data):
-    """Whatever levels and labels have in common: no record comes back as another."""
+    """Whatever levels and labels share, no record comes back changed."""
     variables = []
     for variable in table.schema.variables:
         label = st.sampled_from(variable.levels) | texts
@@ -98,7 +98,7 @@ def test_labels_come_back_or_are_refused(table, data):
     labelled = Microdata(table.codes, Schema(tuple(variables)))
     permuted = any(v.labels != v.levels and {*v.labels} == {*v.levels} for v in variables)
     if permuted:
-        with pytest.raises(ValueError, match="has categories that are labels and levels"):
+        with pytest.raises(ValueError, match="are both labels and levels"):
             Microdata.from_frame(labelled.to_frame(), labelled.schema)
     else:
         again = Microdata.from_frame(labelled.to_frame(), labelled.schema)
@@ -108,7 +108,7 @@ def test_labels_come_back_or_are_refused(table, data):
 
 def test_labels_of_a_text_column_are_read_where_none_is_a_level():
     schema = Schema((Variable("sick", ("0", "1", "9"), ("no", "yes", "1")),))
-    told = "Labels read as levels: 'sick'."
+    told = "Labels were read as levels: 'sick'."
     found = Microdata.from_frame(pd.DataFrame({"sick": ["yes", "no", None]}), schema,
                                  drop_missing=True)  # fmt: skip
     assert (found.codes[:, 0].tolist(), told in found.notes) == ([1, 0], True)
@@ -159,29 +159,30 @@ def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (partial(Variable, "v", ("a", "a")), "levels of v: 'a' must stand once"),
+        (partial(Variable, "v", ("a", "a")), "levels of v: 'a' must be unique"),
         (partial(Variable, "v", AB, ("x",)), "v has 2 levels and 1 labels"),
-        (partial(Variable, "v", ("a", " b")), "levels of v: ' b' must stand once, without spaces"),
-        (partial(Variable, " v", AB), "the name: ' v' must stand once, without spaces"),
+        (partial(Variable, "v", ("a", " b")), "levels of v: .* without surrounding spaces"),
+        (partial(Variable, " v", AB), "the name: ' v' must be .* without surrounding spaces"),
         (partial(Variable, "v\nw", AB), "the name: .* has control characters"),
         (partial(Variable, "v", AB, ("x", "y\x7f")), "labels of v: .* has control characters"),
         (partial(Variable, "v", AB, title="\x1b[1m"), "title of v: .* has control characters"),
         (partial(Variable, "v", ("a\ud800", "b")), r"'a\\ud800' has control characters"),
-        (partial(Variable, "__proto__", AB), "the name: '__proto__' has .* a meaning for charts"),
-        (partial(Variable, "v", AB, missing="gone"), "missing of v is 'gone'; it must be a level"),
-        (partial(Schema, (SIZE, SIZE)), "repeat the names 'size'"),
+        (partial(Variable, "__proto__", AB), "'__proto__' .* is reserved in charts"),
+        (partial(Variable, "v", AB, missing="gone"), "missing of v is 'gone'; it must be one of"),
+        (partial(Schema, (SIZE, SIZE)), "repeated are 'size'"),
         *((partial(SMALL.decode, codes), r"must be \(n, 2\), from 0 to n_levels")
           for codes in ([0], [[0]], [[0, 2]], [[-1, 0]])),
         (partial(Microdata.from_frame, WRONG, SMALL),
          r"'pink' \(row second\).*size has '3' \(row first"),
         (partial(Microdata.from_frame, WRONG.iloc[:, [0, 1, 1]], SMALL),
          "duplicate column names 'size'"),
-        (partial(SMALL.check_apart, ["size", "odds"]), "called 'size'; rename, taken are size"),
+        (partial(SMALL.check_reserved_names, ["size", "odds"]),
+         "may not be named 'size'; reserved are size"),
         (partial(Schema.from_frame, pd.DataFrame({"id": range(101), "one": "same"})),
-         "not categorical, by distinct values: id 101, one 1"),
+         "columns without 2 to 100 distinct values: id 101, one 1"),
         (partial(load, "", rng=RNG, n_records=0), "n_records is 0"),
         (partial(microdata.embedded_population, 0, rng=RNG), "n is 0"),
-        (partial(load, "", SMALL, rng=RNG), "schema must be '' or 'acs' where data is ''"),
+        (partial(load, "", SMALL, rng=RNG), "schema must be '' or 'acs' if data is ''"),
     ],
 )  # fmt: skip
 def test_what_is_refused(call, message):
@@ -204,7 +205,7 @@ def test_what_is_refused(call, message):
 def test_texts_that_are_read(tmp_path, text, codes):
     found = read_table(write(tmp_path / "a.csv", text), SMALL)
     assert found.codes.tolist() == codes
-    spelled = "Values in other case, or numbers with other zeros, read as levels: 'color', 'size'."
+    spelled = "Read as levels, apart from case or trailing zeros: 'color', 'size'."
     assert found.notes == ((spelled,) if "RED" in text else ())
 
 
@@ -212,14 +213,14 @@ def test_texts_that_are_read(tmp_path, text, codes):
     ("text", "message"),
     [
         ("", "the file is empty, or its header has no column names"),
-        ("color,size\n", "the file has a header and no records"),
+        ("color,size\n", "the file has a header but no records"),
         ("color,size,size\nred,1,1\n", "duplicate column names 'size'"),
         ("color,size\nred\nred,1\nred,1,2\n" + "red\n" * 6,
-         "records must have 2 fields like the header: line 2 has 1; line 4 has 3; line 5 has 1; "
-         "line 6 has 1; line 7 has 1; and more"),
+         "every record must have 2 fields, like the header: line 2 has 1; line 4 has 3; "
+         "line 5 has 1; line 6 has 1; line 7 has 1; and more"),
         ('color,size\nred,1\n"red"x,1\n',
-         "the record at line 3 is not CSV: ',' expected after '\"'"),
-        ('color,size\n"red,1\n', "the record at line 2 is not CSV: unexpected end of data"),
+         "line 3 is not valid CSV: ',' expected after '\"'"),
+        ('color,size\n"red,1\n', "line 2 is not valid CSV: unexpected end of data"),
         ("color,size\nred,1\ngrün,1\n".encode("latin-1"), f"line 3 is not UTF-8 text; {HINT}"),
         ("color,size\nred,1\n".encode("utf-16"), f"line 1 is not UTF-8 text; {HINT}"),
         ("color,size\nred,1\nre\0d,1\n", f"line 3 is not UTF-8 text; {HINT}"),
@@ -229,8 +230,8 @@ def test_texts_that_are_read(tmp_path, text, codes):
          "values outside the levels: color has 'pink' (line 3), allowed are 'red', 'green', "
          "'blue'; size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), allowed are '1', '2'"),
         ("color,weight,id\nred,1,7\n",
-         "missing columns size; unknown columns 'weight', 'id' (leave_out in a schema, or "
-         "--leave-out of srlib assess, leaves columns out); the schema has color, size"),
+         "missing columns size; unknown columns 'weight', 'id' (leave them out with "
+         "leave_out in a schema, or with srlib assess --leave-out); the schema has color, size"),
     ],
 )  # fmt: skip
 def test_texts_that_are_refused_in_one_line(tmp_path, text, message):
@@ -241,7 +242,7 @@ def test_compressed_files_are_whole_and_have_one_csv_file(tmp_path):
     half = gzip.compress(b"color,size\n" + b"red,1\n" * 1000)[:-12]
     for name, content in (("a.gz", half), ("b.gz", "color,size\n"), ("c.zip", "red")):
         path = write(tmp_path / name, content)
-        assert refusal(path) == "the compressed file is damaged or has a password"
+        assert refusal(path) == "the compressed file is damaged or password-protected"
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.csv", "color,size\nred,1\n")
@@ -253,10 +254,10 @@ def test_compressed_files_are_whole_and_have_one_csv_file(tmp_path):
 
 
 def test_what_is_no_file(tmp_path):
-    assert refusal(tmp_path) == "it is not a regular file"
+    assert refusal(tmp_path) == "this is not a regular file"
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.csv")
-        assert refusal(tmp_path / "pipe.csv") == "it is not a regular file"
+        assert refusal(tmp_path / "pipe.csv") == "this is not a regular file"
 
 
 @pytest.mark.parametrize("text", ["color,size\n" + "r" * 10**7, "c" * 10**7, "\n" * 10**4])
@@ -277,7 +278,7 @@ CHILD = """
 import resource, sys, time
 import pyreadstat
 from srlib.data import size_limits
-from srlib.data.microdata import read_texts
+from srlib.data.microdata import read_uncoded
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -285,7 +286,7 @@ def peak():
 size_limits.MAX_BYTES = int(sys.argv[2])
 before, start = peak(), time.perf_counter()
 try:
-    read_texts(sys.argv[1])
+    read_uncoded(sys.argv[1])
 except ValueError as error:
     print(error)
 print(peak() - before, time.perf_counter() - start)
@@ -300,7 +301,7 @@ def write_dictionary(path: Path) -> None:
 
 
 def write_shared(path: Path) -> None:
-    """Texts that are coded by what they share with the one before."""
+    """Texts with delta encoding: each is coded by its prefix of the one before."""
     rows = pa.table({"a": pa.array([TEXT] * 50)})
     coding = {"use_dictionary": False, "column_encoding": {"a": "DELTA_BYTE_ARRAY"}}
     with parquet.ParquetWriter(path, rows.schema, compression="zstd", **coding) as writer:
@@ -313,7 +314,7 @@ def write_nothing(path: Path) -> None:
 
 
 def write_spss(path: Path, n_records: int = 2**30) -> None:
-    """A file whose header tells a number of records, which readers believe; -1: unknown."""
+    """A file with a number of records in its header, which readers trust; -1: unknown."""
     pyreadstat = pytest.importorskip("pyreadstat")
     frame = pd.DataFrame({"a": ["x", "y"] * 500, "b": [1.0, 2] * 500})
     pyreadstat.write_sav(frame, path, compress=True)
@@ -343,7 +344,7 @@ def test_what_a_file_stands_for_is_refused_before_it_takes_memory(tmp_path, writ
     told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     message, figures = told.splitlines()
     line = "line 1 has more than 10,000,000 characters"
-    large = f"its records stand for more than {most:,} bytes, at 8 or more for a value; split it"
+    large = f"its decoded records need more than {most:,} bytes, with 8 or more per value; split it"
     assert message == f"{tmp_path / name}: {line if name == 'a.csv.gz' else large}"
     megabytes, seconds = map(float, figures.split())
     assert (tmp_path / name).stat().st_size < 5_000_000
@@ -355,7 +356,7 @@ def test_spss_files_that_do_not_tell_their_records_are_read_within_bounds(tmp_pa
     write_spss(tmp_path / "a.sav", -1)
     assert len(read_table(tmp_path / "a.sav")) == 1000
     monkeypatch.setattr(size_limits, "MAX_BYTES", 16 * 999)
-    assert "its records stand for more than 15,984 bytes" in refusal(tmp_path / "a.sav", None)
+    assert "its decoded records need more than 15,984 bytes" in refusal(tmp_path / "a.sav", None)
     monkeypatch.setattr(size_limits, "MAX_BYTES", 16 * 1000)
     assert len(read_table(tmp_path / "a.sav")) == 1000
 
@@ -365,7 +366,7 @@ def test_values_of_a_text_file_are_bounded_where_they_are_kept(tmp_path, monkeyp
     path = write(tmp_path / "a.csv", "color,size,more\n" + "red,1,x\n" * 5)
     assert len(read_table(path, SMALL, ignore_columns=True)) == 5
     write(path, "color,size\n" + "red,1\n" * 6)
-    told = "the file has more than 10 values in the columns that are kept; split it"
+    told = "the columns kept have more than 10 values; split the file"
     assert refusal(path) == told
 
 
@@ -386,7 +387,7 @@ def test_a_file_of_very_many_columns_is_refused(tmp_path, monkeypatch, suffix):
     start = time.perf_counter()
     assert (
         refusal(path, None)
-        == f"the file has {n:,} columns; it may have {size_limits.MAX_COLUMNS:,}"
+        == f"the file has {n:,} columns; at most {size_limits.MAX_COLUMNS:,} are allowed"
     )
     assert suffix in ("parquet", "dta") or microdata.column_names(path) == ()
     assert time.perf_counter() - start < 10
@@ -414,7 +415,9 @@ def test_names_of_columns_are_read_from_the_header(tmp_path, suffix):
     [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xd8\xff\xe0\0\x10JFIF", b"PK\3\4\x14\0\x98\xff"],
 )
 def test_what_is_no_text_is_no_table(tmp_path, head):
-    assert refusal(write(tmp_path / "a.csv", head + b"\xde\xad" * 99)).startswith("it is no table;")
+    assert refusal(write(tmp_path / "a.csv", head + b"\xde\xad" * 99)).startswith(
+        "the file is not a table;"
+    )
 
 
 @pytest.mark.parametrize("blank", ["", " ", "NA", "NaN", "nan", "null"])
@@ -425,7 +428,9 @@ def test_missing_values_are_counted_or_dropped(tmp_path, blank):
     assert table.codes.tolist() == [[2, 1]]
     assert table.notes == ("Records with missing values dropped: 2 of 3.",)
     write(path, f"color,size\nred,{blank}\n")
-    assert "the table has 1 records, and none is left" in refusal(path, drop_missing=True)
+    assert "no record is left: 1 of 1 dropped for missing values" in refusal(
+        path, drop_missing=True
+    )
 
 
 def test_read_table_takes_a_schema_or_its_path_or_nothing(tmp_path):
@@ -461,6 +466,8 @@ def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
 
 def test_names_of_columns_that_a_terminal_obeys_are_refused(tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_text("job,pass\x1b[31m\na,1\nb,2\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"column names 'pass\\x1b\[31m' have characters") as error:
+    with pytest.raises(
+        ValueError, match=r"column names 'pass\\x1b\[31m' contain control characters"
+    ) as error:
         read_table(tmp_path / "odd.csv")
     assert str(error.value).isprintable()

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from srlib.outputs import Outputs
-from srlib.runner.parameters import FILES, read_parameters
+from srlib.runner.parameters import FILE_PARAMETERS, read_parameters
 
 NOTEBOOKS = sorted(Path(__file__).parents[1].glob("notebooks/*.py"))
 pytestmark = pytest.mark.parametrize("text", NOTEBOOKS, ids=lambda path: path.stem)
@@ -117,9 +117,9 @@ def test_cells_that_record_public_files_are_tagged(text: Path) -> None:
 def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text: Path) -> None:
     """Cells marked public run without both, but for those with the words on a user's file."""
     declared = read_parameters(text)
-    if declared.keys().isdisjoint(FILES):
+    if declared.keys().isdisjoint(FILE_PARAMETERS):
         return
-    given = {name: declared[name].default for name in declared.keys() - {*FILES, "seed"}}
+    given = {name: declared[name].default for name in declared.keys() - {*FILE_PARAMETERS, "seed"}}
     given |= {"outputs": Outputs(""), "output_dir": "", "display": str}
     for cell in jupytext.read(text).cells:
         imports = not tags(cell) and cell.source.startswith(("import ", "from "))

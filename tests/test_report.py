@@ -1,4 +1,4 @@
-"""The report: nothing is loaded, nothing from a user's file runs, nothing is lost."""
+"""The report: it loads nothing, runs nothing from a user's file, and loses nothing."""
 
 import re
 from typing import Any
@@ -41,7 +41,7 @@ def test_a_report_is_one_file_that_loads_nothing() -> None:
     assert bare.count("url(data:font/woff2;base64,") == len([*TEMPLATES.glob("fonts/*.woff2")]) > 0
 
 
-# What would run, load, send, lead away or restyle the page; the policy stops only the scripts.
+# Content that would run, load, send, redirect or restyle; the policy stops only scripts.
 EVIL = [
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>",
     '<meta http-equiv="refresh" content="0; url=http://example.org">',
@@ -102,6 +102,7 @@ HARMLESS = [
     ("<details><summary>a</summary>x<sup>2</sup></details>",) * 2,
     ("[a](https://a.org/other.ipynb) [b](b.ipynb)", '<a href="https://a.org/other.ipynb">a</a> b'),
     ("[a](other.ipynb#Part)", '<a href="other.html#Part">a</a>'),
+    ("[a](../docs/guide/b.md#c-d)", '<a href="../guide/b.html#c-d">a</a>'),
     ("", '<li><a href="../index.html">'),
     ("[a](#An-exercise) b", "<p>a b</p>"),
     ("![a](attachment:a.png)", '<img alt="a"'),
@@ -116,6 +117,12 @@ HARMLESS = [
 @pytest.mark.parametrize(("source", "html"), HARMLESS)
 def test_harmless_elements_stay_and_formulas_are_mathml(source: str, html: str) -> None:
     assert html in str(seen(text(source), reports=["other"]))
+
+
+def test_links_to_the_guide_are_plain_text_where_a_report_stands_alone() -> None:
+    page = seen(text("A [sample unique](../docs/guide/glossary.md#sample-unique) is rare."))
+    assert "A sample unique is rare." in page.get_text()
+    assert not page.select("a[href*=glossary]")
 
 
 PNG = {"image/png": "aGk=\n"}
@@ -143,7 +150,7 @@ FILES = [
 
 @pytest.mark.parametrize(("parameters", "provenance", "closed"), FILES)
 def test_of_a_users_file_nothing_is_public_that_is_not_marked(parameters, provenance, closed):
-    """So it is where nobody knows whose file it is."""
+    """Also if it is unknown whose file it is."""
     parameters, provenance = (it and it | {"seed": 48151623} for it in (parameters, provenance))
     injected = code('data = "people.csv"\nseed = 48151623', tags=("injected-parameters",))
     one = code("1", displayed({"text/plain": "12th"}), chart("record 12"), tags=("confidential",))

@@ -1,4 +1,4 @@
-"""Runs by the command: whole or kept as failed, for their owner alone, and ended by any signal."""
+"""Runs by the command: complete or kept as failed, private, and ended by any signal."""
 
 import errno
 import itertools
@@ -80,7 +80,7 @@ def test_a_run_that_is_told_to_end_leaves_nothing(project: Path) -> None:
 
 
 class Ends:
-    """An object in whose destructor, where Python swallows errors, the process is told to end."""
+    """An object whose destructor, where Python ignores errors, gets a signal to end."""
 
     def __del__(self) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -111,7 +111,7 @@ def test_a_second_signal_ends_what_has_caught_the_first(monkeypatch: pytest.Monk
 
 
 def test_a_built_notebook_has_no_paths(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And a build that fails replaces none."""
+    """And a failed build replaces nothing."""
     result = toy.call("build", "toy")
     assert (result.exit_code, result.output) == (0, "toy: notebooks/toy.ipynb\n")
     built = project / "notebooks/toy.ipynb"
@@ -129,7 +129,7 @@ def test_a_built_notebook_has_no_paths(project: Path, monkeypatch: pytest.Monkey
 
 
 def execute(project: Path, changed: str = "unread", error: str = "", **given: str) -> Path:
-    """Run the notebook without a kernel: meanwhile a file is changed, or it fails."""
+    """Run the notebook without a kernel, while a file changes or the run fails."""
 
     def executed(text: bytes, saved: Path, *_: object, **__: object) -> str:
         saved.write_text("{}")
@@ -142,15 +142,15 @@ def execute(project: Path, changed: str = "unread", error: str = "", **given: st
 
 
 WHY = {
-    "records.csv": "a file of data was changed after the start",
-    "notebooks/toy.py": "the notebook or the library was changed after the start",
+    "records.csv": "a data file was changed during the run",
+    "notebooks/toy.py": "the notebook or the library was changed during the run",
     "unread": STOPPED,
 }
 
 
 @pytest.mark.parametrize(("changed", "why"), WHY.items())
 def test_a_run_not_to_be_trusted_is_kept_as_failed(project: Path, changed: str, why: str) -> None:
-    """And what was whole stays."""
+    """And a complete run stays."""
     Path("records.csv").write_text("1")
     whole = execute(project, data="records.csv") / "provenance.json"
     before = whole.read_text()
@@ -169,14 +169,14 @@ def test_a_folder_that_no_run_has_written_stays(project: Path, name: str, held: 
     folder.mkdir(parents=True)
     for file in held:
         (folder / file).touch()
-    with pytest.raises(FileExistsError, match="it is no run's folder and stays"):
+    with pytest.raises(FileExistsError, match="this is not the folder of a run"):
         execute(project)
     assert [path.name for path in folder.parent.iterdir()] == [name]
     assert sorted(path.name for path in folder.iterdir()) == sorted(held)
 
 
 def interrupted(final: Path, number: int, when: str) -> bool:
-    """Say whether replacing a run got as far as a call to the system, where it is interrupted."""
+    """Return whether replacing a run reached a system call, at which it is interrupted."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt
@@ -205,7 +205,7 @@ def killed_at_once(final: Path, number: int, when: str) -> bool:
 def test_nothing_that_was_finished_is_lost(
     tmp_path: Path, earlier: str, when: str, end: Callable[[Path, int, str], bool]
 ) -> None:
-    """Wherever a command is ended; what was only begun is never in place, and nothing is hidden."""
+    """At any system call: incomplete content is never in place, and no hidden folder stays."""
     outcomes = list[str]()
     for number in itertools.count(1):
         final = tmp_path / f"{number}/run"
@@ -223,7 +223,7 @@ def test_nothing_that_was_finished_is_lost(
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_run_goes_on_whenever_another_command_begins(tmp_path: Path, when: str) -> None:
-    """Also where its folder is there and the lock not yet, by which it is known to be alive."""
+    """Also if its folder exists but not yet the lock that shows that it is alive."""
     final = tmp_path / "run"
     settled = list[int]()
 
@@ -252,7 +252,7 @@ def test_where_files_cannot_be_locked_nothing_of_others_is_removed(
 
     monkeypatch.setattr(files, "_lock", no_locks)
     killed.write(final := tmp_path / "run", "earlier")
-    with files.hidden(final) as others:
+    with files.hidden_folder(final) as others:
         killed.write(final, "new")
         assert others.is_dir()
     assert {*tmp_path.iterdir()} == {final}
@@ -260,7 +260,7 @@ def test_where_files_cannot_be_locked_nothing_of_others_is_removed(
 
 @toy.posix
 def test_a_run_in_another_container_goes_on(tmp_path: Path) -> None:
-    """Two containers may have the same host name and numbers of processes, and one folder."""
+    """Two containers may share a folder, and have the same host name and process IDs."""
     container = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
     if not shutil.which("unshare") or subprocess.run([*container, "true"]).returncode:
         pytest.skip("no containers are allowed here")

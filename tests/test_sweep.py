@@ -1,4 +1,4 @@
-"""Sweeps: points, resuming, failures, what a killed one leaves, and the tables over all points."""
+"""Sweeps: points, resuming, failures, leftovers, and the tables of all points."""
 
 import os
 import re
@@ -57,7 +57,7 @@ def test_seeds_of_replicates_are_those_that_they_always_were() -> None:
 
 @pytest.mark.usefixtures("executed")
 def test_names_change_with_notebook_and_parameters() -> None:
-    """Names are printed: they tell nothing of what a file of data holds. Other data are to do."""
+    """Names are printed, so they do not depend on a data file's contents; the status does."""
 
     def point(more: str = "") -> Request:
         (one,) = read(f"grid: {{n: [1]}}\nbase: {{data: people.csv{more}}}\n")
@@ -90,7 +90,7 @@ def test_sweeps_that_ship_are_valid_and_have_no_profiles_folder() -> None:
 
 @pytest.fixture
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Values of n of the points that were begun; the first with n = 2 fails."""
+    """Values of n of the points that were started; the first with n = 2 fails."""
     begun = list[int]()
 
     def execute(text: bytes, saved: Path, parameters: dict[str, int], **_: object) -> str:
@@ -146,7 +146,7 @@ def test_tables_have_parameters_before_and_provenance_behind() -> None:
 
 @toy.posix
 def test_a_killed_kernel_fails_its_point(work: Path) -> None:
-    """In a folder that nobody imports from."""
+    """In a folder from which nothing is imported."""
     killed = f"{toy.MARK}\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
     Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, killed))
     (work / "x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
@@ -158,7 +158,7 @@ def test_a_killed_kernel_fails_its_point(work: Path) -> None:
 
 @toy.posix
 def test_a_killed_sweep_leaves_no_process_and_the_next_command_no_records() -> None:
-    """Nor a kernel's sockets."""
+    """And no kernel's sockets."""
     Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
     points = read("grid: {n: [1, 3]}")
     folder = points[0].folder.parent
@@ -197,7 +197,7 @@ def test_semaphores_of_an_ended_process_are_no_news() -> None:
 
 @toy.posix
 def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> None:
-    """The worker waits before its first import until its parent is gone."""
+    """The worker waits before its first import until its parent has ended."""
     (tmp_path / "sitecustomize.py").write_text(
         "import os, pathlib, sys, time\n"
         "if '--multiprocessing-fork' in sys.orig_argv:\n"

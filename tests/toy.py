@@ -1,4 +1,4 @@
-"""A project with one paper: a notebook of three cells that takes a second."""
+"""A project with one paper: a notebook of three cells that runs for a second."""
 
 import json
 import os
@@ -22,7 +22,7 @@ HOSTILE = ("json", "pickle", "queue", "numpy", "pyarrow", "ipykernel_launcher", 
 alive = psutil.pid_exists
 posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for processes as POSIX does")
 
-# What takes the place of a line of the notebook: it says which process runs it, and waits.
+# Replaces a line of the notebook: it writes which process runs it, and waits.
 MARK = 'Path("started").touch()'
 WAITS = f"""{MARK}
 import os, time
@@ -69,7 +69,7 @@ assert names != ["fail"], "asked to fail"
 outputs.result("total", share * sum(range(n)))
 """
 
-# Its last cell for those who look at tables: pandas takes longer than all the rest.
+# Its last cell, for tests of tables: pandas takes longer than all the rest.
 TABLE = """
 import pandas as pd
 
@@ -79,7 +79,7 @@ frame = pd.DataFrame({"label": (names * n)[:n], "value": [share * i for i in ran
 show(outputs.table("values", frame))
 """
 
-# A notebook with exercises that imports little: what is tested are its copies.
+# A notebook with exercises that imports little, to test its student version.
 EXERCISES = TEXT[: TEXT.index("# %%")]
 EXERCISES += """# %% tags=["parameters"]
 share: float = 0.5  # (0, 1] of something
@@ -103,7 +103,7 @@ print("secret" + " spoiler", needed_below)
 # %% [markdown]
 # ## Exercises
 #
-# Two, as in [another notebook](other.ipynb#part).
+# Two, as in [another notebook](other.ipynb#part), on [a release](../docs/guide/a.md#b).
 
 # %% [markdown]
 # ### Exercise 1: half of a third
@@ -155,7 +155,7 @@ assert suspects == {"smith", "cook"}
 
 
 def make(folder: Path, text: str = TEXT) -> Path:
-    """Write the project into a folder and return it."""
+    """Write the project to a folder, and return the folder."""
     for file, content in (("notebooks/toy.py", text), ("params/toy/published.yaml", "n: 5\n")):
         (folder / file).parent.mkdir(parents=True)
         (folder / file).write_text(content, encoding="utf-8")
@@ -176,7 +176,7 @@ def call(*arguments: object) -> Result:
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
-    """Wait, but not for ever."""
+    """Wait until a condition is true, but not forever."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
@@ -184,7 +184,7 @@ def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
 
 
 def leave_hidden(final: Path) -> None:
-    """Leave a run as a process that is killed leaves it where it replaces the run."""
+    """Leave a run like a process that was killed while it replaced the run."""
     place = final.with_name(f".{final.name}.srlib-a1b2c3d4")
     place.mkdir()
     (place / "lock").touch()
@@ -192,7 +192,7 @@ def leave_hidden(final: Path) -> None:
 
 
 def kernel(n: int = 3) -> list[int]:
-    """Wait for the notebook that waits; return its kernel's process and the one that started it."""
+    """Return the process of a waiting notebook's kernel, and its parent process."""
     file = Path(f"kernel-{n}")
     wait_until(lambda: file.exists() and " " in file.read_text())
     return [int(process) for process in file.read_text().split()]
@@ -204,19 +204,19 @@ def text(source: str, *tags: str) -> NotebookNode:
 
 
 def code(source: str, *outputs: NotebookNode, tags: tuple[str, ...] = ()) -> NotebookNode:
-    """Return a code cell that was executed."""
+    """Return an executed code cell."""
     return nbformat.v4.new_code_cell(source, outputs=[*outputs], metadata={"tags": [*tags]})
 
 
 def displayed(data: Mapping[str, object]) -> NotebookNode:
-    """Return what a cell displays, by its kinds."""
+    """Return a displayed output with data of several types."""
     return nbformat.v4.new_output("display_data", data=data)
 
 
 def finished(outputs: Path, data: str = "") -> Path:
-    """Write the folder of a published run, with all that a page shows, and return it.
+    """Write the folder of a published run, with every kind of output, and return it.
 
-    With data it is a run on a user's file, of which the first picture is public.
+    With data it is a run on a user's file, whose first picture is public.
     """
     run = outputs / "toy" / "published"
     run.mkdir(parents=True)

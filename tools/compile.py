@@ -1,4 +1,4 @@
-"""Call once what numba compiles, `mixture` or `trees`, so that no run and no test waits for it."""
+"""Compile numba's functions of `mixture` or `trees`, so that runs and tests need not wait."""
 
 import sys
 

@@ -7,8 +7,8 @@ The order of the variables is fixed. Parents are chosen greedily: the pair of va
 joint distribution under the network is furthest from the file's gets an edge, until all pairs
 are near or every table that would help has reached its largest size. Each table is made of
 smoothed counts raked to the observed joint distributions of the child with each parent, so that
-sparse rows follow the pairs and rich rows the file. All chance is seeded: the same file gives
-the same tables.
+sparse rows follow the pairs and rich rows follow the file. All random numbers are seeded: the same
+file gives the same tables.
 """
 
 import sys
@@ -29,10 +29,10 @@ MAX_TABLE_CELLS = 3000
 ROW_PRIOR = 1.0
 # Records added to the margin of the child within each level of a parent.
 MARGIN_PRIOR = 0.02
-# Weight, in records, of a combination of parents that the file does not have.
+# Weight, in records, of a combination of the parents' levels that is not in the file.
 EMPTY_ROW = 1e-3
 RAKING_SWEEPS = 60
-# An edge is worth adding where a test with 10,000 and 4,942 records would see the misfit: the
+# An edge is worth adding if a test with 10,000 and 4,942 records would detect the misfit: the
 # noncentrality of the two-sample chi-square test, in standard deviations of the statistic.
 TEST_RECORDS = 10_000 * 4_942 / (10_000 + 4_942)
 NEAR_ENOUGH = 0.3
@@ -64,7 +64,7 @@ def raked_table(codes: NDArray[np.integer], child: int, parents: list[int]) -> N
 
 
 def joint(codes: NDArray[np.integer], variables: list[int]) -> NDArray[np.float64]:
-    """Return the counts of all combinations of some variables, flat."""
+    """Return the counts of all combinations of variables, flat."""
     n_levels = ACS.n_levels[variables]
     cells = cell_numbers(codes[:, variables], n_levels)
     return np.bincount(cells, minlength=int(n_levels.prod())).astype(float)
@@ -83,7 +83,7 @@ def simulate(network: Network, tables: Tables, uniforms: NDArray[np.float64]) ->
 def misfit(
     codes: NDArray[np.integer], simulated: NDArray[np.integer], pair: tuple[int, int]
 ) -> float:
-    """Return how clearly a test would see that a pair's joint distributions differ."""
+    """Return the difference of a pair's joint distributions, in standard deviations of a test."""
     p = joint(codes, list(pair)) / len(codes)
     q = joint(simulated, list(pair)) / len(simulated)
     seen = p + q > 0
@@ -93,11 +93,11 @@ def misfit(
 
 
 def estimate(codes: NDArray[np.integer]) -> tuple[Network, Tables]:
-    """Choose the parents of each variable and return them with the tables."""
+    """Return the chosen parents of each variable, and the tables."""
     order = [ACS.names.index(name) for name in ORDER.split()]
     network: Network = {child: [] for child in order}
     tables = {child: raked_table(codes, child, []) for child in order}
-    # The same uniforms each time: a change of misfit is then the edge's work.
+    # The same uniforms each time: any change of the misfit is then due to the edge.
     uniforms = np.random.default_rng(0).random((len(order), SIMULATED_RECORDS))
     while True:
         simulated = simulate(network, tables, uniforms)
@@ -115,7 +115,7 @@ def estimate(codes: NDArray[np.integer]) -> tuple[Network, Tables]:
 
 
 def in_units(table: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Round probabilities to whole units that sum to ``PROBABILITY_UNITS`` in each row."""
+    """Return probabilities as whole units that sum to ``PROBABILITY_UNITS`` in each row."""
     upper = np.rint(np.cumsum(table, axis=1) * PROBABILITY_UNITS).astype(np.int64)
     return np.diff(upper, axis=1, prepend=0)
 

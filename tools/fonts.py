@@ -1,6 +1,6 @@
 """Make the reports' fonts: subsets of three free families, with the characters that reports use.
 
-Get the families and what the subsetting needs into a folder of their own, and run this there::
+Download the families and the tools into a separate folder, and run this script there::
 
     npm pack source-serif@4.5.1 source-sans@3.52.0 @fontsource/stix-two-math@5.3.0
     for file in *.tgz; do mkdir -p ${file%.tgz}; tar xzf $file -C ${file%.tgz}; done
@@ -8,8 +8,8 @@ Get the families and what the subsetting needs into a folder of their own, and r
     python .../tools/fonts.py .
 
 It writes ``srlib/runner/templates/fonts``: the fonts and their licenses, which are the SIL Open
-Font License 1.1. Source Sans 3 and Source Serif 4 are Adobe's, who reserve the name Source for the
-whole fonts, so that subsets are called otherwise; STIX Two Math is that of the STIX Fonts Project.
+Font License 1.1. Source Sans 3 and Source Serif 4 are by Adobe, which reserves the name Source for
+the complete fonts, so subsets have other names. STIX Two Math is by the STIX Fonts Project.
 """
 
 import shutil
@@ -39,7 +39,7 @@ TEXT = (
     "2032 2033 2070 2071 2074-208E 2090-209C 20AC 2113 2122 2190-2193 2202 2206 220F 2211 2212 "
     "2215 2217 221A 221E 222B 2248 2260 2264 2265 25CF 2713"
 )
-# The same for formulas, with the slanted alphabets that browsers take for single letters.
+# The same for formulas, with the italic alphabets that browsers use for single letters.
 MATHEMATICS = (
     "20-7E A0 AC AF B1 B7 D7 F7 131 237 2C6 2DC 300-304 307 308 30A 30C 338 391-3A9 "
     "3B1-3D6 3F5 2016 2026 2032-2034 2061-2064 20D7 210E 2113 211D 2115 2190-2194 21A6 "

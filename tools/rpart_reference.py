@@ -1,9 +1,9 @@
-"""Grow the R package rpart's trees beside ours, and write what they say to tests/rpart.json.
+"""Compute reference values with the R package rpart, and write them to tests/rpart.json.
 
-Needs R with rpart (Debian: r-base-core, r-cran-rpart). Of 500 records of the embedded population
-rpart grows a tree for each variable on those before it, as synthpop calls it with its defaults but
-without surrogate splits, and says how probable one release is: given the records, and with one of
-some records changed in one variable. Run it from the project's root:
+Needs R with rpart (Debian: r-base-core, r-cran-rpart). From 500 records of the embedded population,
+rpart grows a tree for each variable given the ones before it, with synthpop's default settings but
+without surrogate splits. Its trees give the probability of a release: given these records, and
+given records of which one differs in one variable. Run it from the project's root:
 
     .venv/bin/python tools/rpart_reference.py
 """
@@ -20,7 +20,8 @@ from srlib.risk import one_variable_supports
 from srlib.rng import stream
 from srlib.trees import fit_trees
 
-RECORDS, SOUGHT = 500, 6
+N_RECORDS = 500
+N_TARGETS = 6
 R = r"""
 suppressMessages(library(rpart))
 read <- function(name) unname(as.matrix(read.csv(name, header = FALSE)))
@@ -62,11 +63,11 @@ cat(R.version.string, "with rpart", as.character(packageVersion("rpart")))
 
 
 def main() -> None:
-    """Write the file."""
-    data = microdata.load("", n_records=RECORDS, rng=stream(1, "records"))
+    """Write tests/rpart.json."""
+    data = microdata.load("", n_records=N_RECORDS, rng=stream(1, "records"))
     (release,) = fit_trees(data).release(rng=stream(1, "release"))
     _, first, count = np.unique(data.codes, axis=0, return_index=True, return_counts=True)
-    rows = np.sort(first[count == 1])[:SOUGHT]
+    rows = np.sort(first[count == 1])[:N_TARGETS]
     candidates = one_variable_supports(data.codes[rows], data.schema.n_levels)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -14,7 +14,7 @@ import scipy  # loads stats, which take a second, where they are first asked for
 
 from srlib.assessment.counts import Floats, Row, answer
 from srlib.checks import printable
-from srlib.data.codes import MISSING_TEXTS, factor, trimmed
+from srlib.data.codes import MISSING_TEXTS, factorize_texts, strip_zeros
 
 DIFFERENT = 0.95  # share of the records that have a value of their own, of an identifier
 BY_CHANCE = 0.01  # common values are a coincidence if that is at least this probable
@@ -62,8 +62,8 @@ def common_identifiers(
 
 def _present(column: pd.Series) -> pd.Series:
     """Return the texts of a column that are no missing values."""
-    ids, texts = factor(column)
-    known = np.array([trimmed(text.casefold()) for text in texts] + [""], object)
+    ids, texts = factorize_texts(column)
+    known = np.array([strip_zeros(text.casefold()) for text in texts] + [""], object)
     values = pd.Series(known[ids])
     return values[~values.isin([text.casefold() for text in MISSING_TEXTS])]
 

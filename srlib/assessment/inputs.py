@@ -14,16 +14,23 @@ from srlib.assessment.copies import copies, rows_alike
 from srlib.assessment.counts import Floats, Ints
 from srlib.assessment.ratings import CERTAIN, FEWEST
 from srlib.checks import duplicates, positive, printable, quoted, require
-from srlib.data.codes import MISSING_TEXTS, Codes, factor, trimmed
+from srlib.data.codes import MISSING_TEXTS, Codes, factorize_texts, strip_zeros
 from srlib.data.infer import (
-    SINGLE,
+    SINGLE_VALUE,
     add_missing_levels,
     add_unseen_levels,
     bin_numbers,
     infer_schema,
 )
-from srlib.data.microdata import Declared, Texts, check_left_out, declared, read_texts, without
-from srlib.data.notation import unified
+from srlib.data.microdata import (
+    SchemaSource,
+    UncodedTable,
+    check_leave_out,
+    exclude_columns,
+    load_schema,
+    read_uncoded,
+)
+from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema
 from srlib.data.size_limits import check_width
 from srlib.display import percent
@@ -68,11 +75,11 @@ class _Source(NamedTuple):
             place = self.table if isinstance(self.table, str | Path) else self.name
             raise ValueError(f"{printable(place)}: {error}") from None
 
-    def texts(self, schema: Schema | None, leave_out: Collection[str]) -> Texts:
+    def texts(self, schema: Schema | None, leave_out: Collection[str]) -> UncodedTable:
         """Return the variables, checked against what is declared, before they are coded."""
         table = self.table
         if isinstance(table, str | Path):
-            return read_texts(table, schema, leave_out=leave_out)
+            return read_uncoded(table, schema, leave_out=leave_out)
         kind = f"{self.name} is of type {type(table).__name__}; it must be a DataFrame,"
         right = isinstance(table, Microdata | pd.DataFrame)
         require(right, f"{kind} Microdata, or the path of a file")
@@ -83,7 +90,7 @@ class _Source(NamedTuple):
             notes = table.notes
         else:
             frame = table.rename(columns=str)
-        known, left_out = without(schema, leave_out)
+        known, left_out = exclude_columns(schema, leave_out)
         with self.named():
             again = duplicates(frame)
             require(not again, f"duplicate column names {quoted(again)}")
@@ -91,10 +98,12 @@ class _Source(NamedTuple):
             if known:
                 known.check_columns(list(frame))
             apart = {name: frame[name] for name in frame if name in left_out}
-            frame, more = unified(frame[[name for name in frame if name not in apart]], known)
+            frame, more = harmonize_notation(
+                frame[[name for name in frame if name not in apart]], known
+            )
         if apart:
             notes += (f"Columns left out: {quoted(apart)}.",)
-        return Texts(frame, known, (*notes, *more), apart)
+        return UncodedTable(frame, known, (*notes, *more), apart)
 
 
 class Tables(NamedTuple):
@@ -126,7 +135,7 @@ class Tables(NamedTuple):
 
 def read_inputs(
     original: Table, released: Releases, *, keys: Names | Sequence[Names] = (), target: Names = (),
-    schema: Declared = None, within: Mapping[str, float] | None = None, by: str = "",
+    schema: SchemaSource = None, within: Mapping[str, float] | None = None, by: str = "",
     holdout: Table | None = None, leave_out: Names = (),
 ) -> Tables:  # fmt: skip
     """Take in and check an original and its releases; arguments as of `report.assess`.
@@ -146,15 +155,15 @@ def read_inputs(
     sources = [_Source(original, "original"), *releases]
     if holdout is not None and not (isinstance(holdout, str) and not holdout):
         sources.append(_Source(holdout, "holdout"))
-    known, wished = without(declared(schema), leave_out)
+    known, wished = exclude_columns(load_schema(schema), leave_out)
     complete, texts, more = _read(sources, known, wished)
-    check_left_out(leave_out, texts)
-    absent = dict.fromkeys(complete.leave_out, SINGLE)
+    check_leave_out(leave_out, texts)
+    absent = dict.fromkeys(complete.leave_out, SINGLE_VALUE)
     absent |= dict.fromkeys(wished, "it was to be left out")
     _check_present(absent, keys=keys, target=target, within=within, by=by)
     key_sets, targets, chosen = _roles(complete, keys or (), target)
     numeric = [complete.variables[k] for k in sorted({*chain(*key_sets)})]
-    if exact := quoted(variable.name for variable in numeric if variable.edges):
+    if exact := quoted(variable.name for variable in numeric if variable.cut_points):
         chosen.append(
             f"Keys that are numbers, {exact}: matched as the files have them for identity, and cut "
             "for everything else."
@@ -164,8 +173,8 @@ def read_inputs(
         (at,) = complete.positions([name], "within")
         among_keys = keys and at in key_sets[0]
         require(not among_keys, f"within names {name!r}, which is among the keys")
-        cut = f"within names {name!r}, which is not numeric; bins or edges in a schema make it so"
-        require(complete.variables[at].edges, cut)
+        cut = f"within names {name!r}, which is not numeric; give it bins or cut_points in a schema"
+        require(complete.variables[at].cut_points, cut)
         positive(**{f"within of {name}": distance})
         distances[at] = float(distance)
     files, tools = list[File](), dict[str, list[File]]()
@@ -185,7 +194,7 @@ def read_inputs(
         files.append(file)
     n = len(files[0])
     for variable, column in ((complete.variables[at], files[0].codes[:, at]) for at in targets):
-        lacking = int(np.isin(column, variable.no_values).sum())
+        lacking = int(np.isin(column, variable.codes_without_value).sum())
         none = f"target is {variable.name!r}, of which nobody in the original has a value: all are"
         require(lacking < n, f"{none} missing or not applicable")
         told_of = f"{variable.name} is missing or does not apply for {lacking:,} of {n:,} people"
@@ -245,9 +254,9 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
 
 def _read(
     sources: Sequence[_Source], known: Schema | None, leave_out: Collection[str]
-) -> tuple[Schema, list[Texts], list[str]]:
+) -> tuple[Schema, list[UncodedTable], list[str]]:
     """Read all tables; return their schema, and a sentence for all that was not declared."""
-    texts, notes = list[Texts](), list[str]()
+    texts, notes = list[UncodedTable](), list[str]()
     for source in sources:
         texts.append(source.texts(known, leave_out))
         with source.named():
@@ -267,7 +276,7 @@ def _read(
 
 
 def _coded(
-    texts: Texts, schema: Schema, distances: Collection[int], wished: Collection[str]
+    texts: UncodedTable, schema: Schema, distances: Collection[int], wished: Collection[str]
 ) -> tuple[File, str, list[str]]:
     """Return a table's records, of two people or more, their number, and notes on it.
 
@@ -277,8 +286,8 @@ def _coded(
     n, numbers = len(codes), {}
     require(n > 1, f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
     for at, variable in enumerate(schema.variables):
-        if variable.edges:
-            ids, values = factor(texts.frame[variable.name][kept])
+        if variable.cut_points:
+            ids, values = factorize_texts(texts.frame[variable.name][kept])
             numbers[at] = np.array([*variable.numbers_of(values), np.nan])[ids]
             none = f"{variable.name!r} has no numbers; they must not be cut already"
             require(at not in distances or not np.isnan(numbers[at]).all(), none)
@@ -288,14 +297,14 @@ def _coded(
     left_out = {
         name: _as_text(column[kept]) for name, column in texts.left_out.items() if name in wished
     }
-    notes = [*texts.notes, *schema.respelled(texts.frame)]
+    notes = [*texts.notes, *schema.note_respellings(texts.frame)]
     return File(codes, numbers, lines[kept], left_out), f"{of_all} records.", notes
 
 
 def _as_text(column: pd.Series) -> pd.Series:
     """Return the values of a column as text, NA where they are missing."""
-    ids, texts = factor(column)
-    values = [None if text in MISSING_TEXTS else trimmed(text) for text in texts]
+    ids, texts = factorize_texts(column)
+    values = [None if text in MISSING_TEXTS else strip_zeros(text) for text in texts]
     return pd.Series(np.array([*values, None], object)[ids], dtype="string")
 
 

@@ -29,7 +29,7 @@ from srlib.assessment.identifiers import common_identifiers
 from srlib.assessment.inputs import File, Names, Releases, Table, Tables, read_inputs
 from srlib.checks import quoted
 from srlib.data.codes import distinct
-from srlib.data.microdata import Declared
+from srlib.data.microdata import SchemaSource
 from srlib.rng import stream
 
 FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
@@ -181,7 +181,7 @@ class Assessment:
 
 def assess(
     original: Table, released: Releases, keys: Names | Sequence[Names] = (), target: Names = (), *,
-    schema: Declared = None, within: Mapping[str, float] | None = None, by: str = "",
+    schema: SchemaSource = None, within: Mapping[str, float] | None = None, by: str = "",
     holdout: Table | None = None, leave_out: Names = (), model: bool = False,
     rng: np.random.Generator,
 ) -> Assessment:  # fmt: skip
@@ -370,7 +370,7 @@ def _ask(question: Question, tables: Tables, released: File, rng: np.random.Gene
     held_out = files[2].codes if tables.held_out else None
     if wants is None:
         return disclosure.met(*given, held_out, numbers=numbers_of(files))
-    wanted = wants, tables.schema.variables[wants].no_values, held_out
+    wanted = wants, tables.schema.variables[wants].codes_without_value, held_out
     if question.name == "inference":
         return disclosure.predicted(*given, *wanted, rng=rng)
     numbers = [file.numbers[wants] for file in files if question.name == "interval"]

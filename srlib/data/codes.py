@@ -1,4 +1,4 @@
-"""Integer codes: numbers for cells and rows, distinct combinations, and what texts stand for."""
+"""Integer codes: cell and row numbers, distinct combinations, and numbers and dates in texts."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -15,9 +15,9 @@ from srlib.checks import quoted, rows_where
 Codes = NDArray[np.integer]
 # Number of levels of each variable, (n_variables,).
 Levels = Sequence[int] | NDArray[np.integer]
-# Codes of missing values, of those outside the levels, and of those that fit several levels.
+# Codes of missing values, of values outside the levels, and of those that match several levels.
 MISSING, OUTSIDE, AMBIGUOUS = -1, -2, -3
-# Text that stands for a missing value, unless a variable declares it as a level.
+# Texts that mean a missing value, unless a variable declares them as levels.
 MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
 _WHOLE = re.compile(r"[+-]?\d+(\.0+)?")
 _WITH_ZEROS = re.compile(r"([+-]?\d+)(?:\.0+|(\.\d*?[1-9])0*)")
@@ -36,10 +36,10 @@ def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
 
 
 def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
-    """Number the rows in the order in which they first occur, equal rows alike.
+    """Return a number for each row; equal rows have the same, in order of first occurrence.
 
-    A row is one integer in mixed radix. Where that would leave int64, the columns joined until
-    then and the next column are each numbered first, with no more numbers than there are rows.
+    A row is one integer in mixed radix. Before that would overflow int64, the columns joined so
+    far and the next column are numbered anew, with no more numbers than there are rows.
     """
     joined, size = np.zeros(len(codes), np.int64), 1
     for column, n in zip(codes.T, map(int, n_levels), strict=True):
@@ -51,7 +51,7 @@ def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
 
 
 def distinct(codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct rows in lexicographic order, how often each occurs, and where.
+    """Return the distinct rows in lexicographic order, their counts, and each row's position.
 
     With ``combinations, counts, inverse = distinct(codes)``, ``combinations[inverse]`` is
     ``codes``, and the counts sum to the number of rows.
@@ -63,28 +63,32 @@ def distinct(codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], NDArray
     return codes[first[order]], counts[order], np.argsort(order)[numbers]
 
 
-def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
-    """Return for each value the position of its text, -1 where NaN, and the distinct texts."""
+def factorize_texts(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
+    """Return each value's position among the distinct texts (-1 if NaN), and these texts."""
     ids, values = pd.factorize(column)
     return ids, [str(value).strip() for value in values]
 
 
-def coded(column: pd.Series, codes_of: Callable[[list[str]], list[int]]) -> tuple[Codes, str]:
-    """Return a column's codes, and which of its texts are outside the levels, and where."""
-    ids, texts = factor(column)
-    codes = np.array(codes_of([*texts, ""]))[ids]  # NaN, of which the id is -1, is as no text
+def encode_column(
+    column: pd.Series, codes_of: Callable[[list[str]], list[int]]
+) -> tuple[Codes, str]:
+    """Return a column's codes, and the texts outside the levels with their first rows."""
+    ids, texts = factorize_texts(column)
+    codes = np.array(codes_of([*texts, ""]))[
+        ids
+    ]  # NaN, whose id is -1, is coded like an empty text
     outside = codes <= OUTSIDE
     values = dict.fromkeys(texts[i] for i in pd.unique(ids[outside]))
     return codes, f"{quoted(values)} ({rows_where(outside, column.index)})" if values else ""
 
 
-def number(text: str) -> float:
-    """Return the number that a text is, NaN where it is none, as "1,200", or not finite."""
+def parse_number(text: str) -> float:
+    """Return a text's number; NaN if it is not one, like "1,200", or not finite."""
     value = float(text) if _NUMBER.fullmatch(text) else np.nan
     return value if np.isfinite(value) else np.nan
 
 
-def days(text: str) -> float:
+def parse_days(text: str) -> float:
     """Return the days from 1970-01-01 to an ISO date, also one with a time; NaN for other texts."""
     if not _ISO_DATE.fullmatch(text):
         return np.nan
@@ -103,27 +107,27 @@ def iso_date(day: float) -> str:
     return moment.isoformat(" ", "seconds") if day % 1 else moment.date().isoformat()
 
 
-def trimmed(text: str) -> str:
-    """Return a number without zeros at its end, "1" for "1.0", and any other text as it is."""
+def strip_zeros(text: str) -> str:
+    """Return a number without trailing zeros, "1" for "1.0", and any other text unchanged."""
     match = _WITH_ZEROS.fullmatch(text)
     return match[1] + (match[2] or "") if match else text
 
 
-def numbers_in(
-    column: pd.Series, *absent: str, number_of: Callable[[str], float] = number
+def count_numbers(
+    column: pd.Series, *absent: str, number_of: Callable[[str], float] = parse_number
 ) -> tuple[pd.Series, list[str]]:
-    """Count the records that have each number, rising, and list the texts that are none."""
-    ids, texts = factor(column)
+    """Return the number of records with each number, increasing, and the texts without one."""
+    ids, texts = factorize_texts(column)
     counts = pd.Series(np.bincount(ids[ids >= 0], minlength=len(texts)), texts)
-    counts = counts[[MISSING_TEXTS.union(absent).isdisjoint({t, trimmed(t)}) for t in texts]]
+    counts = counts[[MISSING_TEXTS.union(absent).isdisjoint({t, strip_zeros(t)}) for t in texts]]
     numbers = np.array([number_of(text) for text in counts.index], np.float64)
     return counts.groupby(numbers).sum(), list(counts.index[np.isnan(numbers)])
 
 
-def levels_in(column: pd.Series) -> tuple[str, ...]:
-    """Return the values of a column but missing ones, in numeric or alphabetic order."""
-    texts = set(factor(column)[1]) - MISSING_TEXTS
+def observed_levels(column: pd.Series) -> tuple[str, ...]:
+    """Return a column's distinct values without missing ones, in numeric or alphabetic order."""
+    texts = set(factorize_texts(column)[1]) - MISSING_TEXTS
     if all(map(_WHOLE.fullmatch, texts)):
-        texts = set(map(trimmed, texts))
-    numeric = not any(np.isnan(number(text)) for text in texts)
-    return tuple(sorted(texts, key=lambda text: (numeric and number(text), text)))
+        texts = set(map(strip_zeros, texts))
+    numeric = not any(np.isnan(parse_number(text)) for text in texts)
+    return tuple(sorted(texts, key=lambda text: (numeric and parse_number(text), text)))

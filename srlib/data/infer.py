@@ -1,8 +1,8 @@
-"""What tables tell of variables: all of it, where nothing is declared, or what is left open.
+"""Infer a schema from a table, or the part of it that is not declared.
 
-Levels of text are declared or taken from the table. Numbers are cut: at edges that are declared,
-or by a rule that the table's own numbers complete. Every rule is applied to one table, the
-original; any other is read by what came of it.
+Levels of texts are declared or taken from the table. Numbers are binned at declared cut points, or
+near the table's quantiles. Every rule is applied to one table, the original; all other tables are
+read with the resulting schema.
 """
 
 import re
@@ -22,27 +22,29 @@ from srlib.data.codes import (
     AMBIGUOUS,
     MISSING_TEXTS,
     OUTSIDE,
-    coded,
-    days,
-    factor,
+    count_numbers,
+    encode_column,
+    factorize_texts,
     iso_date,
-    levels_in,
-    number,
-    numbers_in,
-    trimmed,
+    observed_levels,
+    parse_days,
+    parse_number,
+    strip_zeros,
 )
-from srlib.data.schema import MISSING_LEVEL, MOST_LEVELS, Schema, Variable
+from srlib.data.schema import MAX_LEVELS, MISSING_LEVEL, Schema, Variable
 
-# Numbers that a column may have and still be taken for categories, where nothing is declared;
-# texts that a column of numbers may have beside them, as codes for "does not apply"; and quantiles
-# that it is cut at.
-FEW_NUMBERS, FEW_TEXTS, BINS = 30, 5, 10
+# Distinct numbers with which an undeclared column still is categorical.
+MAX_NUMERIC_LEVELS = 30
+# Distinct texts that a column of numbers may have, such as codes for "does not apply".
+MAX_TEXT_CODES = 5
+# Bins of a numeric column.
+N_BINS = 10
 
-SINGLE = "all records have one value, or none"
+SINGLE_VALUE = "it has the same value in every record, or none"
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 
-# Ways to write one of two values, each in small letters.
+# Ways to code two values, in lower case.
 _TWO_VALUES = {
     "true/false": {"true", "false"},
     "t/f": {"t", "f"},
@@ -52,186 +54,199 @@ _TWO_VALUES = {
 }
 
 
-def leaving_out(names: Sequence[str]) -> str:
-    """Return how a user leaves columns out."""
+def leave_out_options(names: Sequence[str]) -> str:
+    """Return the options that leave columns out, on the command line and in Python."""
     options = " ".join(f"--leave-out {shlex.quote(name)}" for name in names)
     return f"{options} (in Python leave_out={list(names)})"
 
 
 def infer_schema(frame: pd.DataFrame) -> Schema:
-    """Declare a table by its values.
+    """Return the schema that a table's values suggest.
 
-    A column of numbers with more than 30 distinct ones, beside five texts at most, is numeric, and
-    so is one of dates. The levels of any other are its categories, or the values that it has.
+    A column is numeric if it has more than 30 distinct numbers and at most five other texts; dates
+    are numeric, too. The levels of all other columns are their categories or distinct values.
     Columns with one value, or none, are left out. A ValueError names columns that look like names
-    or numbers of people, and those with more than 100 values that are no numbers.
+    or IDs, and columns with more than 100 distinct values that are not numbers.
     """
-    require(len(frame) > 1, "the table has fewer than two records; levels take two or more")
+    require(len(frame) > 1, "the table has fewer than two records; a schema needs two or more")
     schema, left = _recognized(frame)
-    wrong = {name: reason for name, reason in left.items() if reason != SINGLE}
-    problems = "; ".join(f"{name} {reason}" for name, reason in wrong.items())
-    require(
-        not wrong,
-        f"{problems}. Leave out what is no variable: {leaving_out([*wrong])}, or declare it in a "
-        "schema; srlib schema ORIGINAL RELEASED suggests one",
-    )
+    wrong = {name: reason for name, reason in left.items() if reason != SINGLE_VALUE}
+    problems = "; ".join(f"{name}: {reason}" for name, reason in wrong.items())
+    if wrong:
+        raise ValueError(
+            f"{problems}. Leave these columns out with {leave_out_options([*wrong])}, "
+            "or declare them in a schema; srlib schema ORIGINAL RELEASED suggests one"
+        )
     return schema
 
 
 def _recognized(original: pd.DataFrame, *others: pd.DataFrame) -> tuple[Schema, dict[str, str]]:
-    """Return the variables that tables have, and for any other column why it is left out.
+    """Return the schema of tables, and the reason for each column that is left out.
 
-    Variables are what the original's columns are; further levels of other tables come last.
+    The original determines the variables; further levels of other tables come last.
     """
     variables, left = [], {}
     for name in dict.fromkeys(chain(original, *others)):
         lacking = any(name not in table for table in (original, *others))
-        found = "a file lacks it" if lacking else _variable(str(name), original[name])
+        found = "it is not in all files" if lacking else _variable(str(name), original[name])
         if isinstance(found, str):
             left[str(name)] = found
             continue
         for table in others if found.levels else ():
-            found = found.with_levels(_unseen(found, table[name])[0])
+            found = found.add_levels(_unseen(found, table[name])[0])
         variables.append(found)
-    require(variables, f"no column is a variable: {'; '.join(dict.fromkeys(left.values()))}")
+    require(variables, f"no column can be used: {'; '.join(dict.fromkeys(left.values()))}")
     return Schema(tuple(variables), tuple(left)), left
 
 
 def _variable(name: str, column: pd.Series) -> Variable | str:
-    """Return the variable that a column is, or why it is none."""
-    texts = [text for text in factor(column)[1] if text not in MISSING_TEXTS]
+    """Return a column's variable, or the reason why it is not one."""
+    texts = [text for text in factorize_texts(column)[1] if text not in MISSING_TEXTS]
     dates = _are_dates(texts)
-    if not dates and len(texts) > FEW_NUMBERS and all(map(_DATE.fullmatch, texts)):
-        return "has dates of which some are no day/month/year, month/day/year or year-month-day"
-    values, others = numbers_in(column, number_of=days if dates else number)
+    if not dates and len(texts) > MAX_NUMERIC_LEVELS and all(map(_DATE.fullmatch, texts)):
+        return (
+            "it has dates, but some are not in the order day/month/year, month/day/year or "
+            "year-month-day"
+        )
+    values, others = count_numbers(column, number_of=parse_days if dates else parse_number)
     whole = not dates and not np.mod(values.index, 1).any()
-    if whole and len(texts) == len(column) > MOST_LEVELS:
-        return "differs for all records, as a name or a number of people does"
+    if whole and len(texts) == len(column) > MAX_LEVELS:
+        return "it is unique for every record, like a name or an ID"
     if isinstance(column.dtype, pd.CategoricalDtype):
         return Variable(name, tuple(map(str, column.cat.categories)))
     names = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
-    if len(values) > FEW_NUMBERS and len(others) <= FEW_TEXTS and not names:
-        return Variable(name, bins=BINS, dates=dates)
-    levels = levels_in(column)
-    if len(levels) > MOST_LEVELS:
-        return f"has {len(levels):,} values that are no numbers, as {quoted(levels, 3)}"
-    if len(levels) == 1 and (column.isna().any() or MISSING_TEXTS & set(factor(column)[1])):
+    if len(values) > MAX_NUMERIC_LEVELS and len(others) <= MAX_TEXT_CODES and not names:
+        return Variable(name, bins=N_BINS, dates=dates)
+    levels = observed_levels(column)
+    if len(levels) > MAX_LEVELS:
+        return f"it has {len(levels):,} values that are not numbers, such as {quoted(levels, 3)}"
+    if len(levels) == 1 and (
+        column.isna().any() or MISSING_TEXTS & set(factorize_texts(column)[1])
+    ):
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
-    return Variable(name, levels) if len(levels) > 1 else SINGLE
+    return Variable(name, levels) if len(levels) > 1 else SINGLE_VALUE
 
 
 def _are_dates(texts: Iterable[str]) -> bool:
-    """Say whether there are texts, and all of them ISO dates."""
+    """Return whether there are texts and all of them are ISO dates."""
     found = list(texts)
-    return bool(found) and not any(np.isnan(days(text)) for text in found)
+    return bool(found) and not any(np.isnan(parse_days(text)) for text in found)
 
 
 def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
-    """Cut the numbers that a schema leaves to a table, and say how, a sentence a variable."""
-    done = [_cut(v, frame[v.name]) if v.uncut else (v, "") for v in schema.variables]
+    """Return a schema whose numeric variables are binned by a table, and a note on each."""
+    done = [_binned(v, frame[v.name]) if v.needs_binning else (v, "") for v in schema.variables]
     notes = [note for _, note in done if note]
     if any(variable.bins for variable in schema.variables):
-        notes.append("Such cuts tell where the original's numbers lie; edges in a schema do not.")
+        notes.append(
+            "These cut points reveal quantiles of the original; "
+            "cut points given in a schema do not."
+        )
     return replace(schema, variables=tuple(variable for variable, _ in done)), tuple(notes)
 
 
-def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
-    """Return a variable whose numbers are cut by a column, and a sentence that says where."""
+def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
+    """Return a variable that is binned by a column's numbers, and a note on its cut points."""
     absent = {*variable.missing_codes, *variable.not_applicable}
-    dates = variable.dates or _are_dates({*factor(column)[1]} - MISSING_TEXTS - absent)
-    counts, texts = numbers_in(column, *absent, number_of=days if dates else number)
+    dates = variable.dates or _are_dates({*factorize_texts(column)[1]} - MISSING_TEXTS - absent)
+    counts, texts = count_numbers(column, *absent, number_of=parse_days if dates else parse_number)
     texts += variable.not_applicable
-    has = f"{variable.name} is declared to be numeric and has {len(counts)} numbers"
-    require(len(texts) <= MOST_LEVELS, f"{has}, and {len(texts)} texts, as {quoted(texts, 3)}")
-    require(len(counts) > 1 or variable.edges, f"{has}; there must be two or more")
-    edges = variable.edges or quantile_edges(counts.index, counts, variable.bins)
-    written = iso_date if dates else plain
-    names = bin_labels(edges, not np.mod([*counts.index, *edges], 1).any(), written)
+    numeric = f"{variable.name} is declared to be numeric"
+    examples = f"{len(texts)} values that are not numbers, such as {quoted(texts, 3)}"
+    require(len(texts) <= MAX_LEVELS, f"{numeric} but has {examples}")
+    enough = len(counts) > 1 or variable.cut_points
+    require(enough, f"{numeric} but has {len(counts)} distinct numbers; binning needs two or more")
+    cut_points = variable.cut_points or quantile_cut_points(counts.index, counts, variable.bins)
+    written = iso_date if dates else format_number
+    names = bin_labels(cut_points, not np.mod([*counts.index, *cut_points], 1).any(), written)
     levels = (*names, *texts)
     undone: dict[str, Any] = {"labels": (), "bins": 0, "missing": ""}
-    done = replace(variable, levels=levels, edges=edges, dates=dates, **undone)
-    how = "near the original's quantiles, at {}" if variable.bins else "at {} as declared"
-    note = f"{variable.name} is cut {how.format(', '.join(map(written, edges)))}."
-    return done.add_missing_levels() if variable.missing else done, note
+    done = replace(variable, levels=levels, cut_points=cut_points, dates=dates, **undone)
+    how = "near the original's quantiles, with" if variable.bins else "at the declared"
+    note = f"{variable.name} is binned {how} cut points {', '.join(map(written, cut_points))}."
+    return done.add_missing_level() if variable.missing else done, note
 
 
 def add_missing_levels(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
-    """Give variables that lack values in any table a level for these, and say so of the first.
+    """Return a schema with a level for missing values where any table has some, and a note.
 
-    Variables with a rule of their own for missing values keep it.
+    Variables with a rule of their own for missing values keep it. The note counts the missing
+    values of the first table.
     """
     variables, lacking = [], []
     for variable in schema.variables:
         (none,) = variable.codes_of([""])
-        codes = (coded(frame[variable.name], variable.codes_of)[0] for frame in frames)
+        codes = (encode_column(frame[variable.name], variable.codes_of)[0] for frame in frames)
         absent = [np.count_nonzero(of_frame == none) for of_frame in codes]
         if variable.drop_missing is None and any(absent):
-            variable = variable.add_missing_levels()
+            variable = variable.add_missing_level()
         if variable.missing and absent[0]:
             lacking.append(f"{variable.name} {absent[0]:,}")
         variables.append(variable)
-    note = f"Missing values are a level of their own: {', '.join(lacking)} of {len(frames[0]):,}."
+    note = f"Missing values are a separate level: {', '.join(lacking)} of {len(frames[0]):,}."
     return replace(schema, variables=tuple(variables)), (note,) if lacking else ()
 
 
 def add_unseen_levels(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
-    """Give variables the levels that another table has beside those of the schema, and name them.
+    """Return a schema with the further levels that another table has, and a note that names them.
 
-    A ValueError says where a variable has values and no known one, or among numbers more than five
-    texts: measures would take the two tables for different in all records.
+    A ValueError names a variable that has no known value, or more than five texts among numbers:
+    all of its records would count as different.
     """
     variables, unseen = [], []
     for variable in schema.variables:
         new, known = _unseen(variable, frame[variable.name])
         if new:
-            comparable = known and not (variable.edges and len(new) > FEW_TEXTS)
-            require(comparable, _other_values(variable, new))
+            comparable = known and not (variable.cut_points and len(new) > MAX_TEXT_CODES)
+            require(comparable, _unknown_values_message(variable, new))
             unseen.append(f"{variable.name} {quoted(new, 3)}")
-        variables.append(variable.with_levels(new))
+        variables.append(variable.add_levels(new))
     note = f"Levels that the original does not have: {'; '.join(unseen)}."
     return replace(schema, variables=tuple(variables)), (note,) if unseen else ()
 
 
-def _other_values(variable: Variable, new: Sequence[str]) -> str:
-    """Return what is wrong with values of which the original has none."""
-    own = [level for level in variable.levels if level != variable.missing]
-    has = "numbers" if variable.edges else f"{len(own)}, {quoted(own, 3)}"
-    here, there = _coding(new), _coding(own)
-    likely = f": it is coded {here} here and {there} in the original" if here and there else ""
-    values = f"{len(new)} value{'s' * (len(new) > 1)}, {quoted(new, 3)}"
+def _unknown_values_message(variable: Variable, new: Sequence[str]) -> str:
+    """Return the message about values that the original does not have."""
+    known = [level for level in variable.levels if level != variable.missing]
+    known_values = "numbers" if variable.cut_points else quoted(known, 3)
+    here = _coding(new)
+    there = _coding(known)
+    example = f" ({here} here and {there} in the original)" if here and there else ""
     return (
-        f"{variable.name} has {values}, where the original has {has}{likely}; the values must be "
-        f"written alike, or the column left out: {leaving_out([variable.name])}"
+        f"{variable.name} has values that the original does not have, {quoted(new, 3)}; "
+        f"the original has {known_values}. Are they coded differently{example}? "
+        "Write the values alike in both files, or leave the column out: "
+        f"{leave_out_options([variable.name])}"
     )
 
 
 def _coding(texts: Sequence[str]) -> str:
-    """Return which way to write one of two values texts are; "" where none."""
-    found = {trimmed(text).casefold() for text in texts}
-    return next((kind for kind, both in _TWO_VALUES.items() if found <= both), "")
+    """Return how texts code two values, as "yes/no"; "" if they do not."""
+    values = {strip_zeros(text).casefold() for text in texts}
+    return next((kind for kind, pair in _TWO_VALUES.items() if values <= pair), "")
 
 
 def _unseen(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
-    """Return the texts of a column that are outside the levels, and whether any is within."""
-    texts = list(dict.fromkeys(factor(column)[1]))
+    """Return the texts of a column that are not levels, and whether any text is a level."""
+    texts = list(dict.fromkeys(factorize_texts(column)[1]))
     codes = variable.codes_of(texts)
     unclear = [text for text, code in zip(texts, codes, strict=True) if code == AMBIGUOUS]
-    require(not unclear, variable.ambiguity(quoted(unclear, 3)))
+    require(not unclear, variable.ambiguity_message(quoted(unclear, 3)))
     new = [text for text, code in zip(texts, codes, strict=True) if code == OUTSIDE]
     return new, max(codes, default=OUTSIDE) >= 0
 
 
-def suggest(
+def suggest_schema(
     tables: Sequence[pd.DataFrame], left_out: Sequence[str] = ()
 ) -> tuple[str, tuple[str, ...]]:
-    """Suggest the YAML file of a schema, and say why columns are left out.
+    """Return the YAML text of a schema for tables, and a note on each column that is left out.
 
-    Columns that were left out on a user's wish are named as well. Variables are what the columns
-    of the original, the first table, are; further levels of the others come last, and missing
-    values of any table are one more.
+    Columns that a user left out are named as well. The first table, the original, determines the
+    variables. Further levels of the other tables come last; a last level is for missing values of
+    any table.
     """
     schema, left = _recognized(*tables)
-    left = dict.fromkeys(left_out, "it was to be left out") | left
+    left = dict.fromkeys(left_out, "you named it in leave_out") | left
     entries = []
     for variable in add_missing_levels(schema, *tables)[0].variables:
         entry: dict[str, object] = {"name": variable.name, "bins": variable.bins}
@@ -242,13 +257,13 @@ def suggest(
     return text, tuple(f"{name} is left out: {reason}." for name, reason in left.items())
 
 
-def quantile_edges(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[float, ...]:
-    """Cut rising numbers near quantiles, at round ones, into pieces of about as many records.
+def quantile_cut_points(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[float, ...]:
+    """Return round cut points near the quantiles of increasing numbers.
 
-    Each cut is the roundest number within a quarter of a piece around the quantile, so that cuts
-    read well and tell little of single records. A number that has a piece's share of the records
-    by itself, as zero among incomes, has a piece of its own. Edges rise: the smallest number that
-    each piece but the first may have.
+    The bins have about the same number of records. Each cut point is the roundest number within a
+    quarter of a bin around the quantile, so that it reads well and discloses little about single
+    records. A number that fills a bin's share of the records by itself, as zero among incomes, has
+    its own bin. A cut point is the smallest number of the bin above it.
     """
     value, count = np.asarray(values, dtype=np.float64), np.asarray(counts)
     up_to = np.cumsum(count)
@@ -261,14 +276,14 @@ def quantile_edges(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[flo
         low, middle, high = np.searchsorted(up_to, ranks, side="right").clip(max=len(value) - 1)
         if not heavy[low : high + 1].any() and middle > 0:
             cuts.add((value[max(low - 1, 0)], value[middle], value[high]))
-    edges = np.array(sorted(_roundest(*cut) for cut in cuts))
-    # Two cuts between the same neighbors would leave a piece without records.
-    _, first = np.unique(np.searchsorted(value, edges), return_index=True)
-    return tuple(edges[first].tolist())
+    cut_points = np.array(sorted(_roundest(*cut) for cut in cuts))
+    # Two cut points between the same neighbors would leave a bin without records.
+    _, first = np.unique(np.searchsorted(value, cut_points), return_index=True)
+    return tuple(cut_points[first].tolist())
 
 
 def _roundest(above: float, near: float, most: float) -> float:
-    """Return the number with the fewest digits in (above, most], the nearest of these."""
+    """Return the number in (above, most] with the fewest digits, and of these the nearest."""
     for exponent in range(int(np.floor(np.log10(max(abs(above), abs(most))))) + 1, -18, -1):
         for multiple in (10.0**exponent, 10.0**exponent / 2):
             candidates = np.round(near / multiple + np.array([0, -1, 1])) * multiple
@@ -280,20 +295,20 @@ def _roundest(above: float, near: float, most: float) -> float:
 
 
 def bin_labels(
-    edges: Sequence[float], whole: bool, written: Callable[[float], str] | None = None
+    cut_points: Sequence[float], whole: bool, written: Callable[[float], str] | None = None
 ) -> tuple[str, ...]:
-    """Name the pieces of numbers at rising edges: "below 0", "0 to 9", "10", "11 or more".
+    """Return the labels of bins: "below 0", "0 to 9", "10", "11 or more".
 
-    Where not all numbers are whole: "below 0.5", "0.5 to below 1", "1 or more".
+    If not all numbers are whole: "below 0.5", "0.5 to below 1", "1 or more".
     """
-    text = written or plain
-    names = [f"below {text(edges[0])}"]
-    for low, end in pairwise(edges):
+    text = written or format_number
+    names = [f"below {text(cut_points[0])}"]
+    for low, end in pairwise(cut_points):
         last = f" to {text(end - 1)}" if end - 1 > low else ""
         names.append(text(low) + (last if whole else f" to below {text(end)}"))
-    return (*names, f"{text(edges[-1])} or more")
+    return (*names, f"{text(cut_points[-1])} or more")
 
 
-def plain(value: float) -> str:
-    """Write a number without an exponent and without zeros at its end."""
+def format_number(value: float) -> str:
+    """Return a number as text, without an exponent and without trailing zeros."""
     return np.format_float_positional(value + 0.0, trim="-")

@@ -1,7 +1,7 @@
-"""Microdata for the synthesizers: tables of categorical records from files and elsewhere.
+"""Read microdata: tables of categorical records from files and elsewhere.
 
-Text is read by the csv module: pyarrow.csv takes ``"a"b`` for ``ab`` in silence, keeps the marks of
-a quotation after a space, and does not know at which line a record begins.
+Text is read by the csv module: pyarrow.csv silently reads ``"a"b`` as ``ab``, keeps quotation marks
+after a space, and does not know at which line a record begins.
 """
 
 import csv
@@ -27,36 +27,36 @@ import pyarrow as pa
 from srlib.checks import duplicates, printable, quoted, require
 from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, recode_acs
 from srlib.data.infer import bin_numbers
-from srlib.data.notation import unified
+from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema
-from srlib.data.size_limits import MAX_BYTES, check_width, is_typed, names_in, read_typed
+from srlib.data.size_limits import MAX_BYTES, check_width, is_typed, read_typed, typed_column_names
 
 PAPER_VINTAGE = 2012
-# What a text file may have, uncompressed: a small compressed one may stand for more than fits.
+# Limits of a text file, uncompressed: a small compressed file may hold more than fits.
 MAX_TEXT = 2_000_000_000  # bytes
 MAX_LINE = 10_000_000  # characters
 MAX_VALUES = MAX_BYTES // 8  # that are kept
 
 _CHUNK = 1 << 14  # records
 _CHUNK_CHARACTERS = 1 << 22
-_READ = "text with a header, also as .gz or .zip, .parquet, .dta and .sav can be read"
-_TO_UTF_8 = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
-_MARKS = ",\t;|"  # between fields
+_FORMATS = "text with a header (also as .gz or .zip), .parquet, .dta and .sav"
+_UTF_8 = "UTF-8, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
+_SEPARATORS = ",\t;|"  # of fields
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = re.compile(b"[\0-\x08\x0e-\x1f]")  # bytes that no text has
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
-_NO_TEXT = re.compile("[\0\udc80-\udcff]")  # what stands for bytes that are not UTF-8, and NUL
+_NO_TEXT = re.compile("[\0\udc80-\udcff]")  # surrogates of bytes that are not UTF-8, and NUL
 
-# A schema, its YAML file, or "acs"; None or "": recognized.
-type Declared = str | Path | Schema | None
+# A schema, its YAML file, or "acs"; None or "": inferred.
+type SchemaSource = str | Path | Schema | None
 # The line that a record begins at, and its fields.
 type Record = tuple[int, list[str]]
 
 
-class Texts(NamedTuple):
-    """The columns of a table by its lines or records, what is declared of them, and notes.
+class UncodedTable(NamedTuple):
+    """The columns of a table as read, with their declared schema and notes.
 
-    `left_out` are columns that it has and that a schema or a user leaves out.
+    `left_out` has the table's columns that a schema or a user leaves out.
     """
 
     frame: pd.DataFrame
@@ -66,7 +66,7 @@ class Texts(NamedTuple):
 
 
 def load(
-    data: str | Path, schema: Declared = "", *, rng: np.random.Generator,
+    data: str | Path, schema: SchemaSource = "", *, rng: np.random.Generator,
     n_records: int | None = None, **options: Any,
 ) -> Microdata:  # fmt: skip
     """Return the records of a notebook's ``data`` parameter.
@@ -77,17 +77,17 @@ def load(
         ``""`` for the embedded population, ``"acs:YEAR:STATE"`` for a person file of the Census
         Bureau, or else the path of a file.
     schema : str, Path or Schema
-        As of `read_table`, which also takes the options; a year is the vintage.
+        As for `read_table`, which also takes the options; a year is the vintage.
     rng : numpy.random.Generator
         Draws the population or the sample.
     n_records : int, optional
-        Size of the population (10,000 where not given), or of a simple random sample in the file's
-        order, where a file has more records.
+        Size of the population (default: 10,000), or of a simple random sample in the file's order
+        if a file has more records.
     """
     require(n_records is None or n_records > 0, f"n_records is {n_records}; it must be 1 or more")
-    known, source = declared(schema), str(data)
+    known, source = load_schema(schema), str(data)
     if not source or source.startswith("acs:"):
-        require(known in (None, ACS), f"schema must be '' or 'acs' where data is {source!r}")
+        require(known in (None, ACS), f"schema must be '' or 'acs' if data is {source!r}")
     if not source:
         return embedded_population(n_records or 10_000, rng=rng)
     if source.startswith("acs:"):
@@ -101,20 +101,20 @@ def load(
 
 
 def read_table(
-    path: str | Path, schema: Declared = None, *, drop_missing: bool = False,
+    path: str | Path, schema: SchemaSource = None, *, drop_missing: bool = False,
     ignore_columns: bool = False, vintage: int = PAPER_VINTAGE,
 ) -> Microdata:  # fmt: skip
     """Read a file of categorical records.
 
-    Text is UTF-8 with a header, fields separated by commas, tabs, semicolons or ``|``; ``.gz`` is
-    uncompressed, and of a ``.zip`` the one CSV file in it is read (the person file of a PUMS zip).
-    Uncompressed it may have 2,000,000,000 characters. ``.parquet``, ``.dta`` and ``.sav`` are read
-    with their types; decoded they may have 2,000,000,000 bytes, at 8 or more for a value. A file
-    may have 5,000 columns. Where fields are separated by tabs or semicolons, numbers may have
-    decimal commas. Dates are numbers of days. Values are compared with the levels as text without
-    spaces around it; see `Variable.codes_of` for "1.0" and other case. A file with the raw columns
-    of an American Community Survey person file is recoded to the paper's Table 1 if ``schema`` is
-    ``ACS`` or None.
+    Text files are UTF-8 with a header; fields are separated by commas, tabs, semicolons or ``|``.
+    A ``.gz`` file is uncompressed. A ``.zip`` must contain one CSV file (or the person file of a
+    PUMS zip). The limit is 2,000,000,000 characters, uncompressed. ``.parquet``, ``.dta`` and
+    ``.sav`` files are read with their types; the limit is 2,000,000,000 bytes, decoded, with 8 or
+    more per value. A file may have 5,000 columns. If fields are separated by tabs or semicolons,
+    numbers may have decimal commas. Dates are numbers of days. Values are compared with the levels
+    as text, without surrounding spaces; see `Variable.codes_of` for "1.0" and other case. A file
+    with the raw columns of an American Community Survey person file is recoded to the paper's
+    Table 1 if ``schema`` is ``ACS`` or None.
 
     Parameters
     ----------
@@ -122,26 +122,26 @@ def read_table(
         The file.
     schema : Schema, str or Path, optional
         The columns to read and their levels: a schema, the path of its YAML file (see
-        `Schema.from_yaml`), or ``"acs"`` for the paper's Table 1; numbers that it does not cut are
-        cut by this file. Where not given or ``""``, levels are the values that the file has.
+        `Schema.from_yaml`), or ``"acs"`` for the paper's Table 1; its ``bins`` are formed near
+        this file's quantiles. If not given or ``""``, levels are taken from the file.
     drop_missing : bool
         Whether records with a missing value are dropped; otherwise they are an error.
     ignore_columns : bool
         Whether columns that the schema does not name are left out; otherwise they are an error.
-        Of a raw person file they are always left out.
+        In a raw person file they are always left out.
     vintage : int
         Year of a raw person file, see `recode_acs`.
 
     Returns
     -------
     Microdata
-        Codes, the schema that they have, and notes on what was recognized, recoded or left out.
+        Codes, their schema, and notes on what was inferred, recoded or left out.
 
     Raises
     ------
     ValueError
-        The message names the file, the columns, the first lines (the header is line 1) and the
-        values that are wrong.
+        The message names the file, the columns, and the first lines (the header is line 1) with
+        their wrong values.
 
     Examples
     --------
@@ -154,30 +154,30 @@ def read_table(
     >>> people.codes.tolist(), people.schema.names
     ([[0, 0], [1, 1]], ('job', 'sick'))
     """
-    texts = read_texts(path, schema, ignore_columns=ignore_columns, vintage=vintage)
+    texts = read_uncoded(path, schema, ignore_columns=ignore_columns, vintage=vintage)
     with named_errors(Path(path)):
         if texts.schema:
             known, notes = bin_numbers(texts.schema, texts.frame)
         else:
             known = Schema.from_frame(texts.frame, typed=False)
-            notes = ("No schema was given: the levels are the values that the file has.",)
+            notes = ("No schema was given: levels are taken from the file.",)
         table = Microdata.from_frame(texts.frame, known, drop_missing=drop_missing)
         return replace(table, notes=(*texts.notes, *notes, *table.notes))
 
 
-def read_texts(
-    path: str | Path, schema: Declared = None, *, ignore_columns: bool = False, vintage: int = 0,
-    leave_out: Collection[str] = (),
-) -> Texts:  # fmt: skip
-    """Read a file's columns as `read_table`, without coding them.
+def read_uncoded(
+    path: str | Path, schema: SchemaSource = None, *, ignore_columns: bool = False,
+    vintage: int = 0, leave_out: Collection[str] = (),
+) -> UncodedTable:  # fmt: skip
+    """Read a file's columns like `read_table`, without coding them.
 
-    Columns of text are Arrow dictionaries, with the lines that records begin at as the index; a
-    file with types keeps its own, with labels where it has them, and records count from 1. A raw
-    person file is recoded where the schema is ``ACS``, with a vintage also where none is. Columns
-    to leave out may lack.
+    Columns of text are Arrow dictionaries; their index has the line at which each record begins. A
+    file with types keeps these, with labels if it has them, and records count from 1. A raw person
+    file is recoded if the schema is ``ACS``, or if a vintage and no schema is given. Columns to
+    leave out may be absent.
     """
     path = Path(path)
-    known, left_out = without(declared(schema), leave_out)
+    known, left_out = exclude_columns(load_schema(schema), leave_out)
     notes = list[str]()
     with named_errors(path):
         if typed := is_typed(path):
@@ -204,38 +204,42 @@ def read_texts(
             n = len(frame)
             frame = recode_acs(frame, vintage)[list(known.names)]
             apart = {name: column[frame.index] for name, column in apart.items()}
-            told = f"A person file, recoded to Table 1 by the codes of vintage {vintage}; records"
-            notes.append(f"{told} of persons below 18 left out: {n - len(frame):,} of {n:,}.")
-        frame, more = unified(frame, known, decimal_comma=not typed and mark in ";\t")
-        return Texts(frame, known, (*notes, *more), apart)
+            notes.append(
+                f"A person file, recoded to Table 1 with the codes of vintage {vintage}; "
+                f"records of persons under 18 left out: {n - len(frame):,} of {n:,}."
+            )
+        frame, more = harmonize_notation(frame, known, decimal_comma=not typed and mark in ";\t")
+        return UncodedTable(frame, known, (*notes, *more), apart)
 
 
-def without(schema: Schema | None, leave_out: Collection[str]) -> tuple[Schema | None, list[str]]:
-    """Return what is declared of the columns that are not left out, and those that are."""
+def exclude_columns(
+    schema: Schema | None, leave_out: Collection[str]
+) -> tuple[Schema | None, list[str]]:
+    """Return the schema of the columns that are kept, and the names of those left out."""
     left_out = list(dict.fromkeys((*leave_out, *(schema.leave_out if schema else ()))))
     variables = [v for v in schema.variables if v.name not in left_out] if schema else []
     return Schema(tuple(variables), tuple(left_out)) if variables else None, left_out
 
 
-def check_left_out(leave_out: Iterable[str], tables: Iterable[Texts]) -> None:
-    """Raise a ValueError that names columns to leave out which no table has."""
+def check_leave_out(leave_out: Iterable[str], tables: Iterable[UncodedTable]) -> None:
+    """Raise a ValueError if ``leave_out`` names columns that no table has."""
     found = {name for table in tables for name in table.left_out}
     lacking = [name for name in leave_out if name not in found]
-    require(not lacking, f"leave_out names {quoted(lacking)}, which no file has")
+    require(not lacking, f"leave_out names {quoted(lacking)}, but no file has such a column")
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
-    """Return the names of a file's columns from its header, none where it cannot be read."""
+    """Return the names of a file's columns from its header; none if it cannot be read."""
     path = Path(path)
     try:
-        names = names_in(path) if is_typed(path) else next(_records(path)[1])[1]
+        names = typed_column_names(path) if is_typed(path) else next(_records(path)[1])[1]
     except (ValueError, OSError, EOFError, RuntimeError, StopIteration, zlib.error):
         return ()
     return tuple(name.strip() for name in names)
 
 
-def declared(schema: Declared) -> Schema | None:
-    """Return the schema that an argument stands for, None where one is to be recognized."""
+def load_schema(schema: SchemaSource) -> Schema | None:
+    """Return the schema that an argument names; None if it is to be inferred."""
     if isinstance(schema, Schema):
         return schema
     if schema == "acs":
@@ -244,7 +248,7 @@ def declared(schema: Declared) -> Schema | None:
 
 
 def _with_types(path: Path) -> pd.DataFrame:
-    """Read a file with types; its records count from 1."""
+    """Read a file with types; records count from 1."""
     frame = read_typed(path)
     frame.columns = pd.Index(_names(map(str, frame.columns)))
     require(len(frame), "the file has no records")
@@ -252,30 +256,35 @@ def _with_types(path: Path) -> pd.DataFrame:
 
 
 def _columns(records: Iterator[Record], header: list[str], wanted: list[str]) -> pd.DataFrame:
-    """Read columns of the records behind a header."""
+    """Read the wanted columns of the records."""
     parts, lines = list[pa.Table](), array("q")
     for chunk in _chunks(records, len(header)):
         lines.extend(line for line, _ in chunk)
-        most = f"the file has more than {MAX_VALUES:,} values in the columns that are kept"
-        require(len(lines) * len(wanted) <= MAX_VALUES, f"{most}; split it")
+        if len(lines) * len(wanted) > MAX_VALUES:
+            raise ValueError(
+                f"the columns kept have more than {MAX_VALUES:,} values; split the file"
+            )
         texts = dict(zip(header, zip(*(row for _, row in chunk), strict=True), strict=True))
         arrays = {name: pa.array(texts[name], pa.string()).dictionary_encode() for name in wanted}
         parts.append(pa.table(arrays))
-    require(len(lines), "the file has a header and no records")
+    require(len(lines), "the file has a header but no records")
     table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
     frame = table.to_pandas(types_mapper=pd.ArrowDtype)
     return frame.set_index(pd.Index(np.asarray(lines), name="line"))
 
 
 def _chunks(records: Iterator[Record], n_fields: int) -> Iterator[list[Record]]:
-    """Yield records by so many that they take little memory; all must have a number of fields."""
+    """Yield records in small chunks; each record must have ``n_fields`` fields."""
     chunk, size = list[Record](), 0
     for line, row in records:
         if len(row) != n_fields:
             near = chain([(line, row)], islice(records, _CHUNK))
             wrong = [f"line {i} has {len(fields)}" for i, fields in near if len(fields) != n_fields]
-            told = "; ".join(wrong[:5]) + "; and more" * (len(wrong) > 5)
-            raise ValueError(f"records must have {n_fields} fields like the header: {told}")
+            more = "; and more" if len(wrong) > 5 else ""
+            raise ValueError(
+                f"every record must have {n_fields} fields, like the header: "
+                f"{'; '.join(wrong[:5])}{more}"
+            )
         chunk.append((line, row))
         size += sum(map(len, row))
         if len(chunk) == _CHUNK or size > _CHUNK_CHARACTERS:
@@ -286,17 +295,17 @@ def _chunks(records: Iterator[Record], n_fields: int) -> Iterator[list[Record]]:
 
 
 def _records(path: Path) -> tuple[str, Iterator[Record]]:
-    """Return the mark between a text file's fields, and its header and records one by one."""
+    """Return the separator of a text file's fields, and an iterator over header and records."""
     lines = _lines(path)
     first = next(lines, "")
     unquoted = re.sub('"[^"]*"', "", first)
-    mark = max(_MARKS, key=unquoted.count)  # the first where there is none
+    mark = max(_SEPARATORS, key=unquoted.count)  # the first if there is none
     check_width(unquoted.count(mark) + 1)
     return mark, _parsed(chain([first], lines), mark)
 
 
 def _parsed(lines: Iterator[str], mark: str) -> Iterator[Record]:
-    """Yield the fields of lines with the line that they begin at, but of no blank ones."""
+    """Yield for each record that is not blank its first line's number and its fields."""
     line = 1
     reader = csv.reader(lines, delimiter=mark, skipinitialspace=mark != "\t", strict=True)
     try:
@@ -305,11 +314,11 @@ def _parsed(lines: Iterator[str], mark: str) -> Iterator[Record]:
                 yield line, fields
             line = reader.line_num + 1
     except csv.Error as error:
-        raise ValueError(f"the record at line {line} is not CSV: {error}") from None
+        raise ValueError(f"line {line} is not valid CSV: {error}") from None
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file; ValueError where they are no text, or more than can be meant."""
+    """Yield the lines of a file; a ValueError says that it is not text, or too large."""
     large = f"the file has more than {MAX_TEXT:,} bytes; split it"
     require(_size(path) <= MAX_TEXT, large)
     # newline="" leaves line ends within quotes to the csv module; -sig skips a byte order mark.
@@ -321,13 +330,13 @@ def _lines(path: Path) -> Iterator[str]:
             if len(line) > MAX_LINE:
                 raise ValueError(f"line {number} has more than {MAX_LINE:,} characters")
             if "\0" in line or (not line.isascii() and _NO_TEXT.search(line)):
-                require(not _is_binary(path), f"it is no table; {_READ}")
-                raise ValueError(f"line {number} is not UTF-8 text; {_TO_UTF_8}")
+                require(not _is_binary(path), f"the file is not a table; supported are {_FORMATS}")
+                raise ValueError(f"line {number} is not UTF-8 text; save the file as {_UTF_8}")
             yield line
 
 
 def _is_binary(path: Path) -> bool:
-    """Say whether a file that is not UTF-8 begins with bytes that no text has."""
+    """Return whether a file that is not UTF-8 begins with bytes that no text contains."""
     with _opened(path) as file:
         head = file.read(1024)
     try:
@@ -338,7 +347,7 @@ def _is_binary(path: Path) -> bool:
 
 
 def _size(path: Path) -> int:
-    """Return the bytes of a text file as a header or the file's system tells, uncompressed."""
+    """Return a text file's uncompressed size in bytes, from a header or the file system."""
     if path.suffix.lower() == ".zip":
         archive, name = _archive(path)
         with archive:
@@ -351,7 +360,7 @@ def _size(path: Path) -> int:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """Open a file, what a compressed one holds, or the one table of an archive."""
+    """Open a file: the content of a compressed file, or the one table of an archive."""
     if path.suffix.lower() == ".gz":
         return cast(IO[bytes], gzip.open(path))
     if path.suffix.lower() != ".zip":
@@ -371,24 +380,24 @@ def _archive(path: Path) -> tuple[zipfile.ZipFile, str]:
 
 
 def _names(fields: Iterable[str]) -> list[str]:
-    """Return the names of a file's columns; one without a name is called by its place."""
+    """Return the names of a file's columns; one without a name is named by its position."""
     header = [name.strip() for name in fields]
     require(any(header), "the file is empty, or its header has no column names")
     header = [name or f"column {i}" for i, name in enumerate(header, start=1)]
     require(not (again := duplicates(header)), f"duplicate column names {quoted(again)}")
-    obeyed = quoted(name for name in header if _CONTROL.search(name))
-    require(not obeyed, f"column names {obeyed} have characters that a terminal obeys; rename them")
+    unsafe = quoted(name for name in header if _CONTROL.search(name))
+    require(not unsafe, f"column names {unsafe} contain control characters; rename them")
     return header
 
 
 @contextmanager
 def named_errors(path: Path) -> Iterator[None]:
-    """Let errors of reading a file name it, and say nothing of what it holds."""
+    """Name the file in errors of reading it, without showing its contents."""
     name = printable(path)
-    require(path.is_file() or not path.exists(), f"{name}: it is not a regular file")
+    require(path.is_file() or not path.exists(), f"{name}: this is not a regular file")
     try:
         yield
     except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
-        raise ValueError(f"{name}: the compressed file is damaged or has a password") from None
+        raise ValueError(f"{name}: the compressed file is damaged or password-protected") from None
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error

@@ -1,4 +1,4 @@
-"""Categorical variables with declared levels, and the integer codes of tables of them."""
+"""Schemas: categorical variables with declared levels, and the integer codes of tables."""
 
 import math
 import re
@@ -19,61 +19,70 @@ from srlib.data.codes import (
     MISSING,
     MISSING_TEXTS,
     OUTSIDE,
-    coded,
-    days,
-    factor,
-    levels_in,
-    number,
-    trimmed,
+    encode_column,
+    factorize_texts,
+    observed_levels,
+    parse_days,
+    parse_number,
+    strip_zeros,
 )
 
 MISSING_LEVEL = "missing"
-MOST_LEVELS = 100  # of a column without a schema
-# What may be done about missing values, and whether records that lack a value are then dropped.
+MAX_LEVELS = 100  # of a column without a schema
+# Rules for missing values, and whether each drops the records with a missing value.
 MISSING_RULES = {"level": None, "drop": True, "error": False}
 
-# Vega's renderer dies of control characters, except for tabs and line ends within values, and takes
-# what every JavaScript object has already for what it looks up by a text of ours. Half a
-# character, as YAML's "\ud800", can be written to no file.
+# Vega's renderer fails on control characters, except for tabs and line ends within values, and
+# looks texts up in JavaScript objects, where it finds every object's own properties. A surrogate,
+# such as YAML's "\ud800", cannot be written to a file.
 _UNDRAWN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]|^(constructor|hasOwnProperty|isPrototypeOf|toString|"
     "propertyIsEnumerable|toLocaleString|valueOf|__proto__|__(define|lookup)[GS]etter__)$"
 )
-_KEYS = ("name", "title", "levels", "bins", "edges", "missing", "missing_codes", "not_applicable")
+_KEYS = (
+    "name",
+    "title",
+    "levels",
+    "bins",
+    "cut_points",
+    "missing",
+    "missing_codes",
+    "not_applicable",
+)
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One categorical variable, or numbers cut into categories.
+    """A categorical variable, or a numeric one in bins.
 
     Parameters
     ----------
     name : str
         Its column in a table. Neither it nor any other text may have control characters (tabs
-        and line ends within levels, labels and title are none), or be called like what every
-        JavaScript object has, such as ``constructor``: charts could not be drawn.
+        and line ends are allowed within levels, labels and title), or be a property of every
+        JavaScript object, such as ``constructor``: charts could not be drawn.
     levels : tuple of str
-        Its values as a file has them, in order; at least two. None of numbers that a table is
-        still to cut, as `read_table` does.
+        Its values as a file has them, in order; at least two. Empty while numbers are still to be
+        binned, which `read_table` does.
     labels : tuple of str
-        One short text for readers for each level; the levels themselves where not given.
+        A short text for readers for each level; default: the levels.
     title : str
-        What the variable is, for readers; the name where not given.
-    edges : tuple of float
-        Of a numeric variable, where its numbers are cut; rising. The first ``len(edges) + 1``
-        levels are the pieces: below the first edge, from one edge to below the next, and from the
-        last edge on. Further levels are texts that are no numbers.
+        A description for readers; default: the name.
+    cut_points : tuple of float
+        Cut points of a numeric variable, increasing. The first ``len(cut_points) + 1`` levels are
+        the bins: below the first cut point, from each to below the next, and from the last on.
+        Further levels are texts that are not numbers.
     missing : str
-        The level that missing values are; where not given they have none.
+        The level of missing values; if not given, there is none.
     missing_codes : tuple of str
-        Texts that mean a missing value, beside those of ``MISSING_TEXTS``.
+        Texts that mean a missing value, besides ``MISSING_TEXTS``.
     drop_missing : bool, optional
-        Whether records that lack the value are dropped; where not given, what a caller says.
+        Whether records with a missing value are dropped; if not given, the caller decides.
     not_applicable : tuple of str
-        Levels, after all others where they are not among these, that say that the variable does
-        not apply: to learn one of these is no disclosure.
+        Levels that mean that the variable does not apply: learning one of them discloses nothing.
+        Those not among ``levels`` follow them.
     bins : int
-        Pieces with about as many records each that a table is to cut numbers into.
+        Number of bins, with about the same number of records, that a table is to form.
     dates : bool
         Whether the numbers are dates, counted in days from 1970-01-01.
     """
@@ -82,7 +91,7 @@ class Variable:
     levels: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     title: str = ""
-    edges: tuple[float, ...] = ()
+    cut_points: tuple[float, ...] = ()
     missing: str = ""
     missing_codes: tuple[str, ...] = ()
     drop_missing: bool | None = None
@@ -91,117 +100,121 @@ class Variable:
     dates: bool = False
 
     def __post_init__(self) -> None:
-        more = tuple(t for t in self.not_applicable if t not in self.levels and not self.uncut)
+        more = tuple(
+            t for t in self.not_applicable if t not in self.levels and not self.needs_binning
+        )
         object.__setattr__(self, "labels", (self.labels or self.levels) + more)
         object.__setattr__(self, "levels", self.levels + more)
         object.__setattr__(self, "title", self.title or self.name)
-        name, n, least = self.name, len(self.levels), max(len(self.edges), 1) + 1
+        name, n, least = self.name, len(self.levels), max(len(self.cut_points), 1) + 1
         texts = {f"levels of {name}": self.levels, f"labels of {name}": self.labels}
         texts |= {"the name": (name,), f"title of {name}": (self.title,)}
         for of, those in texts.items():
             bad = [t for t in those if _UNDRAWN.search(t) or (t is name and "\n" in t)]
-            require(not bad, f"{of}: {quoted(bad)} has control characters, or a meaning for charts")
+            require(not bad, f"{of}: {quoted(bad)} has control characters or is reserved in charts")
             bad = [t for t in those if t != t.strip() or not t] or duplicates(those)
-            require(not bad, f"{of}: {quoted(bad)} must stand once, without spaces around it")
-        rising = np.isfinite(self.edges).all() and (np.diff(self.edges) > 0).all()
-        require(rising, f"edges of {name} are {list(self.edges)}; they must be numbers that rise")
-        require(n >= least or self.uncut, f"{name} has {n} levels; it needs at least {least}")
+            require(not bad, f"{of}: {quoted(bad)} must be unique, and without surrounding spaces")
+        rising = np.isfinite(self.cut_points).all() and (np.diff(self.cut_points) > 0).all()
+        require(rising, f"cut_points of {name} are {list(self.cut_points)}; they must increase")
+        enough = n >= least or self.needs_binning
+        require(enough, f"{name} has {n} levels; it needs at least {least}")
         require(len(self.labels) == n, f"{name} has {n} levels and {len(self.labels)} labels")
-        right = self.uncut or self.missing in ("", *self.levels)
-        require(right, f"missing of {name} is {self.missing!r}; it must be a level")
+        right = self.needs_binning or self.missing in ("", *self.levels)
+        require(right, f"missing of {name} is {self.missing!r}; it must be one of the levels")
 
     @property
-    def uncut(self) -> bool:
-        """Whether a table is still to cut the numbers."""
-        return bool(self.bins or self.edges) and not self.levels
+    def needs_binning(self) -> bool:
+        """Whether the numbers are still to be binned by a table."""
+        return bool(self.bins or self.cut_points) and not self.levels
 
     @property
-    def no_values(self) -> tuple[int, ...]:
-        """Codes of the levels that are no values: missing, or not applicable."""
+    def codes_without_value(self) -> tuple[int, ...]:
+        """Codes of the levels for missing values and for not applicable."""
         of_none = {*self.not_applicable, self.missing}
         return tuple(code for code, level in enumerate(self.levels) if level in of_none)
 
     def codes_of(self, texts: Iterable[str]) -> list[int]:
-        """Return the code of each text: 0 for the first level, or what says that it has none.
+        """Return the code of each text: 0 for the first level; negative if it has no level.
 
-        These are ``MISSING``, ``OUTSIDE`` and ``AMBIGUOUS``. "01" is not "1". A text that is no
-        level is the level it is in other case ("YES" for "yes"), or with other zeros at the end
-        ("1.0", which software makes of integers when some are missing); it is ambiguous where
-        that fits several levels. Of a numeric variable, a number has the code of its piece,
-        however it is written.
+        Negative codes are ``MISSING``, ``OUTSIDE`` and ``AMBIGUOUS``. A text that is not a level
+        is read as the level that differs from it only in case ("YES" for "yes") or trailing zeros
+        ("1.0", which software writes for integers when some are missing). It is ambiguous if it
+        matches several levels. "01" is not "1". A number of a numeric variable has the code of
+        its bin, in any notation.
         """
         places = {level: code for code, level in enumerate(self.levels)}
         alike = dict[str, int]()
         for level, code in places.items():
-            form = trimmed(level).casefold()
+            form = strip_zeros(level).casefold()
             alike[form] = AMBIGUOUS if form in alike else code
         none = places[self.missing] if self.missing else MISSING
         places = dict.fromkeys(MISSING_TEXTS, none) | places
         places |= dict.fromkeys(self.missing_codes, none)
 
         def code_of(text: str) -> int:
-            plain = trimmed(text)
+            plain = strip_zeros(text)
             exact = places.get(text, places.get(plain))
             if exact is not None:
                 return exact
-            if self.edges and not math.isnan(value := self.number_of(text)):
-                return bisect_right(self.edges, value)
+            if self.cut_points and not math.isnan(value := self.number_of(text)):
+                return bisect_right(self.cut_points, value)
             return alike.get(plain.casefold(), OUTSIDE)
 
         return [code_of(text) for text in texts]
 
-    def ambiguity(self, texts: str) -> str:
-        """Return what is wrong with texts that fit several levels."""
+    def ambiguity_message(self, texts: str) -> str:
+        """Return the message about texts that match several levels."""
         levels = quoted(self.levels)
         return (
-            f"{self.name} has {texts}, which in other case or with other zeros is several of the "
-            f"levels {levels}; write it as its level is written"
+            f"{self.name} has {texts}, which matches several of the levels {levels}, apart from "
+            "case and trailing zeros; write it exactly like its level"
         )
 
     def number_of(self, text: str) -> float:
-        """Return the number that a text is, days of a date; NaN where it is none."""
-        return days(text) if self.dates else number(text)
+        """Return a text's number, or a date's days; NaN if it is neither."""
+        return parse_days(text) if self.dates else parse_number(text)
 
     def numbers_of(self, texts: Iterable[str]) -> list[float]:
-        """Return the number that each text is, NaN where it is none, missing or not applicable."""
+        """Return each text's number; NaN if not a number, missing or not applicable."""
         absent = {*self.missing_codes, *self.not_applicable}
-        return [math.nan if absent & {t, trimmed(t)} else self.number_of(t) for t in texts]
+        return [math.nan if absent & {t, strip_zeros(t)} else self.number_of(t) for t in texts]
 
-    def with_levels_for_labels(self, column: pd.Series) -> tuple[pd.Series, str]:
-        """Return a column with levels where it has labels, and a note where that was a choice.
+    def labels_to_levels(self, column: pd.Series) -> tuple[pd.Series, str]:
+        """Return a column with levels for its labels, and a note unless that was certain.
 
-        Categories that are the labels are what `Microdata.to_frame` writes. A ValueError refuses
-        them where all are levels, too. Of another column no label may be a level.
+        Categories that equal the labels are written by `Microdata.to_frame`. A ValueError refuses
+        them if all labels are levels as well. In any other column, labels are read as levels only
+        if no value is a level.
         """
         level_of = dict(zip(self.labels, self.levels, strict=True))
         if self.labels == self.levels:
             return column, ""
         categorical = isinstance(column.dtype, pd.CategoricalDtype)
         if categorical and {*column.cat.categories} == {*level_of}:
-            require(
-                not {*self.labels} <= {*self.levels},
-                f"{self.name} has categories that are labels and levels; give it levels, as by "
-                "to_frame(labels=False)",
-            )
+            if {*self.labels} <= {*self.levels}:
+                raise ValueError(
+                    f"the categories of {self.name} are both labels and levels; "
+                    "give it levels, as to_frame(labels=False) does"
+                )
             return column.cat.rename_categories(level_of), ""
-        ids, texts = factor(column)
+        ids, texts = factorize_texts(column)
         present = {*texts} - MISSING_TEXTS - {*self.missing_codes}
         if not present or not present <= {*level_of} - {*self.levels}:
             return column, ""
         levels = np.array([*(level_of.get(text, text) for text in texts), None], object)
-        return pd.Series(levels[ids], column.index), f"Labels read as levels: {self.name!r}."
+        return pd.Series(levels[ids], column.index), f"Labels were read as levels: {self.name!r}."
 
-    def with_levels(self, more: Sequence[str]) -> "Variable":
-        """Return the variable with further levels behind its own, which are their labels, too."""
+    def add_levels(self, more: Sequence[str]) -> "Variable":
+        """Return the variable with further levels, which are their own labels, at the end."""
         return replace(self, levels=(*self.levels, *more), labels=(*self.labels, *more))
 
-    def add_missing_levels(self) -> "Variable":
+    def add_missing_level(self) -> "Variable":
         """Return the variable with a level for missing values, if it has none."""
-        if self.missing or self.uncut:
+        if self.missing or self.needs_binning:
             return replace(self, missing=self.missing or MISSING_LEVEL)
         taken = MISSING_LEVEL in {*self.levels, *self.labels}
         level = f"{MISSING_LEVEL} 2" if taken else MISSING_LEVEL
-        return replace(self.with_levels([level]), missing=level)
+        return replace(self.add_levels([level]), missing=level)
 
 
 @dataclass(frozen=True)
@@ -213,8 +226,8 @@ class Schema:
     variables : tuple of Variable
         At least one; their names differ.
     leave_out : tuple of str
-        Columns that a table may have beside them, as names and numbers of people. With these
-        alone, a schema leaves all other columns to be recognized.
+        Further columns that a table may have, such as names and IDs. If a schema has nothing
+        else, all other columns are inferred.
 
     Examples
     --------
@@ -229,9 +242,9 @@ class Schema:
 
     def __post_init__(self) -> None:
         named = self.variables or self.leave_out
-        require(named, "variables is empty; a schema needs at least one, or columns to leave out")
+        require(named, "variables is empty; a schema needs at least one variable, or leave_out")
         again = duplicates([*self.names, *self.leave_out])
-        require(not again, f"variables repeat the names {quoted(again)}; they must differ")
+        require(not again, f"names of variables must differ; repeated are {quoted(again)}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -249,32 +262,33 @@ class Schema:
         return math.prod(len(variable.levels) for variable in self.variables)
 
     def positions(self, names: Sequence[str], argument: str, exactly: int = 0) -> list[int]:
-        """Return the positions of variables by name, ``exactly`` so many, or one or more.
+        """Return the positions of variables by name.
 
-        A ValueError calls ``argument`` what names a strange variable, one twice, or too few.
+        A ValueError names the ``argument`` if a name is unknown or repeated, if there are not
+        ``exactly`` as many names, or if there are none.
         """
         listed = isinstance(names, Collection) and not isinstance(names, str)
         require(listed, f"{argument} is {names!r}; it must be a list of names")
         right = len(names) == (exactly or max(len(names), 1))
         require(right, f"{argument} is {list(names)}; it must name {exactly or 'one or more'}")
         known, strange = ", ".join(self.names), quoted(n for n in names if n not in self.names)
-        require(not strange, f"{argument} names {strange}; the variables are {known}")
-        require(not duplicates(names), f"{argument} is {list(names)}; each variable may stand once")
+        require(not strange, f"{argument} names {strange}; available are {known}")
+        require(not duplicates(names), f"{argument} is {list(names)}; no variable may be repeated")
         return [self.names.index(name) for name in names]
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
         """Read a schema from a YAML file.
 
-        A variable has ``levels``, a mapping from level to label or a list where they need no
-        labels, or says how its numbers are cut: ``bins`` (quantiles) or ``edges`` (a list); then
-        `read_table` cuts them. Either may have a ``title``; ``missing``, one of "level" (missing
-        values are a level), "drop" (records that lack it are dropped) and "error";
-        ``missing_codes``, a list of texts; and ``not_applicable``, the texts that say that it does
-        not apply, which are levels. Beside ``variables`` the file may have ``leave_out``, a list of
-        columns, and ``missing``, for all variables without their own; with ``leave_out`` alone all
-        other columns are recognized. Dates are numbers, and so are edges that are dates. Every
-        level is taken as the text that stands there: ``01`` is not ``1``, ``no`` is not false. ::
+        A categorical variable has ``levels``: a list, or a mapping from level to label. A numeric
+        variable has ``bins``, their number, or ``cut_points``, a list; `read_table` bins it. Every
+        variable may have a ``title``; ``missing``, one of "level" (missing values are a level),
+        "drop" (records with a missing value are dropped) and "error"; ``missing_codes``, a list of
+        texts; and ``not_applicable``, a list of levels that mean that the variable does not apply.
+        Besides ``variables`` the file may have ``leave_out``, a list of columns, and ``missing``,
+        the default for all variables; with ``leave_out`` alone, all other columns are inferred.
+        Dates are numbers, and cut points may be dates. Every level is read as the text in the
+        file: ``01`` is not ``1``, ``no`` is not false. ::
 
             leave_out: [SERIALNO]
             missing: level
@@ -290,8 +304,8 @@ class Schema:
             document = yaml_io.read(path, texts=True)
             is_schema = isinstance(document, dict) and {"variables", "leave_out"} & set(document)
             entries = document.get("variables", []) if is_schema else ""
-            required = "the file must have 'variables', a list, or 'leave_out' alone"
-            require(isinstance(entries, list), required)
+            wanted = "a list 'variables', or leave_out alone"
+            require(isinstance(entries, list), f"the file must have {wanted}")
             unknown = quoted(set(document) - {"variables", "leave_out", "missing"})
             require(not unknown, f"the file has unknown keys {unknown}")
             rule = document.get("missing")
@@ -302,79 +316,84 @@ class Schema:
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, typed: bool = True) -> Self:
-        """Take the levels from the categories of a DataFrame's columns, or else from their values.
+        """Return the schema of a DataFrame: levels are its columns' categories or distinct values.
 
-        A level that no record has is unknown to such a schema, so a declared one is better.
-        Numbers come in numeric order, other texts in alphabetic order. Where all values of a
-        column are whole numbers, "1.0" is the level "1". Columns with one distinct value or more
-        than 100 are refused. Unless `typed`, values alone count.
+        Such a schema does not know levels that no record has, so a declared one is better. Numbers
+        are in numeric order, other texts in alphabetic order. If all values of a column are whole
+        numbers, "1.0" is the level "1". Columns with one distinct value or more than 100 are
+        refused. Unless `typed`, categories are ignored.
         """
         found, bad = [], []
         for name, column in frame.items():
             declared = typed and isinstance(column.dtype, pd.CategoricalDtype)
-            levels = tuple(map(str, column.cat.categories)) if declared else levels_in(column)
+            levels = tuple(map(str, column.cat.categories)) if declared else observed_levels(column)
             found.append((str(name), levels))
-            if not declared and not 2 <= len(levels) <= MOST_LEVELS:
+            if not declared and not 2 <= len(levels) <= MAX_LEVELS:
                 bad.append(f"{name} {len(levels):,}")
-        require(not bad, f"not categorical, by distinct values: {', '.join(bad)}; declare a schema")
+        allowed = f"2 to {MAX_LEVELS} distinct values"
+        require(not bad, f"columns without {allowed}: {', '.join(bad)}; declare a schema")
         return cls(tuple(Variable(name, levels) for name, levels in found))
 
     def encode_complete(self, frame: pd.DataFrame, drop_missing: bool) -> tuple[NDArray, NDArray]:
-        """Return the codes of a table's complete records, and which they are.
+        """Return the codes of a table's complete records, and which records are complete.
 
-        The table has one column for each variable, in any order, and no other. A ValueError names
-        columns that lack or are unknown and those with values outside the levels or, where they are
-        not dropped, missing ones, with the values and the first rows by the table's index. Codes
-        are uint8 where no variable has more than 256 levels.
+        The table has one column per variable, in any order, and no others. A ValueError names
+        columns that are missing, unknown, or have values outside the levels or missing values that
+        are not dropped; it has the values and the first rows by the table's index. Codes are uint8
+        if no variable has more than 256 levels.
         """
         frame = frame.rename(columns=str)
         self.check_columns(list(frame))
-        uncut = quoted(variable.name for variable in self.variables if variable.uncut)
-        require(not uncut, f"columns {uncut} are not cut; read_table(data, schema) cuts numbers")
+        unbinned = quoted(variable.name for variable in self.variables if variable.needs_binning)
+        require(not unbinned, f"columns {unbinned} are not binned; read_table bins them")
         codes, problems = np.empty((len(frame), len(self.variables)), np.int32), []
         for j, variable in enumerate(self.variables):
-            codes[:, j], strange = coded(frame[variable.name], variable.codes_of)
-            require(AMBIGUOUS not in codes[:, j], variable.ambiguity(strange))
-            told = f"{variable.name} has {strange}, allowed are {quoted(variable.levels)}"
-            problems += [told] if strange else []
+            codes[:, j], strange = encode_column(frame[variable.name], variable.codes_of)
+            require(AMBIGUOUS not in codes[:, j], variable.ambiguity_message(strange))
+            allowed = f"allowed are {quoted(variable.levels)}"
+            problems += [f"{variable.name} has {strange}, {allowed}"] if strange else []
         require(not problems, f"values outside the levels: {'; '.join(problems)}")
         lacks = codes == MISSING
         drop = [drop_missing if v.drop_missing is None else v.drop_missing for v in self.variables]
         kept = ~lacks[:, drop].any(axis=1)
         lacks &= kept[:, None]
         counts = pd.Series(lacks.sum(axis=0), self.names)
-        told = ", ".join(f"{name} {n:,}" for name, n in counts[counts > 0].items())
-        told += f" ({rows_where(lacks.any(axis=1), frame.index)})"
-        require(not lacks.any(), f"missing values: {told}. drop_missing drops such records")
+        if lacks.any():
+            by_column = ", ".join(f"{name} {n:,}" for name, n in counts[counts > 0].items())
+            raise ValueError(
+                f"missing values: {by_column} ({rows_where(lacks.any(axis=1), frame.index)}); "
+                "drop_missing drops these records"
+            )
         smallest = np.min_scalar_type(int(self.n_levels.max()) - 1)
         return codes[kept].astype(smallest), kept
 
-    def with_levels_for_labels(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    def labels_to_levels(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         """Return a table with levels where it has labels, and notes; see `Variable`'s."""
         columns, notes = dict[str, pd.Series](), list[str]()
         for variable in self.variables:
-            columns[variable.name], note = variable.with_levels_for_labels(frame[variable.name])
+            columns[variable.name], note = variable.labels_to_levels(frame[variable.name])
             notes += [note] if note else []
         return pd.DataFrame(columns), notes
 
-    def respelled(self, frame: pd.DataFrame) -> list[str]:
-        """Return a note on columns with values that are levels in another spelling."""
+    def note_respellings(self, frame: pd.DataFrame) -> list[str]:
+        """Return a note on columns with values that match a level but for case or zeros."""
         found = []
         for variable in () if frame.empty else self.variables:
             texts = pd.Series(frame[variable.name].dropna().unique()).astype(str).str.strip()
             known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
-            found += [variable.name] if not variable.edges and {*texts} - known else []
-        told = "Values in other case, or numbers with other zeros, read as levels"
-        return [f"{told}: {quoted(found)}."] if found else []
+            found += [variable.name] if not variable.cut_points and {*texts} - known else []
+        note = f"Read as levels, apart from case or trailing zeros: {quoted(found)}."
+        return [note] if found else []
 
     def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
-        """Return the table that codes stand for, in categorical columns of labels, or of levels.
+        """Return the table of codes, in categorical columns of labels or of levels.
 
-        A ValueError says that the shape is another or a code is out of range.
+        A ValueError says that the shape is wrong or a code is out of range.
         """
         codes, n = np.asarray(codes), len(self.variables)
         right = codes.shape[1:] == (n,) and ((codes >= 0) & (codes < self.n_levels)).all()
-        require(right, f"codes, of shape {codes.shape}, must be (n, {n}), from 0 to n_levels - 1")
+        wanted = f"(n, {n}), from 0 to n_levels - 1"
+        require(right, f"codes has shape {codes.shape}; it must be {wanted}")
         columns = {
             v.name: pd.Categorical.from_codes(column, list(v.labels if labels else v.levels))
             for v, column in zip(self.variables, codes.T, strict=True)
@@ -389,14 +408,16 @@ class Schema:
         if lacking := [name for name in self.names if name not in columns]:
             problems.append(f"missing columns {', '.join(lacking)}")
         if (unknown := [n for n in columns if n not in self.names]) and not ignore_unknown:
-            how = "leave_out in a schema, or --leave-out of srlib assess, leaves columns out"
-            problems.append(f"unknown columns {quoted(unknown)} ({how})")
+            problems.append(
+                f"unknown columns {quoted(unknown)} (leave them out with leave_out in a schema, or "
+                "with srlib assess --leave-out)"
+            )
         require(not problems, f"{'; '.join(problems)}; the schema has {', '.join(self.names)}")
 
-    def check_apart(self, columns: Collection[str]) -> None:
-        """Raise ValueError if a variable is called like a column that will stand beside them."""
+    def check_reserved_names(self, columns: Collection[str]) -> None:
+        """Raise ValueError if a variable has the name of a result's further column."""
         taken = quoted(name for name in self.names if name in columns)
-        require(not taken, f"variables are called {taken}; rename, taken are {', '.join(columns)}")
+        require(not taken, f"variables may not be named {taken}; reserved are {', '.join(columns)}")
 
 
 @dataclass(frozen=True)
@@ -408,9 +429,9 @@ class Microdata:
     codes : (n, n_variables) unsigned int
         Codes from 0, one row a record.
     schema : Schema
-        What they stand for.
+        The variables and their levels.
     notes : tuple of str
-        One sentence for everything that was recognized, recoded, dropped or sampled.
+        A sentence for everything that was inferred, recoded, dropped or sampled.
 
     Examples
     --------
@@ -433,29 +454,31 @@ class Microdata:
     def from_frame(
         cls, frame: pd.DataFrame, schema: Schema | None = None, *, drop_missing: bool = False
     ) -> Self:
-        """Code the records of a DataFrame, in their order.
+        """Return the coded records of a DataFrame, in their order.
 
-        Columns may stand in any order. Values are compared with the levels as text without spaces
-        around it; labels are read as levels where all values are labels and none is a level, and
-        of categories as `to_frame` writes them. Where no schema is given, levels are those of
-        `Schema.from_frame`. A ValueError
-        names columns, and the first rows by the frame's index. Records with a missing value are an
-        error unless they are to be dropped.
+        Columns may be in any order. Values are compared with the levels as text, without
+        surrounding spaces. Labels are read as levels if all values are labels and none is a level,
+        and if they are categories as `to_frame` writes them. The default schema is
+        `Schema.from_frame`. A ValueError names columns, and the first rows by the frame's index.
+        Records with a missing value are an error unless they are to be dropped.
         """
-        told = f"schema is of type {type(schema).__name__}; it must be a Schema"
-        require(isinstance(schema, Schema | None), told)
+        kind = type(schema).__name__
+        require(isinstance(schema, Schema | None), f"schema is of type {kind}; it must be a Schema")
         frame = frame.rename(columns=str)
         schema = schema or Schema.from_frame(frame)
         schema.check_columns(list(frame))
-        frame, labelled = schema.with_levels_for_labels(frame)
+        frame, labelled = schema.labels_to_levels(frame)
         codes, kept = schema.encode_complete(frame, drop_missing)
-        told = f"Records with missing values dropped: {np.count_nonzero(~kept):,} of {len(kept):,}."
-        require(kept.any(), f"the table has {len(kept)} records, and none is left. {told}")
-        notes = [*([] if kept.all() else [told]), *labelled, *schema.respelled(frame)]
+        n_dropped = np.count_nonzero(~kept)
+        note = f"Records with missing values dropped: {n_dropped:,} of {len(kept):,}."
+        dropped = f"{n_dropped:,} of {len(kept):,} dropped for missing values"
+        require(kept.any(), f"no record is left: {dropped}")
+        notes = [note] if n_dropped else []
+        notes += [*labelled, *schema.note_respellings(frame)]
         return cls(codes, schema, tuple(notes))
 
     def to_frame(self, *, labels: bool = True) -> pd.DataFrame:
-        """Return the records as categorical columns of labels, or else of levels."""
+        """Return the records as categorical columns of labels, or of levels."""
         return self.schema.decode(self.codes, labels=labels)
 
 
@@ -466,27 +489,27 @@ def _variable(defaults: dict[str, Any], entry: Any) -> Variable:
     what = f"variable {yaml_io.brief(entry['name'])}"
     unknown = quoted(key for key in entry if key not in _KEYS)
     require(not unknown, f"{what} has unknown keys {unknown}; allowed are {', '.join(_KEYS)}")
-    right = len({"levels", "bins", "edges"} & set(entry)) == 1
-    require(right, f"{what} needs levels, or bins, or edges, and one of these alone")
+    right = len({"levels", "bins", "cut_points"} & set(entry)) == 1
+    require(right, f"{what} needs exactly one of levels, bins and cut_points")
     rule, bins, levels = (defaults | entry).get("missing"), entry.get("bins"), entry.get("levels")
     if isinstance(levels, dict):
         entry |= {"levels": list(levels), "labels": list(levels.values())}
-    lists = ("levels", "labels", "edges", "missing_codes", "not_applicable")
+    lists = ("levels", "labels", "cut_points", "missing_codes", "not_applicable")
     given: dict[str, Any] = {key: _texts(entry, key, what) for key in lists}
     require(rule in (None, *MISSING_RULES), f"{what}: missing must be one of level, drop, error")
-    right = bins is None or bins in map(str, range(2, MOST_LEVELS + 1))
-    require(right, f"{what}: bins must be a whole number, 2 to {MOST_LEVELS}")
-    edges = given["edges"]
-    given["dates"] = bool(edges) and not np.isnan(list(map(days, edges))).any()
-    given["edges"] = tuple(map(days if given["dates"] else number, edges))
+    right = bins is None or bins in map(str, range(2, MAX_LEVELS + 1))
+    require(right, f"{what}: bins must be a whole number, 2 to {MAX_LEVELS}")
+    cut_points = given["cut_points"]
+    given["dates"] = bool(cut_points) and not np.isnan(list(map(parse_days, cut_points))).any()
+    given["cut_points"] = tuple(map(parse_days if given["dates"] else parse_number, cut_points))
     given["bins"] = int(bins or 0)
     given |= {"title": str(entry.get("title", "")), "drop_missing": MISSING_RULES.get(rule)}
     variable = Variable(entry["name"], **given)
-    return variable.add_missing_levels() if rule == "level" else variable
+    return variable.add_missing_level() if rule == "level" else variable
 
 
 def _texts(entry: dict[str, Any], key: str, what: str) -> tuple[str, ...]:
     values = entry.get(key, [])
     listed = isinstance(values, list) and all(isinstance(text, str) for text in values)
-    require(listed, f"{what}: {key} must be a list, as [a, b]; it is {yaml_io.brief(values)}")
+    require(listed, f"{what}: {key} is {yaml_io.brief(values)}; it must be a list, such as [a, b]")
     return tuple(values)

@@ -1,7 +1,7 @@
-"""Files with types, read within bounds: Parquet, SPSS's .sav and Stata's .dta.
+"""Read files with types (Parquet, SPSS's .sav and Stata's .dta) up to a size limit.
 
-A small file may stand for a large table. What it stands for is told by its header, or by Parquet's
-texts, which are measured in parts as dictionaries; only then it is read.
+A small file may decode to a large table. Its decoded size is measured first: from its header and,
+in Parquet, from the dictionaries of its texts, part by part.
 """
 
 import struct
@@ -18,24 +18,24 @@ from pyarrow import parquet
 
 from srlib.checks import quoted, require
 
-MAX_BYTES = 2_000_000_000  # decoded, where each value counts 8 or more
+MAX_BYTES = 2_000_000_000  # decoded, with 8 or more per value
 MAX_COLUMNS = 5_000
 READERS = {".parquet": pd.read_parquet, ".sav": pd.read_spss, ".dta": pd.read_stata}
 
-_LEAST = 8  # bytes of a value
-_PART = 1 << 22  # values, or bytes of texts, that are decoded at a time
-_HINTS = {".sav": "; it takes pyreadstat"}
+_MIN_VALUE_BYTES = 8
+_PART = 1 << 22  # values, or bytes of texts, decoded at a time
+_HINTS = {".sav": "; reading it requires pyreadstat"}
 
 
 class Size(NamedTuple):
-    """Columns of a file, and bytes that its records stand for."""
+    """Number of columns of a file, and size of its records when decoded."""
 
     n_columns: int
     n_bytes: int
 
 
 class SpssHeader(NamedTuple):
-    """Records of an SPSS file, below 0 where unknown; columns; parts of 8 bytes of a record."""
+    """Numbers of records (negative if unknown), of columns and of 8-byte parts of a record."""
 
     n_records: int
     n_columns: int
@@ -43,12 +43,12 @@ class SpssHeader(NamedTuple):
 
 
 def is_typed(path: Path) -> bool:
-    """Say whether a file's name says that it has types."""
+    """Return whether a file's ending is that of a file with types."""
     return path.suffix.lower() in READERS
 
 
-def names_in(path: Path) -> list[str]:
-    """Return the names of a file's columns, from its header alone."""
+def typed_column_names(path: Path) -> list[str]:
+    """Return the names of the columns, from the header alone."""
     suffix = path.suffix.lower()
     with _readable(suffix):
         if suffix == ".parquet":
@@ -67,13 +67,13 @@ def names_in(path: Path) -> list[str]:
 
 
 def read_typed(path: Path) -> pd.DataFrame:
-    """Read a file with its types; a ValueError says that it is damaged or stands for too much."""
+    """Read a file with its types; a ValueError says that it is damaged or too large."""
     suffix = path.suffix.lower()
     with _readable(suffix):
         size = {".parquet": _parquet_size, ".sav": _spss_size, ".dta": _stata_size}[suffix](path)
     check_width(size.n_columns)
-    large = f"its records stand for more than {MAX_BYTES:,} bytes, at 8 or more for a value"
-    require(size.n_bytes <= MAX_BYTES, f"{large}; split it")
+    size_limit = f"{MAX_BYTES:,} bytes, with 8 or more per value"
+    require(size.n_bytes <= MAX_BYTES, f"its decoded records need more than {size_limit}; split it")
     if suffix == ".parquet":
         schema = parquet.read_schema(path)
         nested = [field.name for field in schema if pa.types.is_nested(field.type)]
@@ -83,20 +83,20 @@ def read_typed(path: Path) -> pd.DataFrame:
 
 
 def check_width(n_columns: int) -> None:
-    """Refuse a table with more columns than can be assessed in a sensible time."""
-    most = f"it may have {MAX_COLUMNS:,}"
-    require(n_columns <= MAX_COLUMNS, f"the file has {n_columns:,} columns; {most}")
+    """Raise a ValueError if a table has too many columns to be assessed in a sensible time."""
+    allowed = f"at most {MAX_COLUMNS:,} are allowed"
+    require(n_columns <= MAX_COLUMNS, f"the file has {n_columns:,} columns; {allowed}")
 
 
 @contextmanager
 def _readable(suffix: str) -> Iterator[None]:
-    """Pass on no words of a reader, which may quote values."""
+    """Replace a reader's error message, which may quote values."""
     try:
         yield
     except Exception as error:  # each reader has its own kinds
         kind = type(error).__name__
         hint = _HINTS.get(suffix, "")
-        raise ValueError(f"it cannot be read as a {suffix} file ({kind}){hint}") from None
+        raise ValueError(f"the file cannot be read as {suffix} ({kind}){hint}") from None
 
 
 def _parquet_size(path: Path) -> Size:
@@ -105,7 +105,7 @@ def _parquet_size(path: Path) -> Size:
     columns = [about.schema.column(j) for j in range(about.num_columns)]
     if about.num_columns > MAX_COLUMNS:
         return Size(about.num_columns, 0)
-    widths = [max(_LEAST, column.length or 0) for column in columns]
+    widths = [max(_MIN_VALUE_BYTES, column.length or 0) for column in columns]
     chunks = [
         about.row_group(i).column(j)
         for i in range(about.num_row_groups)
@@ -116,8 +116,8 @@ def _parquet_size(path: Path) -> Size:
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     if not texts or n_bytes > MAX_BYTES:
         return Size(len(columns), n_bytes)
-    # Where texts are coded by what they share with the one before, each may be as long as all that
-    # is stored; no dictionary can be had of them.
+    # With delta encoding, a text shares a prefix with the one before; each may be as long as all
+    # that is stored, and there is no dictionary.
     shared = {c.path_in_schema for c in chunks if "DELTA_BYTE_ARRAY" in c.encodings}
     longest = max(stored) if shared else 1
     n_records = max(1, _PART // max(longest, len(texts)))
@@ -130,7 +130,7 @@ def _parquet_size(path: Path) -> Size:
 
 
 def _length(column: pa.Array) -> int:
-    """Return the bytes of a column's texts, were each of them written."""
+    """Return the total size of a column's texts, in bytes."""
     if not pa.types.is_dictionary(column.type):
         return int(pc.sum(pc.binary_length(column)).as_py() or 0)
     lengths = pc.fill_null(pc.binary_length(column.dictionary), 0).to_numpy(zero_copy_only=False)
@@ -142,11 +142,11 @@ def _spss_size(path: Path) -> Size:
     """Measure an SPSS file by its header and its variables' records.
 
     The format is that of PSPP's developers' guide, "System File Format": each 8 bytes of a record
-    have a variable's record of their own. Where the header does not tell the number of records, one
-    is looked for that would be too much.
+    have their own variable record. If the header lacks the number of records, the reader looks for
+    a record beyond the limit.
     """
     about = _spss_header(path)
-    width = _LEAST * about.n_parts
+    width = _MIN_VALUE_BYTES * about.n_parts
     n_records = about.n_records
     if n_records < 0 and about.n_columns <= MAX_COLUMNS:
         import pyreadstat
@@ -158,7 +158,7 @@ def _spss_size(path: Path) -> Size:
 
 
 def _spss_header(path: Path) -> SpssHeader:
-    """Read of an SPSS file's header how much there is of what."""
+    """Read the counts in an SPSS file's header."""
     with path.open("rb") as file:
         head = file.read(176)
         order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
@@ -167,22 +167,22 @@ def _spss_header(path: Path) -> SpssHeader:
 
 
 def _spss_variables(file: BinaryIO, order: str) -> tuple[int, int]:
-    """Count the variables of an SPSS file behind its head, and the 8 bytes that they take."""
+    """Return the numbers of variables and of their 8-byte parts, after an SPSS file's head."""
     n_columns = n_parts = 0
     form = struct.Struct(f"{order}6i8x")
     while len(record := file.read(form.size)) == form.size:
         kind, length, has_label, n_missing, _, _ = form.unpack(record)
         if kind != 2:
             break
-        n_columns += length >= 0  # -1: more of the text before
+        n_columns += length >= 0  # -1: continues the text before
         n_parts += 1
         if has_label:
             (size,) = struct.unpack(f"{order}i", file.read(4))
             file.seek(-(-size // 4) * 4, 1)
-        file.seek(_LEAST * abs(n_missing), 1)
+        file.seek(_MIN_VALUE_BYTES * abs(n_missing), 1)
     return n_columns, n_parts
 
 
 def _stata_size(path: Path) -> Size:
-    """Measure a Stata file, which is not compressed; its records are no more than the file."""
-    return Size(len(names_in(path)), path.stat().st_size)
+    """Measure a Stata file, which is not compressed: its records are smaller than the file."""
+    return Size(len(typed_column_names(path)), path.stat().st_size)

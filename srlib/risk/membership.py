@@ -202,7 +202,7 @@ class MembershipTest:
         record is classified as a member at a false-positive rate of 1 %, averaged over all sets of
         releases.
         """
-        self.schema.check_apart(_COLUMNS)
+        self.schema.check_reserved_names(_COLUMNS)
         n_release_sets, n = self.statistic.shape
         frame = self.schema.decode(np.tile(self.combinations, (n_release_sets, 1)))
         frame.insert(0, "release_set", np.repeat(np.arange(1, n_release_sets + 1), n))

@@ -247,7 +247,7 @@ def posterior_risk(
     one_table = isinstance(released, pd.DataFrame | Microdata | str)
     several = [released] if one_table or not isinstance(released, Iterable) else list(released)
     tables = encode_releases(several, table.schema)
-    table.schema.check_apart(_COLUMNS)
+    table.schema.check_reserved_names(_COLUMNS)
     records = target_records(table, unknown, log_prior)
     with nullcontext() if progress else silent():
         if synthesizer is None:

@@ -103,7 +103,7 @@ class RiskBeforeRelease:
         the mean over sets of releases of the posterior probability of the true record; worst, its
         95 % quantile; and their Monte Carlo standard errors.
         """
-        self.schema.check_apart(_COLUMNS)
+        self.schema.check_reserved_names(_COLUMNS)
         frame = self.schema.decode(self.combinations)
         frame = frame.assign(repetitions=self.repetitions, prior=self.prior)
         return frame.assign(**self._over_sets(self.probability, self.jackknife_probability))
@@ -229,7 +229,7 @@ def risk_before_release(
     checks.at_least(1, n_releases=n_releases)
     checks.at_least(MIN_SETS, n_sets=n_sets)
     records = target_records(encode(original, "original", None), unknown, log_prior, rows)
-    records.table.schema.check_apart(_COLUMNS)
+    records.table.schema.check_reserved_names(_COLUMNS)
     log_prior = records.candidate_log_prior()
 
     def true_record_probability(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:

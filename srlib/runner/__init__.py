@@ -1,8 +1,7 @@
-"""What executes notebooks and keeps what they leave."""
+"""Run notebooks, and keep their results and reports."""
 
 import sys
 
 # jsonschema, which jupytext, nbformat and papermill import, builds the grammar of international
-# web addresses on import: 2 s for a check that nothing here asks for. It does without when the
-# module is not to be had.
+# web addresses on import: 2 s for a check that is not used here. Without the module it skips this.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

@@ -18,20 +18,20 @@ from srlib.runner import parameters as settings
 from srlib.runner.files import whole
 from srlib.runner.parameters import shown
 
-MOST_CHOICES = 12  # that are shown on the terminal
+MOST_CHOICES = 12  # shown on the terminal
 SEED = 2026  # of assessments: the same files and options give the same report
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path),
     default=lambda: settings.find_outputs(Path.cwd()),
-    help="Folder to write in; by default, outputs/ of the project or of the working folder.",
+    help="Folder to write to; default: outputs/ of the project or of the working folder.",
 )  # fmt: skip
 PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
 ASSESSMENT = settings.find_root(settings.SHIPPED) / "notebooks/assess.py"
 
 
 class _Commands(click.Group):
-    """Says in one line what cannot be read or written."""
+    """A group of commands that reports errors of files and folders in one line."""
 
     def invoke(self, context: click.Context) -> object:
         try:
@@ -43,36 +43,39 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="srlib", prog_name="srlib")
 def main() -> None:
-    """Run the papers on disclosure risk of synthetic data.
+    """Measure the disclosure risk of synthetic data, and run the papers on it.
 
-    A PAPER is the name of a text notebook in notebooks/, without its ending.
+    A PAPER is the name of a text notebook in notebooks/, without its extension.
 
-    The project is the nearest folder at or above the working folder with notebooks/ and params/;
-    where there is none, the papers are those that the package carries. Outputs go to the
-    project's outputs/, or outside one to outputs/ in the working folder.
+    The project is the nearest folder with notebooks/ and params/, at or above the working folder.
+    If there is none, the papers are those of the installed package. Outputs go to outputs/ of the
+    project, or of the working folder if that is outside the project.
     """
 
 
 @main.command(epilog="Example: srlib run charest -p epsilon 0.5 --output tried")
 @click.argument("papers", metavar="PAPER...", nargs=-1, required=True)
-@click.option("--profile", default="default", help="File in params/PAPER/, without its ending.")
-@click.option("--params", type=FILE, help="YAML file of parameter values, over the profile's.")
-@click.option("-p", "given", metavar="NAME VALUE", nargs=2, multiple=True, help="One parameter.")
+@click.option("--profile", default="default", help="File in params/PAPER/, without its extension.")
+@click.option("--params", type=FILE, help="YAML file of values that replace the profile's.")
+@click.option("-p", "given", metavar="NAME VALUE", nargs=2, multiple=True, help="Set a parameter.")
 @OUTPUT
 def run(
     papers: tuple[str, ...], profile: str, params: Path | None,
     given: tuple[tuple[str, str], ...], output: Path,
 ) -> None:  # fmt: skip
-    """Run papers into outputs/PAPER/PROFILE/, one after the other."""
+    """Run papers, one after the other.
+
+    The results go to outputs/PAPER/PROFILE/.
+    """
     root = settings.find_root(Path.cwd())
     named = settings.find_papers(root, papers)
     asked = [settings.resolve(root, output, one, profile, params, dict(given)) for one in named]
 
-    # Imported here: bad usage is told at once, without the time that this takes to import.
+    # Imported here, since it takes seconds: usage errors are reported at once.
     from srlib.runner import report as reports
     from srlib.runner import run as runs
 
-    for request in asked:  # a report that cannot be made loses no run
+    for request in asked:  # runs that are complete stay, even if a later one or a report fails
         written = reports.write(runs.run(request, bar=True))
         click.echo(f"{request.notebook.stem}: {shown(written)}")
 
@@ -192,23 +195,23 @@ for _name, _one in settings.read_parameters(ASSESSMENT).items():
 
 @main.command(epilog="Example: srlib schema original.csv synthetic.csv > schema.yaml")
 @click.argument("files", nargs=-1, required=True, type=FILE)
-@click.option("--leave-out", multiple=True, help="A column that is no variable.")
+@click.option("--leave-out", multiple=True, help="A column to leave out, such as an ID.")
 def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
-    """Suggest a schema of FILES, to be edited.
+    """Suggest a schema of FILES, for you to edit.
 
-    The original is the first of them; the schema is for --schema. It has the levels of all files
-    together, cuts numbers and dates near quantiles, makes missing values a level, and leaves out
-    columns that look like names and numbers of people. It has values of yours.
+    The original is the first file. The schema, for --schema, has the levels of all files, bins
+    numbers and dates near quantiles, has a level for missing values, and leaves out columns that
+    look like names or IDs. It contains values from your files.
     """
-    from srlib.data.infer import suggest
-    from srlib.data.microdata import check_left_out, read_texts
+    from srlib.data.infer import suggest_schema
+    from srlib.data.microdata import check_leave_out, read_uncoded
     from srlib.runner.confidential import columns_of, masked
 
     columns = columns_of({"data": list(map(str, files))})
     try:
-        tables = [read_texts(file, leave_out=leave_out) for file in files]
-        check_left_out(leave_out, tables)
-        text, reasons = suggest([table.frame for table in tables], leave_out)
+        tables = [read_uncoded(file, leave_out=leave_out) for file in files]
+        check_leave_out(leave_out, tables)
+        text, reasons = suggest_schema([table.frame for table in tables], leave_out)
     except ValueError as error:
         raise UsageError(masked(str(error), (files, leave_out), columns)) from None
     for note in dict.fromkeys((*reasons, *(note for table in tables for note in table.notes))):
@@ -218,15 +221,15 @@ def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
 
 @main.command(epilog="Example: srlib sweep params/charest/sweep_prior.yaml --jobs 2")
 @click.argument("file", type=FILE)
-@click.option("--jobs", type=click.IntRange(1), default=1, help="How many run at a time.")
-@click.option("--scheduler", default="", metavar="ADDRESS", help="A Dask cluster to run them on.")
-@click.option("--shard", default="1/1", help="i/n: every n-th point from the i-th on.")
-@click.option("--dry-run", is_flag=True, help="Say what is done, and do nothing.")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Number of parallel runs.")
+@click.option("--scheduler", default="", metavar="ADDRESS", help="A Dask cluster to run on.")
+@click.option("--shard", default="1/1", help="i/n runs every n-th point, from the i-th on.")
+@click.option("--dry-run", is_flag=True, help="Show how many points are done; run nothing.")
 @OUTPUT
 def sweep(file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, output: Path) -> None:
     """Run a notebook at all points of a sweep FILE.
 
-    Tables that the file names are gathered. What is done already is not repeated.
+    The tables that the file names are collected. Points that are done are not run again.
     """
     part = re.fullmatch(r"(\d+)/(\d+)", shard)
     if not part or not 1 <= int(part[1]) <= int(part[2]):
@@ -241,19 +244,19 @@ def sweep(file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, outp
     left = sum(point.status != "done" for point in chosen)
     click.echo(f"{shown(folder)}: {len(chosen) - left} of {len(chosen)} points are done")
     if left and not dry_run:
-        raise ClickException(f"{left} points are not done; index.csv says why")
+        raise ClickException(f"{left} points are not done; see index.csv for the reasons")
 
 
 @main.command()
 @PAPERS
 def build(papers: tuple[str, ...]) -> None:
-    """Execute text notebooks, and write their .ipynb.
+    """Execute text notebooks, and write their .ipynb files.
 
-    They run at their defaults, and what is written is committed beside them.
+    They run at their defaults. The .ipynb files are written beside them and committed.
     """
     root = settings.find_root(Path.cwd())
     if root == settings.SHIPPED:
-        raise UsageError("notebooks are built in a checkout, and none is at or above this folder")
+        raise UsageError("notebooks are built in a checkout; there is none at or above this folder")
     named = settings.find_papers(root, papers)
 
     from srlib.runner import run as runs
@@ -268,28 +271,28 @@ def build(papers: tuple[str, ...]) -> None:
 def course(papers: tuple[str, ...], output: Path) -> None:
     """Write the course's assignments for nbgrader.
 
-    They are notebooks with exercises, all of them where no PAPER is given, and have checks. The
-    notebooks must have been built. The assignments go to course/ in the folder of outputs.
+    The assignments are the PAPERs with exercises and their checks; by default, all of them. The
+    notebooks must have been built. The assignments go to course/ in the output folder.
     """
     from srlib.runner import course as courses
 
     root, output = settings.find_root(Path.cwd()), output / "course"
-    written = settings.find_papers(root, papers) if papers else courses.find(root)
+    written = settings.find_papers(root, papers) if papers else courses.find_assignments(root)
     for paper in written:
-        courses.write(root, paper, output)
+        courses.write_assignment(root, paper, output)
     click.echo(f"{shown(output / 'source')}: {', '.join(written)}")
-    click.echo(f"copies: cd {shown(output)} && nbgrader generate_assignment NAME")
-    click.echo("grading executes what students wrote: nbgrader autograde, in a container only")
+    click.echo(f"student versions: cd {shown(output)} && nbgrader generate_assignment NAME")
+    click.echo("Warning: nbgrader autograde runs student code; use a container.")
 
 
 @main.command()
 @click.argument("run_dir", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--public", is_flag=True, help="Show of a user's file only what is marked public.")
-@click.option("--open", "opened", is_flag=True, help="Show it in the browser.")
+@click.option("--public", is_flag=True, help="For a user's file: only what is marked public.")
+@click.option("--open", "opened", is_flag=True, help="Open the report in the browser.")
 def report(run_dir: Path, public: bool, opened: bool) -> None:
     """Write the self-contained HTML report of a run's folder.
 
-    It is report.html, and with --public report-public.html.
+    The file is report.html; with --public it is report-public.html.
     """
     from srlib.runner.report import write
 

@@ -1,16 +1,16 @@
-"""What of a run on somebody's records may be passed on: nothing but what is marked.
+"""Select the parts of a run on confidential records that may be published: those marked public.
 
-A run is on a user's file where a parameter names one. Marked are outputs, by the tag ``public`` of
-their cell, and files, by ``Outputs.table(..., public=True)``, of which ``public/`` has copies. Two
-kinds of things are marked:
+A run is on a user's file if a parameter names one. Outputs are marked by the tag ``public`` of
+their cell, and files by ``Outputs.table(..., public=True)``, which copies them to ``public/``. Two
+kinds of results are marked:
 
-- what depends on neither the file nor the seed, such as an exact worked example. Numbers that are
-  drawn from the seed test guesses at it, also rounded ones where they are many;
+- results that depend on neither the file nor the seed, such as an exact worked example. Numbers
+  drawn with the seed could be used to test guesses at it, even if many of them are rounded;
 - words that follow by stated thresholds from numbers over at least `MIN_RECORDS` records. Words are
-  the coarsest rounding there is, and no single record shows in them. Labels, levels and names of
-  files are not among them.
+  the coarsest rounding, and show no single record. Labels, levels and names of files are not
+  marked.
 
-Runs on the embedded and on simulated records are about nobody, and all of them is shown.
+Runs on the embedded population or on simulated records describe no real person: they are public.
 """
 
 import copy
@@ -21,18 +21,18 @@ from typing import Any
 import nbformat
 
 from srlib.display import MIN_RECORDS, NOT_SHOWN
-from srlib.runner.parameters import FILES, UsageError, input_files
+from srlib.runner.parameters import FILE_PARAMETERS, UsageError, input_files
 
 RULE = (
-    f"Of a run on somebody's file, only words over at least {MIN_RECORDS} records are public, and "
-    "what depends on neither the file nor the seed."
+    f"For a run on a user's file, only words over at least {MIN_RECORDS} records are public, and "
+    "results that depend on neither the file nor the seed."
 )
 _NO_FILE: tuple[Any, ...] = ("", [], "acs")
 _PROVENANCE = ("status", "paper", "seconds", "git_commit", "source_sha256", "versions")
 _ERRORS = ("error", "stderr")  # kinds of outputs
-# Errors whose messages name places; what others say is anybody's guess.
-_TELLING = ("ValueError", "FileNotFoundError", "ConnectionError", "AssertionError")
-# Words that messages of ours quote: keys of a schema's file, and values of parameters.
+# Errors whose messages name places; other messages may contain anything.
+_ERRORS_WITH_PLACES = ("ValueError", "FileNotFoundError", "ConnectionError", "AssertionError")
+# Words that our messages quote: keys of a schema file, and values of parameters.
 _OURS = ("variables", "name", "levels", "labels", "", "acs")
 _TEXT = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 _SOME_TEXT = re.compile("'[^']|\"[^\"]").search
@@ -40,23 +40,24 @@ _QUOTED = re.compile(f"{_TEXT}(?:, {_TEXT})*")
 
 
 def of_users_file(parameters: Mapping[str, Any], provenance: Mapping[str, Any]) -> bool:
-    """Say whether a run is on a file that a user named; also where nobody knows."""
-    named = any(parameters.get(name, "") not in _NO_FILE for name in FILES)
+    """Return whether a run is on a user's file; True also if that is unknown."""
+    named = any(parameters.get(name, "") not in _NO_FILE for name in FILE_PARAMETERS)
     return named or bool(provenance.get("inputs")) or not (parameters and provenance)
 
 
 def public_run(
     notebook: nbformat.NotebookNode, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
 ) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
-    """Return what of a run may be passed on; all of it where the run is on no user's file.
+    """Return the public part of a run: notebook, parameters and provenance.
 
-    Texts stay, and source code but that of parameters; of outputs stay those of cells tagged
-    ``public``. The seed and parameters with text are replaced: what was drawn from the records with
-    a known seed can be drawn again from every guess at them. Names and hashes of files go. A
-    UsageError refuses a failed run: where it stopped and why may depend on a single record.
+    If the run is on no user's file, everything is public. Else text stays, source code stays
+    except for the parameters, and outputs stay only in cells tagged ``public``. The seed and
+    parameters with text are replaced: with a known seed, the draws from the records could be
+    repeated for every guess at them. Names and hashes of files are removed. A UsageError refuses a
+    failed run: the place and the reason of the failure may depend on a single record.
     """
     if provenance.get("status") == "failed":
-        raise UsageError("there is no public report of a failed run")
+        raise UsageError("a failed run has no public report")
     if not of_users_file(parameters, provenance):
         return notebook, dict(parameters), dict(provenance)
     public, rule = copy.deepcopy(notebook), {"text/markdown": f"*Not shown. {RULE}*"}
@@ -81,13 +82,13 @@ def public_run(
 def without_values(
     kind: str, message: str, typed: object = "", columns: Collection[str] = ()
 ) -> str:
-    """Return an error's type, and the first line of its message where messages name places."""
+    """Return an error's type, and the first line of its message if such messages name places."""
     line = message.partition("\n")[0]
-    return f"{kind}: {masked(line, typed, columns)}" if kind in _TELLING else kind
+    return f"{kind}: {masked(line, typed, columns)}" if kind in _ERRORS_WITH_PLACES else kind
 
 
 def masked(message: str, typed: object = "", columns: Collection[str] = ()) -> str:
-    """Return a message with dots for what it quotes but names of columns and texts typed."""
+    """Return a message with dots for quoted texts, except for column names and typed texts."""
     known = {*re.findall(_TEXT, repr((typed, _OURS, list(columns))))}
     known |= {quoted for name in columns for quoted in re.findall(_TEXT, name)}
 
@@ -98,8 +99,8 @@ def masked(message: str, typed: object = "", columns: Collection[str] = ()) -> s
 
 
 def columns_of(parameters: Mapping[str, Any]) -> set[str]:
-    """Return the names of columns in the headers of all tables that parameters name."""
-    from srlib.data.microdata import column_names  # and pandas, which reports do not need
+    """Return the column names in the headers of all tables that parameters name."""
+    from srlib.data.microdata import column_names  # imports pandas, which reports do not need
 
     tables = {name: value for name, value in parameters.items() if name != "schema"}
     return {name for path in input_files(tables) for name in column_names(path)}

@@ -1,9 +1,9 @@
-"""The course: of each notebook with exercises, the source of an assignment of nbgrader.
+"""The course: nbgrader assignments from all notebooks with exercises.
 
 An exercise is a Markdown cell headed ``### Exercise 1: ...`` that names its answers in backticks.
-Behind it stand Markdown cells tagged ``hint``, folded as HTML's details, then the cells tagged
+It is followed by Markdown cells tagged ``hint``, folded as HTML's details, then by the cells tagged
 ``solution``, which assign the answers and assert them. A question tagged ``written`` asks for words
-as well. A cell elsewhere tagged ``spoiler-3`` gives Exercise 3 away.
+as well. A cell elsewhere tagged ``spoiler-3`` reveals the solution of Exercise 3.
 """
 
 import re
@@ -21,18 +21,19 @@ from srlib.runner.parameters import UsageError
 _EXERCISE = re.compile(r"### Exercise (\d+)\b")
 
 
-def source(notebook: NotebookNode) -> NotebookNode:
-    """Return the source of an assignment: what nbgrader makes students' copies of."""
+def assignment_source(notebook: NotebookNode) -> NotebookNode:
+    """Return an assignment's source, from which nbgrader generates student versions."""
     checks = _cell("checks", _template("checks.py"), locked=True)
     cells = [new_markdown_cell(_template("how.md"), id="how"), checks]
     for at, cell in enumerate(notebook.cells, 1):
         if found := _EXERCISE.match(cell.source):
             behind = list(takewhile(lambda c: _tags(c) & {"hint", "solution"}, notebook.cells[at:]))
-            cells += [cell, *_answering(f"exercise-{found[1]}", cell, behind)]
+            cells += [cell, *_exercise_cells(f"exercise-{found[1]}", cell, behind)]
         elif not _tags(cell) & {"hint", "solution"}:
             cells.append(_without_spoiler(cell))
-    for cell in cells:  # each assignment has a folder of its own
+    for cell in cells:  # each assignment has its own folder, and the guide is not beside it
         cell.source = re.sub(r"\]\((\w+)\.ipynb", r"](../\1/\1.ipynb", cell.source)
+        cell.source = re.sub(r"\[([^]]+)\]\(\.\./docs/[^)]*\)", r"\1", cell.source)
     kernel = {"kernelspec": notebook.metadata.kernelspec}
     return nbformat.v4.new_notebook(cells=cells, metadata=kernel)
 
@@ -47,7 +48,7 @@ def _tags(cell: NotebookNode) -> set[str]:
 
 
 def _cell(name: str, text: str, points: int = 0, **role: bool) -> NotebookNode:
-    """Return a cell that nbgrader knows by name; hidden where students write nothing."""
+    """Return a cell that nbgrader knows by name; hidden unless students write in it."""
     known: dict[str, Any] = {"schema_version": 3, "grade_id": name, "task": False}
     known |= {"points": points, "grade": points > 0, "solution": False, "locked": False} | role
     metadata = {"nbgrader": known, "jupyter": {"source_hidden": not known["solution"]}}
@@ -55,10 +56,10 @@ def _cell(name: str, text: str, points: int = 0, **role: bool) -> NotebookNode:
     return make(text, id=name, metadata=metadata)
 
 
-def _answering(
+def _exercise_cells(
     key: str, question: NotebookNode, behind: list[NotebookNode]
 ) -> Iterator[NotebookNode]:
-    """Yield the cells of an exercise: hints, words, names to give values to, a check for each."""
+    """Yield the cells of an exercise: hints, an answer in words, answers, and their checks."""
     yield from (cell for cell in behind if "hint" in _tags(cell))
     solution = [cell for cell in behind if "solution" in _tags(cell)]
     code = "\n".join(cell.source for cell in solution if cell.cell_type == "code")
@@ -66,7 +67,7 @@ def _answering(
     lines = {name: re.findall(rf"^assert .*\b{name}\b.*", code, re.MULTILINE) for name in names}
     answers = {name: "\n".join(found) for name, found in lines.items() if found}
     if not answers:
-        raise UsageError(f"{key}: the solution asserts no name that the question asks for")
+        raise UsageError(f"{key}: the solution asserts none of the names in the question")
     if "written" in _tags(question):
         words = "\n\n".join(cell.source for cell in solution if cell.cell_type == "markdown")
         yield _cell(f"{key}-words", words, points=1, solution=True)
@@ -81,7 +82,7 @@ def _answering(
 
 
 def _without_spoiler(cell: NotebookNode) -> NotebookNode:
-    """Return a cell without what gives an exercise away: its text, or what its code shows."""
+    """Return a cell without spoilers: without its text, or without the output of its code."""
     spoiled = [tag.removeprefix("spoiler-") for tag in _tags(cell) if tag.startswith("spoiler-")]
     if not spoiled:
         return cell
@@ -92,20 +93,20 @@ def _without_spoiler(cell: NotebookNode) -> NotebookNode:
     return new_markdown_cell(headings + _template("left_out.md").format(spoiled[0]), id=cell.id)
 
 
-def find(root: Path) -> list[str]:
-    """Return the papers whose text notebooks have exercises, sorted."""
+def find_assignments(root: Path) -> list[str]:
+    """Return the papers with exercises, sorted."""
     texts = {path.stem: path.read_text(encoding="utf-8") for path in root.glob("notebooks/*.py")}
     return sorted(paper for paper, text in texts.items() if "\n# ### Exercise 1" in text)
 
 
-def write(root: Path, paper: str, folder: Path) -> None:
-    """Write the source of a paper's assignment, and what nbgrader is told, into a folder."""
+def write_assignment(root: Path, paper: str, folder: Path) -> None:
+    """Write the source of a paper's assignment and nbgrader's configuration to a folder."""
     notebook = nbformat.read(root / "notebooks" / f"{paper}.ipynb", as_version=4)
     contents = {name: _template(name) for name in ("nbgrader_config.py", "autotests.yml")}
-    contents[f"source/{paper}/{paper}.ipynb"] = nbformat.writes(source(notebook))
+    contents[f"source/{paper}/{paper}.ipynb"] = nbformat.writes(assignment_source(notebook))
     for name, content in contents.items():
         path, content = folder / name, f"{content}\n"
         if path.exists() and path.read_text(encoding="utf-8") != content:
-            raise UsageError(f"{path} is not as it is written now; move it away")
+            raise UsageError(f"{path} exists with other contents; move it away")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Files and folders that are written whole or not at all, and over nobody else's work.
+"""Write files and folders completely or not at all, without overwriting other work.
 
-What is written lies in a hidden folder beside its place until it is complete. A lock that is held
-there says that its process is alive, on whatever machine and in whatever container.
+Until it is complete, new content is in a hidden folder beside its destination. A lock in that
+folder shows that its process is alive, on any machine and in any container.
 """
 
 import errno
@@ -24,13 +24,13 @@ _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.jso
 _OF_RUNS |= {"figures", "public", "report.html", "report-public.html", ".ipynb_checkpoints"}
 _HIDDEN = re.compile(r"\..+\.srlib-\w{8}")
 _LOCK = "lock"
-# Before the name of what is finished, in a hidden folder.
+# Prefixes of finished content in a hidden folder: new, and replaced.
 _COMPLETE = "complete-"
 _EARLIER = "earlier-"
 
 
 def _lock(file: BinaryIO, *, wait: bool) -> None:
-    """Lock a file until it is closed; raise an OSError where another process has locked it."""
+    """Lock a file until it is closed; raise an OSError if another process has locked it."""
     if sys.platform == "win32":
         msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
     else:
@@ -38,10 +38,10 @@ def _lock(file: BinaryIO, *, wait: bool) -> None:
 
 
 @contextmanager
-def hidden(final: Path) -> Iterator[Path]:
-    """Yield a folder for its owner alone, in a hidden one beside a file or folder to be written.
+def hidden_folder(final: Path) -> Iterator[Path]:
+    """Yield a private folder, in a hidden folder beside a file or folder to be written.
 
-    Nothing is left of it at the end, nor of what was killed before.
+    It is removed at the end, like the leftovers of processes that were killed.
     """
     settle_leftovers(final.parent)
     place, lock = _locked_folder(final)
@@ -54,13 +54,13 @@ def hidden(final: Path) -> Iterator[Path]:
 
 
 def _locked_folder(final: Path) -> tuple[Path, BinaryIO]:
-    """Make a hidden folder, and lock it before anything else is in it."""
+    """Make a hidden folder, and lock it before anything else is written to it."""
     while True:
         place = Path(tempfile.mkdtemp(prefix=f".{final.name}.srlib-", dir=final.parent))
-        # Where another command takes it for a leftover before it is locked, it is made anew.
+        # If another command removes it as a leftover before it is locked, it is made again.
         with suppress(FileNotFoundError, FileExistsError):
             lock = (place / _LOCK).open("xb")
-            with suppress(OSError):  # a file system without locks, where nobody removes anything
+            with suppress(OSError):  # a file system without locks: leftovers stay
                 _lock(lock, wait=True)
             if (place / _LOCK).exists():
                 return place, lock
@@ -68,28 +68,28 @@ def _locked_folder(final: Path) -> tuple[Path, BinaryIO]:
 
 
 def settle_leftovers(folder: Path) -> None:
-    """Settle what processes that were killed have left in a folder, and nothing of a living one."""
+    """Finish or remove the leftovers of killed processes in a folder, and nothing else."""
     for place in folder.glob(".*.srlib-*"):
         if _HIDDEN.fullmatch(place.name):
-            with suppress(OSError):  # it is alive or another user's, or nobody can tell
+            with suppress(OSError):  # its process is alive or another user's, or unknown
                 _settle_leftover(place)
 
 
 def _settle_leftover(place: Path) -> None:
-    # Others write to folders like /tmp: what is their own leads elsewhere when it is removed.
+    # In folders like /tmp, other users' entries could redirect the removal to other places.
     if place.is_symlink() or (sys.platform != "win32" and place.lstat().st_uid != os.geteuid()):
         return
-    with (place / _LOCK).open("ab") as lock:  # one that is made here keeps the folder's owner out
+    with (place / _LOCK).open("ab") as lock:  # a lock made here keeps the folder's owner out
         _lock(lock, wait=False)
         _settle(place, lock)
 
 
 def _settle(place: Path, lock: BinaryIO) -> None:
-    """Put what is finished where its place is empty, and remove a hidden folder with its lock.
+    """Move finished content to an empty destination, and remove a hidden folder with its lock.
 
-    The new comes before what it was to replace: it is complete, and was asked for.
+    New content comes before the content that it was to replace, since it is complete.
     """
-    with lock, suppress(OSError):  # what cannot be moved or removed waits for the next command
+    with lock, suppress(OSError):  # what cannot be moved or removed is left to the next command
         for kind in (_COMPLETE, _EARLIER):
             for finished in place.glob(f"{kind}*"):
                 final = place.with_name(finished.name.removeprefix(kind))
@@ -99,22 +99,22 @@ def _settle(place: Path, lock: BinaryIO) -> None:
             shutil.rmtree(path)
         (place / _LOCK).unlink()  # the last to go, and still locked
         place.rmdir()
-    if sys.platform == "win32":  # which removes no file that is open
+    if sys.platform == "win32":  # Windows does not remove open files
         shutil.rmtree(place, ignore_errors=True)
 
 
 @contextmanager
 def whole(final: Path) -> Iterator[Path]:
-    """Yield a folder that takes the place of another when it is complete.
+    """Yield a folder that replaces another when it is complete.
 
-    Only its owner may read it, files included. If an error or a signal ends it, nothing is left of
-    it, nor of what was killed before.
+    Only its owner may read the folder and its files. After an error or a signal nothing of it is
+    left.
     """
     check_replaceable(final)
     mask = os.umask(0o077)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        with hidden(final) as folder:
+        with hidden_folder(final) as folder:
             yield folder
             replace(folder, final)
     finally:
@@ -122,26 +122,29 @@ def whole(final: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: str) -> None:
-    """Write a file for its owner, in the place of an older one only when all of it is on disk."""
-    with hidden(path) as folder:
+    """Write a private file; it replaces an older one only when it is completely on disk."""
+    with hidden_folder(path) as folder:
         partial = folder / path.name
         partial.touch(0o600)
-        partial.write_bytes(content.encode(errors="replace"))  # half characters
+        partial.write_bytes(content.encode(errors="replace"))  # surrogates
         partial.replace(path)
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raise a FileExistsError where a folder holds anything but an earlier run, or is a file."""
+    """Raise a FileExistsError if a folder is a file or holds anything but an earlier run."""
     held = {path.name for path in folder.glob("*") if not _HIDDEN.fullmatch(path.name)}
     if folder.is_file() or (held and not ("provenance.json" in held and held <= _OF_RUNS)):
-        told = "it is no run's folder and stays; move it away, or choose another with --output"
-        raise FileExistsError(errno.EEXIST, told, str(folder))
+        raise FileExistsError(
+            errno.EEXIST,
+            "this is not the folder of a run; move it away, or choose another with --output",
+            str(folder),
+        )
 
 
 def replace(new: Path, final: Path) -> None:
-    """Put what `hidden` yields, when it is complete, in the place of an older one.
+    """Replace a folder by the complete one that `hidden_folder` yielded.
 
-    Wherever this ends, both have names by which they are put back.
+    If this is interrupted, the names of both folders let the next command restore them.
     """
     check_replaceable(final)
     complete = new.with_name(f"{_COMPLETE}{final.name}")

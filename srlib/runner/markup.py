@@ -1,6 +1,7 @@
-"""What anybody wrote as HTML that does nothing: the one place of trust.
+"""Turn untrusted text into harmless HTML.
 
-Texts, labels and HTML in a run's folder are anybody's, and so are those in a file of data.
+Texts, labels and HTML in a run's folder and in data files may come from anyone. All of them pass
+through `clean`.
 """
 
 import re
@@ -11,7 +12,7 @@ from markupsafe import Markup
 from math_core import LatexError, LatexToMathML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-# What a report keeps beside the harmless elements and attributes that nh3 knows.
+# Elements and attributes that a report keeps in addition to nh3's defaults.
 _ELEMENTS = """math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts
 mroot mrow mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover section"""
 _ATTRIBUTES = """accent accentunder aria-label class depth display displaystyle form height id
@@ -24,20 +25,21 @@ _ALLOWED: Any = {
     "url_schemes": {"http", "https", "mailto", "data"},
     "link_rel": None,
 }
-# Where sources and links may lead; ids that the library of charts gives a style are its own.
-_HREF = r"#|https?://|mailto:|\w+\.ipynb(#|$)"
+# Allowed targets of sources and links. Ids that the chart library styles are reserved.
+_HREF = r"#|https?://|mailto:|(\w+\.ipynb|\.\./docs/guide/\w+\.md)(#|$)"
 _VALUES = {"src": "data:image/", "href": _HREF, "id": "(?!vg-|vega-)"}
 _FORMULAS = LatexToMathML(fancy_error=False, max_expansions=10)
-# Each opening sign that is not closed doubles the time that a formula takes.
+# Each opening sign that is not closed doubles the time for a formula.
 _OPENING = re.compile(r"[(\[]|[^\0-\x7f]|\\(\{|lang|l[^adeio]|ul|\w*[bB]ra)")
-_DEFINING = re.compile(r"\\g?def|\\\w+command")  # of commands that may not end
-_PRIME = re.compile("<msup>(<mi>.</mi><mo>′</mo>)</msup>")  # the font's is small and high as it is
+_DEFINING = re.compile(r"\\g?def|\\\w+command")  # definitions of commands that may not end
+# The font's prime is already small and high.
+_PRIME = re.compile("<msup>(<mi>.</mi><mo>′</mo>)</msup>")
 
 
 def clean(html: str) -> Markup:
-    """Return HTML that closes what it opens, without what loads, leads away, runs or restyles.
+    """Return balanced HTML that loads, runs and restyles nothing.
 
-    Links lead within the page, into the web, or to a notebook that lies beside it.
+    Links lead within the page, to the web, to a notebook in the same folder, or to the guide.
     """
 
     def value_of(tag: str, name: str, value: str) -> str | None:
@@ -47,13 +49,14 @@ def clean(html: str) -> Markup:
 
 
 class _Renderer(IPythonRenderer):
-    """Markdown to HTML, its mathematics to MathML."""
+    """Renderer of Markdown to HTML, and of its formulas to MathML."""
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
-        return super(IPythonRenderer, self).image(text, url, title)  # a script has no attachments
+        # A text notebook has no attachments.
+        return super(IPythonRenderer, self).image(text, url, title)
 
     def block_math(self, body: str) -> str:
-        return f'<span class="scroll">{mathml(body, True)}</span>'  # it may be in a paragraph
+        return f'<span class="scroll">{mathml(body, True)}</span>'  # valid within a paragraph
 
     def inline_math(self, body: str) -> str:
         return mathml(body)
@@ -63,15 +66,15 @@ class _Renderer(IPythonRenderer):
 
 
 def markdown(source: str, html: bool = True) -> Markup:
-    """Return Markdown as HTML; HTML in it is taken as such or as text."""
+    """Return Markdown as HTML; HTML in it is kept, or shown as text."""
     return clean(MarkdownWithMath(renderer=_Renderer(escape=not html)).render(source))
 
 
 def mathml(latex: str, block: bool = False) -> Markup:
-    """Return a formula; what the converter cannot read is shown as it was written."""
+    """Return a formula as MathML; as code if the converter cannot read it."""
     try:
         if len(latex) > 1000 or len(_OPENING.findall(latex)) > 16 or _DEFINING.search(latex):
-            raise LatexError  # it could nest so deep that it ends the process
+            raise LatexError  # deep nesting could crash the process
         html = _FORMULAS.convert_with_local_state(latex, displaystyle=block)
     except LatexError:
         return Markup("<code>{}</code>").format(latex)

@@ -1,4 +1,4 @@
-"""Parameters of a notebook: read from its text, checked before anything runs."""
+"""Parameters of a notebook: read from its text, and checked before it runs."""
 
 import ast
 import hashlib
@@ -18,26 +18,26 @@ from srlib import yaml_io
 from srlib.checks import printable
 
 OUTPUT_DIR = "output_dir"  # the parameter that the runner sets
-FILES = ("data", "original", "released", "schema", "holdout")  # those that name a user's files
+FILE_PARAMETERS = ("data", "original", "released", "schema", "holdout")  # name users' files
 LIBRARY = Path(__file__).resolve().parents[1]
-# Where an installed package carries its own notebooks and params; a checkout has no such folder.
+# The notebooks and params of an installed package; a checkout has no such folder.
 SHIPPED = LIBRARY / "shipped"
-# What executes notebooks and draws charts: when it changes, no number does.
+# Code that runs notebooks and draws charts: changing it changes no number.
 _NO_METHODS = {"__main__.py", "__pycache__", "charts", "runner", SHIPPED.name}
 
 _TYPES: dict[str, Any] = {kind.__name__: kind for kind in (bool, int, float, list, dict)}
-_TYPES["str"] = Annotated[str, Field(pattern="")]  # has no half characters, which no file holds
+_TYPES["str"] = Annotated[str, Field(pattern="")]  # no surrogates, which files cannot hold
 _CELL = re.compile(r"^# %%.*tags=\[[^\]]*\"parameters\".*\n((?:(?!# %%).*\n)*)", re.MULTILINE)
 _INTERVAL = re.compile(r"([\[(])([-+.\w]+), ?([-+.\w]+)([\])])")
 _CHOICES = re.compile(r"\{(.*?)\}")
 
 
 class Parameter(NamedTuple):
-    """One annotated literal of a notebook's parameters cell.
+    """An annotated literal of a notebook's parameters cell.
 
-    ``allowed`` is its type, and the range that the comment behind it begins with: an interval as
-    ``(0, 1]``, or choices as ``{exact, both}``. They hold for every element of a list, which then
-    must have one.
+    ``allowed`` is its type and the range at the beginning of its comment: an interval such as
+    ``(0, 1]``, or choices such as ``{exact, both}``. The range holds for every element of a list,
+    which then must not be empty.
     """
 
     annotation: str
@@ -48,7 +48,7 @@ class Parameter(NamedTuple):
 
 
 def _declare(annotation: str, default: Any, comment: str) -> Parameter:
-    """Make a parameter of a literal and the comment behind it."""
+    """Return the parameter of a literal with its comment."""
     kind = eval(annotation, {"__builtins__": _TYPES})
     many = get_origin(kind) is list
     item: Any = get_args(kind)[0] if many else kind
@@ -66,9 +66,9 @@ def _declare(annotation: str, default: Any, comment: str) -> Parameter:
 
 
 def read_parameters(notebook: Path) -> dict[str, Parameter]:
-    """Return the parameters that a text notebook declares but the runner's, in its order.
+    """Return the parameters that a text notebook declares, in order, without the runner's own.
 
-    Its parameters cell holds annotated literals only, each with a comment behind it, as in
+    The parameters cell has only annotated literals, each with a comment, such as
     ``n_draws: int = 100  # [1, 10000] draws that are kept``.
     """
     cell = _CELL.search(notebook.read_text(encoding="utf-8") + "\n")
@@ -81,7 +81,7 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
             line = source.splitlines()[(node.end_lineno or 0) - 1].encode()
             comment = line[node.end_col_offset :].decode().lstrip("# ")
             declared[name] = _declare(ast.unparse(node.annotation), default, comment)
-            checked(declared, {name: default}, wrong)
+            check_values(declared, {name: default}, wrong)
         except (ValueError, NameError) as error:
             wrong.append(f"'{ast.unparse(node).splitlines()[0]}': {error}")
     if not declared.pop(OUTPUT_DIR, None):
@@ -92,10 +92,9 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
 
 
 def find_root(start: Path) -> Path:
-    """Return the project's folder: the nearest at or above start with notebooks/ and params/.
+    """Return the project's folder: the nearest with notebooks/ and params/, at or above start.
 
-    Where there is none, it is what an installed package carries, or the checkout that holds the
-    package.
+    If there is none, return the folder in the installed package, or the package's checkout.
     """
     for folder in [start, *start.parents, SHIPPED, SHIPPED.parents[1]]:
         if (folder / "notebooks").is_dir() and (folder / "params").is_dir():
@@ -104,53 +103,53 @@ def find_root(start: Path) -> Path:
 
 
 def find_outputs(start: Path) -> Path:
-    """Return where runs are written: beside the notebooks if start lies there, else in start.
+    """Return the folder for runs: beside the notebooks if start is in the project, else in start.
 
-    Neither an installed package nor a distant checkout is a place for a user's results.
+    Results of a user do not go to an installed package or to a checkout elsewhere.
     """
     root = find_root(start)
     return (root if start.is_relative_to(root) else start) / "outputs"
 
 
 def find_papers(root: Path, asked: Sequence[str] = ()) -> list[str]:
-    """Return the papers asked for, each once, or the names of all text notebooks, sorted."""
+    """Return the requested papers, each once; by default, all text notebooks, sorted."""
     known = sorted(path.stem for path in (root / "notebooks").glob("*.py"))
-    if wrong := [unknown("paper", one, known) for one in asked if one not in known]:
+    if wrong := [unknown_name("paper", one, known) for one in asked if one not in known]:
         raise UsageError("\n".join(wrong))
     return list(dict.fromkeys(asked)) or known
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Return the message for a name that is not among the known ones."""
     return f"unknown {kind} {name!r} (known: {', '.join(known) or 'none'})"
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """Return the mapping in a file of YAML or JSON; the UsageError names the file, and no value."""
+    """Return the mapping in a YAML or JSON file; a UsageError names the file, but no value."""
     try:
         if path.exists() and not path.is_file():
-            raise ValueError("it is not a regular file")
+            raise ValueError("this is not a regular file")
         is_json = path.suffix in (".json", ".ipynb")
         values = json.loads(path.read_bytes()) if is_json else yaml_io.read(path) or {}
         if not isinstance(values, dict):
-            raise ValueError("it must map names to values")
+            raise ValueError("the file must map names to values")
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{printable(path)} cannot be read: {error}") from None
     return {str(name): value for name, value in values.items()}
 
 
 def shown(path: Path) -> str:
-    """Return a path to be shown, from the working folder on; the same on every system."""
+    """Return a path as text, relative to the working folder; the same on every system."""
     short = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     return printable(short.as_posix())
 
 
 class Request(NamedTuple):
-    """A notebook to run into a folder.
+    """A notebook to run, and the folder for its results.
 
-    ``parameters`` holds the value of every parameter but ``output_dir``; ``changed`` those that
-    were given beside the profile; ``inputs`` the SHA-256 of files that parameters name, by path.
-    ``source`` is the `source_hash` that notebook and library must have.
+    ``parameters`` has the values of all parameters except ``output_dir``; ``changed`` has those
+    that differ from the profile; ``inputs`` has the SHA-256 of the files that parameters name, by
+    path. ``source`` is the required `source_hash` of notebook and library.
     """
 
     notebook: Path
@@ -162,12 +161,12 @@ class Request(NamedTuple):
 
     @property
     def failed(self) -> Path:
-        """The folder that a run is kept in which fails."""
+        """The folder for a failed run."""
         return self.folder.with_name(f"{self.folder.name}.failed")
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What lies on disk of a run of the same files, or of one that failed; empty where none."""
+        """The provenance on disk of a run with the same files, complete or failed; else empty."""
         for folder in (self.folder, self.failed):
             with suppress(UsageError):  # there is none, or it is damaged
                 about = read_mapping(folder / "provenance.json")
@@ -177,16 +176,16 @@ class Request(NamedTuple):
 
     @property
     def status(self) -> str:
-        """``"done"``, ``"failed"`` or ``"open"``, by what lies on disk."""
+        """``"done"``, ``"failed"`` or ``"open"``, by the files on disk."""
         status = self.provenance.get("status", "")
         return {"complete": "done", "failed": "failed"}.get(status, "open")
 
 
 def source_hash(notebook: Path) -> str:
-    """Return the SHA-256 of a notebook's text, the numbers printed for it, and the methods."""
+    """Return the SHA-256 of a notebook's text, its printed numbers, and the library's methods."""
     digest = hashlib.sha256()
     printed = (SHIPPED if SHIPPED.is_dir() else LIBRARY.parent) / f"notebooks/{notebook.stem}.csv"
-    files = sorted(LIBRARY.glob("**/[!.]*"))  # without what editors keep beside
+    files = sorted(LIBRARY.glob("**/[!.]*"))  # without editors' hidden files
     methods = (f for f in files if _NO_METHODS.isdisjoint(f.relative_to(LIBRARY).parts))
     for file in filter(Path.is_file, [notebook, printed, *methods]):
         digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
@@ -195,28 +194,30 @@ def source_hash(notebook: Path) -> str:
 
 def named_files(parameters: Mapping[str, Any]) -> list[str]:
     """Return the files and folders that parameters name."""
-    named = [parameters[name] for name in FILES if parameters.get(name)]
+    named = [parameters[name] for name in FILE_PARAMETERS if parameters.get(name)]
     return [path for one in named for path in ([one] if isinstance(one, str) else one)]
 
 
 def input_files(parameters: Mapping[str, Any]) -> list[Path]:
-    """Return the files that parameters name, and those in folders but hidden ones."""
+    """Return the files that parameters name, and all but hidden files in folders they name."""
     paths = map(Path, named_files(parameters))
     held = [sorted(path.glob("[!.]*")) if path.is_dir() else [path] for path in paths]
     return list(filter(Path.is_file, itertools.chain(*held)))
 
 
 def missing_files(parameters: Mapping[str, Any]) -> list[str]:
-    """Say of each file that parameters name and that is not there that there is none."""
+    """Return a message for each file that parameters name and that does not exist."""
     named = [path for path in named_files(parameters) if not re.match("acs(:|$)", path)]
-    return [f"there is no file {yaml_io.brief(path)}" for path in named if not Path(path).exists()]
+    return [
+        f"file {yaml_io.brief(path)} does not exist" for path in named if not Path(path).exists()
+    ]
 
 
 def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of each file that parameters name.
 
-    A hash of confidential records lets anyone who knows all but one of them find that one, so it
-    belongs in no public report.
+    A public report must not contain them: with a hash of confidential records, anyone who knows
+    all records but one can find that one by trying.
     """
     hashes = {}
     for path in input_files(parameters):
@@ -225,16 +226,16 @@ def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
     return hashes
 
 
-def checked(
+def check_values(
     declared: Mapping[str, Parameter], values: Mapping[str, Any], wrong: list[str],
     *, typed: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return given values in their parameters' types, and add what is wrong to a list.
+    """Return given values in their parameters' types, and append error messages to a list.
 
-    What is typed on a command line is YAML, or literally the value where that is a text.
+    Values typed on a command line are YAML, except for texts, which are taken literally.
     """
     good = {}
-    wrong += [unknown("parameter", name, declared) for name in values if name not in declared]
+    wrong += [unknown_name("parameter", name, declared) for name in values if name not in declared]
     for name in filter(declared.__contains__, values):
         one, value = declared[name], values[name]
         try:
@@ -249,29 +250,28 @@ def resolve(
     root: Path, outputs: Path, paper: str, profile: str = "default",
     params_file: Path | None = None, overrides: Mapping[str, str] | None = None,
 ) -> Request:  # fmt: skip
-    """Return the checked request to run a paper into ``outputs/<paper>/<profile>``.
+    """Return the checked request for a run of a paper into ``outputs/<paper>/<profile>``.
 
-    Values come from the notebook's defaults, then the profile, then the file, then the overrides
-    as a command line gives them, each over the one before. A UsageError has a line for everything
-    that is wrong.
+    Values come from the notebook's defaults, the profile, the file and the command line's
+    overrides; later ones replace earlier ones. A UsageError has a line for each error.
     """
     find_papers(root, [paper])
     found = sorted(root.glob(f"params/{paper}/*.yaml"))
     profiles = {file.stem: file for file in found if not file.stem.startswith("sweep_")}
     if profile not in (known := dict.fromkeys(["default", *profiles])):
-        raise UsageError(f"{paper}: {unknown('profile', profile, known)}")
+        raise UsageError(f"{paper}: {unknown_name('profile', profile, known)}")
     notebook, wrong = root / f"notebooks/{paper}.py", list[str]()
     declared = read_parameters(notebook)
     files = profiles.get(profile), params_file
     given = [read_mapping(file) if file else {} for file in files]
     values = {name: p.default for name, p in declared.items()}
-    values |= checked(declared, given[0], wrong)
-    changed = checked(declared, given[1], wrong)
-    changed |= checked(declared, overrides or {}, wrong, typed=True)
+    values |= check_values(declared, given[0], wrong)
+    changed = check_values(declared, given[1], wrong)
+    changed |= check_values(declared, overrides or {}, wrong, typed=True)
     wrong += missing_files(values | changed)
     folder = outputs.resolve() / paper / profile
-    if re.search("[\ud800-\udfff]", str(folder)):  # half characters, which no notebook holds
-        wrong.append(f"the folder of outputs is {shown(folder)}; its path must be UTF-8")
+    if re.search("[\ud800-\udfff]", str(folder)):  # surrogates, which notebooks cannot hold
+        wrong.append(f"the output folder is {shown(folder)}; its path must be UTF-8")
     if wrong:
         raise UsageError("\n".join(f"{paper}: {line}" for line in wrong))
     values |= changed

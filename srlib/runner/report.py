@@ -1,8 +1,8 @@
-"""A run's folder as one HTML file that opens with no network and runs no script of the run's.
+"""Reports: a run's folder as one HTML file that needs no network and runs no script from the run.
 
-One template puts a notebook's cells one after the other, `markup.clean` reduces all of it to
-harmless elements, and only then are figures, tables and verdicts put together. The charts' data are
-texts as well. The page's content security policy lets no script run but the one named by its hash.
+A template renders a notebook's cells in order, `markup.clean` reduces the result to harmless
+elements, and only then are figures, tables and verdicts laid out. The charts' data are text. The
+page's content security policy allows a single script, identified by its hash.
 """
 
 import base64
@@ -28,20 +28,21 @@ from srlib.runner.markup import clean, markdown, mathml
 from srlib.runner.parameters import UsageError, read_mapping
 
 TEMPLATES = Path(__file__).parent / "templates"
+_GUIDE_PAGE = re.compile(r"\.\./docs/guide/(\w+)\.md(.*)")
 _PICTURE = re.compile(r"vegalite\.v[56]|image/(svg\+xml|png|jpeg|webp|gif)")
 
 
 def write(run_dir: Path, public: bool = False) -> Path:
-    """Write ``report.html``, or of what is public ``report-public.html``, and return its path."""
-    settle_leftovers(run_dir.absolute().parent)  # this run may be among them
+    """Write ``report.html``, or ``report-public.html`` if public, and return its path."""
+    settle_leftovers(run_dir.absolute().parent)  # this run may be one of them
     path = run_dir / ("report-public.html" if public else "report.html")
     write_whole(path, render(*read(run_dir), public))
     return path
 
 
 def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
-    """Read executed notebook, parameters and provenance; a UsageError names what is damaged."""
-    for file in run_dir.rglob("*"):  # a page is passed on, and a link may lead to anything
+    """Read executed notebook, parameters and provenance; a UsageError names a damaged file."""
+    for file in run_dir.rglob("*"):  # reports are passed on, and a link may lead to any file
         if file.is_symlink():
             raise UsageError(f"{printable(file)} is a link; a run's files must be regular files")
     path, *others = (run_dir / f for f in ("notebook.ipynb", "parameters.yaml", "provenance.json"))
@@ -49,9 +50,11 @@ def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str
     try:
         notebook = nbformat.reads(text, as_version=4, capture_validation_error={})
         nbformat.validate(notebook)
-    except Exception as error:  # of all kinds, whose messages quote the file
+    except Exception as error:  # of any kind; messages quote the file
         kind = type(error).__name__
-        raise UsageError(f"{printable(path)} cannot be read: no notebook ({kind})") from None
+        raise UsageError(
+            f"{printable(path)} cannot be read: not a valid notebook ({kind})"
+        ) from None
     values, about = (read_mapping(file) if file.exists() else {} for file in others)
     for name in ("versions", "changed_parameters", "inputs"):
         if not isinstance(about.get(name, {}), dict):
@@ -64,10 +67,11 @@ def render(
     notebook: nbformat.NotebookNode, parameters: dict[str, Any], provenance: dict[str, Any],
     public: bool = False, reports: Collection[str] = (),
 ) -> str:  # fmt: skip
-    """Return the report of what `read` returns as HTML; if public, of what `public_run` leaves.
+    """Return the report of a run, as returned by `read`, as HTML; if public, of its public part.
 
-    Links lead to reports of the notebooks that lie beside this one, below the guide; of a link to
-    any other notebook, or to what is left out, the words stay.
+    ``reports`` names the notebooks whose reports are in the same folder of the site. Links to them
+    and to pages of the guide, such as the glossary, lead there. Any other link to a notebook, to
+    the guide or to a part that is left out becomes plain text.
     """
     of_users_file = confidential.of_users_file(parameters, provenance)
     if public:
@@ -81,7 +85,7 @@ def render(
     html = _environment.get_template("cells.html.j2").render(cells=cells, secret=secret)
     soup: Any = BeautifulSoup(clean(html), "html.parser")
     _lay_out(soup, reports)
-    tally, title = _tell_verdicts(soup), soup.select_one("section:first-child > h1:first-child")
+    tally, title = _link_verdicts(soup), soup.select_one("section:first-child > h1:first-child")
     opening = [title.parent, *soup.select("figure.hero")[:1]] if title else []
     code = script(charts='class="vega-lite"' in html)
     return _environment.get_template("report.html.j2").render(
@@ -94,7 +98,7 @@ def render(
 
 
 def script(charts: bool) -> str:
-    """Return a page's script: a megabyte where it draws charts."""
+    """Return a page's script; it has a megabyte if it draws charts."""
     names = ["report.js", "charts.js"] if charts else ["report.js"]
     parts = [(TEMPLATES / name).read_text(encoding="utf-8") for name in names]
     if charts:
@@ -107,7 +111,7 @@ def script(charts: bool) -> str:
 
 
 def _lay_out(soup: Any, reports: Collection[str]) -> None:
-    """Give charts the captions behind them, frame what may be wide, mend links."""
+    """Move captions into their charts, let wide parts scroll, and adapt links."""
     for title in soup.select("figure.picture + section > p:first-child > strong:first-child"):
         if not title.previous_sibling and title.get_text().endswith((".", "?", "!", ":")):
             caption, figure = title.parent, title.parent.parent.find_previous_sibling()
@@ -128,12 +132,14 @@ def _lay_out(soup: Any, reports: Collection[str]) -> None:
         name, _, place = part["href"].partition(".ipynb")
         if name in reports:
             part["href"] = f"{name}.html{place}"
+        elif reports and (guide := _GUIDE_PAGE.match(name)):
+            part["href"] = f"../guide/{guide[1]}.html{guide[2]}"
         elif unquote(part["href"]) not in there and not re.match("https?:|mailto:", name):
             part.unwrap()
 
 
-def _tell_verdicts(soup: Any) -> Counter[str]:
-    """Color callouts, lead from the list of claims to what decides them, and count the words."""
+def _link_verdicts(soup: Any) -> Counter[str]:
+    """Color callouts, link the list of claims to their verdicts, and count the verdicts."""
     said, kinds = dict[str, str](), dict[str, str]()
     for part in soup.select("blockquote > p:first-child > strong:first-child"):
         quote, text = part.find_parent("blockquote"), part.get_text().removesuffix(".")

@@ -1,4 +1,4 @@
-"""Notebooks executed: runs into their folders, and the committed notebooks."""
+"""Execute notebooks: runs into their own folders, and the committed notebooks."""
 
 import hashlib
 import importlib.metadata
@@ -28,33 +28,33 @@ from traitlets.config import Config
 from srlib import yaml_io
 from srlib.runner import confidential
 from srlib.runner import parameters as settings
-from srlib.runner.files import check_replaceable, hidden, replace, whole
+from srlib.runner.files import check_replaceable, hidden_folder, replace, whole
 from srlib.runner.parameters import LIBRARY, SHIPPED, Request, hash_inputs, shown, source_hash
 
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
-# Kernels are those of this environment, import nothing from beside somebody's records, and have
-# the same last digits whatever the machine.
+# Kernels belong to this environment, import nothing from the folder of a user's records, and give
+# the same last digits on any machine.
 _KERNEL = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "MKL", "OMP")}
 _KERNEL |= {"JUPYTER_PREFER_ENV_PATH": "1", "PYTHONSAFEPATH": "1"}
 
 
 class NotebookFailed(ClickException):
-    """A notebook did not run to its end; the message names paper, cell and error."""
+    """Error of a notebook that did not run to its end; it names paper, cell and error."""
 
 
 def _execute(
     text: bytes, saved: Path, parameters: Mapping[str, Any],
     *, cwd: Path | None = None, bar: str = "", of_user: bool = False,
 ) -> str:  # fmt: skip
-    """Execute a notebook's text, saved after each cell; return why it failed, or nothing."""
-    # Parameters are checked before, where papermill's own guess at them only warns. What fails is
-    # raised, and a kernel that an interruption ends is no news to who still waits for it.
+    """Execute a notebook's text, saving after each cell; return the error message, or ""."""
+    # Parameters were checked before; papermill only warns about them. Failures are raised, so the
+    # logs of papermill and of interrupted kernels add nothing.
     for name in ("papermill", "asyncio", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     nbformat.write(jupytext.reads(text.decode("utf-8"), fmt="py"), saved)
     path = saved.as_posix().replace("{", "{{").replace("}", "}}")  # papermill formats it
-    # Kernels that start together race for ports, and sockets lie in the working folder by default.
-    with hidden(_kernels_place()) as place, mock.patch.dict(os.environ, _KERNEL):
+    # Kernels that start together race for ports; by default, sockets are in the working folder.
+    with hidden_folder(_kernels_place()) as place, mock.patch.dict(os.environ, _KERNEL):
         kernel = {"connection_file": f"{place}/kernel.json"}
         kernel |= {"transport": "ipc", "ip": f"{place}/kernel"} if os.name != "nt" else {}
         try:
@@ -62,8 +62,8 @@ def _execute(
                 path, path, dict(parameters), kernel_name="python3", language="python", cwd=cwd,
                 config=Config({"KernelManager": kernel}),
                 progress_bar={"desc": bar, "disable": None} if bar else False,
-                coalesce_streams=True,  # where a kernel cuts a stream depends on the time
-                extra_arguments=["--log-level=CRITICAL"],  # not of how it is shut down
+                coalesce_streams=True,  # else the parts of a stream depend on timing
+                extra_arguments=["--log-level=CRITICAL"],  # without messages about its shutdown
             )  # fmt: skip
         except OSError:  # of the disk
             raise
@@ -73,45 +73,45 @@ def _execute(
 
 
 def _kernels_place() -> Path:
-    """Return a path beside which a kernel's sockets may lie: theirs have some 100 bytes at most."""
+    """Return a short path for a kernel's sockets, whose paths are limited to some 100 bytes."""
     place = Path(tempfile.gettempdir(), "kernel")
     return place if os.name == "nt" or len(os.fsencode(place)) <= 70 else Path("/tmp/kernel")
 
 
 def _failure(saved: Path, error: Exception, typed: Mapping[str, Any] | None) -> str:
-    """Return where a notebook stopped and why; on a user's file without values that nobody typed.
+    """Return the place and the reason of a failure; on a user's file, without values from it.
 
-    What messages of other code than ours quote is anybody's guess: of these the type remains.
+    Messages from other code may quote anything, so that only their type is returned.
     """
     cells = nbformat.read(saved, as_version=4).cells
     begun = [c for c in cells if c.metadata.get("papermill", {}).get("start_time")]
     text = "\n".join(cell.source for cell in begun if cell.cell_type == "markdown")
     where = ", under ".join([f"cell {len(begun)}", *map(repr, _HEADING.findall(text)[-1:])])
     kind, message = getattr(error, "ename", type(error).__name__), getattr(error, "evalue", error)
-    told = f"{kind}: {message}"
+    reason = f"{kind}: {message}"
     if typed is not None:
         ours = _is_ours(getattr(error, "traceback", []))
         columns = confidential.columns_of(typed)
-        told = confidential.without_values(kind, str(message), typed, columns) if ours else kind
-    return f"{where}: {told}"
+        reason = confidential.without_values(kind, str(message), typed, columns) if ours else kind
+    return f"{where}: {reason}"
 
 
 def _is_ours(frames: Sequence[str]) -> bool:
-    """Say whether an error was raised in the library, from the frames that a kernel shows."""
+    """Return whether an error was raised in this library, from a kernel's traceback."""
     plain = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(frames))
     *_, last = "", *re.findall(r"^(?:File (\S.*?):\d+|Cell In)", plain, re.MULTILINE)
-    # Not every file below a folder of our name: a checkout holds other packages as well.
+    # A folder of the same name is not enough: a checkout may hold other packages as well.
     return last != "" and Path(last).expanduser().resolve().is_relative_to(LIBRARY)
 
 
 def _provenance(request: Request) -> dict[str, Any]:
-    """Return what a run is of, with the versions of Python, the library and what runs need."""
+    """Return the provenance of a run, with the versions of Python and of all packages used."""
     root = request.notebook.parents[1]
-    commit = ""  # of an installed package: a repository above belongs to the user
+    commit = ""  # empty for an installed package: a repository above is the user's
     if root != SHIPPED and shutil.which("git"):
         git = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
         commit = subprocess.run(git, cwd=root, capture_output=True, text=True).stdout.strip()
-    others = re.compile("extra == .(?!charts|notebooks)")  # the command runs with these two
+    others = re.compile("extra == .(?!charts|notebooks)")  # the command requires these two
     required = [r for r in importlib.metadata.requires("srlib") or [] if not others.search(r)]
     names = ["srlib", *(re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required)]
     versions = {name: importlib.metadata.version(name) for name in names}
@@ -125,17 +125,17 @@ def _provenance(request: Request) -> dict[str, Any]:
 
 
 def run(request: Request, *, bar: bool = False) -> Path:
-    """Execute one paper's notebook into a request's folder, and return this folder.
+    """Execute a paper's notebook into the request's folder, and return this folder.
 
-    Everything is written in a folder beside, which only its owner may read, and renamed when
-    complete. What was in the folder is replaced; a folder that no run has written is left alone.
+    Everything is written to a private folder beside it, which is renamed when complete. It replaces
+    an earlier run; a folder that is not a run's stays.
 
     Raises
     ------
     NotebookFailed
-        Where a cell failed or the kernel died, or where notebook, library or a file of data are
-        others at the end than at the beginning, as nobody could say what was computed. Such a run
-        is kept in ``<profile>.failed``.
+        If a cell failed or the kernel died, or if the notebook, the library or a data file was
+        changed during the run, so that its results belong to neither version. Such a run is kept
+        in ``<profile>.failed``.
     """
     paper, final, about = request.notebook.stem, request.folder, _provenance(request)
     text, started = request.notebook.read_bytes(), time.monotonic()
@@ -147,9 +147,9 @@ def run(request: Request, *, bar: bool = False) -> Path:
         given |= request.parameters
         error = _execute(text, saved, given, bar=paper if bar else "", of_user=of_user)
         if not error and source_hash(request.notebook) != request.source:
-            error = "the notebook or the library was changed after the start"
+            error = "the notebook or the library was changed during the run"
         if not error and hash_inputs(request.parameters) != request.inputs:
-            error = "a file of data was changed after the start"
+            error = "a data file was changed during the run"
         name = final.relative_to(final.parents[2]).as_posix()
         written = saved.read_text(encoding="utf-8").replace(folder.as_posix(), name)
         saved.write_text(written, encoding="utf-8")
@@ -164,11 +164,11 @@ def run(request: Request, *, bar: bool = False) -> Path:
 
 
 def build(root: Path, paper: str) -> Path:
-    """Execute a text notebook at its defaults, write the one that is committed, and return it.
+    """Execute a text notebook at its defaults, write the committed .ipynb, and return its path.
 
-    The kernel works in the notebook's folder, as under JupyterLab and nbval. What is written
-    depends on sources, outputs and the version of Python alone, so that building again changes
-    nothing, and saving in JupyterLab neither.
+    The kernel works in the notebook's folder, as in JupyterLab and nbval. The file depends only on
+    sources, outputs and the version of Python: building it again or saving it in JupyterLab
+    changes nothing.
     """
     source = root / "notebooks" / f"{paper}.py"
     text, final = source.read_bytes(), source.with_suffix(".ipynb")
@@ -185,8 +185,8 @@ def build(root: Path, paper: str) -> Path:
 def normalized(notebook: NotebookNode) -> NotebookNode:
     """Return an executed notebook without times, paths and random names, as JupyterLab saves it.
 
-    Cell ids come from the sources; of the metadata stay tags, the lines between cells of the text,
-    what pairs the notebook with its text, and what the kernel says of its language.
+    Cell ids are hashes of the sources. The metadata that stay are tags, the lines between cells in
+    the text, the pairing with the text, and the kernel's language.
     """
     seen = set[str]()
     for cell in notebook.cells:
@@ -196,7 +196,7 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
             cell.metadata.jupyter = {"source_hidden": True}
         key = cell.source
         while (key := hashlib.sha256(key.encode()).hexdigest()[:8]) in seen:
-            pass  # of cells with the same source
+            pass  # cells with the same source
         seen.add(key)
         cell.id = key
     about = notebook.metadata
@@ -204,7 +204,7 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
     metadata = {name: about.get(name, {}) for name in ("jupytext", "kernelspec", "language_info")}
     text = json.dumps(nbformat.v4.new_notebook(cells=notebook.cells, metadata=metadata))
 
-    def of_javascript(number: str) -> float:  # which writes whole ones as integers
+    def of_javascript(number: str) -> float:  # JavaScript writes whole numbers as integers
         return int(x) if (x := Decimal(number)) % 1 == 0 and abs(x) < 10**21 else float(number)
 
     return nbformat.from_dict(json.loads(text, parse_float=of_javascript))

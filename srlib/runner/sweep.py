@@ -1,9 +1,9 @@
-"""Sweeps: one notebook at many settings, in parallel, to be interrupted and resumed at any time.
+"""Sweeps: run a notebook at many settings, in parallel; interrupt and resume at any time.
 
-A sweep is a YAML file. Every point of it is a run in a folder of its own, whose name tells what
-varies and ends in a hash of all parameters, the notebook and the library. What counts is what lies
-whole on disk, of files that hold the same: the same command finishes what is left, repeats nothing,
-and tries again what failed.
+A sweep is a YAML file. Each of its points is a run in its own folder; the folder's name has the
+values that vary and ends in a hash of all parameters, the notebook and the library. A point is done
+if its complete run on the same files is on disk. The same command runs the remaining points, tries
+failed ones again, and repeats nothing.
 """
 
 import hashlib
@@ -33,19 +33,19 @@ from srlib.runner.files import settle_leftovers, write_whole
 from srlib.runner.parameters import Request, UsageError, read_mapping
 from srlib.runner.run import NotebookFailed, run
 
-if TYPE_CHECKING:  # a second of CPU, for each process that runs points
+if TYPE_CHECKING:  # importing it costs a second in every process
     import pandas as pd
 
 MOST_POINTS = 1_000_000
-_PATIENCE = 10.0  # seconds for a cluster to answer
-_ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: a run has its folder and umask
+_PATIENCE = 10.0  # seconds to wait for a cluster
+_ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: a run sets folder and umask
 
 
 class Plan(BaseModel, extra="forbid", strict=True):
-    """A sweep's file: its points are all combinations of grid, points and replicates.
+    """A sweep file: its points are all combinations of grid, points and replicates.
 
-    ``base`` goes over the profile. Each of ``points`` holds values that are taken together.
-    ``replicates`` is a number of seeds derived from ``seed``, ``collect`` names tables.
+    ``base`` replaces values of the profile. Each of ``points`` has values that are used together.
+    ``replicates`` is the number of seeds derived from ``seed``; ``collect`` names tables.
     """
 
     paper: str
@@ -58,43 +58,43 @@ class Plan(BaseModel, extra="forbid", strict=True):
     collect: list[Annotated[str, Field(pattern="^[A-Za-z0-9_]{1,100}$")]] = []
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return what varies, a mapping for each point."""
+        """Return the varying values, a mapping for each point."""
         axes = [[{name: value} for value in values] for name, values in self.grid.items()]
         seeds = (stream(self.seed, f"replicate {i}") for i in range(self.replicates or 0))
-        # As floats, too, they stay the numbers that they are.
+        # Seeds below 2**53 are exact as floats, too.
         axes += [self.points, [{"seed": int(one.integers(2**53))} for one in seeds] or [{}]]
         names = [name for axis in axes for name in set().union(*axis)]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise UsageError(f"{', '.join(twice)} varies in two places")
+            raise UsageError(f"{', '.join(twice)} is varied in two places")
         if (many := math.prod(map(len, axes))) > MOST_POINTS:
-            raise UsageError(f"it has {many:,} points; there may be {MOST_POINTS:,}")
+            raise UsageError(f"the sweep has {many:,} points; at most {MOST_POINTS:,} are allowed")
         return [dict(itertools.chain(*map(dict.items, row))) for row in itertools.product(*axes)]
 
 
 def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], list[str]]:
-    """Return the points of a sweep's file, and the tables to gather over them.
+    """Return the points of a sweep file, and the names of the tables to collect.
 
-    Every point is checked; the UsageError has a line for each fault.
+    Every point is checked; a UsageError has a line for each error.
     """
     try:
         plan = Plan(**read_mapping(file))
     except ValidationError as error:
-        told = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
-        raise UsageError("\n".join(f"{printable(file)}: {line}" for line in told)) from None
+        lines = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+        raise UsageError("\n".join(f"{printable(file)}: {line}" for line in lines)) from None
     base, wrong = settings.resolve(root, outputs, plan.paper, plan.profile), list[str]()
     declared = settings.read_parameters(base.notebook)
-    common = {**base.parameters, **settings.checked(declared, plan.base, wrong)}
-    rows = [settings.checked(declared, row, wrong) for row in plan.rows()]
+    common = {**base.parameters, **settings.check_values(declared, plan.base, wrong)}
+    rows = [settings.check_values(declared, row, wrong) for row in plan.rows()]
     if wrong:
         raise UsageError("\n".join(f"{printable(file)}: {line}" for line in dict.fromkeys(wrong)))
-    # No profile begins with sweep_: its runs have other folders.
+    # No profile begins with sweep_, so the folders differ from those of runs.
     folder = base.folder.with_name("sweep_" + file.stem.removeprefix("sweep_"))
     points, of_all = {}, settings.hash_inputs(common)  # large files are read once
     for row in rows:
         values = common | row
-        alike = row.keys().isdisjoint(settings.FILES)
+        alike = row.keys().isdisjoint(settings.FILE_PARAMETERS)
         inputs = of_all if alike else settings.hash_inputs(values)
-        # Without what files hold: names are printed, and would let guesses at records be tested.
+        # Without the hashes of inputs: names are printed, and guesses at records could be tested.
         content = json.dumps([values, base.source], sort_keys=True).encode()
         slug = re.sub(r"[^\w.,=+-]", "", ",".join(f"{name}={value}" for name, value in row.items()))
         place = folder / f"{slug[:100] or 'point'}-{hashlib.sha256(content).hexdigest()[:12]}"
@@ -106,40 +106,40 @@ def run_sweep(
     points: Sequence[Request], chosen: Sequence[Request], tables: Sequence[str] = (),
     *, jobs: int = 1, scheduler: str = "",
 ) -> None:  # fmt: skip
-    """Run those of a sweep's points that are chosen and not done, and write ``index.csv``.
+    """Run the chosen points of a sweep that are not done, and write ``index.csv``.
 
-    When all points are done, tables are written over all of them.
-    They run in processes here, a kernel each, or on a Dask cluster, whose workers see the project
-    and the sweep's folder under the same paths.
+    They run in local processes, each with a kernel, or on a Dask cluster whose workers have the
+    project and the sweep's folder under the same paths. When all points of the sweep are done,
+    the collected tables are written.
     """
     folder = points[0].folder.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    settle_leftovers(folder)  # some may be done
+    settle_leftovers(folder)  # some points may be done
     left = [one for one in chosen if one.status != "done"]
-    write_index(points, lost := {})  # of an unfinished sweep, too, there are tables
+    write_index(points, lost := {})  # an unfinished sweep has an index, too
     try:
         with workers(jobs, scheduler) as pool:
             futures = {pool.submit(_run_point, one, Path.cwd()): one.folder.name for one in left}
             title = printable(folder.name)
             bar = tqdm(as_completed(futures), title, len(left), unit="point", disable=None)
             for future in bar:
-                if error := future.exception():  # also of a worker that was lost
+                if error := future.exception():  # also if a worker was lost
                     known, name = isinstance(error, NotebookFailed | OSError), futures[future]
                     lost[name] = str(error) if known else type(error).__name__
                     tqdm.write(f"{name}: {lost[name]}", file=sys.stderr)
     finally:
-        write_index(points, lost)  # and what killed processes have left beside it goes
+        write_index(points, lost)  # and remove leftovers of killed processes
     for table in tables if all(point.status == "done" for point in points) else ():
         write_whole(folder / f"{table}.csv", load(folder, table).to_csv(index=False))
 
 
 def _prepare(threads: int) -> None:
-    """Give a worker its share of threads, and let it end with its parent alone."""
+    """Give a worker its share of threads, and end it only with its parent."""
     os.environ["NUMBA_NUM_THREADS"] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
 
     def watch() -> None:
-        # Also of one that was gone when this process started.
+        # Returns at once if the parent had ended before this process started.
         multiprocessing.parent_process().join()  # type: ignore[union-attr]
         os._exit(1)
 
@@ -148,19 +148,19 @@ def _prepare(threads: int) -> None:
 
 @contextmanager
 def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
-    """Yield an executor: processes of this machine, or the Dask cluster at an address.
+    """Yield an executor: processes on this machine, or the Dask cluster at an address.
 
-    Whatever ends it before the work is done kills the processes, and takes back what the cluster
-    has not begun.
+    If it ends before the work is done, the processes are killed and tasks that the cluster has not
+    begun are canceled.
     """
     if scheduler:
         from distributed import Client
 
         with Client(scheduler, timeout=_PATIENCE, set_as_default=False) as client:
-            yield client.get_executor(pure=False)  # tasks that look alike are still several
+            yield client.get_executor(pure=False)  # equal tasks are run each
         return
     share, spawn = max(1, (os.cpu_count() or 1) // jobs), multiprocessing.get_context("spawn")
-    # A process that it starts removes the semaphores of one that was ended: that is no news.
+    # A helper process removes the semaphores of ended processes; its warning is not needed.
     quiet = f"{os.environ.get('PYTHONWARNINGS', '')},ignore:resource_tracker"
     with mock.patch.dict(os.environ, PYTHONWARNINGS=quiet):
         executor = ProcessPoolExecutor(jobs, spawn, _prepare, (share,))
@@ -182,7 +182,7 @@ def _run_point(point: Request, cwd: Path) -> None:
 
 
 def write_index(points: Sequence[Request], lost: Mapping[str, str]) -> None:
-    """Write ``index.csv``, a row a point, from what lies on disk, and why others do not."""
+    """Write ``index.csv``, a row per point, from the runs on disk and the errors of lost ones."""
     import pandas as pd
 
     rows = []
@@ -195,15 +195,15 @@ def write_index(points: Sequence[Request], lost: Mapping[str, str]) -> None:
 
 
 def load(folder: Path, table: str = "") -> "pd.DataFrame":
-    """Return one table of all finished points of a sweep; without a name, their results.
+    """Return a table of all finished points of a sweep; without a name, their results.
 
-    The sweep itself may be unfinished. Swept parameters come first (named ``parameter_...`` where
-    the table has a column of the name), then the table's columns, then point and git_commit.
+    The sweep may be unfinished. The varying parameters come first (named ``parameter_...`` if the
+    table has a column of the same name), then the table's columns, then point and git_commit.
 
     Raises
     ------
     ValueError
-        If no finished point has the table; if a point is damaged, which the message names.
+        If no finished point has the table, or if a point, named in the message, is damaged.
     """
     import pandas as pd
 

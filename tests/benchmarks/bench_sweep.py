@@ -1,7 +1,6 @@
 """Overhead of sweeps; run with ``make bench``.
 
-What is asked for: at most 2.5 s of CPU a point beyond what its cells cost; a table of 10,000
-points in 30 s.
+Targets: at most 2.5 s of CPU per point in addition to its cells; a table of 10,000 points in 30 s.
 """
 
 import json
@@ -23,7 +22,7 @@ n, share, names, output_dir = 3, 0.5, ["a"], "cells"
 
 
 def cpu_seconds(command: list[str], cwd: Path) -> float:
-    """What a command and all that it starts use of the processor."""
+    """Return the CPU time of a command and its child processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=cwd, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -31,7 +30,7 @@ def cpu_seconds(command: list[str], cwd: Path) -> float:
 
 
 def test_overhead_of_a_point(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
-    """The difference between sweeps of 12 points and of 2, less what Python takes for the cells."""
+    """The difference between sweeps of 12 and 2 points, minus the time of the cells."""
     project = toy.make(tmp_path)
     cells = "".join(part.partition("\n")[2] for part in toy.TEXT.split("# %%")[3:])
     timed = CELLS + cells.replace("show(", "_ = (") + "\nprint(time.process_time() - began)\n"
@@ -53,7 +52,7 @@ def test_overhead_of_a_point(benchmark: BenchmarkFixture, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("points", [10_000])
 def test_collecting(benchmark: BenchmarkFixture, tmp_path: Path, points: int) -> None:
-    """Twenty rows a point."""
+    """Twenty rows per point."""
     rows = "value,x,name\n" + "".join(f"{j},{j / 7},n{j}\n" for j in range(20))
     provenance = {"status": "complete", "seconds": 1.0, "git_commit": "c"}
     for i in range(points):

@@ -26,7 +26,7 @@ RUN += f"<math><mtext><style>{IMAGE}"
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
-    """What stands out in a report with text that would run, in both themes and two widths."""
+    """Observations of a report with active content, in both themes and two widths."""
     known = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
     node, browser = shutil.which("node"), os.environ.get("CHROMIUM", known)
     if not (node and browser):
@@ -56,8 +56,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
 
 PAPER = {"ground": "rgb(255, 255, 255)", "navigation": False, "pictures": 4, "twice": 0, "cut": 0}
 FOUND = {
-    "title": "A finding",  # else something ran
-    "console": [],  # nothing is loaded, and nothing fails
+    "title": "A finding",  # else active content ran
+    "console": [],  # nothing is loaded or fails
     "overflow": 0,  # the page does not move sideways
     "violations": [],  # of accessibility
     "charts": 4,

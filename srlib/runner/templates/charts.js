@@ -1,10 +1,10 @@
-// Each chart is drawn over its picture, and again where the theme changes; where that fails, the
-// picture stays. What is folded has no width and is drawn when it opens.
+// Each chart is drawn over its picture, and again when the theme changes; if that fails, the
+// picture stays. A folded chart has no width and is drawn when it opens.
 const system = matchMedia("(prefers-color-scheme: dark)");
 const showIn = (part) => part.querySelectorAll(".chart > .vega-lite:not(details:not([open]) *)").forEach(show);
 const showAll = () => showIn(document);
 system.addEventListener("change", showAll);
-new MutationObserver(showAll).observe(document.body, { attributeFilter: ["data-theme"] }); // where readers choose
+new MutationObserver(showAll).observe(document.body, { attributeFilter: ["data-theme"] }); // readers may choose
 addEventListener("toggle", ({ target }) => showIn(target), true);
 showAll();
 
@@ -13,7 +13,7 @@ async function show(data) {
   chart.replaceChildren(...chart.querySelectorAll(":scope > :is(img, .vega-lite)"), target);
   try {
     const { $schema, datasets, config, usermeta, ...spec } = JSON.parse(data.textContent);
-    // The theme's colors go over the chart's own. Nothing is evaluated, and a click leads into the web alone.
+    // The theme's colors replace the chart's. Nothing is evaluated, and a click leads to the web only.
     const settings = { config, ast: true, renderer: "svg", actions: false, mode: "vega-lite" };
     const dark = { light: false, dark: true }[document.body.dataset.theme] ?? system.matches;
     const room = chart.clientWidth || 640;
@@ -21,14 +21,14 @@ async function show(data) {
       { ...narrower(structuredClone(spec), by, room < 500), datasets, config: dark ? DARK : {} }, settings);
     let { view } = await drawn(0);
     const excess = target.querySelector("svg.marks").getAttribute("width") - room;
-    // Labels that stand beside points would cover each other in a narrower plot.
+    // In a narrower plot, labels beside points would overlap.
     if (excess > 0 && !usermeta?.scales) ({ view } = await drawn(excess));
     view.loader().sanitize = async (uri) => ({ href: /^(https?:|mailto:|data:image)/.test(uri) ? uri : "#" });
     chart.classList.add("drawn");
     const button = (textContent, onclick) => Object.assign(document.createElement("button"), { type: "button", textContent, onclick });
     target.querySelector(".vega-bindings")?.prepend(...Object.entries(usermeta?.presets ?? {}).map(([name, values]) =>
       button(name, () => Object.entries(values).reduce((seen, preset) => seen.signal(...preset), view).runAsync())));
-    chart.append(button("Picture", async () => {
+    chart.append(button("Save picture", async () => {
       const file = { href: await view.toImageURL("svg"), download: "chart.svg" };
       Object.assign(document.createElement("a"), file).click();
     }));
@@ -39,8 +39,8 @@ async function show(data) {
   }
 }
 
-// Sliders stay with their chart. On a narrow page parts stand one below the other, and what is still
-// too wide is drawn narrower, so that its letters keep their size; the style sheet scales the rest.
+// Sliders stay with their chart. On a narrow page, parts are stacked, and those still too wide are
+// drawn narrower, so that letters keep their size; the style sheet scales the rest.
 function narrower(part, by, oneColumn) {
   for (const [key, inner] of Object.entries(part))
     if (Object(inner) === inner && !/^(data|mark|transform|value)$/.test(key)) narrower(inner, by, oneColumn);
@@ -51,12 +51,12 @@ function narrower(part, by, oneColumn) {
   return part;
 }
 
-// Entries of a legend that can be clicked become buttons.
+// Clickable legend entries become buttons.
 function makeButtons(target) {
   for (const label of target.querySelectorAll(".role-legend-label text")) {
     label.closest(".role-legend").setAttribute("role", "group");
     label.setAttribute("tabindex", "0");
-    Object.assign(label, { role: "button", ariaLabel: label.textContent, ariaDescription: "shows this alone; Escape shows all" });
+    Object.assign(label, { role: "button", ariaLabel: label.textContent, ariaDescription: "shows only this; Escape shows all" });
     label.addEventListener("keydown", (event) => {
       if (!["Enter", " ", "Escape"].includes(event.key)) return;
       event.preventDefault();

@@ -1,4 +1,4 @@
-// The section at hand is marked in the contents, which fold once they have led somewhere.
+// The current section is marked in the contents, which fold after a click.
 const links = [...document.querySelectorAll("body > .contents a[href^='#']")];
 const place = (link) => document.getElementById(decodeURIComponent(link.hash.slice(1)))?.getBoundingClientRect();
 const mark = () => {
@@ -8,7 +8,7 @@ const mark = () => {
 addEventListener("scroll", mark, { passive: true });
 for (const link of links) link.addEventListener("click", () => { link.closest("details").open = false; });
 
-// A link to the heading of a folded part unfolds it.
+// A link to the heading of a folded part opens it.
 const unfold = () => document.querySelectorAll("summary:has(:target)").forEach((folded) => {
   folded.parentElement.open = true;
   folded.scrollIntoView();
@@ -17,13 +17,13 @@ const unfold = () => document.querySelectorAll("summary:has(:target)").forEach((
 addEventListener("hashchange", unfold);
 addEventListener("load", unfold);
 
-// One switch for all code of the page.
+// One button shows or hides all code of the page.
 for (const button of document.querySelectorAll("body > .contents > button")) button.onclick = () => {
   const code = [...document.querySelectorAll("details.code")];
   const open = code.some((part) => !part.open);
   for (const part of code) part.open = open;
 };
 
-// What is wider than its box can be reached with the keyboard alone.
+// Parts wider than their box can be reached by keyboard.
 const reach = () => document.querySelectorAll(".scroll").forEach((box) => { box.tabIndex = box.scrollWidth > box.clientWidth ? 0 : -1; });
 for (const event of ["load", "resize", "toggle"]) addEventListener(event, reach, true);
