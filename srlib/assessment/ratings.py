@@ -172,8 +172,6 @@ def of_copies(each: Sequence[Copies]) -> list[Row]:
 
 def of_model(learned: list[Row], agree: bool, people: int) -> list[Row]:
     """Answer what an intruder learns who believes in a model, and whether the data refute it."""
-    names = {"detail": "about", "estimate": "value", "se": "error", "baseline_se": "baseline_error"}
-    learned = [{names.get(name, name): row[name] for name in row} for row in learned]
     *_, belief, chains = learned
     for row in learned:
         row["z"] = ratio(row["estimate"] - row["baseline"], row.pop("difference_se"))
