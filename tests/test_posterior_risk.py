@@ -128,10 +128,10 @@ def test_chains_that_disagree_are_reported() -> None:
 @pytest.mark.parametrize(
     ("support_size", "counted"),
     [
-        (2, "above 0.5, more than all other candidates together, for 5 combinations."),
-        (10, "above 0.5, more than all other candidates together, for 5 combinations."),
-        (11, "above 0.91, ten times the share 1 / support_size, for 1 combinations."),
-        (100, "above 0.1, ten times the share 1 / support_size, for 9 combinations."),
+        (2, "above 0.5, more than all other candidates together, for 5 of the combinations."),
+        (10, "above 0.5, more than all other candidates together, for 5 of the combinations."),
+        (11, "above 0.91, ten times the share 1 / support_size, for 1 of the combinations."),
+        (100, "above 0.1, ten times the share 1 / support_size, for 9 of the combinations."),
     ],
 )
 def test_the_summary_counts_above_a_limit_below_one(support_size: int, counted: str) -> None:

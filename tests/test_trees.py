@@ -266,7 +266,7 @@ def of_each_tree(codes: NDArray, release: NDArray, schema: Schema) -> NDArray:
     trees = fit_trees(Microdata(codes, schema))
     shown = distinct(release)[:2]
     return np.array(
-        [kernels.route_release(trees.task(at, shown), tree).log_prob[1, 0] for at, tree in
+        [kernels.route(trees.task(at, shown), tree).log_prob[1, 0] for at, tree in
          enumerate(trees.trees)]
     )  # fmt: skip
 

@@ -128,9 +128,7 @@ def release_counts(
             f"(n_alternatives, {len(truth)}) integers"
         )
     if ((values < 0) | (values >= levels)).any():
-        raise ValueError(
-            "alternatives has codes out of range; they must be 0 to the number of levels minus 1"
-        )
+        raise ValueError("alternatives has codes out of range; they must be 0 to n_levels - 1")
     if (values == truth).all(axis=1).any():
         raise ValueError(
             "alternatives has the true record itself; each alternative must differ from it"

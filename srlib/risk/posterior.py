@@ -131,7 +131,7 @@ class PosteriorRisk:
             "For an intruder who knows all other records and the synthesizer, the posterior "
             f"probability of the true record has a median of {np.median(self.probability):.2g} "
             f"and a maximum of {self.probability.max():.2g}; it is above {threshold:.2g}, "
-            f"{meaning}, for {n_above:,} combinations.",
+            f"{meaning}, for {n_above:,} of the combinations.",
             f"The true record is the most probable candidate for {(self.rank == 1).sum():,}.",
         ]
         if self.exact:
@@ -139,7 +139,7 @@ class PosteriorRisk:
             sentences.append(
                 f"Of the {self.support_size - 1:,} other candidates, a median of "
                 f"{np.median(self.n_excluded):g} cannot have led to the releases; for "
-                f"{n_certain:,} combinations, none of them can. The probabilities are exact."
+                f"{n_certain:,} of the combinations none of them can. The probabilities are exact."
             )
             return " ".join(sentences)
         error = np.median(self.log_mcse)

@@ -17,8 +17,7 @@ from srlib.trees.model import Trees, checked_release
 
 # Candidates per block: the progress bar moves several times a second. Each block on an executor
 # routes the releases again, which takes as long as some hundred candidates.
-_BLOCK = 2048
-_EXECUTOR_BLOCK = 8192
+_BLOCK, _EXECUTOR_BLOCK = 2048, 8192
 
 type DistinctRecords = tuple[NDArray[np.uint8], NDArray[np.int64]]
 """Distinct released records, with their counts."""
@@ -88,18 +87,14 @@ def checked_changes(
     if len(places) and (places.min() < 0 or places.max() >= len(trees.codes)):
         raise ValueError(f"rows must lie in 0 to {len(trees.codes) - 1}")
     if (supports >= trees.schema.n_levels).any() or (supports < 0).any():
-        raise ValueError(
-            "candidates has codes out of range; they must be 0 to the number of levels minus 1"
-        )
+        raise ValueError("candidates has codes out of range; they must be 0 to n_levels - 1")
     return shown, places.astype(np.int64), np.ascontiguousarray(supports, dtype=np.uint8)
 
 
 def _route(trees: Trees, shown: DistinctRecords) -> list[kernels.RoutedRelease]:
     """Return the released records routed through each tree."""
     tasks = (trees.task(at, shown) for at in range(len(trees.trees)))
-    return [
-        kernels.route_release(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)
-    ]
+    return [kernels.route(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)]
 
 
 def _of_block(

@@ -353,7 +353,7 @@ def _leaf_log_prob(total, released, smoothing):
 
 
 @njit(nogil=True, cache=True)
-def route_release(task, tree):
+def route(task, tree):
     """Return the released records routed through a tree, with all that a changed record needs."""
     n_nodes, space, k = len(tree.variable), scratch(task), task.response
     records = np.arange(len(task.released)).astype(np.int32)
@@ -412,7 +412,7 @@ def route_release(task, tree):
 def _regrown(task, records, routed, depth, threshold, space):
     """Refit a node; return the log probability of its released records, its errors and its leaves.
 
-    Both arrays of rows are permuted. Sums are formed as in `route_release`: the left child and the
+    Both arrays of rows are permuted. Sums are formed as in `route`: the left child and the
     right child of each split. (The stack is explicit because recursive compiled functions cannot be
     cached.)
     """

@@ -16,7 +16,7 @@ from srlib.trees.kernels import Task, Tree
 
 MAX_LEVELS = 64
 """Most levels that a variable may have: a split is a mask of 64 bits."""
-MAX_EXHAUSTIVE = 12
+ALL_SPLITS = 12
 """Most nominal levels in a node for which all splits into two sets are tried."""
 
 
@@ -135,9 +135,7 @@ class Trees:
             predictors=np.array(self.order[:at], dtype=np.int64),
             start=np.concatenate([[0], np.cumsum(self.schema.n_levels)]),
             ordered=self.ordered,
-            exhaustive=MAX_EXHAUSTIVE
-            if prune < 0 or self.schema.n_levels[self.order[at]] > 2
-            else 2,
+            exhaustive=ALL_SPLITS if prune < 0 or self.schema.n_levels[self.order[at]] > 2 else 2,
             min_leaf=self.growth.min_leaf,
             min_split=self.growth.minsplit,
             max_depth=self.growth.max_depth,
@@ -192,7 +190,7 @@ class Trees:
         shown = distinct(checked_release(released, self.schema))[:2]
         tasks = (self.task(at, shown) for at in range(len(self.order)))
         seen = (
-            kernels.route_release(task, tree).log_prob[1, 0]
+            kernels.route(task, tree).log_prob[1, 0]
             for task, tree in zip(tasks, self.trees, strict=True)
         )
         return float(sum(seen))
@@ -216,9 +214,7 @@ class Trees:
 def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -> NDArray[np.uint8]:
     """Return the codes of a release; raise a ValueError if they do not fit the schema."""
     if isinstance(released, pd.DataFrame):
-        raise ValueError(
-            "released is a DataFrame; encode it with Microdata.from_frame(frame, schema)"
-        )
+        raise ValueError("released is a DataFrame; Microdata.from_frame(frame, schema) encodes it")
     if isinstance(released, Microdata) and released.schema != schema:
         raise ValueError("released has another schema than the table that the trees were fitted to")
     codes = np.asarray(released.codes if isinstance(released, Microdata) else released)
@@ -228,9 +224,7 @@ def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -
     if codes.dtype.kind not in "biu":
         raise ValueError(f"released has values of type {codes.dtype}; they must be integer codes")
     if codes.size and ((codes < 0) | (codes >= levels)).any():
-        raise ValueError(
-            "released has codes out of range; they must be 0 to the number of levels minus 1"
-        )
+        raise ValueError("released has codes out of range; they must be 0 to n_levels - 1")
     return np.ascontiguousarray(codes, dtype=np.uint8)
 
 
