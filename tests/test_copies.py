@@ -14,7 +14,7 @@ from srlib.assessment.z_scores import FEWEST, bernoulli_z, division_odds
 from srlib.data.codes import Codes
 
 PARTS = {
-    "repeated": "copies",
+    "repeated": "identical records",
     "handed_out": "copied uniques",
     "hidden": "undetected copies",
     "near": "near-duplicates",
@@ -59,7 +59,7 @@ def test_neighbors_and_shares_by_brute_force(tables: tuple[Codes, Codes, list[in
     assert of(found, "repeated") == pytest.approx((different[n:, :n] == 0).any(axis=1).mean())
     again = (different[:n, :n] + 9 * np.eye(n) == 0).any(axis=1)
     assert of(found, "repeated", "baseline") == pytest.approx(again.mean())
-    assert of(found, "handed_out", "people") == (~again).sum()
+    assert of(found, "handed_out", "n") == (~again).sum()
 
 
 def test_random_divisions_by_the_hypergeometric_law() -> None:
@@ -110,7 +110,7 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
     original, other = rng.integers(0, 2, (2, 600, 2))
     half = np.where(rng.random((600, 1)) < 0.5, original, other)
     found = copies(original, half, [2, 2])
-    assert of(found, "handed_out", "people") == 0  # so that nobody can be handed out
+    assert of(found, "handed_out", "n") == 0  # so that nobody can be handed out
     assert np.isnan([of(found, "handed_out", name) for name in ("estimate", "z_permutation")]).all()
     assert np.isnan(of(found, "hidden"))
     assert of(found, "same_row") == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
@@ -145,7 +145,7 @@ def test_only_records_with_the_numbers_as_well_could_hide(rng: np.random.Generat
     x, released = samples(rng, 300, 300)
     numbers = np.split(np.arange(600.0), 2)
     met_nowhere = copies(x, released, LEVELS, numbers={0: numbers})
-    n_alone = of(met_nowhere, "hidden", "people")
+    n_alone = of(met_nowhere, "hidden", "n")
     # The upper limit of a Poisson count where none was seen.
     assert of(met_nowhere, "hidden") == pytest.approx(-np.log(0.05) / n_alone)
     same_numbers = copies(x, released, LEVELS, numbers={0: [np.zeros(300)] * 2})

@@ -20,7 +20,7 @@ from srlib.data.codes import Codes
 
 def shares(found: disclosure.Told) -> list[float]:
     row = of_people([found])
-    return [row["estimate"], row["others"], row["margins"]]
+    return [row["estimate"], row["fresh_sample"], row["margins"]]
 
 
 def test_people_met_by_hand() -> None:
@@ -126,9 +126,9 @@ def test_people_whom_others_would_meet_are_foretold_without_bias(people_held_out
         x, others, held_out = samples(rng, n, n, people_held_out)
         given = LEVELS, keys, held_out if people_held_out else None
         rows.append(of_people([disclosure.met(x, others, *given)]))
-        assert shares(disclosure.met(x, margins(x, rng), *given))[1] == rows[-1]["others"]
+        assert shares(disclosure.met(x, margins(x, rng), *given))[1] == rows[-1]["fresh_sample"]
     value, others, error = (
-        pd.DataFrame(rows)[["estimate", "others", "fresh_sample_se"]].to_numpy().T
+        pd.DataFrame(rows)[["estimate", "fresh_sample", "fresh_sample_se"]].to_numpy().T
     )
     bias = (others - value).std() / np.sqrt(repetitions)
     assert abs((others - value).mean()) < 4 * bias < 0.03
@@ -330,9 +330,9 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less() -> None:
         for z in made:
             for known in ([0, 1, 2], [0, 1, 2, 3, 4, 5, 6]):
                 row = of_people([disclosure.told(x, z, levels, known, 7)])
-                row["of"] = "all"
+                row["group"] = "all"
                 put_words([row], family=False)
-                alarms.append(row["rating"] in ("more", "high"))
+                alarms.append(row["rating"] in ("elevated", "high"))
     assert len(alarms) >= 400
     assert np.mean(alarms) <= 0.01
     # All with the rare value are moved to one combination of keys, so that all others are told.

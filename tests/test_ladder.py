@@ -37,12 +37,12 @@ def test_what_is_found_of_known_releases_is_what_was_found() -> None:
     """Value, baseline, errors, z and advice of all cases with 500 records."""
     frozen = json.loads(FILE.read_text(encoding="utf-8"))
     assert len(frozen) == 112 + 60
-    of_all = {row["advice"] for row in frozen.values()}
+    of_all = {row["verdict"] for row in frozen.values()}
     assert of_all == {"no sign of disclosure", "undecided", "review", "do not release"}
     for name, original, released in cases(largest=500):
         row, known = found(original, released), frozen[name]
-        assert row["advice"] == known["advice"], name
-        for question in ("copies", "identity", "attribute"):
+        assert row["verdict"] == known["verdict"], name
+        for question in ("identical records", "identity", "attribute"):
             np.testing.assert_allclose(row[question], known[question], rtol=1e-9, atol=1e-12)
             assert row[question][:2] == pytest.approx(known[question][:2], abs=1e-12)
 
@@ -130,5 +130,5 @@ def test_copies_that_could_hide_are_bounded() -> None:
             unique = repetitions[place] == 1
             hidden = copies(x, rng.permutation(z), LEVELS).rows["undetected copies"]
             below.append(hidden["estimate"] < unique[chosen].sum() / unique.sum())
-            assert hidden["people"] == unique.sum()
+            assert hidden["n"] == unique.sum()
     assert np.mean(below) <= 0.05

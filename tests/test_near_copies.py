@@ -98,7 +98,7 @@ def test_records_with_many_values_redrawn_are_found(
     row = near_duplicates.near_copies(x, redrawn(x, fresh, rng, share=share, values=values), levels)
     assert row["z_permutation"] > ratings.CERTAIN
     assert row["estimate"] > row["baseline"] + 3 * np.hypot(row["se"], row["baseline_se"])
-    least = row["about"].split()[3]
+    least = row["detail"].split()[3]
     agree = np.mean([(x == record).sum(axis=1).max() >= int(least) for record in fresh[:400]])
     assert row["baseline"] == pytest.approx(agree, abs=0.06)
     honest = near_duplicates.near_copies(x, fresh[:1_500], levels)
@@ -131,7 +131,7 @@ def test_where_everybody_has_near_neighbors_the_nearest_ones_are_counted() -> No
     rng = np.random.default_rng(35)
     x, fresh = (table[:, :11] for table in samples(rng, 1_500, 1_500))
     row = near_duplicates.near_copies(x, changed(x, LEVELS[:11], rng, share=1.0), LEVELS[:11])
-    assert row["about"] == "its nearest neighbors are original records"
+    assert row["detail"] == "its nearest neighbors are original records"
     assert row["estimate"] > 0.51 > row["baseline"] == 1_500 / 2_999
     assert row["z_permutation"] > ratings.CERTAIN
     row = near_duplicates.near_copies(x, fresh, LEVELS[:11])
@@ -178,7 +178,7 @@ def test_one_persons_record_by_hand(own_pairs: int) -> None:
     assert (of_release > of_sample) == (own_pairs == 20)
     assert stats.norm.sf(row["z"]) == pytest.approx(60 * max(of_sample, of_release), rel=1e-6)
     assert row["baseline"] == pytest.approx(x / s.sum())
-    assert (row["people"], row["estimate"]) == (60, 10 / s.sum())
+    assert (row["n"], row["estimate"]) == (60, 10 / s.sum())
 
 
 def test_the_log_series_by_hand() -> None:
