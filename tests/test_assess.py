@@ -111,17 +111,17 @@ def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
 
 def test_sets_of_keys_and_further_targets_are_asked_about_each(monkeypatch):
     """The first three answers count by themselves, all others as one of a family."""
-    families, put_words = [], ratings.put_words
+    families, rate = [], ratings.rate
 
     def noted(rows: Any, family: bool, few: bool = False) -> None:
         families.append(([one["question"] for one in rows], family))
-        put_words(rows, family, few)
+        rate(rows, family, few)
 
     found = ask(keys=[["job"], ["town"]], target=["sick"]).table
     about = found[found["in_verdict"]].groupby("question")["variables"].agg(list)
     assert about["identity"] == ["job", "town"]
     assert about["inference"] == ["job → sick", "town → sick"]
-    monkeypatch.setattr(ratings, "put_words", noted)
+    monkeypatch.setattr(ratings, "rate", noted)
     found = ask(keys=["job"], target=["sick", "town"]).table
     about = found[found["in_verdict"]].groupby("question")["variables"].agg(list)
     assert about["attribute"] == ["job → sick", "job → town"]

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from srlib.assessment import read_inputs
-from srlib.assessment.disclosure import told
+from srlib.assessment.disclosure import attribute_disclosure
 from srlib.data import infer
 from srlib.data.infer import add_missing_levels, bin_numbers, infer_schema, quantile_edges
 from srlib.data.microdata import read_table, read_texts
@@ -85,7 +85,7 @@ def test_numbers_are_cut_by_one_table_alone() -> None:
     far = table()[::-1].assign(age=table()["age"] + 1000)
     found = read_inputs(table(), [table(), far])
     assert found.schema.variables[0] == read_inputs(table(), table()).schema.variables[0]
-    assert set(found.tools["release 2"][0].codes[:, 0]) == {len(found.schema.variables[0].edges)}
+    assert set(found.synthesizers["release 2"][0].codes[:, 0]) == {len(found.schema.variables[0].edges)}
 
 
 def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> None:
@@ -154,8 +154,10 @@ def test_who_has_no_value_of_the_target_has_nothing_to_disclose() -> None:
     assert "x is missing or does not apply for 3 of 6 people" in " ".join(found.notes)
     codes, levels = found.original.codes, found.schema.n_levels.tolist()
     for no_values, expected in (((), 4 / 6), (found.schema.variables[1].no_values, 2 / 3)):
-        people = told(codes, codes, levels, [0], 1, no_values)  # a and b; or a, c has two answers
-        assert people.release[people.counted].mean() == expected
+        people = attribute_disclosure(
+            codes, codes, levels, [0], 1, no_values
+        )  # a and b; or a, c has two answers
+        assert people.release[people.eligible].mean() == expected
 
 
 def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
@@ -299,7 +301,7 @@ def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
     comma, point = (str(tmp_path / f"{name}.csv") for name in ("comma", "point"))
     for original, released in ((comma, point), (point, comma)):
         found = read_inputs(original, released)
-        (made,) = found.tools[Path(released).name]
+        (made,) = found.synthesizers[Path(released).name]
         np.testing.assert_array_equal(made.codes, found.original.codes)
         np.testing.assert_array_equal(made.numbers[0], frame["height"])
         (told,) = [note for note in found.choices if "decimal comma" in note]
@@ -343,7 +345,7 @@ def test_dates_are_cut_as_days_however_files_write_them(tmp_path: Path) -> None:
     found = read_inputs(frame, dict(zip("abc", files, strict=True)), within={"born": 365})
     born_on = found.schema.variables[0]
     days = (born - pd.Timestamp(0)) / pd.Timedelta(days=1)
-    for file in (found.original, *(file for (file,) in found.tools.values())):
+    for file in (found.original, *(file for (file,) in found.synthesizers.values())):
         np.testing.assert_array_equal(file.numbers[0], days)
         np.testing.assert_array_equal(file.codes, found.original.codes)
     assert all(re.search(r"\d{4}-\d\d-\d\d", level) for level in born_on.levels)
@@ -376,7 +378,7 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
     ]
     for tables, wish in asked:
         found = read_inputs(*tables, **wish)
-        ((made,),) = found.tools.values()
+        ((made,),) = found.synthesizers.values()
         assert {"id", "one"}.isdisjoint(found.schema.names)
         drops = wish.get("schema") is SEX_OWN
         for of, frame in ((found.original, original), (made, released)):

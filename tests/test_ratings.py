@@ -10,8 +10,8 @@ from cases import LEVELS, margins, samples
 
 from srlib.assessment import disclosure, ratings, run, utility, verdict
 from srlib.assessment.copies import Copies
-from srlib.assessment.counts import Row, answer, beside
-from srlib.assessment.inputs import File, Tables
+from srlib.assessment.counts import Row, holdout_contrast, new_row
+from srlib.assessment.inputs import CodedTable, Tables
 from srlib.data.schema import Schema, Variable
 from srlib.display import MIN_RECORDS, NOT_SHOWN, in_percent, percent
 
@@ -26,7 +26,7 @@ def deviate_of(question: str) -> str:
 def copied(
     alone: int = 400, released: int = 500, at_most: float = 0.04, held: float = 0.1,
     handed_out: float = 0.0, repeated: float = 0.3, others: float = 0.32,
-    complete: float = 0.3, premise: str = "", same_table: bool = False, **z: float,
+    complete: float = 0.3, baseline_problem: str = "", same_table: bool = False, **z: float,
 ) -> Copies:  # fmt: skip
     """A release without copies, but for what is given."""
     shares = {
@@ -44,7 +44,7 @@ def copied(
         "identical before binning": {"estimate": min(repeated, complete), "baseline": others},
         "row order": {"estimate": 0.5},
     }
-    rows = {question: answer(question, released, **of) for question, of in shares.items()}
+    rows = {question: new_row(question, released, **of) for question, of in shares.items()}
     rows["undetected copies"]["n"] = alone
     rows["near-duplicates"]["detail"] = "its records share 9 or more of 14 values with an original"
     rows["repeated unique"]["detail"] = "one unique person, 12 times"
@@ -54,7 +54,7 @@ def copied(
     rows["identical before binning"]["z"] = z.get("complete_z", 1.7)
     for question in ("repeated unique", "excess over own duplicates", "row order"):
         rows[question]["z"] = z.get(deviate_of(question), 0.0)
-    return Copies(rows, same_table, premise, np.zeros(1_000, bool), np.zeros(1_000, int))
+    return Copies(rows, same_table, baseline_problem, np.zeros(1_000, bool), np.zeros(1_000, int))
 
 
 def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Generator) -> None:
@@ -62,26 +62,28 @@ def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Gen
     (x,) = samples(rng, 500)
     released = [margins(x, rng) for _ in range(60)]
     for each in (
-        [disclosure.met(x, z, LEVELS, KEYS) for z in released],
-        [disclosure.told(x, z, LEVELS, KEYS, TARGET) for z in released],
+        [disclosure.identity_disclosure(x, z, LEVELS, KEYS) for z in released],
+        [disclosure.attribute_disclosure(x, z, LEVELS, KEYS, TARGET) for z in released],
     ):
-        rows = [ratings.of_people([one]) for one in each]
+        rows = [ratings.summarize([one]) for one in each]
         values, errors = (np.array([row[name] for row in rows]) for name in ("estimate", "se"))
         assert 0.9 < errors.mean() / values.std(ddof=1) < 5
-        assert np.mean([row["z"] >= ratings.SURE for row in rows]) <= 0.05
-        together = ratings.of_people(each[:3])
+        assert np.mean([row["z"] >= ratings.Z_SIGNIFICANT for row in rows]) <= 0.05
+        together = ratings.summarize(each[:3])
         assert together["estimate"] == pytest.approx(values[:3].mean())
         between = values[:3].std(ddof=1) / np.sqrt(3)
         assert together["se"] == pytest.approx(max(between, errors[:3].mean()))
     # Everybody is told the same by each release, so that only releases differ.
     none, everybody, shares = np.zeros(9), np.ones(9, bool), (0.2, 0.5, 0.6)
     alike = np.arange(9), everybody
-    each = [disclosure.Told(everybody, none + share, none, none, *alike) for share in shares]
-    error = ratings.of_people(each)["se"]
+    each = [disclosure.Disclosure(everybody, none + share, none, none, *alike) for share in shares]
+    error = ratings.summarize(each)["se"]
     assert error == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
     for of_others, of_margins in ((0.1, 0.3), (0.3, 0.1)):
-        one = disclosure.Told(everybody, none + 1, none + of_others, none + of_margins, *alike)
-        found = ratings.of_people([one])
+        one = disclosure.Disclosure(
+            everybody, none + 1, none + of_others, none + of_margins, *alike
+        )
+        found = ratings.summarize([one])
         assert found["baseline_kind"] == (
             "fresh sample" if of_others > of_margins else "independent margins"
         )
@@ -90,9 +92,9 @@ def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Gen
 
 def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> None:
     x, z = samples(rng, 600, 600)
-    one, group = disclosure.met(x, z, LEVELS, KEYS), x[:, 4]
-    companions = np.bincount(one.group)[one.group] - 1.0
-    unmet = 1 - one.others.sum() / (companions == 0).sum()
+    one, group = disclosure.identity_disclosure(x, z, LEVELS, KEYS), x[:, 4]
+    companions = np.bincount(one.cluster)[one.cluster] - 1.0
+    unmet = 1 - one.fresh_sample.sum() / (companions == 0).sum()
     power = np.log(unmet) / np.log((companions == 0).sum() / ((1 - 0.5**1.5) ** companions).sum())
 
     def foretold(weight: Any) -> float:
@@ -100,52 +102,54 @@ def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> Non
         whole, part = ((weight * (1 - t) ** companions).sum() for t in (1, 0.5**1.5))
         return float(whole * (1 - (whole / part) ** power))
 
-    of_told = disclosure.told(x, z, LEVELS, KEYS, TARGET)
+    of_told = disclosure.attribute_disclosure(x, z, LEVELS, KEYS, TARGET)
     for code in np.unique(group):
         part = group == code
         alone = part & (companions == 0)
-        row = ratings.of_people([one], part)
+        row = ratings.summarize([one], part)
         assert row["n"] == alone.sum()
         assert row["estimate"] == pytest.approx(one.release[alone].mean())
         others = (foretold(1 + 1e-5 * part) - foretold(1 - 1e-5 * part)) / 2e-5 / alone.sum()
         assert row["fresh_sample"] == pytest.approx(np.clip(others, 0, 1), abs=1e-6)
         if part.sum() >= 100:
-            drawn = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), 800)[:, of_told.group]
+            drawn = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), 800)[:, of_told.cluster]
             values = drawn @ (part * of_told.release) / (drawn @ part)
-            row = ratings.of_people([of_told], part)
+            row = ratings.summarize([of_told], part)
             assert row["se"] == pytest.approx(np.std(values), rel=0.15)
 
 
 def test_people_held_out_by_hand() -> None:
     """Two keys' levels and the target: released are (0, 0) twice and (1, 1) once."""
     used = np.array([(0, 0), (0, 1), (1, 1), (2, 0)])
-    held_out = np.array([(0, 0), (1, 0), (2, 1), (2, 1), (2, 0)])
+    holdout = np.array([(0, 0), (1, 0), (2, 1), (2, 1), (2, 0)])
     released, levels = np.array([(0, 0), (0, 0), (1, 1)]), np.array([3, 2])
     schema = Schema((Variable("key", ("a", "b", "c")), Variable("target", ("d", "e"))))
-    strangers = File(held_out)
-    tables = Tables(schema, File(used), {}, [(0,)], [1], False, strangers, None, {}, [])
-    copied, *_ = run._of_everybody(tables, [File(released)])
+    strangers = CodedTable(holdout)
+    tables = Tables(schema, CodedTable(used), {}, [(0,)], [1], False, strangers, None, {}, [])
+    copied, *_ = run._measure_full_matches(tables, [CodedTable(released)])
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
     assert (copied["n"], copied["estimate"], copied["holdout"]) == (4, 1 / 2, 1 / 5)
     assert copied["z_holdout"] == pytest.approx((1 / 2 - 1 / 5) / spread)
     # Two groups of people who move together: what is told of the first, and of the others.
     tells, group = np.array([1.0, 0, 1, 0, 0]), np.array([0, 1, 0, 1, 1])
-    found = beside(tells, np.ones(5), 2, group)
+    found = holdout_contrast(tells, np.ones(5), 2, group)
     assert found["z_holdout"] == pytest.approx((1 / 2 - 1 / 3) / (np.sqrt(2) / 36))
-    disclosed = disclosure.told(used, released, levels, [0], 1, (), held_out).held_out
+    disclosed = disclosure.attribute_disclosure(used, released, levels, [0], 1, (), holdout).holdout
     assert disclosed["holdout"] == 1 / 5
     # In four of the five, those with 0 and 1 are alone, and those with 2 never are.
-    assert disclosure.met(used, released, levels, [0], held_out).held_out["holdout"] == 1
+    assert (
+        disclosure.identity_disclosure(used, released, levels, [0], holdout).holdout["holdout"] == 1
+    )
 
 
 def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
     rng, z = np.random.default_rng(8), []
     for _ in range(60):
-        used, held_out, released = samples(rng, 300, 250, 300)
+        used, holdout, released = samples(rng, 300, 250, 300)
         given = used, released, LEVELS
-        met = [disclosure.met(*given, keys, held_out) for keys in (range(14), KEYS)]
-        rows = [*met, disclosure.told(*given, KEYS, TARGET, (), held_out)]
-        z.append([one.held_out["z_holdout"] for one in rows])
+        met = [disclosure.identity_disclosure(*given, keys, holdout) for keys in (range(14), KEYS)]
+        rows = [*met, disclosure.attribute_disclosure(*given, KEYS, TARGET, (), holdout)]
+        z.append([one.holdout["z_holdout"] for one in rows])
     # Standard errors of a standard deviation and of a mean, of 60: 0.09 and 0.13.
     assert (np.abs(np.std(z, axis=0) - 1) < 0.4).all()
     assert (np.abs(np.mean(z, axis=0)) < 0.6).all()
@@ -164,7 +168,7 @@ def test_words_are_shares_of_what_is_left() -> None:
         (0.91, 0.9, 3.0, "elevated"), (0.93, 0.9, 3.0, "high"), (1.0, 1.0, 3.0, "as expected"),
     ):  # fmt: skip
         rows = [row(value, others, z), row(value, others, -9.0, z_permutation=z)]
-        ratings.put_words(rows, family=False)
+        ratings.rate(rows, family=False)
         assert [each["rating"] for each in rows] == [word, word]
 
 
@@ -175,10 +179,10 @@ def test_of_many_questions_each_is_as_sure_as_one() -> None:
         ((2.59, 2.82, 2.95), (1, 1, 1)), ((2.57, 2.82, 2.95), (0, 1, 1)),
     ):  # fmt: skip
         rows = [row(0.5, 0.2, each) for each in z]
-        ratings.put_words(rows, family=True)
+        ratings.rate(rows, family=True)
         assert [each["rating"] == "high" for each in rows] == [bool(each) for each in clear]
     few = [row(0.9, 0.1, 9.0, group="town: x", n=people) for people in (9, 10)]
-    ratings.put_words(few, family=False)
+    ratings.rate(few, family=False)
     assert [each["rating"] for each in few] == ["too few people", "high"]
 
 
@@ -188,14 +192,14 @@ def test_far_more_of_a_target_takes_a_guess_that_agrees() -> None:
                 row(0.3, 0.2, z_guess, question="inference", variables="job → sick"),
                 row(0.9, 0.2, 9.0, question="inference", variables="town → sick"),
                 row(0.9, 0.2, 9.0, question="identity", variables="job")]  # fmt: skip
-        ratings.put_words(rows, family=False)
-        ratings.put_agreeing_words(rows)
+        ratings.rate(rows, family=False)
+        ratings.cap_unsupported_ratings(rows)
         assert [rows[0]["rating"], rows[3]["rating"]] == [word, "high"]
 
 
 def test_errors_of_shares_of_few_people_are_not_shown() -> None:
     few, enough = (row(0.9, 0.1, 9.0, n=n, baseline_se=0.5) for n in (9, 10))
-    ratings.put_words([few, enough], family=False)
+    ratings.rate([few, enough], family=False)
     assert [few["rating"], enough["rating"]] == ["too few people", "high"]
     assert np.isnan(few["baseline_se"])
     assert enough["baseline_se"] == 0.5
@@ -218,8 +222,8 @@ def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None
         further = [line for line in lines[z] if line not in risks]
         assert [line for line in lines[z] if line in risks] == risks
         assert further == ([deciding[z]] if z else [])
-        of_copies = card.loc["records that repeat an original", "rating"]
-        assert of_copies == ("see below" if z else "no sign")
+        copy_rows = card.loc["records that repeat an original", "rating"]
+        assert copy_rows == ("see below" if z else "no sign")
         assert all(card.loc[further, "rating"] == "found")
     hidden = card.loc["copies that chance could hide"]
     assert hidden["release"] == "up to 4.0\xa0% of the unique"
@@ -238,11 +242,14 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         row(0.2 + 0.8 * given.get(q, 0), 0.2, 40 * given.get(q, 0), question=q, why=why) | named
         for q, why in questions.items()
     ]
-    ratings.put_words(rows, family=False)
-    losses = row(loss, 0.0, 100 * loss) | {"rating": utility.word(loss, loss > 0), "se": 0.01}
+    ratings.rate(rows, family=False)
+    losses = row(loss, 0.0, 100 * loss) | {
+        "rating": utility.rate_utility(loss, loss > 0),
+        "se": 0.01,
+    }
     by_chance = row(0.9, 0.9, -1.0, question="one-way tables", rating="good", se=0.01)
-    of_copies = ratings.of_copies([copied(), copied(**given.get("copies", {}))])
-    table = pd.DataFrame([*of_copies, *rows, by_chance, losses | {"question": "two-way tables"}])
+    copy_rows = ratings.copy_rows([copied(), copied(**given.get("copies", {}))])
+    table = pd.DataFrame([*copy_rows, *rows, by_chance, losses | {"question": "two-way tables"}])
     table = table.assign(release=name, in_verdict=table["in_verdict"] == True)  # noqa: E712
     table = table.fillna({"group": "all", "baseline_kind": "", "rating": ""})
     return verdict.judge(name, table), table
@@ -320,8 +327,16 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
             "do not release",
             "the record of one unique person, 12 t",
         ),
-        ({"copies": {"premise": "twins"}}, "undecided", "the original identical people"),
-        ({"copies": {"premise": "removed", "repeated_z": NAN}}, "undecided", "seem to be removed"),
+        (
+            {"copies": {"baseline_problem": "duplicates"}},
+            "undecided",
+            "the original identical people",
+        ),
+        (
+            {"copies": {"baseline_problem": "deduplicated", "repeated_z": NAN}},
+            "undecided",
+            "seem to be removed",
+        ),
         ({"copies": {"released": 19}}, "undecided", "there are too few records to judge"),
         ({"loss": 0.05}, "no sign of disclosure", "a little less useful than a fresh sample"),
         ({"loss": 0.1}, "no sign of disclosure", "clearly less useful than a fresh sample"),
@@ -375,14 +390,14 @@ def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() ->
 def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_or_all() -> None:
     text = " ".join(verdict.stated())
     numbers = (
-        ratings.SURE,
-        ratings.CERTAIN,
-        ratings.BEYOND_ITSELF,
-        2 * ratings.CERTAIN,
-        ratings.FEWEST,
+        ratings.Z_SIGNIFICANT,
+        ratings.Z_CERTAIN,
+        ratings.Z_OWN_DUPLICATES,
+        2 * ratings.Z_CERTAIN,
+        ratings.MIN_RECORDS_JUDGED,
     )
     assert all(f"{number:g}" in text for number in numbers)
-    limits = ratings.FAR, ratings.MORE, ratings.UNSEEN, utility.GOOD, utility.LIMITED
+    limits = ratings.HIGH, ratings.ELEVATED, ratings.MAX_UNDETECTED, utility.GOOD, utility.LIMITED
     assert all(percent(share) in text for share in limits)
     for share, shown in ((0, "0"), (1, "100"), (4e-4, "<0.1"), (0.9996, ">99.9"), (0.123, "12.3")):
         assert in_percent(share) == f"{shown}\xa0%"

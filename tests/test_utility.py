@@ -26,7 +26,7 @@ def population(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def rows(original: Codes, *released: Codes) -> pd.DataFrame:
-    return pd.DataFrame(utility.rows(SMALL, original, released)).set_index("question")
+    return pd.DataFrame(utility.utility_rows(SMALL, original, released)).set_index("question")
 
 
 def test_distances_by_hand() -> None:
@@ -49,7 +49,7 @@ def test_the_largest_of_many_distances_is_held_to_a_stricter_limit(n_variables, 
     schema = Schema(tuple(Variable(f"v{k}", ("no", "yes")) for k in range(n_variables)))
     original, released = np.zeros((2, 500, n_variables), int)
     original[:250, 0] = released[:325, 0] = 1
-    found = pd.DataFrame(utility.rows(schema, original, [released])).set_index("question")
+    found = pd.DataFrame(utility.utility_rows(schema, original, [released])).set_index("question")
     assert found.loc["one-way tables", "rating"] == rating
 
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from srlib.assessment.copies import copies, rows_alike
+from srlib.assessment.copies import aligned_rows, copies
 from srlib.assessment.counts import Floats, Ints
-from srlib.assessment.ratings import CERTAIN, FEWEST
+from srlib.assessment.ratings import MIN_RECORDS_JUDGED, Z_CERTAIN
 from srlib.checks import positive, printable, repeated, require, shown
 from srlib.data.codes import MISSING_TEXTS, Codes, factor, trimmed
 from srlib.data.infer import (
@@ -36,7 +36,7 @@ type Names = str | Sequence[str]
 
 
 @dataclass(frozen=True)
-class File:
+class CodedTable:
     """A table: codes from 0, (n, p), and by column the numbers behind them, NaN where none is.
 
     `lines` are those of a file that its records begin at. `left_out` are columns that a user or a
@@ -57,7 +57,7 @@ class _Source(NamedTuple):
 
     table: Table
     name: str
-    tool: str = ""
+    synthesizer: str = ""
 
     @contextmanager
     def named(self) -> Iterator[None]:
@@ -108,20 +108,20 @@ class Tables(NamedTuple):
     """
 
     schema: Schema
-    original: File
-    tools: Mapping[str, Sequence[File]]
+    original: CodedTable
+    synthesizers: Mapping[str, Sequence[CodedTable]]
     keys: Sequence[tuple[int, ...]]
     targets: Sequence[int]
     all_keys: bool
-    held_out: File | None
+    holdout: CodedTable | None
     by: int | None
     within: Mapping[int, float]
     notes: Sequence[str]
     choices: Sequence[str] = ()
 
-    def beside(self, released: File) -> list[File]:
+    def with_holdout(self, released: CodedTable) -> list[CodedTable]:
         """The original, a release and, where there are any, people held out."""
-        return [self.original, released] + ([self.held_out] if self.held_out else [])
+        return [self.original, released] + ([self.holdout] if self.holdout else [])
 
 
 def read_inputs(
@@ -141,7 +141,7 @@ def read_inputs(
     leave_out = [leave_out] if isinstance(leave_out, str) else leave_out
     wrong = f"leave_out is {leave_out!r}; it must be a list of names"
     require(isinstance(leave_out, Collection), wrong)
-    releases, notes = _listed(released)
+    releases, notes = _list_sources(released)
     choices = list(notes)
     sources = [_Source(original, "original"), *releases]
     if holdout is not None and not (isinstance(holdout, str) and not holdout):
@@ -152,7 +152,7 @@ def read_inputs(
     absent = dict.fromkeys(complete.leave_out, SINGLE)
     absent |= dict.fromkeys(wished, "it was to be left out")
     _check_present(absent, keys=keys, target=target, within=within, by=by)
-    key_sets, targets, chosen = _roles(complete, keys or (), target)
+    key_sets, targets, chosen = _resolve_roles(complete, keys or (), target)
     numeric = [complete.variables[k] for k in sorted({*chain(*key_sets)})]
     if exact := shown(variable.name for variable in numeric if variable.edges):
         chosen.append(
@@ -168,16 +168,16 @@ def read_inputs(
         require(complete.variables[at].edges, cut)
         positive(**{f"within of {name}": distance})
         distances[at] = float(distance)
-    files, tools = list[File](), dict[str, list[File]]()
+    files, synthesizers = list[CodedTable](), dict[str, list[CodedTable]]()
     for source, text in zip(sources, texts, strict=True):
         with source.named():
-            file, size, of_file = _coded(text, complete, distances, wished)
-            if source.tool:
+            file, size, of_file = _encode(text, complete, distances, wished)
+            if source.synthesizer:
                 _check_synthetic(complete, files[0].codes, file.codes)
-                tools.setdefault(source.tool, []).append(file)
+                synthesizers.setdefault(source.synthesizer, []).append(file)
             elif files:
-                _check_strangers(complete, files[0].codes, file.codes)
-        is_path = not source.tool and isinstance(source.table, str | Path)
+                _check_holdout(complete, files[0].codes, file.codes)
+        is_path = not source.synthesizer and isinstance(source.table, str | Path)
         called = printable(Path(str(source.table)).name) if is_path else source.name
         told = [f"{called}: {note}" for note in of_file]
         notes += [f"{called}: {size}", *told]
@@ -191,8 +191,8 @@ def read_inputs(
         told_of = f"{variable.name} is missing or does not apply for {lacking:,} of {n:,} people"
         more += [f"{told_of}, of whom it can tell no value: they are not counted."] * (lacking > 0)
     return Tables(
-        complete, files[0], tools, tuple(key_sets), targets, not keys,
-        None if sources[-1].tool else files[-1], complete.positions([by], "by")[0] if by else None,
+        complete, files[0], synthesizers, tuple(key_sets), targets, not keys,
+        None if sources[-1].synthesizer else files[-1], complete.positions([by], "by")[0] if by else None,
         distances, (*notes, *more, *chosen), (*choices, *more, *chosen),
     )  # fmt: skip
 
@@ -216,7 +216,7 @@ def _texts_in(names: Any) -> Iterator[str]:
             yield from _texts_in(one)
 
 
-def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
+def _list_sources(released: Releases) -> tuple[list[_Source], list[str]]:
     """Return all releases, and one sentence for each folder."""
     found, notes = list[_Source](), list[str]()
     if not isinstance(released, Sequence | Mapping) or isinstance(released, str):
@@ -230,16 +230,16 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
             names = [printable(path) for path in paths]
         released = dict(zip(names, released, strict=True))
     require(released, "released is empty; it must have one table or more")
-    for tool, given in released.items():
-        tables: Mapping[str, Any] = {tool: given}
+    for synthesizer, given in released.items():
+        tables: Mapping[str, Any] = {synthesizer: given}
         if isinstance(given, str | Path) and Path(given).is_dir():
             files = [path for path in sorted(Path(given).iterdir()) if path.name[0] != "."]
-            tables = {f"{tool}/{printable(file.name)}": file for file in files}
-            notes.append(f"{tool}: a folder of {len(files)}, judged together.")
+            tables = {f"{synthesizer}/{printable(file.name)}": file for file in files}
+            notes.append(f"{synthesizer}: a folder of {len(files)}, judged together.")
         elif isinstance(given, Sequence) and not isinstance(given, str):
-            tables = {f"{tool} {i}": table for i, table in enumerate(given, start=1)}
-        require(tables, f"{tool}: there are no releases; a tool must have one or more")
-        found += [_Source(table, name, tool) for name, table in tables.items()]
+            tables = {f"{synthesizer} {i}": table for i, table in enumerate(given, start=1)}
+        require(tables, f"{synthesizer}: there are no releases; a tool must have one or more")
+        found += [_Source(table, name, synthesizer) for name, table in tables.items()]
     return found, notes
 
 
@@ -266,9 +266,9 @@ def _read(
     return schema, texts, [*notes, *more]
 
 
-def _coded(
+def _encode(
     texts: Texts, schema: Schema, distances: Collection[int], wished: Collection[str]
-) -> tuple[File, str, list[str]]:
+) -> tuple[CodedTable, str, list[str]]:
     """Return a table's records, of two people or more, their number, and notes on it.
 
     Of columns that are left out, those stay beside them that are wished to be.
@@ -289,7 +289,7 @@ def _coded(
         name: _as_text(column[kept]) for name, column in texts.left_out.items() if name in wished
     }
     notes = [*texts.notes, *schema.respelled(texts.frame)]
-    return File(codes, numbers, lines[kept], left_out), f"{of_all} records.", notes
+    return CodedTable(codes, numbers, lines[kept], left_out), f"{of_all} records.", notes
 
 
 def _as_text(column: pd.Series) -> pd.Series:
@@ -301,32 +301,32 @@ def _as_text(column: pd.Series) -> pd.Series:
 
 def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
     """Refuse a release that has some variables of the original row by row, and others not."""
-    if len(original) != len(released) or len(original) < FEWEST:
+    if len(original) != len(released) or len(original) < MIN_RECORDS_JUDGED:
         return
     same, names = (original == released).all(axis=0), np.array(schema.names, object)
     right = same.all() or not same.any()
     require(
-        right or rows_alike(original[:, same], released[:, same])[2] < 2 * CERTAIN,
+        right or aligned_rows(original[:, same], released[:, same])[2] < 2 * Z_CERTAIN,
         f"the values of {shown(names[same])} are the original's, row by row, and only those of "
         f"{shown(names[~same])} differ; this assessment is for releases of which every variable is "
         "synthetic: synthesize the others, too, or judge the release by other measures",
     )
 
 
-def _check_strangers(schema: Schema, original: Codes, held_out: Codes) -> None:
+def _check_holdout(schema: Schema, original: Codes, holdout: Codes) -> None:
     """Refuse people held out who are, beyond any doubt, people of the original."""
-    found = copies(original, held_out, schema.n_levels)
-    handed_out = found.rows["copied uniques"]
-    share = percent(1.0 if found.same_table else handed_out["estimate"], 1)
-    told = f"{share} of the {handed_out['n']:,} people of the"
+    found = copies(original, holdout, schema.n_levels)
+    copied_uniques = found.rows["copied uniques"]
+    share = percent(1.0 if found.same_table else copied_uniques["estimate"], 1)
+    told = f"{share} of the {copied_uniques['n']:,} people of the"
     require(
-        not found.same_table and not handed_out["z_permutation"] >= 2 * CERTAIN,
+        not found.same_table and not copied_uniques["z_permutation"] >= 2 * Z_CERTAIN,
         f"an estimated {told} original who are alone with all their values are in it, too; people "
         "held out must be others, kept out before the synthesizer was fitted",
     )
 
 
-def _roles(
+def _resolve_roles(
     schema: Schema, keys: Any, targets: Names
 ) -> tuple[list[tuple[int, ...]], tuple[int, ...], list[str]]:
     """Find the columns of the sets of keys and of the targets, and say what was chosen."""
