@@ -100,7 +100,7 @@ def loss(rows: pd.DataFrame) -> pd.Series:
 
 def worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[Verdict]:
     """Order releases by what to do, then by how much of the rest the worst risk takes."""
-    rest = ratings.share_of_rest(table["estimate"], table["baseline"]).where(table["in_verdict"], 0)
+    rest = ratings.excess_share(table["estimate"], table["baseline"]).where(table["in_verdict"], 0)
     worst = rest.fillna(0).groupby(table["release"]).max()
     by = {one.release: (VERDICTS.index(one.verdict), worst[one.release]) for one in verdicts}
     return sorted(verdicts, key=lambda one: by[one.release], reverse=True)
@@ -189,7 +189,14 @@ def in_public(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-_ORDER = ("not applicable", "too few people", *ratings.LEVELS, "as expected", "elevated", "high")
+_ORDER = (
+    "not applicable",
+    "too few people",
+    *ratings.COPY_RATINGS,
+    "as expected",
+    "elevated",
+    "high",
+)
 
 
 def stated(what: str = "rules") -> list[str]:
