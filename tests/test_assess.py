@@ -186,9 +186,9 @@ def test_copies_of_numbers_that_are_cut_are_a_sign(rng: np.random.Generator) -> 
         assert (row(found, "identical before binning")["z_permutation"] >= 3.3) == (
             advice == "review"
         )
-        assert "numbers cut" in found.verdict()
+        assert "numbers binned" in found.verdict()
     assert np.isnan(row(ask(), "identical before binning")["z_permutation"])
-    assert "numbers cut" not in ask().verdict()
+    assert "numbers binned" not in ask().verdict()
 
 
 def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) -> None:
@@ -202,7 +202,7 @@ def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) ->
     found = ask(original, {"stolen": stolen, "fresh": fresh}, target="sick", leave_out=left_out)
     assert [one.verdict for one in found.verdicts] == ["do not release", "no sign of disclosure"]
     assert found.verdicts[0].sentence == (
-        "Do not release stolen: it has 2 of the original's values of passport."
+        "Do not release stolen: it contains 2 of the original's values of passport."
     )
     told = "Left out: 'passport', 'record', 'note'. Of these compared as identifiers: 'passport', "
     told += "'record'; nothing else of them is judged."

@@ -85,7 +85,9 @@ def test_numbers_are_cut_by_one_table_alone() -> None:
     far = table()[::-1].assign(age=table()["age"] + 1000)
     found = read_inputs(table(), [table(), far])
     assert found.schema.variables[0] == read_inputs(table(), table()).schema.variables[0]
-    assert set(found.synthesizers["release 2"][0].codes[:, 0]) == {len(found.schema.variables[0].edges)}
+    assert set(found.synthesizers["release 2"][0].codes[:, 0]) == {
+        len(found.schema.variables[0].edges)
+    }
 
 
 def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ def copied(
     }
     rows = {question: new_row(question, released, **of) for question, of in shares.items()}
     rows["undetected copies"]["n"] = alone
-    rows["near-duplicates"]["detail"] = "its records share 9 or more of 14 values with an original"
-    rows["repeated unique"]["detail"] = "one unique person, 12 times"
+    rows["near-duplicates"]["detail"] = "share 9 or more of 14 values with an original record"
+    rows["repeated unique"]["detail"] = "one unique record, 12 times"
     rows["identical records"]["z"] = z.get("repeated_z", -1.0)
     for question in ("copied uniques", "near-duplicates", "identical before binning"):
         rows[question]["z_permutation"] = z.get(deviate_of(question), 0.0)
@@ -163,7 +163,8 @@ def row(value: float, others: float, z: float, **more: object) -> Row:
 def test_words_are_shares_of_what_is_left() -> None:
     """The same share of what is left, also where the baseline is above one half."""
     for value, others, z, word in (
-        (0.3, 0.2, 2.5, "as expected"), (0.1, 0.2, -5.0, "as expected"), (0.37, 0.2, NAN, "as expected"),
+        (0.3, 0.2, 2.5, "as expected"), (0.1, 0.2, -5.0, "as expected"),
+        (0.37, 0.2, NAN, "as expected"),
         (0.3, 0.2, 3.0, "elevated"), (0.37, 0.2, 3.0, "high"), (0.904, 0.9, 3.0, "as expected"),
         (0.91, 0.9, 3.0, "elevated"), (0.93, 0.9, 3.0, "high"), (1.0, 1.0, 3.0, "as expected"),
     ):  # fmt: skip
@@ -260,28 +261,32 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
     [
         ({}, "no sign of disclosure", "made; it is as useful as a fresh sample."),
         ({"copies": {"alone": 0, "at_most": NAN, "held": NAN}}, "no sign of disclosure", ""),
-        ({"copies": {"at_most": 0.13}}, "undecided", "hide copies of up to 13.0\xa0% of the"),
+        ({"copies": {"at_most": 0.13}}, "undecided", "copies of up to 13.0\xa0% of the"),
         ({"copies": {"at_most": 0.13, "alone": 23}}, "no sign of disclosure", ""),
-        ({"copies": {"at_most": 0.13, "alone": 24}}, "undecided", "could hide copies of up to"),
+        ({"copies": {"at_most": 0.13, "alone": 24}}, "undecided", "could go undetected"),
         # Where a fresh sample would have the values of more than a third, a copy says little.
         ({"copies": {"at_most": 0.9, "held": 0.34}}, "no sign of disclosure", ""),
-        ({"copies": {"at_most": 0.9, "held": 0.33}}, "undecided", "could hide copies of up to"),
-        ({"copies": {"repeated": 0.006, "others": 0.0005}}, "undecided", "too few to tell copies"),
+        ({"copies": {"at_most": 0.9, "held": 0.33}}, "undecided", "could go undetected"),
+        (
+            {"copies": {"repeated": 0.006, "others": 0.0005}},
+            "undecided",
+            "too few to distinguish copies",
+        ),
         (
             {"copies": {"repeated": 0.006, "others": 0.0, "complete_z": 1.6}},
             "no sign of disclosure",
-            "made, but complete copies are 3 of 500 records, and originals all differ",
+            "made, but 3 of 500 records are identical to an original record, although all",
         ),
         ({"copies": {"complete": 0.006, "others": 0.0005}}, "undecided", "0.6\xa0% of its records"),
         (
             {"copies": {"repeated": 0.004, "others": 0.0}},
             "no sign of disclosure",
-            "made, but complete copies are 2 of 500 records, and originals all differ; it is",
+            "made, but 2 of 500 records are identical to an original record, although all",
         ),
         (
             {"copies": {"repeated": 0.002, "others": 0.0}},
             "no sign of disclosure",
-            "made, but complete copies are 1 of 500 records, and originals all differ; it is",
+            "made, but 1 of 500 records are identical to an original record, although all",
         ),
         (
             {"copies": {"repeated": 0.004, "others": 0.0005}},
@@ -301,7 +306,7 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         (
             {"copies": {"repeated_z": 9.0}},
             "do not release",
-            "30.0\xa0% of its records repeat original",
+            "30.0\xa0% of its records are identical to an original",
         ),
         (
             {"copies": {"copied_uniques_z": 3.4, "handed_out": 0.1}},
@@ -312,7 +317,7 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         (
             {"copies": {"row_order_z": 7.0}},
             "do not release",
-            "its rows follow the original's, with 50.0",
+            "its rows are in the order of the original: 50.0",
         ),
         ({"copies": {"row_order_z": 6.5}}, "no sign of disclosure", ""),
         ({"copies": {"released": 20, "alone": 180, "at_most": 0.1}}, "no sign of disclosure", ""),
@@ -320,22 +325,22 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         (
             {"copies": {"near_duplicates_z": 3.4}},
             "do not release",
-            "20.0\xa0% of its records share 9 or more of 14 values with an original; in a",
+            "20.0\xa0% of its records share 9 or more of 14 values with an original record; 10.0\xa0% expected",
         ),
         (
             {"copies": {"repeated_unique_z": 2.4}},
             "do not release",
-            "the record of one unique person, 12 t",
+            "it contains one unique record, 12 t",
         ),
         (
             {"copies": {"baseline_problem": "duplicates"}},
             "undecided",
-            "the original identical people",
+            "the original contains duplicates",
         ),
         (
             {"copies": {"baseline_problem": "deduplicated", "repeated_z": NAN}},
             "undecided",
-            "seem to be removed",
+            "seem to have been removed",
         ),
         ({"copies": {"released": 19}}, "undecided", "there are too few records to judge"),
         ({"loss": 0.05}, "no sign of disclosure", "a little less useful than a fresh sample"),
@@ -359,7 +364,7 @@ def test_the_worst_answer_decides(given: dict[str, Any], advice: str, first: str
     judgment, _ = judged(**given)
     assert judgment.verdict == advice
     assert first in judgment.sentence
-    assert len(judgment.sentence.split()) <= 25
+    assert len(judgment.sentence.split()) <= 30
 
 
 def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() -> None:

@@ -64,7 +64,7 @@ REMOVED = 10.0
 # weigh by one over the share that is found there and this much.
 PARTS, STRATA, RARELY = 10, 10, 0.005
 LIMIT = 0.95  # of how many there may be
-_UNIQUE = "people alone with all their values"
+_UNIQUE = "sample uniques on all variables"
 
 
 class Copies(NamedTuple):
@@ -156,7 +156,9 @@ def copies(
     if not comparable:
         handed_out["z_permutation"] = near["z_permutation"] = np.nan
     itself = new_row(
-        "excess over own duplicates", len(released), detail="people against its own records"
+        "excess over own duplicates",
+        len(released),
+        detail="original records against the release's own",
     )
     at_most = 1.0
     if comparable and release_alone != "deduplicated":
@@ -165,7 +167,7 @@ def copies(
             _, at_most = _excess_over_own_duplicates(exact)
     at_most = max(at_most, _upper_limit(_copied_share(exact)))
     repeated = _identical_records(files, holdout, original_alone, (handed_out, near))
-    repeated["detail"] += ", numbers cut" if numbers else ""
+    repeated["detail"] += ", numbers binned" if numbers else ""
     rows = [
         repeated,
         handed_out,
@@ -198,7 +200,7 @@ def _identical_records(
         files.original, files.levels, holdout, not baseline_problem
     )
     row = new_row(
-        "identical records", m, detail="records that repeat an original one",
+        "identical records", m, detail="records identical to an original record",
         estimate=value, baseline=others,
         se=float(np.sqrt(value * (1 - value) / m)), baseline_se=others_error,
         z_permutation=float(np.fmax.reduce([one["z_permutation"] for one in more])),
@@ -224,7 +226,7 @@ def _identical_before_binning(files: _Files, numbers: Numbers, comparable: bool)
     people, records = _with_numbers(files, numbers)
     complete = int(np.isin(records, people).sum())
     others, error = _good_duplicate_rate(np.bincount(people))
-    row = new_row("identical before binning", m, detail="numbers as the files have them")
+    row = new_row("identical before binning", m, detail="numbers not binned")
     row |= {"estimate": complete / m, "baseline": others, "baseline_se": error}
     row["z"] = beta_binomial_z(complete, m, *beta(others, error, n))
     if numbers and comparable:
@@ -308,7 +310,9 @@ def _excess_over_own_duplicates(files: _Files) -> tuple[Row, float]:
     found more often, each stratum weighed by its people, and of nine tenths of the release.
     """
     row = new_row(
-        "excess over own duplicates", len(files.released), detail="people against its own records"
+        "excess over own duplicates",
+        len(files.released),
+        detail="original records against the release's own",
     )
     sought = _sought(files)
     if sought is None:
@@ -450,7 +454,7 @@ def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
 def _row_order(original: Codes, released: Codes) -> Row:
     """Share of values that agree row by row, as a row of the table."""
     best, second_best, z = aligned_rows(original, released)
-    row = new_row("row order", len(released), detail="values equal, row by row")
+    row = new_row("row order", len(released), detail="values that agree row by row")
     return row | {"estimate": best, "baseline": second_best, "z": z}
 
 

@@ -55,7 +55,7 @@ def common_identifiers(
         row["baseline_kind"] = "chance"
         row["in_verdict"] = True
         if found:
-            row["why"] = f"it has {common:,} of the original's values of {printable(name)}"
+            row["why"] = f"it contains {common:,} of the original's values of {printable(name)}"
         rows.append(row)
     return rows
 

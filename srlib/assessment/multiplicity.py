@@ -42,7 +42,7 @@ def most_repeated_unique(
         of all unique persons.
     """
     n, m, n_unique = int(o.sum()), int(s.sum()), int((o == 1).sum())
-    row = new_row("repeated unique", n_unique, detail="one unique person")
+    row = new_row("repeated unique", n_unique, detail="one unique record")
     repeated = (o == 1) & (s > 1)
     if not repeated.any():
         return row
@@ -55,7 +55,7 @@ def most_repeated_unique(
     log_tail[most_of_others >= times] = 0.0
     worst = int(log_tail.argmin())
     return row | {
-        "detail": f"one unique person, {times[worst]} times",
+        "detail": f"one unique record, {times[worst]} times",
         "estimate": float(times[worst] / m),
         "baseline": float(x[worst] / m),
         "z": bonferroni_z(deviate(log_tail[worst]), n_unique),

@@ -58,7 +58,7 @@ def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> 
     groups = both[np.unique(cell, return_index=True)[1]]
     o, s = cell_counts(cell[:size], cell[size:])
     row = new_row(
-        "near-duplicates", len(released), detail="its nearest neighbors are original records"
+        "near-duplicates", len(released), detail="have an original record as nearest neighbor"
     )
     if len(groups) < 2:
         return row
@@ -79,9 +79,7 @@ def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> 
         plainest = max(apart, key=_difference)
         shown = ("estimate", "se", "baseline", "baseline_se")
         least = plainest["least"]
-        row["detail"] = (
-            f"its records share {least} or more of {n_variables} values with an original"
-        )
+        row["detail"] = f"share {least} or more of {n_variables} values with an original record"
         return row | {name: plainest[name] for name in shown}
     widest = (clear or [clearest])[0]  # the most records have neighbors as near as that
     return row | {

@@ -239,23 +239,27 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         yield "found", "it is the original itself", "identical records"
     if row_order["z"] >= 2 * Z_CERTAIN and not few:
         share = in_percent(row_order["estimate"])
-        yield "found", f"its rows follow the original's, with {share} of the values", "row order"
+        why = f"its rows are in the order of the original: {share} of the values agree row by row"
+        yield "found", why, "row order"
     if identical["z"] >= Z_CERTAIN:
-        share, others = in_percent(identical["estimate"]), in_percent(identical["baseline"])
+        share = in_percent(identical["estimate"])
+        expected = in_percent(identical["baseline"])
         why = (
-            f"{share} of its records repeat original ones; of other people's records {others} would"
+            f"{share} of its records are identical to an original record; "
+            f"in a fresh sample {expected} would be"
         )
         yield "found", why, "identical records"
     if copied_uniques["z_permutation"] >= Z_CERTAIN:
         share = in_percent(copied_uniques["estimate"])
-        why = f"an estimated {share} of the people alone with their values are in it"
+        why = f"an estimated {share} of the sample uniques are copied"
         yield "found", why, "copied uniques"
     if near["z_permutation"] >= Z_CERTAIN:
-        share, others = in_percent(near["estimate"]), in_percent(near["baseline"])
-        why = f"{share} of {near['detail']}; in a fresh sample {others}"
+        share = in_percent(near["estimate"])
+        expected = in_percent(near["baseline"])
+        why = f"{share} of its records {near['detail']}; {expected} expected from a fresh sample"
         yield "found", why, "near-duplicates"
     if repeated["z"] >= ONE_PERSON:
-        yield "found", f"it has the record of {repeated['detail']}", "repeated unique"
+        yield "found", f"it contains {repeated['detail']}", "repeated unique"
     deviates = {
         "identical records": identical["z"],
         "copied uniques": copied_uniques["z_permutation"],
@@ -268,24 +272,33 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
     if deviates[decides] >= Z_SIGNIFICANT:
         yield "signs", "there are signs of copied records", decides
     if found.baseline_problem == "duplicates":
-        why = "the original identical people, so that copies cannot be told from twins"
+        why = (
+            "the original contains duplicates, "
+            "so copies cannot be distinguished from genuine duplicates"
+        )
         yield "undecided", why, "identical records"
     if found.baseline_problem == "deduplicated":
-        why = "equal records seem to be removed from the original; give people held out"
+        why = "duplicates seem to have been removed from the original; give a holdout"
         yield "undecided", why, "identical records"
     if few:
         yield "undecided", "there are too few records to judge", "identical records"
     if complete >= MIN_COINCIDENCES > by_chance and before_binning["z"] >= UNLIKELY:
         share = in_percent(before_binning["estimate"])
-        why = f"{share} of its records repeat original ones, too few to tell copies from chance"
+        why = (
+            f"{share} of its records are identical to an original record, "
+            "too few to distinguish copies from chance"
+        )
         yield "undecided", why, "identical records"
     n_undetected = undetected["estimate"] * undetected["n"]
     is_rare = odds_factor(undetected) >= MIN_ODDS_FACTOR
     if undetected["estimate"] > MAX_UNDETECTED and n_undetected >= MIN_COINCIDENCES and is_rare:
         share = in_percent(undetected["estimate"])
-        why = f"chance could hide copies of up to {share} of the people alone with their values"
+        why = f"copies of up to {share} of the sample uniques could go undetected"
         yield "undecided", why, "undetected copies"
     if complete and by_chance == 0:
-        why = f"complete copies are {complete:,} of {m:,} records, and originals all differ"
+        why = (
+            f"{complete:,} of {m:,} records are identical to an original record, "
+            "although all original records differ"
+        )
         yield "no sign", why, "identical records"
     yield "no sign", "", "identical records"

@@ -30,6 +30,12 @@ from srlib.data.codes import distinct
 from srlib.data.microdata import Declared
 from srlib.rng import stream
 
+# What a share says, after the number, by the name of the question.
+WHY = {
+    "attribute": "of the records have their {} disclosed by the key matches",
+    "interval": "of the records have their {} disclosed within the distance by the key matches",
+    "inference": "mean probability of the true {}, predicted from the release",
+}
 _NAMED = 5  # variables where all others are known, and lines of the file for a combination
 
 
@@ -270,11 +276,11 @@ def _answer_questions(
         known = [names[k] for k in question.knows]
         all_others = len(known) == len(names) - 1 > _NAMED
         about = "all other variables" if all_others else ", ".join(known)
-        why = "people alone with their keys"
+        why = "of the sample uniques are matched on the keys"
         if question.wants is not None:
             target = names[question.wants]
             about += f" → {target}"
-            why = target + " to a trained guess" * (question.name == "inference")
+            why = WHY[question.name].format(target)
         # A stream of chance keeps its name, whatever the rows are called.
         purposes = (f"predicted: {about} {i}" for i in range(len(released)))
         streams = zip(released, map(chance, purposes), strict=True)
@@ -344,7 +350,7 @@ def _measure_full_matches(tables: Tables, released: Sequence[CodedTable]) -> lis
         met = np.isin(people, of_release).astype(float)
         copied.append({"estimate": met[:n].mean()} | holdout_contrast(met, np.ones(len(people)), n))
     if copied:
-        rows = [new_row("full match", n, detail="all values") | means(copied)]
+        rows = [new_row("full match", n, detail="identical on all variables") | means(copied)]
     known = ", ".join(tables.schema.names[k] for k in keys)
     variables = {"repU": known, "TCAP": f"{known} → {tables.schema.names[target]}"}
     measures = []
