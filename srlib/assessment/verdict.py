@@ -114,8 +114,8 @@ def of_card(rows: pd.DataFrame) -> pd.DataFrame:
     risks = rows.drop_duplicates("question").set_index("question", drop=False)
     decides = [q for q in DECIDING if q in risks.index and risks.loc[q, "rating"]]
     lines = CARD | {question: DECIDING[question] for question in decides}
-    if "numbers cut" in risks.loc["identical records", "detail"]:
-        lines["identical records"] += ", numbers cut"
+    if "numbers binned" in risks.loc["identical records", "detail"]:
+        lines["identical records"] += ", numbers binned"
     worst = loss(rows)
     shown = risks.loc[[*list(CARD)[:-1], *decides, "undetected copies"]]
     shown = pd.concat([shown, worst.to_frame().T])
