@@ -88,14 +88,14 @@ moves[0], -moves[1] => moves[0], moves[1] # sign of those held out
 z_score(float(share - other), error) => z_score(float(other - share), error) # sign
 assessment/ratings
 np.fmax(found["se"], se_between => np.fmin(found["se"], se_between # the smaller error
-found["margins"] > found["fresh_sample"] => found["margins"] < found["fresh_sample"] # the lower baseline
+> found["fresh_sample"] => < found["fresh_sample"] # the lower baseline
 max(others_error, MIN_ERROR / people) => others_error # where no pair was seen, all is sure
 min(told.permutation_z, z_margins) => max(told.permutation_z, z_margins) # one test suffices
 people * gap[counted].var() => people**2 * gap[counted].var() # variance of one, not of a mean
 "z": min(z, z_margins) => "z": z # margins need not be beaten
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
-undetected["estimate"] > MAX_UNDETECTED and => undetected["estimate"] > MAX_UNDETECTED or # either suffices
-before_binning["z_permutation"] - Z_CERTAIN + Z_SIGNIFICANT => before_binning["z_permutation"] # threshold
+> MAX_UNDETECTED and => > MAX_UNDETECTED or # either suffices
+_binning["z_permutation"] - Z_CERTAIN + Z_SIGNIFICANT => _binning["z_permutation"] # threshold
 repeated["z"] - UNLIKELY + Z_SIGNIFICANT => repeated["z"] # threshold
 n_undetected >= MIN_COINCIDENCES => n_undetected > 0 # any people
 >= MIN_COINCIDENCES > by_chance => >= MIN_COINCIDENCES # any number by chance
@@ -107,14 +107,14 @@ row["n"] >= MIN_RECORDS and => row["n"] > MIN_RECORDS and # ten are too few
 assessment/run
 met[:n].mean() => met.mean() # people held out are among those in the file
 rows[:3], family=False => rows[:2], family=False # the first guess is one of a family
-*released))) < ratings.MIN_RECORDS_JUDGED => *released))) <= ratings.MIN_RECORDS_JUDGED # one more record is needed
+< ratings.MIN_RECORDS_JUDGED => <= ratings.MIN_RECORDS_JUDGED # one more record is needed
 assessment/verdict
 enough = rows["n"] >= MIN_RECORDS => enough = rows["n"] > MIN_RECORDS # ten are too few
 max(of["rating"], key => min(of["rating"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
 (losses["estimate"] - losses["baseline"]) => (losses["estimate"]) # loss with what chance has
 assessment/inputs
-not found.same_table and not copied_uniques["z_permutation"] => not copied_uniques["z_permutation"] # by z alone
+not found.same_table and not copied_uniques[ => not copied_uniques[ # by z alone
 copied_uniques["z_permutation"] >= 2 * Z_CERTAIN, => found.same_table, # by the table alone
 assessment/utility
 special.log_ndtr(-TIE) - np.log(len(some)) => special.log_ndtr(-TIE) # largest of many

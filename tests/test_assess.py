@@ -97,7 +97,7 @@ def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
     of_list = ask(released={tmp_path.name: [MADE, AGAIN]}, target="sick")
     assert len(of_folder.verdicts) == 1
     pd.testing.assert_frame_equal(of_folder.table, of_list.table)
-    assert of_folder.tables.notes[0] == f"{tmp_path.name}: a folder of 2, judged together."
+    assert of_folder.tables.notes[0] == f"{tmp_path.name}: a folder of 2 releases, judged together."
     alone = [ask(released=z, target="sick") for z in (MADE, AGAIN)]
     for question in ("identity", "attribute", "TCAP"):
         values = [row(found, question)["estimate"] for found in alone]
@@ -220,7 +220,7 @@ def test_numbers_among_the_keys_are_known_exactly(rng: np.random.Generator) -> N
     found = ask(original, made, keys=["town", "age"], target="sick")
     pairs = original.groupby(["town", "age"])["job"].transform("size")
     assert row(found, "identity")["n"] == (pairs == 1).sum()
-    told = "Keys that are numbers, 'age': matched as the files have them for identity, and cut"
+    told = "Numeric keys 'age': matched on their exact values for identity disclosure, and binned"
     assert any(note.startswith(told) for note in found.tables.notes)
 
 
@@ -235,15 +235,15 @@ def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
     assert ask(schema=str(tmp_path / "schema.yaml")).tables.notes == (
         "original: 60 records.",
         "release 1: 50 records.",
-        "No target was given: sick, the last that is no key.",
-        "No keys were given: all 2 variables but the target.",
+        "No target given; using 'sick', the last non-key column.",
+        "No keys given; using every variable except the target (2).",
     )
     found = ask(keys="job", released={"made": MADE.replace({"c": "d"})}).tables
     assert (found.keys, found.targets) == (((0,),), (2,))
     told = " ".join(found.notes)
-    assert "No schema was given: levels are the values that the original has." in told
+    assert "No schema given; levels are taken from the original." in told
     assert "Levels that the original does not have: job 'd'." in told
-    assert "No target was given: sick, the last that is no key." in told
+    assert "No target given; using 'sick', the last non-key column." in told
 
 
 def test_the_model_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,8 +292,8 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
         ({"original": ""}, "it is not a regular file"),
         ({"original": {"job": [1]}}, "original is of type dict; it must be a DataFrame"),
         ({"original": ORIGINAL[:1]}, "original: the table has fewer than two records"),
-        ({"released": []}, "released is empty; it must have one table or more"),
-        ({"released": {"tool": []}}, "tool: there are no releases; a tool must have one or more"),
+        ({"released": []}, "released is empty; it must contain at least one table"),
+        ({"released": {"tool": []}}, "tool contains no releases; it must contain at least one"),
         ({"released": 3}, "release 1 is of type int; it must be a DataFrame"),
         ({"released": "nowhere.csv"}, "No such file or directory: 'nowhere.csv'"),
         ({"released": {"made": MADE[:1]}}, "made: the table has 1 record; it needs 2 or more"),
@@ -301,22 +301,31 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
         ({"released": MADE.assign(age=1)}, "release 1: unknown columns 'age'"),
         ({"released": STRANGE} | NUMBERS, "release 1: values outside the levels: job has 'z'"),
         ({"original": HALF, "released": [MADE, records(200, 5)]}, "release 2: the values of 'job'"),
-        ({"holdout": ORIGINAL[::-1]}, r"holdout: an estimated 100.0\s% of the \d+ people"),
-        (KEPT_OUT_LATE, r"holdout: an estimated 8\d\.\d\s% of the 56 people of the original"),
-        ({"schema": 3}, "schema is of type int; it must be a Schema or a file"),
+        ({"holdout": ORIGINAL[::-1]}, r"holdout: an estimated 100.0\s% of the \d+ sample uniques"),
+        (KEPT_OUT_LATE, r"holdout: an estimated 8\d\.\d\s% of the 56 sample uniques of"),
+        ({"schema": 3}, "schema is of type int; it must be a Schema or the path of a file"),
         ({"keys": ["age"]}, "keys names 'age'; the variables are job, town, sick"),
         ({"keys": [["job"], "town"]}, r"keys names \['job'\]; the variables are job, town, sick"),
         ({"keys": 3}, "keys is 3; it must be a list of names"),
         ({"keys": [["job"], []]}, r"keys is \[\]; it must name one or more"),
-        ({"keys": ["sick"], "target": "sick"}, "keys has the set sick, with the target 'sick' in"),
-        ({"keys": ["job", "town", "sick"]}, "keys are all variables, in one set or another"),
+        (
+            {"keys": ["sick"], "target": "sick"},
+            "keys has the set sick, which contains the target 'sick'",
+        ),
+        ({"keys": ["job", "town", "sick"]}, "keys name all variables; target must be given"),
         ({"target": ["sick", "sick"]}, "each variable may stand once"),
-        (NOBODY, "target is 'sick', of which nobody in the original has a value"),
-        ({"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]}, "the variables are sick al"),
-        ({"within": {"town": 2}}, "within names 'town', which is not numeric; bins"),
+        (NOBODY, "target is 'sick', which is missing or not applicable in every record"),
+        (
+            {"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]},
+            "'sick' is the only variable",
+        ),
+        ({"within": {"town": 2}}, "within names 'town', which is not numeric; give"),
         (INCOMES | {"within": {"income": 0}}, "within of income is 0; it must be positive and f"),
-        ({"within": {"job": 1}, "keys": ["job"]}, "within names 'job', which is among the keys"),
-        ({"within": 3}, "within is 3; it must give distances by names of variables"),
+        (
+            {"within": {"job": 1}, "keys": ["job"]},
+            "within names 'job', which is a key; it must name",
+        ),
+        ({"within": 3}, "within is 3; it must map names of variables to distances"),
         ({"by": "age"}, "by names 'age'"),
         ({"rng": 1}, "rng is 1; it must be a Generator, as numpy.random.default_rng"),
     ],
@@ -459,7 +468,7 @@ def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
          "sick has '...' (line 4), allowed are '...'"),
         (["original.csv", "ill.csv"], "ill.csv: missing columns sick; unknown columns 'ill'"),
         (["header.csv", "made.csv"], "header.csv: the file has a header and no records"),
-        (["original.csv", "empty"], "empty: there are no releases"),
+        (["original.csv", "empty"], "empty contains no releases"),
         (["original.csv", "made.csv", "--within", "town", "x"], "'x' is not a valid float"),
     ],
 )  # fmt: skip
