@@ -130,17 +130,20 @@ def questions(
     seen = SCHEMA.variables[wanted].codes_without_value
     keys = [k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)]
     given = original, released, LEVELS, keys
-    of = {"identity": disclosure.met(*given), "attribute": disclosure.told(*given, wanted, seen)}
+    of = {
+        "identity": disclosure.identity_disclosure(*given),
+        "attribute": disclosure.attribute_disclosure(*given, wanted, seen),
+    }
     if guess:
-        of["inference"] = disclosure.predicted(*given, wanted, seen, rng=np.random.default_rng(1))
-    return {name: ratings.of_people([one]) for name, one in of.items()}
+        of["inference"] = disclosure.inference(*given, wanted, seen, rng=np.random.default_rng(1))
+    return {name: ratings.summarize([one]) for name, one in of.items()}
 
 
 def advice(found: Copies, questions: Mapping[str, Row]) -> str:
     """What to do by copies and some questions alone, of a release as useful as a fresh sample."""
     asked: Row = {"group": "all", "in_verdict": True, "target": TARGET}
     rows = [asked | {"question": q} | row for q, row in questions.items()]
-    ratings.put_words(rows, family=False)
+    ratings.rate(rows, family=False)
     fresh = {
         "question": "one-way tables",
         "rating": "like a fresh sample",
@@ -148,7 +151,7 @@ def advice(found: Copies, questions: Mapping[str, Row]) -> str:
         "baseline": 0.0,
         "z": 0.0,
     }
-    frame = pd.DataFrame([*rows, *ratings.of_copies([found]), fresh])
+    frame = pd.DataFrame([*rows, *ratings.copy_rows([found]), fresh])
     return verdict.judge("", frame.assign(in_verdict=frame["in_verdict"].notna())).verdict
 
 

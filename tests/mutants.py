@@ -77,45 +77,45 @@ np.mean(np.square(apart))) / 4 => np.mean(np.square(apart))) / 2 # variance of a
 rows[~np.isin(rows, half)] if own => rows if own # trees guess those they grew from
 variance + max(variance, of_others) => variance + of_others # others may look too sure
 (s > 0) & (apart == 0) & => (s > 0) & # keys need not agree on the target
-len(f) - times(f, f) => len(f) - 2 * times(f, f) # companions of a person
-divided_z(key, of_release) => divided_z(of_release, key) # files are swapped
-alone & (s > 0), compared => s > 0, compared # people who are not alone are told of
+len(f) - counts_at(f, f) => len(f) - 2 * counts_at(f, f) # companions of a person
+permutation_z(key, of_release) => permutation_z(of_release, key) # files are swapped
+unique & (s > 0), compared => s > 0, compared # people who are not unique count
 assessment/counts
 ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
 - p * weight[at] => - p # weight is dropped
 (np.bincount(group, moves) ** 2).sum() => (np.bincount(group, moves) ** 2).sum() ** 2 # no root
 moves[0], -moves[1] => moves[0], moves[1] # sign of those held out
-ratio(float(share - other), error) => ratio(float(other - share), error) # sign
+z_score(float(share - other), error) => z_score(float(other - share), error) # sign
 assessment/ratings
-np.fmax(found["error"], between => np.fmin(found["error"], between # the smaller error
-found["margins"] > found["others"] => found["margins"] < found["others"] # the lower baseline
-max(others_error, LEAST / people) => others_error # where no pair was seen, all is sure
-min(told.divided_z, z_margins) => max(told.divided_z, z_margins) # one test suffices
+np.fmax(found["se"], se_between => np.fmin(found["se"], se_between # the smaller error
+> found["fresh_sample"] => < found["fresh_sample"] # the lower baseline
+max(others_error, MIN_ERROR / people) => others_error # where no pair was seen, all is sure
+min(told.permutation_z, z_margins) => max(told.permutation_z, z_margins) # one test suffices
 people * gap[counted].var() => people**2 * gap[counted].var() # variance of one, not of a mean
 "z": min(z, z_margins) => "z": z # margins need not be beaten
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
-hidden["value"] > UNSEEN and => hidden["value"] > UNSEEN or # either suffices
-uncut["z_divided"] - CERTAIN + SURE => uncut["z_divided"] # threshold
-many["z"] - UNLIKELY + SURE => many["z"] # threshold
-could_hide >= FEWEST_COPIES => could_hide > 0 # any people
->= FEWEST_COPIES > by_chance => >= FEWEST_COPIES # any number by chance
+> MAX_UNDETECTED and => > MAX_UNDETECTED or # either suffices
+_binning["z_permutation"] - Z_CERTAIN + Z_SIGNIFICANT => _binning["z_permutation"] # threshold
+repeated["z"] - UNLIKELY + Z_SIGNIFICANT => repeated["z"] # threshold
+n_undetected >= MIN_COINCIDENCES => n_undetected > 0 # any people
+>= MIN_COINCIDENCES > by_chance => >= MIN_COINCIDENCES # any number by chance
 and is_rare: => and True: # a copy may say little
-np.where(told.left >= ALL_BUT_CERTAIN, gap, 0.0) => gap # the commonest value counts
-same_rows["z"] >= 2 * CERTAIN => same_rows["z"] >= CERTAIN # threshold
-min(n, m) < FEWEST => n < FEWEST # the release alone may be small
-row["people"] >= MIN_RECORDS => row["people"] > MIN_RECORDS # ten are too few
+np.where(told.undisclosed >= ALL_BUT_CERTAIN, gap, 0.0) => gap # the commonest value counts
+row_order["z"] >= 2 * Z_CERTAIN => row_order["z"] >= Z_CERTAIN # threshold
+min(n, m) < MIN_RECORDS_JUDGED => n < MIN_RECORDS_JUDGED # the release alone may be small
+row["n"] >= MIN_RECORDS and => row["n"] > MIN_RECORDS and # ten are too few
 assessment/run
 met[:n].mean() => met.mean() # people held out are among those in the file
 rows[:3], family=False => rows[:2], family=False # the first guess is one of a family
-*released))) < ratings.FEWEST => *released))) <= ratings.FEWEST # one more record is needed
+< ratings.MIN_RECORDS_JUDGED => <= ratings.MIN_RECORDS_JUDGED # one more record is needed
 assessment/verdict
-enough = rows["people"] >= MIN_RECORDS => enough = rows["people"] > MIN_RECORDS # ten are too few
-max(of["word"], key => min(of["word"], key # the best word is public
+enough = rows["n"] >= MIN_RECORDS => enough = rows["n"] > MIN_RECORDS # ten are too few
+max(of["rating"], key => min(of["rating"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
-(losses["value"] - losses["baseline"]) => (losses["value"]) # loss with what chance has
+(losses["estimate"] - losses["baseline"]) => (losses["estimate"]) # loss with what chance has
 assessment/inputs
-not found.same_table and not handed_out["z_divided"] => not handed_out["z_divided"] # by z alone
-handed_out["z_divided"] >= 2 * CERTAIN, => found.same_table, # by the table alone
+not found.same_table and not copied_uniques[ => not copied_uniques[ # by z alone
+copied_uniques["z_permutation"] >= 2 * Z_CERTAIN, => found.same_table, # by the table alone
 assessment/utility
 special.log_ndtr(-TIE) - np.log(len(some)) => special.log_ndtr(-TIE) # largest of many
 (size - 1) / (records - 1) => (size - 1) / records # explained by chance
@@ -125,7 +125,7 @@ assessment/z_scores
 logaddexp(pure, log_choose(left, n)) => logaddexp(pure, log_choose(left, m)) # wrong file
 hit].sum() - weight.min() / 2 => hit].sum() - 0 # correction for continuity
 r + np.log(u / r) / r => r - np.log(u / r) / r # sign of the saddlepoint's correction
-if hit.sum() < FEWEST: => if hit.sum() < 0: # two coincidences are a sign
+if hit.sum() < MIN_COINCIDENCES: => if hit.sum() < 0: # two coincidences are a sign
 squares += (edges => squares += 0 * (edges # records that lead to each other
 squared_degrees * (p_2 - p_3) => squared_degrees * p_2 # covariance of edges at a record
 log_ndtr(-z) + np.log(tests) => log_ndtr(-z) # the largest of many
@@ -150,7 +150,7 @@ neighbors = -n_variables * counts => neighbors = -counts # equal records are nei
 rest = files.s - np.bincount( => rest = files.s - 0 * np.bincount( # a record finds itself
 _exact(files, numbers) if numbers else files => files # copies that hide need not have the numbers
 min(1.0, at_most, limit => min(1.0, limit # the release is not held against itself
-max(at_most, _upper(_handed_out(exact))) => at_most # copies that are found cannot hide
+max(at_most, _upper_limit(_copied_share(exact))) => at_most # copies that are found cannot hide
 if trusted and by_strangers > error => if trusted and by_strangers < error # the less sure
 .sum() / 2 => .sum() # pairs counted twice
 weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count

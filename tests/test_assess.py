@@ -40,7 +40,7 @@ def test_numbers_are_those_of_counts_by_hand() -> None:
     keys = [list(zip(*(t[c] for c in ("job", "town")), strict=True)) for t in (ORIGINAL, MADE)]
     alone = [x for x in keys[0] if keys[0].count(x) == 1]
     identity = row(found, "identity")
-    assert identity["people"] == len(alone) > 0
+    assert identity["n"] == len(alone) > 0
     assert identity["estimate"] == pytest.approx(np.mean([x in keys[1] for x in alone]))
     targets = MADE.groupby(["job", "town"])["sick"].agg(set).to_dict()
     told = [targets.get(x) == {sick} for x, sick in zip(keys[0], ORIGINAL["sick"], strict=True)]
@@ -76,7 +76,7 @@ def test_releases_are_judged_one_by_one_the_worst_first() -> None:
     pd.testing.assert_frame_equal(mine, alone)  # whatever its name, and what else is assessed
     told = found.to_dict()
     assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert told["first"] == told["releases"][0]["first"] == found.verdict().splitlines()[0]
+    assert told["headline"] == told["verdicts"][0]["sentence"] == found.verdict().splitlines()[0]
     blocks = found.verdict().split("\n\n")
     assert [len(block.splitlines()) for block in blocks] == [8, 8]
     assert told["notes"] == list(found.tables.notes)
@@ -97,7 +97,7 @@ def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
     of_list = ask(released={tmp_path.name: [MADE, AGAIN]}, target="sick")
     assert len(of_folder.verdicts) == 1
     pd.testing.assert_frame_equal(of_folder.table, of_list.table)
-    assert of_folder.tables.notes[0] == f"{tmp_path.name}: a folder of 2, judged together."
+    assert of_folder.tables.notes[0] == f"{tmp_path.name}: a folder of 2 releases, judged together."
     alone = [ask(released=z, target="sick") for z in (MADE, AGAIN)]
     for question in ("identity", "attribute", "TCAP"):
         values = [row(found, question)["estimate"] for found in alone]
@@ -106,24 +106,24 @@ def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
         between = np.std(values, ddof=1) / np.sqrt(2)
         assert together["se"] >= between - 1e-12
     assert 0 < between == pytest.approx(together["se"])
-    assert of_list.records()["met"].max() == 2
+    assert of_list.records()["matched"].max() == 2
 
 
 def test_sets_of_keys_and_further_targets_are_asked_about_each(monkeypatch):
     """The first three answers count by themselves, all others as one of a family."""
-    families, put_words = [], ratings.put_words
+    families, rate = [], ratings.rate
 
     def noted(rows: Any, family: bool, few: bool = False) -> None:
         families.append(([one["question"] for one in rows], family))
-        put_words(rows, family, few)
+        rate(rows, family, few)
 
     found = ask(keys=[["job"], ["town"]], target=["sick"]).table
-    about = found[found["in_verdict"]].groupby("question")["about"].agg(list)
+    about = found[found["in_verdict"]].groupby("question")["variables"].agg(list)
     assert about["identity"] == ["job", "town"]
     assert about["inference"] == ["job → sick", "town → sick"]
-    monkeypatch.setattr(ratings, "put_words", noted)
+    monkeypatch.setattr(ratings, "rate", noted)
     found = ask(keys=["job"], target=["sick", "town"]).table
-    about = found[found["in_verdict"]].groupby("question")["about"].agg(list)
+    about = found[found["in_verdict"]].groupby("question")["variables"].agg(list)
     assert about["attribute"] == ["job → sick", "job → town"]
     first, further = ["identity", "attribute", "inference"], ["attribute", "inference"]
     assert families == [(first, False), (further, True), ([], True)]
@@ -133,13 +133,13 @@ def test_groups_people_held_out_and_dropped_records() -> None:
     original = ORIGINAL.astype(object)
     original.loc[:9, "job"] = None
     found = ask(original, keys=["job", "town"], target="sick", by="sick", holdout=OTHERS)
-    groups = found.table.query("of != 'all'")
-    assert groups["of"].unique().tolist() == ["sick: no", "sick: yes"]
-    assert groups.query("question == 'attribute'")["people"].sum() == 60
+    groups = found.table.query("group != 'all'")
+    assert groups["group"].unique().tolist() == ["sick: no", "sick: yes"]
+    assert groups.query("question == 'attribute'")["n"].sum() == 60
     assert not groups["in_verdict"].any()
     assert groups[["holdout", "z_holdout"]].isna().all(axis=None)
     some = found.table.query("question in ('full match', 'identity', 'attribute', 'inference')")
-    assert some.query("of == 'all'")[["holdout", "z_holdout"]].notna().all(axis=None)
+    assert some.query("group == 'all'")[["holdout", "z_holdout"]].notna().all(axis=None)
     by_hand = {tuple(x) for x in MADE.to_numpy()}
     share = np.mean([tuple(x) in by_hand for x in OTHERS.to_numpy()])
     assert row(found, "full match")["holdout"] == pytest.approx(share)
@@ -181,14 +181,14 @@ def test_copies_of_numbers_that_are_cut_are_a_sign(rng: np.random.Generator) -> 
         (shuffled, "no sign of disclosure"),
     ):
         found = ask(original, made, target="sick")
-        assert row(found, "copies")["z"] < 2.58
+        assert row(found, "identical records")["z"] < 2.58
         assert found.verdicts[0].verdict == advice
         assert (row(found, "identical before binning")["z_permutation"] >= 3.3) == (
             advice == "review"
         )
-        assert "numbers cut" in found.verdict()
+        assert "numbers binned" in found.verdict()
     assert np.isnan(row(ask(), "identical before binning")["z_permutation"])
-    assert "numbers cut" not in ask().verdict()
+    assert "numbers binned" not in ask().verdict()
 
 
 def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) -> None:
@@ -202,7 +202,7 @@ def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) ->
     found = ask(original, {"stolen": stolen, "fresh": fresh}, target="sick", leave_out=left_out)
     assert [one.verdict for one in found.verdicts] == ["do not release", "no sign of disclosure"]
     assert found.verdicts[0].sentence == (
-        "Do not release stolen: it has 2 of the original's values of passport."
+        "Do not release stolen: it contains 2 of the original's values of passport."
     )
     told = "Left out: 'passport', 'record', 'note'. Of these compared as identifiers: 'passport', "
     told += "'record'; nothing else of them is judged."
@@ -219,15 +219,15 @@ def test_numbers_among_the_keys_are_known_exactly(rng: np.random.Generator) -> N
     original, made = (records(300, seed).assign(age=a) for seed, a in zip((5, 6), age, strict=True))
     found = ask(original, made, keys=["town", "age"], target="sick")
     pairs = original.groupby(["town", "age"])["job"].transform("size")
-    assert row(found, "identity")["people"] == (pairs == 1).sum()
-    told = "Keys that are numbers, 'age': matched as the files have them for identity, and cut"
+    assert row(found, "identity")["n"] == (pairs == 1).sum()
+    told = "Numeric keys 'age': matched on their exact values for identity disclosure, and binned"
     assert any(note.startswith(told) for note in found.tables.notes)
 
 
 def test_numbers_are_told_within_a_distance() -> None:
     near, far = (ask(**INCOMES, within={"income": w}) for w in (1e-3, 1e6))
-    assert row(near, "within")[["about", "in_verdict"]].tolist() == ["town → income", True]
-    assert (row(near, "within")["estimate"], row(far, "within")["estimate"]) == (0, 1)
+    assert row(near, "interval")[["variables", "in_verdict"]].tolist() == ["town → income", True]
+    assert (row(near, "interval")["estimate"], row(far, "interval")["estimate"]) == (0, 1)
 
 
 def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
@@ -235,21 +235,21 @@ def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
     assert ask(schema=str(tmp_path / "schema.yaml")).tables.notes == (
         "original: 60 records.",
         "release 1: 50 records.",
-        "No target was given: sick, the last that is no key.",
-        "No keys were given: all 2 variables but the target.",
+        "No target given; using 'sick', the last non-key column.",
+        "No keys given; using every variable except the target (2).",
     )
     found = ask(keys="job", released={"made": MADE.replace({"c": "d"})}).tables
     assert (found.keys, found.targets) == (((0,),), (2,))
     told = " ".join(found.notes)
-    assert "No schema was given: levels are the values that the original has." in told
+    assert "No schema given; levels are taken from the original." in told
     assert "Levels that the original does not have: job 'd'." in told
-    assert "No target was given: sick, the last that is no key." in told
+    assert "No target given; using 'sick', the last non-key column." in told
 
 
 def test_the_model_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_intruder, "MAX_ITERATIONS", 40)
     found = ask(target="sick", model=True)
-    assert row(found, "model: target")["people"] == 60
+    assert row(found, "model: target")["n"] == 60
     assert found.records()["target_probability"].between(0, 1).all()
 
 
@@ -267,13 +267,13 @@ def test_records_to_look_at(tmp_path: Path) -> None:
             assert ORIGINAL.iloc[line - 2].tolist() == [one.job, one.town, one.sick]
     released = set(map(tuple, MADE.to_numpy()))
     expected = [x in released for x in map(tuple, table[names].to_numpy())]
-    assert table["copied"].tolist() == list((table["repetitions"] == 1) & np.array(expected))
-    assert table["copied"].is_monotonic_decreasing
-    assert table[table["copied"]]["neighbors"].is_monotonic_increasing
-    renamed = {"job": "copied"}
+    assert table["identical"].tolist() == list((table["repetitions"] == 1) & np.array(expected))
+    assert table["identical"].is_monotonic_decreasing
+    assert table[table["identical"]]["neighbors"].is_monotonic_increasing
+    renamed = {"job": "identical"}
     own = ask(ORIGINAL.rename(columns=renamed), MADE.rename(columns=renamed)).records()
-    assert set(own["copied (value)"]) == {"a", "b", "c"}
-    assert own["copied"].dtype == bool
+    assert set(own["identical (value)"]) == {"a", "b", "c"}
+    assert own["identical"].dtype == bool
 
 
 NUMBERS = {"schema": Schema.from_frame(ORIGINAL.astype("category"))}
@@ -292,8 +292,8 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
         ({"original": ""}, "this is not a regular file"),
         ({"original": {"job": [1]}}, "original is of type dict; it must be a DataFrame"),
         ({"original": ORIGINAL[:1]}, "original: the table has fewer than two records"),
-        ({"released": []}, "released is empty; it must have one table or more"),
-        ({"released": {"tool": []}}, "tool: there are no releases; a tool must have one or more"),
+        ({"released": []}, "released is empty; it must contain at least one table"),
+        ({"released": {"tool": []}}, "tool contains no releases; it must contain at least one"),
         ({"released": 3}, "release 1 is of type int; it must be a DataFrame"),
         ({"released": "nowhere.csv"}, "No such file or directory: 'nowhere.csv'"),
         ({"released": {"made": MADE[:1]}}, "made: the table has 1 record; it needs 2 or more"),
@@ -301,22 +301,31 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
         ({"released": MADE.assign(age=1)}, "release 1: unknown columns 'age'"),
         ({"released": STRANGE} | NUMBERS, "release 1: values outside the levels: job has 'z'"),
         ({"original": HALF, "released": [MADE, records(200, 5)]}, "release 2: the values of 'job'"),
-        ({"holdout": ORIGINAL[::-1]}, r"holdout: an estimated 100.0\s% of the \d+ people"),
-        (KEPT_OUT_LATE, r"holdout: an estimated 8\d\.\d\s% of the 56 people of the original"),
-        ({"schema": 3}, "schema is of type int; it must be a Schema or a file"),
-        ({"keys": ["age"]}, "keys names 'age'; available are job, town, sick"),
-        ({"keys": [["job"], "town"]}, r"keys names \['job'\]; available are job, town, sick"),
+        ({"holdout": ORIGINAL[::-1]}, r"holdout: an estimated 100.0\s% of the \d+ sample uniques"),
+        (KEPT_OUT_LATE, r"holdout: an estimated 8\d\.\d\s% of the 56 sample uniques of"),
+        ({"schema": 3}, "schema is of type int; it must be a Schema or the path of a file"),
+        ({"keys": ["age"]}, "keys names 'age'; the variables are job, town, sick"),
+        ({"keys": [["job"], "town"]}, r"keys names \['job'\]; the variables are job, town, sick"),
         ({"keys": 3}, "keys is 3; it must be a list of names"),
         ({"keys": [["job"], []]}, r"keys is \[\]; it must name one or more"),
-        ({"keys": ["sick"], "target": "sick"}, "keys has the set sick, with the target 'sick' in"),
-        ({"keys": ["job", "town", "sick"]}, "keys are all variables, in one set or another"),
-        ({"target": ["sick", "sick"]}, "no variable may be repeated"),
-        (NOBODY, "target is 'sick', of which nobody in the original has a value"),
-        ({"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]}, "the variables are sick al"),
-        ({"within": {"town": 2}}, "within names 'town', which is not numeric; give it bins"),
+        (
+            {"keys": ["sick"], "target": "sick"},
+            "keys has the set sick, which contains the target 'sick'",
+        ),
+        ({"keys": ["job", "town", "sick"]}, "keys name all variables; target must be given"),
+        ({"target": ["sick", "sick"]}, "each variable may stand once"),
+        (NOBODY, "target is 'sick', which is missing or not applicable in every record"),
+        (
+            {"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]},
+            "'sick' is the only variable",
+        ),
+        ({"within": {"town": 2}}, "within names 'town', which is not numeric; give"),
         (INCOMES | {"within": {"income": 0}}, "within of income is 0; it must be positive and f"),
-        ({"within": {"job": 1}, "keys": ["job"]}, "within names 'job', which is among the keys"),
-        ({"within": 3}, "within is 3; it must give distances by names of variables"),
+        (
+            {"within": {"job": 1}, "keys": ["job"]},
+            "within names 'job', which is a key; it must name",
+        ),
+        ({"within": 3}, "within is 3; it must map names of variables to distances"),
         ({"by": "age"}, "by names 'age'"),
         ({"rng": 1}, "rng is 1; it must be a Generator, as numpy.random.default_rng"),
     ],
@@ -360,7 +369,7 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     document = json.loads(result.stdout)
     (run,) = folder.glob("out/assess/a_b-*")
     assert document.pop("report") == str(run / "report.html")
-    assert document["releases"] == found.to_dict()["releases"]
+    assert document["verdicts"] == found.to_dict()["verdicts"]
     assert document["notes"] == list(found.tables.notes)
     exact = [row for row in document["table"] if row["question"] != "inference"]  # chance apart
     assert exact == [row for row in found.to_dict()["table"] if row["question"] != "inference"]
@@ -460,8 +469,8 @@ def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
          "values.csv: values outside the levels: job has '...' (line 3), allowed are '...'; "
          "sick has '...' (line 4), allowed are '...'"),
         (["original.csv", "ill.csv"], "ill.csv: missing columns sick; unknown columns 'ill'"),
-        (["header.csv", "made.csv"], "header.csv: the file has a header but no records"),
-        (["original.csv", "empty"], "empty: there are no releases"),
+        (["header.csv", "made.csv"], "header.csv: the file has a header and no records"),
+        (["original.csv", "empty"], "empty contains no releases"),
         (["original.csv", "made.csv", "--within", "town", "x"], "'x' is not a valid float"),
     ],
 )  # fmt: skip
@@ -486,18 +495,18 @@ def test_the_page_stands_alone_and_all_text_in_it_is_escaped() -> None:
         assert text not in page
     for text in ("&lt;script&gt;a", "&lt;i&gt;town", "&lt;b&gt;made", "M&amp;S"):
         assert text in page
-    assert "Content-Security-Policy\" content=\"default-src 'no sign'; style-src 'unsafe-i" in page
+    assert "Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-i" in page
     first, second = found.verdicts
     assert first.release == "half"
-    assert re.findall("<h1>(.*?)</h1>", page) == [escape(first.first)]
-    assert f"<h2>{escape(second.first)}</h2>" in page
+    assert re.findall("<h1>(.*?)</h1>", page) == [escape(first.sentence)]
+    assert f"<h2>{escape(second.sentence)}</h2>" in page
     assert page.index("<h1>") < page.index("<table") < page.index("<h2>") < page.index("<details")
     assert page.index("Confidential") < page.index("<details")
     folded = re.findall("<summary>(.*?)</summary>", page)
     assert folded == ["All answers: half", "All answers: &lt;b&gt;made", "Records to look at",
                       "What was assessed", "The rules"]  # fmt: skip
     assert page.count("<table") == 5
-    for sentence in (*verdict.stated("assumptions"), *verdict.stated()):
+    for sentence in (*verdict.rules_text("assumptions"), *verdict.rules_text()):
         assert escape(sentence) in page
 
 
@@ -509,10 +518,14 @@ def test_the_public_page_has_words_over_ten_people_alone() -> None:
     for text in ("QTOWN", "QMADE", "script", "M&amp;S", "south", "sick", "job", "release "):
         assert text not in body
     assert set(re.findall(r"\d+", re.sub("<[^>]*>", " ", body))) <= {"1"}
-    words = verdict.in_public(found.verdicts, found.table).iloc[0]
-    assert row(found, "identity")["people"] < 10  # nobody is alone in a town
-    assert words[["identity", "advice", "use"]].tolist() == [NOT_SHOWN] * 3
+    words = verdict.public_table(found.verdicts, found.table).iloc[0]
+    assert row(found, "identity")["n"] < 10  # nobody is alone in a town
+    assert words[["identity", "verdict", "utility"]].tolist() == [NOT_SHOWN] * 3
     people = records(180, 1).assign(day=[f"day {i % 90}" for i in range(180)])
     found = ask(people, people[::-1], keys=["day", "job"], target="sick")
-    words = verdict.in_public(found.verdicts, found.table).iloc[0]
-    assert words[["advice", "copies", "identity"]].tolist() == ["do not release", "found", "high"]
+    words = verdict.public_table(found.verdicts, found.table).iloc[0]
+    assert words[["verdict", "identical records", "identity"]].tolist() == [
+        "do not release",
+        "found",
+        "high",
+    ]

@@ -139,9 +139,9 @@ def test_terms_are_those_of_the_glossary() -> None:
 
 def test_terms_state_the_thresholds() -> None:
     meaning = verdict.terms()["Rating"]
-    assert f"{ratings.SURE} standard errors" in meaning
-    assert f"least {ratings.MORE:.0%}".replace("%", " %") in meaning
-    assert f"from {ratings.FAR:.0%} on".replace("%", " %") in meaning
+    assert f"{ratings.Z_SIGNIFICANT} standard errors" in meaning
+    assert f"least {ratings.ELEVATED:.0%}".replace("%", " %") in meaning
+    assert f"from {ratings.HIGH:.0%} on".replace("%", " %") in meaning
 
 
 def test_a_sentence_that_reassures_says_who_was_not_tested(several: Assessment) -> None:

@@ -201,7 +201,7 @@ def test_columns_are_named_wherever_they_stand(tmp_path: Path) -> None:
     half = frame.assign(x=frame["x"].sample(frac=1, random_state=1).to_list())
     frame.to_csv(tmp_path / "a.csv", index=False)
     half.to_parquet(tmp_path / "b.parquet")
-    told = "the values of 'job', 't own' are the original's, row by row, and only those of 'x' dif"
+    told = "the values of 'job', 't own' equal the original row by row, and only 'x' dif"
     result = call("assess", tmp_path / "a.csv", tmp_path / "b.parquet", "--output", tmp_path)
     assert (result.exit_code, found(result.output)) == (2, [])
     assert told in result.stderr

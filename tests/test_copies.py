@@ -9,12 +9,12 @@ from hypothesis import given
 from scipy import stats
 
 from srlib.assessment.copies import Copies, copies
-from srlib.assessment.ratings import CERTAIN, SURE, copied
-from srlib.assessment.z_scores import FEWEST, bernoulli_z, division_odds
+from srlib.assessment.ratings import Z_CERTAIN, Z_SIGNIFICANT, rate_copies
+from srlib.assessment.z_scores import MIN_COINCIDENCES, bernoulli_z, split_odds
 from srlib.data.codes import Codes
 
 PARTS = {
-    "repeated": "copies",
+    "repeated": "identical records",
     "handed_out": "copied uniques",
     "hidden": "undetected copies",
     "near": "near-duplicates",
@@ -39,7 +39,7 @@ def test_copies_by_hand() -> None:
     size = 2 / 5 * 3 / 5 / of(found, "repeated", "baseline_se") ** 2 - 1
     tail = stats.betabinom.sf(2, 5, 2 / 5 * max(size, 1), 3 / 5 * max(size, 1))
     assert 0 < of(found, "repeated", "z") <= stats.norm.isf(tail)
-    assert found.found.tolist() == [False, False, True, True, False]
+    assert found.identical.tolist() == [False, False, True, True, False]
     # Neighbors: of 00 01 (3) and 10; of 12 10 and 22; of 22 12 (2) and 21; of 01 00 (2) and 21.
     weight = {k: np.log1p(5 / (k + 0.5)) for k in (2, 3, 4)}
     # Of two records in ten, five of them the original's, one lies there in 25 of 45 ways.
@@ -59,14 +59,14 @@ def test_neighbors_and_shares_by_brute_force(tables: tuple[Codes, Codes, list[in
     assert of(found, "repeated") == pytest.approx((different[n:, :n] == 0).any(axis=1).mean())
     again = (different[:n, :n] + 9 * np.eye(n) == 0).any(axis=1)
     assert of(found, "repeated", "baseline") == pytest.approx(again.mean())
-    assert of(found, "handed_out", "people") == (~again).sum()
+    assert of(found, "handed_out", "n") == (~again).sum()
 
 
 def test_random_divisions_by_the_hypergeometric_law() -> None:
     o, s = np.array([1, 2, 0, 1, 3, 0, 2]), np.array([1, 0, 2, 2, 0, 1, 1])
     law = stats.hypergeom(int((o + s).sum()), o + s, int(o.sum()))
     for every in (True, False):
-        pure, p = division_odds(o, s, every)
+        pure, p = split_odds(o, s, every)
         one, own = law.pmf(1), law.pmf(o + s)
         expected = one / (one + own + (law.pmf(0) if every else 0))
         some = o + s > 1
@@ -83,11 +83,11 @@ def test_tails_of_weighted_sums_by_enumeration(rng: np.random.Generator) -> None
         hit = rng.random(12) < 0.6
         tail = probability[sums >= weight[hit].sum() - 1e-9].sum()
         z = bernoulli_z(hit, p, weight)
-        if hit.sum() >= FEWEST and tail < 0.3:
+        if hit.sum() >= MIN_COINCIDENCES and tail < 0.3:
             assert 0.7 * tail < stats.norm.sf(z) < 2.5 * tail
     # Two coincidences are no sign of anything, however improbable.
     two, three = (bernoulli_z(np.arange(12) < size, p / 50, weight) for size in (2, 3))
-    assert two <= 0 < SURE < three
+    assert two <= 0 < Z_SIGNIFICANT < three
     assert bernoulli_z(np.ones(12, bool), p, weight) > 3
 
 
@@ -110,7 +110,7 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
     original, other = rng.integers(0, 2, (2, 600, 2))
     half = np.where(rng.random((600, 1)) < 0.5, original, other)
     found = copies(original, half, [2, 2])
-    assert of(found, "handed_out", "people") == 0  # so that nobody can be handed out
+    assert of(found, "handed_out", "n") == 0  # so that nobody can be handed out
     assert np.isnan([of(found, "handed_out", name) for name in ("estimate", "z_permutation")]).all()
     assert np.isnan(of(found, "hidden"))
     assert of(found, "same_row") == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
@@ -126,26 +126,26 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
 def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() -> None:
     rng, alarms = np.random.default_rng(15), 0
     for n_strangers in [20] * 15 + [1_500]:
-        x, released, held_out = samples(rng, 300, 1_000, n_strangers)
-        found, kept = copies(x, released, LEVELS, held_out), set(map(tuple, x))
-        by_strangers = np.mean([tuple(row) in kept for row in held_out])
+        x, released, holdout = samples(rng, 300, 1_000, n_strangers)
+        found, kept = copies(x, released, LEVELS, holdout), set(map(tuple, x))
+        by_strangers = np.mean([tuple(row) in kept for row in holdout])
         without = copies(x, released, LEVELS)
         baseline = of(without, "repeated", "baseline") if n_strangers == 20 else by_strangers
         assert of(found, "repeated", "baseline") == baseline
         assert of(found, "repeated", "baseline_se") <= of(without, "repeated", "baseline_se")
-        alarms += of(found, "repeated", "z") >= SURE
+        alarms += of(found, "repeated", "z") >= Z_SIGNIFICANT
     assert alarms <= 1
     lone = np.column_stack([np.repeat(np.arange(40), 2)] * 3)
     known = copies(lone, lone[:10], [40] * 3, lone[:4] + 0)
-    assert copies(lone, lone[:10], [40] * 3).premise == "twins"
-    assert (known.premise, of(known, "repeated", "baseline")) == ("", 1)
+    assert copies(lone, lone[:10], [40] * 3).baseline_problem == "duplicates"
+    assert (known.baseline_problem, of(known, "repeated", "baseline")) == ("", 1)
 
 
 def test_only_records_with_the_numbers_as_well_could_hide(rng: np.random.Generator) -> None:
     x, released = samples(rng, 300, 300)
     numbers = np.split(np.arange(600.0), 2)
     met_nowhere = copies(x, released, LEVELS, numbers={0: numbers})
-    n_alone = of(met_nowhere, "hidden", "people")
+    n_alone = of(met_nowhere, "hidden", "n")
     # The upper limit of a Poisson count where none was seen.
     assert of(met_nowhere, "hidden") == pytest.approx(-np.log(0.05) / n_alone)
     same_numbers = copies(x, released, LEVELS, numbers={0: [np.zeros(300)] * 2})
@@ -166,7 +166,9 @@ def test_the_share_handed_out_is_estimated(share: float) -> None:
     assert np.mean(estimates) == pytest.approx(share, abs=0.04)
     assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.5)
     assert np.mean([of(each, "hidden") >= share for each in found]) >= 0.95
-    assert np.mean([of(each, "handed_out", "z_permutation") > SURE for each in found]) > 0.8
+    assert (
+        np.mean([of(each, "handed_out", "z_permutation") > Z_SIGNIFICANT for each in found]) > 0.8
+    )
 
 
 def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
@@ -177,37 +179,37 @@ def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
         x, fresh = np.split((rng.random((1_000, 20, 1)) > below).sum(axis=2).clip(max=2), 2)
         near = copies(x, changed(x, levels, rng, share=1.0), levels)
         assert of(near, "repeated") < 0.25
-        assert of(near, "near", "z_permutation") > CERTAIN
-        assert of(copies(x, fresh, levels), "near", "z_permutation") < SURE
+        assert of(near, "near", "z_permutation") > Z_CERTAIN
+        assert of(copies(x, fresh, levels), "near", "z_permutation") < Z_SIGNIFICANT
 
 
 def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() -> None:
     rng = np.random.default_rng(14)
-    x, released, dense, other, held_out = samples(rng, 1_000, 2_000, 3_000, 3_000, 500)
-    assert copies(x, released, LEVELS).premise == ""
+    x, released, dense, other, holdout = samples(rng, 1_000, 2_000, 3_000, 3_000, 500)
+    assert copies(x, released, LEVELS).baseline_problem == ""
     twins = copies(np.repeat(x, 2, axis=0), released, LEVELS)
-    assert (twins.premise, copied(twins)[0]) == ("twins", "undecided")
+    assert (twins.baseline_problem, rate_copies(twins)[0]) == ("duplicates", "undecided")
     some, rid = LEVELS[:6], [np.unique(each[:, :6], axis=0) for each in (dense, other)]
     removed = copies(rid[0], rid[1], some)
-    assert (removed.premise, copied(removed)[0]) == ("removed", "undecided")
+    assert (removed.baseline_problem, rate_copies(removed)[0]) == ("deduplicated", "undecided")
     assert np.isnan([of(removed, "repeated", "z"), of(removed, "itself", "z")]).all()
-    told = copies(rid[0], rid[1], some, held_out[:, :6])
-    assert told.premise == ""
+    told = copies(rid[0], rid[1], some, holdout[:, :6])
+    assert told.baseline_problem == ""
     assert np.isnan(
         [of(told, "handed_out", "z_permutation"), of(told, "near", "z_permutation")]
     ).all()
-    assert copied(told)[0] in ("no sign", "undecided")
-    assert copied(copies(x[:, :6], x[:300, :6], some, held_out[:, :6]))[0] == "found"
+    assert rate_copies(told)[0] in ("no sign", "undecided")
+    assert rate_copies(copies(x[:, :6], x[:300, :6], some, holdout[:, :6]))[0] == "found"
 
 
 def test_twins_are_a_share_of_the_people_and_removed_ones_of_the_pairs() -> None:
     """Ten pairs beside people alone, none with a neighbor; all cells of a square table."""
-    for n_alone, premise in ((40, "twins"), (60, "")):
+    for n_alone, baseline_problem in ((40, "duplicates"), (60, "")):
         x = np.array([(k, k) for k in (*range(10), *range(10 + n_alone))])
-        assert copies(x, x[:5], [100, 100]).premise == premise
-    for side, premise in ((4, ""), (5, "removed")):
+        assert copies(x, x[:5], [100, 100]).baseline_problem == baseline_problem
+    for side, baseline_problem in ((4, ""), (5, "deduplicated")):
         cells = np.array([*product(range(side), repeat=2)])
-        assert copies(cells, cells[:5], [side, side]).premise == premise
+        assert copies(cells, cells[:5], [side, side]).baseline_problem == baseline_problem
 
 
 def test_copies_that_hide_in_a_coarse_release_are_found(rng: np.random.Generator) -> None:
@@ -221,16 +223,18 @@ def test_copies_that_hide_in_a_coarse_release_are_found(rng: np.random.Generator
         released = np.concatenate([chosen, margins(x, rng)[n:]])
         found = copies(x, rng.permutation(released), LEVELS)
         assert of(found, "repeated") < of(found, "repeated", "baseline")
-        assert of(found, "repeated", "z") < SURE
-        assert max(of(found, part, "z_permutation") for part in ("handed_out", "near")) < SURE
-        signs[alone].append(copied(found)[0] == "signs")
+        assert of(found, "repeated", "z") < Z_SIGNIFICANT
+        assert (
+            max(of(found, part, "z_permutation") for part in ("handed_out", "near")) < Z_SIGNIFICANT
+        )
+        signs[alone].append(rate_copies(found)[0] == "signs")
     assert all(signs[False])
     assert sum(signs[True]) >= 2
     (dense,) = samples(rng, 10_000)
     dense = dense[:, :6]
     shuffled = np.apply_along_axis(rng.permutation, 0, dense)
     released = np.concatenate([dense[:1_000], shuffled[1_000:]])
-    word, *_ = copied(copies(dense, rng.permutation(released), LEVELS[:6]))
+    word, *_ = rate_copies(copies(dense, rng.permutation(released), LEVELS[:6]))
     assert word in ("signs", "undecided")
 
 
@@ -247,4 +251,4 @@ def test_other_people_are_seldom_beyond_other_people(n: int, m: int) -> None:
     deviates = ("repeated", "z"), ("handed_out", "z_permutation"), ("itself", "z")
     spread = np.std([[of(each, *one) for one in deviates] for each in found], axis=0)
     assert ((spread > 0.6) & (spread < 1.2)).all()
-    assert np.mean([copied(each)[0] in ("signs", "found") for each in found]) <= 0.05
+    assert np.mean([rate_copies(each)[0] in ("signs", "found") for each in found]) <= 0.05

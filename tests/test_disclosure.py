@@ -14,21 +14,23 @@ from hypothesis import strategies as st
 from ladder import independent, mixture, trees
 
 from srlib.assessment import disclosure
-from srlib.assessment.ratings import CERTAIN, SURE, of_people, put_words
+from srlib.assessment.ratings import Z_CERTAIN, Z_SIGNIFICANT, rate, summarize
 from srlib.data.codes import Codes
 
 
-def shares(found: disclosure.Told) -> list[float]:
-    row = of_people([found])
-    return [row["estimate"], row["others"], row["margins"]]
+def shares(found: disclosure.Disclosure) -> list[float]:
+    row = summarize([found])
+    return [row["estimate"], row["fresh_sample"], row["margins"]]
 
 
 def test_people_met_by_hand() -> None:
     original, released = table("0", "0", "1", "2", "3", "3"), table("1", "2", "2", "4", "4", "0")
-    found = disclosure.met(original, released, [5], [0])
-    assert found.counted.tolist() == [False, False, True, True, False, False]  # 1 and 2
-    of_two = disclosure.met(original, original[[0, 2]], [5], [0])  # of whom 1 alone is alone
-    assert of_two.outright.tolist() == [False, False, True, False, False, False]
+    found = disclosure.identity_disclosure(original, released, [5], [0])
+    assert found.eligible.tolist() == [False, False, True, True, False, False]  # 1 and 2
+    of_two = disclosure.identity_disclosure(
+        original, original[[0, 2]], [5], [0]
+    )  # of whom 1 alone is alone
+    assert of_two.certain.tolist() == [False, False, True, False, False, False]
     # Of two kinds are one record and of two kinds two, so that one person has 2 * 2 / 2 companions,
     # in a tree of one key whose six records lack a person's kind and have the companions instead.
     alone, pairs = 2.0, 1.0
@@ -44,17 +46,22 @@ def test_people_met_by_hand() -> None:
 
     others, by_margins = foretold(1), 1 - (5 / 6) ** 6
     assert shares(found) == pytest.approx([1, others, by_margins])
-    fewer = disclosure.met(original, original[[2, 3]], [5], [0])
+    fewer = disclosure.identity_disclosure(original, original[[2, 3]], [5], [0])
     assert shares(fewer)[:2] == pytest.approx([1, foretold(1 / 3)])
-    more = disclosure.met(original, np.repeat(released, 2, axis=0), [5], [0])
+    more = disclosure.identity_disclosure(original, np.repeat(released, 2, axis=0), [5], [0])
     kept = 1 - (1 / 2) ** np.array([2, 4])  # half of the larger release is kept
     assert shares(more) == pytest.approx([kept.mean(), others, by_margins])
     # Of the people in both files 2 is alone; in a random half of both the expected number is 2.75.
-    known = disclosure.met(original, released, [5], [0], table("1", "3", "3", "4", "4", "4"))
+    known = disclosure.identity_disclosure(
+        original, released, [5], [0], table("1", "3", "3", "4", "4", "4")
+    )
     assert shares(known) == pytest.approx([1, 1 - 1 / 2.75, by_margins])
     # The people alone are not so in both files together, be these large enough or not.
     for people in (table("0", "1"), table("0", "1", "2", "2")):
-        assert shares(disclosure.met(people, people, [3], [0], table("0", "1")))[1] == 1
+        assert (
+            shares(disclosure.identity_disclosure(people, people, [3], [0], table("0", "1")))[1]
+            == 1
+        )
 
 
 def with_ages(rng: np.random.Generator, n: int) -> tuple[Codes, np.ndarray]:
@@ -70,29 +77,40 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
     rng, keys, z, planted = np.random.default_rng(21), [0, 1, 2, 4], [], []
     for _ in range(30):
         (x, age), (released, other) = with_ages(rng, 1_000), with_ages(rng, 1_000)
-        found = disclosure.met(x, released, LEVELS, keys, numbers={1: [age, other]})
+        found = disclosure.identity_disclosure(x, released, LEVELS, keys, numbers={1: [age, other]})
         exact = [(*row, years) for row, years in zip(x[:, [0, 2, 4]].tolist(), age, strict=True)]
         again = Counter(exact)
         unique = np.array([again[person] == 1 for person in exact])
-        assert found.counted.tolist() == unique.tolist()
+        assert found.eligible.tolist() == unique.tolist()
         kept = {
             (*row, years) for row, years in zip(released[:, [0, 2, 4]].tolist(), other, strict=True)
         }
-        assert found.outright.tolist() == [
+        assert found.certain.tolist() == [
             u and e in kept for u, e in zip(unique, exact, strict=True)
         ]
-        row = of_people([found])
+        row = summarize([found])
         z.append(row["z"])
         chosen = np.flatnonzero(unique)[::3]
         released[: len(chosen)], other[: len(chosen)] = x[chosen], age[chosen]
         planted.append(
-            of_people([disclosure.met(x, released, LEVELS, keys, numbers={1: [age, other]})])
+            summarize(
+                [
+                    disclosure.identity_disclosure(
+                        x, released, LEVELS, keys, numbers={1: [age, other]}
+                    )
+                ]
+            )
         )
     assert abs(np.mean(z)) < 1
     assert np.std(z) < 1.3
-    assert np.mean(np.array(z) > SURE) <= 0.05
+    assert np.mean(np.array(z) > Z_SIGNIFICANT) <= 0.05
     assert (
-        np.mean([row["z"] > SURE and row["estimate"] > row["baseline"] + 0.05 for row in planted])
+        np.mean(
+            [
+                row["z"] > Z_SIGNIFICANT and row["estimate"] > row["baseline"] + 0.05
+                for row in planted
+            ]
+        )
         > 0.9
     )
     # A date of birth of one's own is no margin: a release of a third of the dates is found.
@@ -101,20 +119,21 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
     others_born[:300] = born[:300]
     shuffled = rng.permutation(1_000)
     dates = {1: [born, others_born[shuffled]]}
-    row = of_people([disclosure.met(x, x[shuffled], LEVELS, [1], numbers=dates)])
+    row = summarize([disclosure.identity_disclosure(x, x[shuffled], LEVELS, [1], numbers=dates)])
     assert row["estimate"] > 0.2 > row["baseline"] + 0.1
-    assert row["z"] > CERTAIN
+    assert row["z"] > Z_CERTAIN
     # A number that is not there is as it is cut, and who is unique may have no companions at all.
     age[:5] = np.nan
-    found = disclosure.met(x, x, LEVELS, keys, numbers={1: [age, age]})
+    found = disclosure.identity_disclosure(x, x, LEVELS, keys, numbers={1: [age, age]})
     same = (x[:, keys] == x[0, keys]).all(axis=1) & np.isnan(age)
-    assert found.counted[0] == (same.sum() == 1)
+    assert found.eligible[0] == (same.sum() == 1)
     assert (
-        disclosure.matched(x, x, LEVELS, keys, 9, {1: [age, age]})["repU"] == found.counted.mean()
+        disclosure.repu_and_tcap(x, x, LEVELS, keys, 9, {1: [age, age]})["repU"]
+        == found.eligible.mean()
     )
-    alone = disclosure.share_met_by_others(x, LEVELS, 1_000, {1: [age, age]})
-    assert 0 < alone < disclosure.share_met_by_others(x, LEVELS, 1_000) < 1
-    assert np.isnan(disclosure.share_met_by_others(np.repeat(x, 2, axis=0), LEVELS, 500))
+    alone = disclosure.share_matched_by_fresh_sample(x, LEVELS, 1_000, {1: [age, age]})
+    assert 0 < alone < disclosure.share_matched_by_fresh_sample(x, LEVELS, 1_000) < 1
+    assert np.isnan(disclosure.share_matched_by_fresh_sample(np.repeat(x, 2, axis=0), LEVELS, 500))
 
 
 @pytest.mark.parametrize("people_held_out", [0, 300, 900])
@@ -123,12 +142,15 @@ def test_people_whom_others_would_meet_are_foretold_without_bias(people_held_out
     rng, keys, n, repetitions = np.random.default_rng(12), [0, 1, 2, 3, 4], 500, 150
     rows = []
     for _ in range(repetitions):
-        x, others, held_out = samples(rng, n, n, people_held_out)
-        given = LEVELS, keys, held_out if people_held_out else None
-        rows.append(of_people([disclosure.met(x, others, *given)]))
-        assert shares(disclosure.met(x, margins(x, rng), *given))[1] == rows[-1]["others"]
+        x, others, holdout = samples(rng, n, n, people_held_out)
+        given = LEVELS, keys, holdout if people_held_out else None
+        rows.append(summarize([disclosure.identity_disclosure(x, others, *given)]))
+        assert (
+            shares(disclosure.identity_disclosure(x, margins(x, rng), *given))[1]
+            == rows[-1]["fresh_sample"]
+        )
     value, others, error = (
-        pd.DataFrame(rows)[["estimate", "others", "fresh_sample_se"]].to_numpy().T
+        pd.DataFrame(rows)[["estimate", "fresh_sample", "fresh_sample_se"]].to_numpy().T
     )
     bias = (others - value).std() / np.sqrt(repetitions)
     assert abs((others - value).mean()) < 4 * bias < 0.03
@@ -144,12 +166,14 @@ def test_people_handed_out_are_found_and_those_of_fresh_samples_are_not() -> Non
         tables = {"half copied": np.concatenate([x[: n // 2], fresh[n // 2 :]]), "fresh": fresh}
         for name, share in (("margins", 0.0), ("30 %", 0.3), ("60 %", 0.6)):
             planted = tables[name] = margins(x, rng)
-            alone = np.flatnonzero(disclosure.met(x, planted, LEVELS, keys).counted)
+            alone = np.flatnonzero(
+                disclosure.identity_disclosure(x, planted, LEVELS, keys).eligible
+            )
             some = rng.permutation(alone)[: round(share * len(alone))]
             planted[: len(some), keys] = x[some][:, keys]
         for name, released in tables.items():
-            row = of_people([disclosure.met(x, released, LEVELS, keys)])
-            alarms[name] += np.fmax(row["z"], row["z_permutation"]) >= SURE
+            row = summarize([disclosure.identity_disclosure(x, released, LEVELS, keys)])
+            alarms[name] += np.fmax(row["z"], row["z_permutation"]) >= Z_SIGNIFICANT
     assert alarms["30 %"] >= 0.5 * repetitions
     assert min(alarms["60 %"], alarms["half copied"]) >= 0.9 * repetitions
     assert max(alarms["fresh"], alarms["margins"]) <= 2  # of 40, where one of a hundred is allowed
@@ -169,17 +193,17 @@ def test_numbers_in_thinned_files_by_enumeration(tables, within):
     x, z, levels = tables[0][:6], tables[1][:6], tables[2]
     numbers = tuple(np.where(codes[:, 1] == 2, np.nan, codes[:, 2]) for codes in (x, z))
     n, m = len(x), len(z)
-    found = disclosure.told(x, z, levels, [0], 2, numbers=numbers, within=within)
-    assert found.counted.tolist() == (~np.isnan(numbers[0])).tolist()
+    found = disclosure.attribute_disclosure(x, z, levels, [0], 2, numbers=numbers, within=within)
+    assert found.eligible.tolist() == (~np.isnan(numbers[0])).tolist()
     kept = min(1, n / m)
-    for i in np.flatnonzero(found.counted):
+    for i in np.flatnonzero(found.eligible):
         of_others, of_release = (
             (np.abs(number - numbers[0][i]) <= within)[codes[:, 0] == x[i, 0]].tolist()
             for codes, number in zip((x, z), numbers, strict=True)
         )
         of_others.remove(True)  # the person's own
         assert found.release[i] == pytest.approx(chance_to_agree(of_release, kept))
-        assert found.others[i] == pytest.approx(chance_to_agree(of_others, min(1, m / n)))
+        assert found.fresh_sample[i] == pytest.approx(chance_to_agree(of_others, min(1, m / n)))
         # Over all numbers that the release's margin gives those who are kept.
         p, s = np.mean(np.abs(numbers[1] - numbers[0][i]) <= within), len(of_release)
         drawn = [p ** sum(c) * (1 - p) ** (s - sum(c)) * chance_to_agree(c, kept)
@@ -201,8 +225,12 @@ def test_people_met_are_those_of_the_original() -> None:
     """A random division of both files tells who is alone in which."""
     original, released = np.arange(12)[:, None], np.repeat(np.arange(6), 2)[:, None]
     both = original[:, 0], released[:, 0]
-    of_people, of_records = disclosure.divided_z(*both), disclosure.divided_z(*both[::-1])
-    assert disclosure.met(original, released, [12], [0]).divided_z == of_people != of_records
+    summarize, of_records = disclosure.permutation_z(*both), disclosure.permutation_z(*both[::-1])
+    assert (
+        disclosure.identity_disclosure(original, released, [12], [0]).permutation_z
+        == summarize
+        != of_records
+    )
 
 
 @pytest.mark.parametrize("m", [20, 30])
@@ -219,44 +247,48 @@ def test_nothing_of_a_persons_own_is_used_for_others(monkeypatch, m):
         assert not set(people[:, 0]) & set(ids)  # nor is anybody in the release
         return np.array([number_of(ids, i) for i in people[:, 0]])
 
-    monkeypatch.setattr(disclosure, "_by_tree", by_tree)
+    monkeypatch.setattr(disclosure, "_tree_probabilities", by_tree)
     everybody = np.column_stack([np.arange(2 * n + m), np.arange(2 * n + m) % 3])
-    x, released, held_out = np.split(everybody, [n, n + m])
-    given = x, released, [2 * n + m, 3], [0], 1, [2], held_out
-    found = disclosure.predicted(*given, rng=np.random.default_rng(1))
+    x, released, holdout = np.split(everybody, [n, n + m])
+    given = x, released, [2 * n + m, 3], [0], 1, [2], holdout
+    found = disclosure.inference(*given, rng=np.random.default_rng(1))
     of_release = [ids for ids in grown if ids.min() >= n]
     of_original = [ids for ids in grown if ids.max() < n]
     assert len(of_release) == len(of_original) == 2 * disclosure.PAIRS
     assert {len(ids) for ids in grown} == {m // 2}  # halves of the smaller file
     by_release = np.array([[number_of(ids, i) for i in range(2 * n + m)] for ids in of_release])
-    some, strangers = np.flatnonzero(x[:, 1] != 2), held_out[held_out[:, 1] != 2, 0]
-    assert np.flatnonzero(found.counted).tolist() == some.tolist()
+    some, strangers = np.flatnonzero(x[:, 1] != 2), holdout[holdout[:, 1] != 2, 0]
+    assert np.flatnonzero(found.eligible).tolist() == some.tolist()
     assert found.release[some] == pytest.approx(by_release.mean(axis=0)[some])
     of_strangers = by_release.mean(axis=0)[strangers].mean()
-    assert found.held_out["holdout"] == pytest.approx(of_strangers)
+    assert found.holdout["holdout"] == pytest.approx(of_strangers)
     apart = np.subtract(*by_release[:, some].mean(axis=1).reshape(-1, 2).T)
     by_original = [[number_of(ids, i) for i in some if i not in ids] for ids in of_original]
     of_others = np.subtract(*np.array([np.mean(each) for each in by_original]).reshape(-1, 2).T)
     variance, others_variance = (apart**2).mean() / 4, (of_others**2).mean() / 4
     least = variance + max(variance, others_variance if m == n else 0)
-    assert found.grown == pytest.approx(least) if m == n else found.grown >= least
+    assert (
+        found.training_variance == pytest.approx(least)
+        if m == n
+        else found.training_variance >= least
+    )
     for i in some if m == n else ():
         others = np.mean([number_of(ids, i) for ids in of_original if i not in ids])
-        assert found.others[i] == pytest.approx(others)
+        assert found.fresh_sample[i] == pytest.approx(others)
 
 
 def test_guesses_are_the_same_with_the_same_seed_and_as_good_of_people_held_out() -> None:
-    x, fresh, held_out = samples(np.random.default_rng(3), 600, 600, 600)
+    x, fresh, holdout = samples(np.random.default_rng(3), 600, 600, 600)
 
-    def guessed(released: Codes, seed: int) -> disclosure.Told:
+    def guessed(released: Codes, seed: int) -> disclosure.Disclosure:
         rng = np.random.default_rng(seed)
-        return disclosure.predicted(x, released, LEVELS, range(9), 9, held_out=held_out, rng=rng)
+        return disclosure.inference(x, released, LEVELS, range(9), 9, holdout=holdout, rng=rng)
 
     one, again, other = (guessed(fresh, seed) for seed in (1, 1, 2))
     for name, value in one._asdict().items():
         np.testing.assert_array_equal(value, again._asdict()[name])
     assert (one.release != other.release).any()
-    assert abs(one.held_out["z_holdout"]) < 4 < guessed(x, 1).held_out["z_holdout"]
+    assert abs(one.holdout["z_holdout"]) < 4 < guessed(x, 1).holdout["z_holdout"]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.03])
@@ -267,9 +299,9 @@ def test_rare_targets_raise_no_alarm(share: float) -> None:
         key = rng.integers(0, [10, 5], (2, 300, 2))
         rare = (key.sum(axis=2) % 2 if not share else 0) ^ (rng.random((2, 300)) < share)
         x, z = np.dstack([key, rare]).astype(np.uint8)
-        one = of_people([disclosure.predicted(x, z, [10, 5, 2], [0, 1], 2, rng=rng)])
+        one = summarize([disclosure.inference(x, z, [10, 5, 2], [0, 1], 2, rng=rng)])
         assert one["estimate"] <= 1
-        assert one["z"] < CERTAIN
+        assert one["z"] < Z_CERTAIN
 
 
 @pytest.mark.parametrize(("n", "size"), [(400, 18), (1_000, 20)])
@@ -280,15 +312,15 @@ def test_keys_that_are_equally_frequent_raise_no_alarm(n: int, size: int) -> Non
         first, third = rng.integers(0, size, (2, n)), rng.integers(0, 4, (2, n))
         second = (first + rng.integers(0, size // 2, (2, n))) % size
         x, z = np.dstack([first, second, third])
-        found = of_people([disclosure.met(x, z, [size, size, 4], [0, 1, 2])])
-        assert max(found["z"], found["z_permutation"]) < CERTAIN
+        found = summarize([disclosure.identity_disclosure(x, z, [size, size, 4], [0, 1, 2])])
+        assert max(found["z"], found["z_permutation"]) < Z_CERTAIN
 
 
 def test_trees_with_small_leaves_tell_a_trained_guess_more(rng: np.random.Generator) -> None:
     (x,) = samples(rng, 2_000)
     released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
-    found = disclosure.predicted(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)
-    assert of_people([found])["z"] >= SURE
+    found = disclosure.inference(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)
+    assert summarize([found])["z"] >= Z_SIGNIFICANT
 
 
 @given(two_tables())
@@ -302,11 +334,11 @@ def test_customary_measures_by_dictionaries(tables):
     disclosed = [shown.get(r[:-1]) == {r[-1]} for r in original]
     aim = [r for r in released if d[r[:-1]] and len(shown[r[:-1]]) == 1]
     right = [original.count(r) / d[r[:-1]] for r in aim]
-    found = disclosure.matched(x, z, levels, [0, 1], 2)
+    found = disclosure.repu_and_tcap(x, z, levels, [0, 1], 2)
     assert found["repU"] == pytest.approx(once)
     assert found["TCAP"] == pytest.approx(np.mean(right) if right else np.nan, nan_ok=True)
     if len(original) >= len(released):  # nothing is thinned
-        release = disclosure.told(x, z, levels, [0, 1], 2).release
+        release = disclosure.attribute_disclosure(x, z, levels, [0, 1], 2).release
         assert release.astype(bool).tolist() == disclosed
 
 
@@ -329,10 +361,10 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less() -> None:
         made += [mixture(x, levels, rng)] if seed % 20 == 0 else []
         for z in made:
             for known in ([0, 1, 2], [0, 1, 2, 3, 4, 5, 6]):
-                row = of_people([disclosure.told(x, z, levels, known, 7)])
-                row["of"] = "all"
-                put_words([row], family=False)
-                alarms.append(row["rating"] in ("more", "high"))
+                row = summarize([disclosure.attribute_disclosure(x, z, levels, known, 7)])
+                row["group"] = "all"
+                rate([row], family=False)
+                alarms.append(row["rating"] in ("elevated", "high"))
     assert len(alarms) >= 400
     assert np.mean(alarms) <= 0.01
     # All with the rare value are moved to one combination of keys, so that all others are told.
@@ -341,6 +373,6 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less() -> None:
     x = np.column_stack([keys[0], rng.random(2_000) < 0.012]).astype(np.int64)
     z = np.column_stack([keys[1], np.zeros(2_000, np.int64)])
     z[np.flatnonzero((keys[1] == 0).all(axis=1))[:24], 3] = 1
-    row = of_people([disclosure.told(x, z, [4, 4, 4, 2], [0, 1, 2], 3)])
+    row = summarize([disclosure.attribute_disclosure(x, z, [4, 4, 4, 2], [0, 1, 2], 3)])
     assert row["estimate"] > row["baseline"] + 0.2
-    assert row["z"] < SURE
+    assert row["z"] < Z_SIGNIFICANT

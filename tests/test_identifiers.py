@@ -20,8 +20,8 @@ def test_one_common_passport_is_enough(rng: np.random.Generator) -> None:
         (1 / 400, "found")
     ]
     row, *_ = common_identifiers({"id": pd.Series(passports)}, {"id": pd.Series(passports[:2])})
-    assert row["why"] == "it has 2 of the original's values of id"
-    assert (row["in_verdict"], row["people"]) == (True, 2)
+    assert row["why"] == "it contains 2 of the original's values of id"
+    assert (row["in_verdict"], row["n"]) == (True, 2)
     names = [f"{letter}{other}" for letter in "abcdefghijklmnopqrst" for other in "uvwxyz"]
     assert found(names[:60], names[59:]) == [(1 / 61, "found")]
 

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from srlib.assessment import read_inputs
-from srlib.assessment.disclosure import told
+from srlib.assessment.disclosure import attribute_disclosure
 from srlib.data import infer
 from srlib.data.infer import add_missing_levels, bin_numbers, infer_schema, quantile_cut_points
 from srlib.data.microdata import read_table, read_uncoded
@@ -85,7 +85,7 @@ def test_numbers_are_binned_by_one_table_only() -> None:
     far = table()[::-1].assign(age=table()["age"] + 1000)
     found = read_inputs(table(), [table(), far])
     assert found.schema.variables[0] == read_inputs(table(), table()).schema.variables[0]
-    assert set(found.tools["release 2"][0].codes[:, 0]) == {
+    assert set(found.synthesizers["release 2"][0].codes[:, 0]) == {
         len(found.schema.variables[0].cut_points)
     }
 
@@ -158,14 +158,16 @@ def test_people_without_a_value_of_the_target_are_not_counted() -> None:
     none = Variable("x", ("1", "2"), not_applicable=("N",))
     schema = Schema((Variable("key", ("a", "b", "c")), none))
     found = read_inputs(frame, frame, target="x", schema=schema)
-    assert "x is missing or does not apply for 3 of 6 people" in " ".join(found.notes)
+    assert "x is missing or not applicable for 3 of 6 people" in " ".join(found.notes)
     codes, levels = found.original.codes, found.schema.n_levels.tolist()
-    for no_values, expected in (
+    for codes_without_value, expected in (
         ((), 4 / 6),
         (found.schema.variables[1].codes_without_value, 2 / 3),
     ):
-        people = told(codes, codes, levels, [0], 1, no_values)  # a and b; or a, c has two answers
-        assert people.release[people.counted].mean() == expected
+        people = attribute_disclosure(
+            codes, codes, levels, [0], 1, codes_without_value
+        )  # a and b; or a, c has two answers
+        assert people.release[people.eligible].mean() == expected
 
 
 def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
@@ -319,7 +321,7 @@ def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
     comma, point = (str(tmp_path / f"{name}.csv") for name in ("comma", "point"))
     for original, released in ((comma, point), (point, comma)):
         found = read_inputs(original, released)
-        (made,) = found.tools[Path(released).name]
+        (made,) = found.synthesizers[Path(released).name]
         np.testing.assert_array_equal(made.codes, found.original.codes)
         np.testing.assert_array_equal(made.numbers[0], frame["height"])
         (told,) = [note for note in found.choices if "decimal comma" in note]
@@ -363,7 +365,7 @@ def test_dates_are_binned_as_days_in_any_notation(tmp_path: Path) -> None:
     found = read_inputs(frame, dict(zip("abc", files, strict=True)), within={"born": 365})
     born_on = found.schema.variables[0]
     days = (born - pd.Timestamp(0)) / pd.Timedelta(days=1)
-    for file in (found.original, *(file for (file,) in found.tools.values())):
+    for file in (found.original, *(file for (file,) in found.synthesizers.values())):
         np.testing.assert_array_equal(file.numbers[0], days)
         np.testing.assert_array_equal(file.codes, found.original.codes)
     assert all(re.search(r"\d{4}-\d\d-\d\d", level) for level in born_on.levels)
@@ -398,7 +400,7 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
     ]
     for tables, wish in asked:
         found = read_inputs(*tables, **wish)
-        ((made,),) = found.tools.values()
+        ((made,),) = found.synthesizers.values()
         assert {"id", "one"}.isdisjoint(found.schema.names)
         drops = wish.get("schema") is SEX_OWN
         for of, frame in ((found.original, original), (made, released)):
@@ -409,11 +411,13 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
     assert read_inputs(table(), table()).original.left_out == {}
     with pytest.raises(ValueError, match="leave_out names 'ID', but no file has such a column"):
         read_inputs(*files, leave_out=["id", "one", "ID"])
-    with pytest.raises(ValueError, match="target names 'id', which was left out: it was to be"):
+    with pytest.raises(
+        ValueError, match="target names 'id', which is among the columns to leave out"
+    ):
         read_inputs(*files, leave_out=["id", "one"], target="id")
     constant = [frame.assign(id="", one=1) for frame in frames]
     with pytest.raises(
-        ValueError, match="keys names 'one', which was left out: it has the same value"
+        ValueError, match="keys names 'one', which has the same value in every record"
     ):
         read_inputs(*constant, keys=["sex", "one"])
     result = CliRunner().invoke(main, ["schema", *map(str, files), "--leave-out", "id",
@@ -453,7 +457,7 @@ def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path: Path) -> N
     found = read_inputs(path, path)
     assert found.schema.names == (*original.columns, "flag")
     assert found.schema.variables[-1].levels == ("1", "missing")
-    left = "of which the original has one value or none: 'country', 'none', 'column 7', 'column 8'."
+    left = "of the original, or none: 'country', 'none', 'column 7', 'column 8'."
     assert any(left in note for note in found.notes)
 
 

@@ -37,12 +37,12 @@ def test_what_is_found_of_known_releases_is_what_was_found() -> None:
     """Value, baseline, errors, z and advice of all cases with 500 records."""
     frozen = json.loads(FILE.read_text(encoding="utf-8"))
     assert len(frozen) == 112 + 60
-    of_all = {row["advice"] for row in frozen.values()}
+    of_all = {row["verdict"] for row in frozen.values()}
     assert of_all == {"no sign of disclosure", "undecided", "review", "do not release"}
     for name, original, released in cases(largest=500):
         row, known = found(original, released), frozen[name]
-        assert row["advice"] == known["advice"], name
-        for question in ("copies", "identity", "attribute"):
+        assert row["verdict"] == known["verdict"], name
+        for question in ("identical records", "identity", "attribute"):
             np.testing.assert_allclose(row[question], known[question], rtol=1e-9, atol=1e-12)
             assert row[question][:2] == pytest.approx(known[question][:2], abs=1e-12)
 
@@ -68,7 +68,9 @@ def test_independent_margins_are_never_as_good_as_a_mixture() -> None:
     some = {n: LADDER[n] for n in ("mixture", "independent margins", "noisy margins")}
     beyond = {}
     for name, original, released in drawn(2_000, 0, some):
-        row = verdict.loss(pd.DataFrame(utility.rows(SCHEMA, original, [released])))
+        row = verdict.worst_utility(
+            pd.DataFrame(utility.utility_rows(SCHEMA, original, [released]))
+        )
         beyond[name] = (
             row["estimate"] - row["baseline"] if row["rating"] != "like a fresh sample" else 0
         )
@@ -89,7 +91,7 @@ def test_halves_of_one_table_raise_an_alarm_in_at_most_one_of_twenty_cases() -> 
             z.append(of["inference"]["z"])
     assert sum(each in ("review", "do not release") for each in advised) <= 0.05 * len(advised)
     assert np.std(z) <= 1.3
-    assert sum(np.array(z) > ratings.SURE) <= 1
+    assert sum(np.array(z) > ratings.Z_SIGNIFICANT) <= 1
 
 
 def test_honest_samples_are_seldom_undecided() -> None:
@@ -105,14 +107,14 @@ def test_honest_samples_are_seldom_undecided() -> None:
                     np.column_stack([codes, rng.integers(0, 9, (1_000, 4))]) for codes in (x, z)
                 )
             levels = [*LEVELS[:n_variables], *[9] * (x.shape[1] - n_variables)]
-            found.append(ratings.copied(copies(x, z, levels))[0])
+            found.append(ratings.rate_copies(copies(x, z, levels))[0])
         words[n_variables] = found
     words[0] = []
     for _ in range(20):  # five variables, and an age in years behind one of them
         x, z = (codes[:, [0, 1, 3, 4, 9]] for codes in samples(rng, 1_000, 1_000))
         ages = [18.0 + 18 * codes[:, 1] + rng.integers(0, 18, 1_000) for codes in (x, z)]
         levels = [LEVELS[k] for k in (0, 1, 3, 4, 9)]
-        words[0].append(ratings.copied(copies(x, z, levels, numbers={1: ages}))[0])
+        words[0].append(ratings.rate_copies(copies(x, z, levels, numbers={1: ages}))[0])
     assert all(each.count("undecided") <= 3 for each in words.values())
     assert sum(each.count("found") for each in words.values()) == 0
 
@@ -130,5 +132,5 @@ def test_copies_that_could_hide_are_bounded() -> None:
             unique = repetitions[place] == 1
             hidden = copies(x, rng.permutation(z), LEVELS).rows["undetected copies"]
             below.append(hidden["estimate"] < unique[chosen].sum() / unique.sum())
-            assert hidden["people"] == unique.sum()
+            assert hidden["n"] == unique.sum()
     assert np.mean(below) <= 0.05

@@ -7,7 +7,7 @@ import pytest
 from enumeration import exact_log_risk, log_marginal_likelihood
 
 from srlib import dpmpm
-from srlib.assessment.ratings import SURE, of_model
+from srlib.assessment.ratings import Z_SIGNIFICANT, model_rows
 from srlib.data.codes import distinct
 from srlib.diagnostics import MAX_R_HAT
 from srlib.mechanism.bayes import posterior
@@ -36,7 +36,7 @@ def test_risks_of_target_and_record_by_enumeration(rng: np.random.Generator) -> 
     before, after, of_record = np.transpose(exact)
     assert risks["target_prior"].tolist() == pytest.approx(before, abs=0.02)
     assert risks["target_probability"].tolist() == pytest.approx(after, abs=0.02)
-    answers = of_model(learned.to_dict("records"), agree, 4)
+    answers = model_rows(learned.to_dict("records"), agree, 4)
     rows = {row["question"].removeprefix("model: "): row for row in answers}
     people = np.array([1, 1, 2]) / 4
     for question, value, baseline in (
@@ -47,7 +47,9 @@ def test_risks_of_target_and_record_by_enumeration(rng: np.random.Generator) -> 
         row = rows[question]
         assert abs(row["estimate"] - value) < 5 * row["se"] < 1
         assert abs(row["baseline"] - baseline) <= 5 * row["baseline_se"]
-    assert (rows["belief"]["rating"] == "not refuted") == (abs(rows["belief"]["z"]) <= SURE)
+    assert (rows["belief"]["rating"] == "not refuted") == (
+        abs(rows["belief"]["z"]) <= Z_SIGNIFICANT
+    )
     assert rows["chains"]["rating"] == "agree"
 
 
@@ -81,7 +83,7 @@ def test_a_difference_has_its_own_error_and_all_sets_of_chains_must_agree(
             means[at] = np.delete(sets[at], chain, axis=0).mean(axis=0)
             left_out.append(gain(means))
         variance += 2 * np.var(left_out)
-    answers = of_model(learned.to_dict("records"), agreed, 4)
+    answers = model_rows(learned.to_dict("records"), agreed, 4)
     target = answers[1]
     assert target["estimate"] - target["baseline"] == pytest.approx(gain(sets.mean(axis=1)))
     assert target["z"] == pytest.approx(gain(sets.mean(axis=1)) / np.sqrt(variance))

@@ -11,7 +11,7 @@ from statsmodels import datasets
 
 from srlib.assessment import multiplicity, near_duplicates, ratings
 from srlib.assessment.copies import copies
-from srlib.assessment.z_scores import Edges, crossing_z, largest_of
+from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
 from srlib.data import read_table
 from srlib.data.codes import Codes
 from srlib.data.infer import bin_numbers, infer_schema
@@ -60,7 +60,7 @@ def test_edges_between_files_by_all_divisions() -> None:
         z.append(crossing_z(edges, o, np.bincount(group) - o))
     assert np.mean(z) == pytest.approx(0, abs=1e-12)
     assert np.std(z) == pytest.approx(1)
-    assert stats.norm.sf(largest_of(3.0, 5)) == pytest.approx(5 * stats.norm.sf(3.0))
+    assert stats.norm.sf(bonferroni_z(3.0, 5)) == pytest.approx(5 * stats.norm.sf(3.0))
 
 
 def test_nearest_neighbors_by_brute_force(rng: np.random.Generator) -> None:
@@ -95,18 +95,20 @@ def test_records_with_many_values_redrawn_are_found(
 ) -> None:
     rng, levels = np.random.default_rng(31), [size] * n_variables
     x, fresh = np.split(people(rng, 4_000, levels, even=2.0), 2)
-    row = near_duplicates.near_copies(x, redrawn(x, fresh, rng, share=share, values=values), levels)
-    assert row["z_permutation"] > ratings.CERTAIN
+    row = near_duplicates.find_near_duplicates(
+        x, redrawn(x, fresh, rng, share=share, values=values), levels
+    )
+    assert row["z_permutation"] > ratings.Z_CERTAIN
     assert row["estimate"] > row["baseline"] + 3 * np.hypot(row["se"], row["baseline_se"])
-    least = row["about"].split()[3]
+    least = row["detail"].split()[1]
     agree = np.mean([(x == record).sum(axis=1).max() >= int(least) for record in fresh[:400]])
     assert row["baseline"] == pytest.approx(agree, abs=0.06)
-    honest = near_duplicates.near_copies(x, fresh[:1_500], levels)
-    assert honest["z_permutation"] < ratings.SURE
+    honest = near_duplicates.find_near_duplicates(x, fresh[:1_500], levels)
+    assert honest["z_permutation"] < ratings.Z_SIGNIFICANT
     found = copies(x, redrawn(x, fresh, rng, share=share, values=values), levels)
-    word, why, decides = ratings.copied(found)
+    word, why, decides = ratings.rate_copies(found)
     assert (word, decides) == ("found", "near-duplicates")
-    assert f"{n_variables} values with an original; in a fresh sample" in why
+    assert f"{n_variables} values with an original record; " in why
 
 
 def test_where_strangers_are_nearer_than_the_original_nothing_can_be_found() -> None:
@@ -123,18 +125,23 @@ def test_where_strangers_are_nearer_than_the_original_nothing_can_be_found() -> 
     strangers = np.where(np.arange(1_000) == sources[:, None], -1, alike).max(axis=1)
     assert np.mean(strangers >= own) > 0.8
     released = rng.permutation(np.concatenate([changed_ones, fresh[100:]]))
-    assert near_duplicates.near_copies(x, released, LEVELS)["z_permutation"] < ratings.SURE
+    assert (
+        near_duplicates.find_near_duplicates(x, released, LEVELS)["z_permutation"]
+        < ratings.Z_SIGNIFICANT
+    )
 
 
 def test_where_everybody_has_near_neighbors_the_nearest_ones_are_counted() -> None:
     """Two values of each record are changed in a table where all have others as near."""
     rng = np.random.default_rng(35)
     x, fresh = (table[:, :11] for table in samples(rng, 1_500, 1_500))
-    row = near_duplicates.near_copies(x, changed(x, LEVELS[:11], rng, share=1.0), LEVELS[:11])
-    assert row["about"] == "its nearest neighbors are original records"
+    row = near_duplicates.find_near_duplicates(
+        x, changed(x, LEVELS[:11], rng, share=1.0), LEVELS[:11]
+    )
+    assert row["detail"] == "have an original record as nearest neighbor"
     assert row["estimate"] > 0.51 > row["baseline"] == 1_500 / 2_999
-    assert row["z_permutation"] > ratings.CERTAIN
-    row = near_duplicates.near_copies(x, fresh, LEVELS[:11])
+    assert row["z_permutation"] > ratings.Z_CERTAIN
+    row = near_duplicates.find_near_duplicates(x, fresh, LEVELS[:11])
     assert row["estimate"] == pytest.approx(0.5, abs=0.1)
 
 
@@ -151,9 +158,9 @@ def test_one_person_released_ten_times_is_found() -> None:
         released[:10] = lonely[0]
         found = copies(x, rng.permutation(released), LEVELS[:12])
         assert fresh.rows["repeated unique"]["z"] < ratings.UNLIKELY
-        word, why, decides = ratings.copied(found)
+        word, why, decides = ratings.rate_copies(found)
         assert (word, decides) == ("found", "repeated unique")
-        assert "the record of one unique person, 1" in why
+        assert "it contains one unique record, 1" in why
 
 
 def test_a_rough_release_that_repeats_itself_repeats_no_person() -> None:
@@ -171,14 +178,14 @@ def test_one_persons_record_by_hand(own_pairs: int) -> None:
     """What makes it more probable counts: a fresh sample, or a release that repeats itself."""
     o = np.array([1] * 60 + [2] * 20 + [0] * 40)
     s = np.array([10] + [0] * 79 + [2] * own_pairs + [1] * (40 - own_pairs))
-    row = multiplicity.most_repeated(o, s, np.zeros(120, int), np.zeros(120, int))
+    row = multiplicity.most_repeated_unique(o, s, np.zeros(120, int), np.zeros(120, int))
     x = s.sum() / 100 * multiplicity._log_series(101 / 80)
     of_sample = (x / (1 + x)) ** 10
     of_release = stats.logser.sf(9, multiplicity._log_series((40 + own_pairs + 1) / 40))
     assert (of_release > of_sample) == (own_pairs == 20)
     assert stats.norm.sf(row["z"]) == pytest.approx(60 * max(of_sample, of_release), rel=1e-6)
     assert row["baseline"] == pytest.approx(x / s.sum())
-    assert (row["people"], row["estimate"]) == (60, 10 / s.sum())
+    assert (row["n"], row["estimate"]) == (60, 10 / s.sum())
 
 
 def test_the_log_series_by_hand() -> None:
@@ -234,5 +241,5 @@ def test_halves_of_real_tables_have_no_near_copies_and_nobody_many_times() -> No
         for _ in range(10):
             x, z = np.array_split(rng.permutation(codes), 2)
             rows = copies(x, z[: len(z) if rng.random() < 0.7 else len(z) // 3], levels).rows
-            assert not rows["near-duplicates"]["z_permutation"] >= ratings.CERTAIN
+            assert not rows["near-duplicates"]["z_permutation"] >= ratings.Z_CERTAIN
             assert not rows["repeated unique"]["z"] >= ratings.ONE_PERSON

@@ -1,5 +1,6 @@
 """Rows, their errors and words, and the verdict that follows from them."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,22 +10,32 @@ from cases import LEVELS, margins, samples
 
 from srlib.assessment import disclosure, ratings, run, utility, verdict
 from srlib.assessment.copies import Copies
-from srlib.assessment.counts import Row, answer, beside
-from srlib.assessment.inputs import File, Tables
+from srlib.assessment.counts import Row, holdout_contrast, new_row
+from srlib.assessment.inputs import CodedTable, Tables
 from srlib.data.schema import Schema, Variable
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error
 
 NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
 
 
+def deviate_of(question: str) -> str:
+    """Name of the argument of `copied` that sets a question's deviate."""
+    return re.sub("[ -]", "_", question) + "_z"
+
+
 def copied(
     alone: int = 400, released: int = 500, at_most: float = 0.04, held: float = 0.1,
     handed_out: float = 0.0, repeated: float = 0.3, others: float = 0.32,
-    complete: float = 0.3, premise: str = "", same_table: bool = False, **z: float,
+    complete: float = 0.3, baseline_problem: str = "", same_table: bool = False, **z: float,
 ) -> Copies:  # fmt: skip
     """A release without copies, but for what is given."""
     shares = {
-        "copies": {"estimate": repeated, "se": 0.01, "baseline": others, "baseline_se": 0.01},
+        "identical records": {
+            "estimate": repeated,
+            "se": 0.01,
+            "baseline": others,
+            "baseline_se": 0.01,
+        },
         "copied uniques": {"estimate": handed_out},
         "undetected copies": {"estimate": at_most, "baseline": held},
         "near-duplicates": {"estimate": 0.2, "baseline": 0.1},
@@ -33,17 +44,17 @@ def copied(
         "identical before binning": {"estimate": min(repeated, complete), "baseline": others},
         "row order": {"estimate": 0.5},
     }
-    rows = {question: answer(question, "", released, **of) for question, of in shares.items()}
-    rows["undetected copies"]["people"] = alone
-    rows["near-duplicates"]["about"] = "its records share 9 or more of 14 values with an original"
-    rows["repeated unique"]["about"] = "one unique person, 12 times"
-    rows["copies"]["z"] = z.get("repeated_z", -1.0)
+    rows = {question: new_row(question, released) | of for question, of in shares.items()}
+    rows["undetected copies"]["n"] = alone
+    rows["near-duplicates"]["detail"] = "share 9 or more of 14 values with an original record"
+    rows["repeated unique"]["detail"] = "one unique record, 12 times"
+    rows["identical records"]["z"] = z.get("repeated_z", -1.0)
     for question in ("copied uniques", "near-duplicates", "identical before binning"):
-        rows[question]["z_permutation"] = z.get(f"{question.replace(' ', '_')}_z", 0.0)
+        rows[question]["z_permutation"] = z.get(deviate_of(question), 0.0)
     rows["identical before binning"]["z"] = z.get("complete_z", 1.7)
     for question in ("repeated unique", "excess over own duplicates", "row order"):
-        rows[question]["z"] = z.get(f"{question.replace(' ', '_')}_z", 0.0)
-    return Copies(rows, same_table, premise, np.zeros(1_000, bool), np.zeros(1_000, int))
+        rows[question]["z"] = z.get(deviate_of(question), 0.0)
+    return Copies(rows, same_table, baseline_problem, np.zeros(1_000, bool), np.zeros(1_000, int))
 
 
 def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Generator) -> None:
@@ -51,35 +62,39 @@ def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Gen
     (x,) = samples(rng, 500)
     released = [margins(x, rng) for _ in range(60)]
     for each in (
-        [disclosure.met(x, z, LEVELS, KEYS) for z in released],
-        [disclosure.told(x, z, LEVELS, KEYS, TARGET) for z in released],
+        [disclosure.identity_disclosure(x, z, LEVELS, KEYS) for z in released],
+        [disclosure.attribute_disclosure(x, z, LEVELS, KEYS, TARGET) for z in released],
     ):
-        rows = [ratings.of_people([one]) for one in each]
+        rows = [ratings.summarize([one]) for one in each]
         values, errors = (np.array([row[name] for row in rows]) for name in ("estimate", "se"))
         assert 0.9 < errors.mean() / values.std(ddof=1) < 5
-        assert np.mean([row["z"] >= ratings.SURE for row in rows]) <= 0.05
-        together = ratings.of_people(each[:3])
+        assert np.mean([row["z"] >= ratings.Z_SIGNIFICANT for row in rows]) <= 0.05
+        together = ratings.summarize(each[:3])
         assert together["estimate"] == pytest.approx(values[:3].mean())
         between = values[:3].std(ddof=1) / np.sqrt(3)
         assert together["se"] == pytest.approx(max(between, errors[:3].mean()))
     # Everybody is told the same by each release, so that only releases differ.
     none, everybody, shares = np.zeros(9), np.ones(9, bool), (0.2, 0.5, 0.6)
     alike = np.arange(9), everybody
-    each = [disclosure.Told(everybody, none + share, none, none, *alike) for share in shares]
-    error = ratings.of_people(each)["se"]
+    each = [disclosure.Disclosure(everybody, none + share, none, none, *alike) for share in shares]
+    error = ratings.summarize(each)["se"]
     assert error == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
     for of_others, of_margins in ((0.1, 0.3), (0.3, 0.1)):
-        one = disclosure.Told(everybody, none + 1, none + of_others, none + of_margins, *alike)
-        found = ratings.of_people([one])
-        assert found["baseline_kind"] == ("others" if of_others > of_margins else "margins")
+        one = disclosure.Disclosure(
+            everybody, none + 1, none + of_others, none + of_margins, *alike
+        )
+        found = ratings.summarize([one])
+        assert found["baseline_kind"] == (
+            "fresh sample" if of_others > of_margins else "independent margins"
+        )
         assert found["baseline"] == pytest.approx(0.3)
 
 
 def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> None:
     x, z = samples(rng, 600, 600)
-    one, group = disclosure.met(x, z, LEVELS, KEYS), x[:, 4]
-    companions = np.bincount(one.group)[one.group] - 1.0
-    unmet = 1 - one.others.sum() / (companions == 0).sum()
+    one, group = disclosure.identity_disclosure(x, z, LEVELS, KEYS), x[:, 4]
+    companions = np.bincount(one.cluster)[one.cluster] - 1.0
+    unmet = 1 - one.fresh_sample.sum() / (companions == 0).sum()
     power = np.log(unmet) / np.log((companions == 0).sum() / ((1 - 0.5**1.5) ** companions).sum())
 
     def foretold(weight: Any) -> float:
@@ -87,71 +102,74 @@ def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> Non
         whole, part = ((weight * (1 - t) ** companions).sum() for t in (1, 0.5**1.5))
         return float(whole * (1 - (whole / part) ** power))
 
-    of_told = disclosure.told(x, z, LEVELS, KEYS, TARGET)
+    of_told = disclosure.attribute_disclosure(x, z, LEVELS, KEYS, TARGET)
     for code in np.unique(group):
         part = group == code
         alone = part & (companions == 0)
-        row = ratings.of_people([one], part)
-        assert row["people"] == alone.sum()
+        row = ratings.summarize([one], part)
+        assert row["n"] == alone.sum()
         assert row["estimate"] == pytest.approx(one.release[alone].mean())
         others = (foretold(1 + 1e-5 * part) - foretold(1 - 1e-5 * part)) / 2e-5 / alone.sum()
-        assert row["others"] == pytest.approx(np.clip(others, 0, 1), abs=1e-6)
+        assert row["fresh_sample"] == pytest.approx(np.clip(others, 0, 1), abs=1e-6)
         if part.sum() >= 100:
-            drawn = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), 800)[:, of_told.group]
+            drawn = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), 800)[:, of_told.cluster]
             values = drawn @ (part * of_told.release) / (drawn @ part)
-            row = ratings.of_people([of_told], part)
+            row = ratings.summarize([of_told], part)
             assert row["se"] == pytest.approx(np.std(values), rel=0.15)
 
 
 def test_people_held_out_by_hand() -> None:
     """Two keys' levels and the target: released are (0, 0) twice and (1, 1) once."""
     used = np.array([(0, 0), (0, 1), (1, 1), (2, 0)])
-    held_out = np.array([(0, 0), (1, 0), (2, 1), (2, 1), (2, 0)])
+    holdout = np.array([(0, 0), (1, 0), (2, 1), (2, 1), (2, 0)])
     released, levels = np.array([(0, 0), (0, 0), (1, 1)]), np.array([3, 2])
     schema = Schema((Variable("key", ("a", "b", "c")), Variable("target", ("d", "e"))))
-    strangers = File(held_out)
-    tables = Tables(schema, File(used), {}, [(0,)], [1], False, strangers, None, {}, [])
-    copied, *_ = run._of_everybody(tables, [File(released)])
+    strangers = CodedTable(holdout)
+    tables = Tables(schema, CodedTable(used), {}, [(0,)], [1], False, strangers, None, {}, [])
+    copied, *_ = run._measure_full_matches(tables, [CodedTable(released)])
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
-    assert (copied["people"], copied["estimate"], copied["holdout"]) == (4, 1 / 2, 1 / 5)
+    assert (copied["n"], copied["estimate"], copied["holdout"]) == (4, 1 / 2, 1 / 5)
     assert copied["z_holdout"] == pytest.approx((1 / 2 - 1 / 5) / spread)
     # Two groups of people who move together: what is told of the first, and of the others.
     tells, group = np.array([1.0, 0, 1, 0, 0]), np.array([0, 1, 0, 1, 1])
-    found = beside(tells, np.ones(5), 2, group)
+    found = holdout_contrast(tells, np.ones(5), 2, group)
     assert found["z_holdout"] == pytest.approx((1 / 2 - 1 / 3) / (np.sqrt(2) / 36))
-    disclosed = disclosure.told(used, released, levels, [0], 1, (), held_out).held_out
+    disclosed = disclosure.attribute_disclosure(used, released, levels, [0], 1, (), holdout).holdout
     assert disclosed["holdout"] == 1 / 5
     # In four of the five, those with 0 and 1 are alone, and those with 2 never are.
-    assert disclosure.met(used, released, levels, [0], held_out).held_out["holdout"] == 1
+    assert (
+        disclosure.identity_disclosure(used, released, levels, [0], holdout).holdout["holdout"] == 1
+    )
 
 
 def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
     rng, z = np.random.default_rng(8), []
     for _ in range(60):
-        used, held_out, released = samples(rng, 300, 250, 300)
+        used, holdout, released = samples(rng, 300, 250, 300)
         given = used, released, LEVELS
-        met = [disclosure.met(*given, keys, held_out) for keys in (range(14), KEYS)]
-        rows = [*met, disclosure.told(*given, KEYS, TARGET, (), held_out)]
-        z.append([one.held_out["z_holdout"] for one in rows])
+        met = [disclosure.identity_disclosure(*given, keys, holdout) for keys in (range(14), KEYS)]
+        rows = [*met, disclosure.attribute_disclosure(*given, KEYS, TARGET, (), holdout)]
+        z.append([one.holdout["z_holdout"] for one in rows])
     # Standard errors of a standard deviation and of a mean, of 60: 0.09 and 0.13.
     assert (np.abs(np.std(z, axis=0) - 1) < 0.4).all()
     assert (np.abs(np.mean(z, axis=0)) < 0.6).all()
 
 
 def row(value: float, others: float, z: float, **more: object) -> Row:
-    return {"estimate": value, "baseline": others, "z": z, "z_permutation": NAN, "people": 200,
-            "of": "all", "baseline_kind": "others"} | more  # fmt: skip
+    return {"estimate": value, "baseline": others, "z": z, "z_permutation": NAN, "n": 200,
+            "group": "all", "baseline_kind": "fresh sample"} | more  # fmt: skip
 
 
 def test_words_are_shares_of_what_is_left() -> None:
     """The same share of what is left, also where the baseline is above one half."""
     for value, others, z, word in (
-        (0.3, 0.2, 2.5, "as expected"), (0.1, 0.2, -5.0, "as expected"), (0.37, 0.2, NAN, "as expected"),
-        (0.3, 0.2, 3.0, "more"), (0.37, 0.2, 3.0, "high"), (0.904, 0.9, 3.0, "as expected"),
-        (0.91, 0.9, 3.0, "more"), (0.93, 0.9, 3.0, "high"), (1.0, 1.0, 3.0, "as expected"),
+        (0.3, 0.2, 2.5, "as expected"), (0.1, 0.2, -5.0, "as expected"),
+        (0.37, 0.2, NAN, "as expected"),
+        (0.3, 0.2, 3.0, "elevated"), (0.37, 0.2, 3.0, "high"), (0.904, 0.9, 3.0, "as expected"),
+        (0.91, 0.9, 3.0, "elevated"), (0.93, 0.9, 3.0, "high"), (1.0, 1.0, 3.0, "as expected"),
     ):  # fmt: skip
-        rows = [row(value, others, z), row(value, others, -9.0, z_divided=z)]
-        ratings.put_words(rows, family=False)
+        rows = [row(value, others, z), row(value, others, -9.0, z_permutation=z)]
+        ratings.rate(rows, family=False)
         assert [each["rating"] for each in rows] == [word, word]
 
 
@@ -162,69 +180,79 @@ def test_of_many_questions_each_is_as_sure_as_one() -> None:
         ((2.59, 2.82, 2.95), (1, 1, 1)), ((2.57, 2.82, 2.95), (0, 1, 1)),
     ):  # fmt: skip
         rows = [row(0.5, 0.2, each) for each in z]
-        ratings.put_words(rows, family=True)
+        ratings.rate(rows, family=True)
         assert [each["rating"] == "high" for each in rows] == [bool(each) for each in clear]
-    few = [row(0.9, 0.1, 9.0, of="town: x", people=people) for people in (9, 10)]
-    ratings.put_words(few, family=False)
+    few = [row(0.9, 0.1, 9.0, group="town: x", n=people) for people in (9, 10)]
+    ratings.rate(few, family=False)
     assert [each["rating"] for each in few] == ["too few people", "high"]
 
 
 def test_far_more_of_a_target_takes_a_guess_that_agrees() -> None:
-    for z_guess, word in ((2.5, "more"), (NAN, "more"), (2.6, "high")):
-        rows = [row(0.9, 0.2, 9.0, question="attribute", about="job → sick"),
-                row(0.3, 0.2, z_guess, question="inference", about="job → sick"),
-                row(0.9, 0.2, 9.0, question="inference", about="town → sick"),
-                row(0.9, 0.2, 9.0, question="identity", about="job")]  # fmt: skip
-        ratings.put_words(rows, family=False)
-        ratings.put_agreeing_words(rows)
+    for z_guess, word in ((2.5, "elevated"), (NAN, "elevated"), (2.6, "high")):
+        rows = [row(0.9, 0.2, 9.0, question="attribute", variables="job → sick"),
+                row(0.3, 0.2, z_guess, question="inference", variables="job → sick"),
+                row(0.9, 0.2, 9.0, question="inference", variables="town → sick"),
+                row(0.9, 0.2, 9.0, question="identity", variables="job")]  # fmt: skip
+        ratings.rate(rows, family=False)
+        ratings.cap_unsupported_ratings(rows)
         assert [rows[0]["rating"], rows[3]["rating"]] == [word, "high"]
 
 
 def test_errors_of_shares_of_few_people_are_not_shown() -> None:
-    few, enough = (row(0.9, 0.1, 9.0, people=n, baseline_error=0.5) for n in (9, 10))
-    ratings.put_words([few, enough], family=False)
+    few, enough = (row(0.9, 0.1, 9.0, n=n, baseline_se=0.5) for n in (9, 10))
+    ratings.rate([few, enough], family=False)
     assert [few["rating"], enough["rating"]] == ["too few people", "high"]
     assert np.isnan(few["baseline_se"])
     assert enough["baseline_se"] == 0.5
 
 
 def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None:
-    lines = {}
-    for z in ("", "same_rows_z", "near_copies_z", "multiplicity_z", "handed_out_z"):
+    lines, deciding = (
+        {},
+        {deviate_of(question): line for question, line in verdict.DECIDING.items()},
+    )
+    for z in ("", "row_order_z", "near_duplicates_z", "repeated_unique_z", "copied_uniques_z"):
         _, table = judged(copies={z: 9.0} if z else {})
         card = verdict.card(table).set_index("question")
         lines[z] = list(card.index)
-        risks = [*list(verdict.CARD.values())[:-1], verdict.CARD["undetected copies"], "use: pairs"]
+        risks = [
+            *list(verdict.CARD.values())[:-1],
+            verdict.CARD["undetected copies"],
+            "use: two-way tables",
+        ]
         further = [line for line in lines[z] if line not in risks]
         assert [line for line in lines[z] if line in risks] == risks
-        assert further == ([verdict.DECIDING[z.removesuffix("_z").replace("_", " ")]] if z else [])
-        of_copies = card.loc["records that repeat an original", "rating"]
-        assert of_copies == ("see below" if z else "no sign")
+        assert further == ([deciding[z]] if z else [])
+        copy_rows = card.loc["records that repeat an original", "rating"]
+        assert copy_rows == ("see below" if z else "no sign")
         assert all(card.loc[further, "rating"] == "found")
     hidden = card.loc["copies that chance could hide"]
     assert hidden["release"] == "up to 4.0\xa0% of the unique"
     assert hidden["baseline"] == "odds times 10.0"
     _, table = judged(copies={"held": 0.0, "repeated_z": -0.5})
-    assert "odds times 100 or more" in verdict.text([verdict.judge("made", table)], table)
+    assert "odds times 100 or more" in verdict.render_text([verdict.judge("made", table)], table)
 
 
 def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFrame]:
     """A verdict on questions that take a share of what their baseline leaves to disclose."""
     loss = given.get("loss", 0.0)
     named = {"se": 0.01, "baseline_se": 0.01, "in_verdict": True}
-    named["people"] = given.get("people", 200)
+    named["n"] = given.get("people", 200)
     questions = {"identity": "people alone", "attribute": "sick", "inference": "sick to a guess"}
     rows = [
         row(0.2 + 0.8 * given.get(q, 0), 0.2, 40 * given.get(q, 0), question=q, why=why) | named
         for q, why in questions.items()
     ]
-    ratings.put_words(rows, family=False)
-    losses = row(loss, 0.0, 100 * loss) | {"rating": utility.word(loss, loss > 0), "se": 0.01}
-    by_chance = row(0.9, 0.9, -1.0, question="margins", word="good", error=0.01)
-    of_copies = ratings.of_copies([copied(), copied(**given.get("copies", {}))])
-    table = pd.DataFrame([*of_copies, *rows, by_chance, losses | {"question": "two-way tables"}])
-    table = table.assign(release=name, asked=table["in_verdict"] == True)  # noqa: E712
-    table = table.fillna({"of": "all", "baseline_kind": "", "rating": ""})
+    ratings.rate(rows, family=False)
+    losses = row(loss, 0.0, 100 * loss) | {
+        "rating": utility.rate_utility(loss, loss > 0),
+        "se": 0.01,
+    }
+    by_chance = row(0.9, 0.9, -1.0, question="one-way tables", rating="good", se=0.01)
+    copy_rows = ratings.copy_rows([copied(), copied(**given.get("copies", {}))])
+    table = pd.DataFrame([*copy_rows, *rows, by_chance, losses | {"question": "two-way tables"}])
+    table = table.assign(release=name, in_verdict=table["in_verdict"] == True)  # noqa: E712
+    table = table.fillna({"group": "all", "baseline_kind": "", "rating": ""})
     return verdict.judge(name, table), table
 
 
@@ -233,28 +261,32 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
     [
         ({}, "no sign of disclosure", "made; it is as useful as a fresh sample."),
         ({"copies": {"alone": 0, "at_most": NAN, "held": NAN}}, "no sign of disclosure", ""),
-        ({"copies": {"at_most": 0.13}}, "undecided", "hide copies of up to 13.0\xa0% of the"),
+        ({"copies": {"at_most": 0.13}}, "undecided", "copies of up to 13.0\xa0% of the"),
         ({"copies": {"at_most": 0.13, "alone": 23}}, "no sign of disclosure", ""),
-        ({"copies": {"at_most": 0.13, "alone": 24}}, "undecided", "could hide copies of up to"),
+        ({"copies": {"at_most": 0.13, "alone": 24}}, "undecided", "could go undetected"),
         # Where a fresh sample would have the values of more than a third, a copy says little.
         ({"copies": {"at_most": 0.9, "held": 0.34}}, "no sign of disclosure", ""),
-        ({"copies": {"at_most": 0.9, "held": 0.33}}, "undecided", "could hide copies of up to"),
-        ({"copies": {"repeated": 0.006, "others": 0.0005}}, "undecided", "too few to tell copies"),
+        ({"copies": {"at_most": 0.9, "held": 0.33}}, "undecided", "could go undetected"),
+        (
+            {"copies": {"repeated": 0.006, "others": 0.0005}},
+            "undecided",
+            "too few to distinguish copies",
+        ),
         (
             {"copies": {"repeated": 0.006, "others": 0.0, "complete_z": 1.6}},
             "no sign of disclosure",
-            "made, but complete copies are 3 of 500 records, and originals all differ",
+            "made, but 3 of 500 records are identical to an original record, although all",
         ),
         ({"copies": {"complete": 0.006, "others": 0.0005}}, "undecided", "0.6\xa0% of its records"),
         (
             {"copies": {"repeated": 0.004, "others": 0.0}},
             "no sign of disclosure",
-            "made, but complete copies are 2 of 500 records, and originals all differ; it is",
+            "made, but 2 of 500 records are identical to an original record, although all",
         ),
         (
             {"copies": {"repeated": 0.002, "others": 0.0}},
             "no sign of disclosure",
-            "made, but complete copies are 1 of 500 records, and originals all differ; it is",
+            "made, but 1 of 500 records are identical to an original record, although all",
         ),
         (
             {"copies": {"repeated": 0.004, "others": 0.0005}},
@@ -263,55 +295,64 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         ),
         ({"copies": {"repeated": 0.006, "others": 0.006}}, "no sign of disclosure", ""),
         ({"copies": {"repeated_z": 2.6}}, "review", "there are signs of copied records"),
-        ({"copies": {"handed_out_z": 2.6}}, "review", "there are signs of copied records"),
-        ({"copies": {"near_copies_z": 2.6}}, "review", "there are signs of copied records"),
-        ({"copies": {"multiplicity_z": 1.7}}, "review", "there are signs of copied records"),
-        ({"copies": {"multiplicity_z": 1.6}}, "no sign of disclosure", ""),
-        ({"copies": {"beyond_itself_z": 3.0}}, "review", "signs of copied"),
-        ({"copies": {"beyond_itself_z": 2.9}}, "no sign of disclosure", ""),
-        ({"copies": {"uncut_copies_z": 3.4}}, "review", "signs of copied"),
-        ({"copies": {"uncut_copies_z": 3.2}}, "no sign of disclosure", ""),
+        ({"copies": {"copied_uniques_z": 2.6}}, "review", "there are signs of copied records"),
+        ({"copies": {"near_duplicates_z": 2.6}}, "review", "there are signs of copied records"),
+        ({"copies": {"repeated_unique_z": 1.7}}, "review", "there are signs of copied records"),
+        ({"copies": {"repeated_unique_z": 1.6}}, "no sign of disclosure", ""),
+        ({"copies": {"excess_over_own_duplicates_z": 3.0}}, "review", "signs of copied"),
+        ({"copies": {"excess_over_own_duplicates_z": 2.9}}, "no sign of disclosure", ""),
+        ({"copies": {"identical_before_binning_z": 3.4}}, "review", "signs of copied"),
+        ({"copies": {"identical_before_binning_z": 3.2}}, "no sign of disclosure", ""),
         (
             {"copies": {"repeated_z": 9.0}},
             "do not release",
-            "30.0\xa0% of its records repeat original",
+            "30.0\xa0% of its records are identical to an original",
         ),
         (
-            {"copies": {"handed_out_z": 3.4, "handed_out": 0.1}},
+            {"copies": {"copied_uniques_z": 3.4, "handed_out": 0.1}},
             "do not release",
             "estimated 10.0\xa0%",
         ),
         ({"copies": {"same_table": True}}, "do not release", "it is the original itself"),
         (
-            {"copies": {"same_rows_z": 7.0}},
+            {"copies": {"row_order_z": 7.0}},
             "do not release",
-            "its rows follow the original's, with 50.0",
+            "its rows are in the order of the original: 50.0",
         ),
-        ({"copies": {"same_rows_z": 6.5}}, "no sign of disclosure", ""),
+        ({"copies": {"row_order_z": 6.5}}, "no sign of disclosure", ""),
         ({"copies": {"released": 20, "alone": 180, "at_most": 0.1}}, "no sign of disclosure", ""),
         ({"copies": {"at_most": 0.12, "alone": 900}}, "no sign of disclosure", ""),
         (
-            {"copies": {"near_copies_z": 3.4}},
+            {"copies": {"near_duplicates_z": 3.4}},
             "do not release",
-            "20.0\xa0% of its records share 9 or more of 14 values with an original; in a",
+            "20.0\xa0% of its records share 9 or more of 14 values with an original record; "
+            "10.0\xa0% expected",
         ),
         (
-            {"copies": {"multiplicity_z": 2.4}},
+            {"copies": {"repeated_unique_z": 2.4}},
             "do not release",
-            "the record of one unique person, 12 t",
+            "it contains one unique record, 12 t",
         ),
-        ({"copies": {"premise": "twins"}}, "undecided", "the original repeats people"),
-        ({"copies": {"premise": "removed", "repeated_z": NAN}}, "undecided", "seem to be removed"),
+        (
+            {"copies": {"baseline_problem": "duplicates"}},
+            "undecided",
+            "the original contains duplicates",
+        ),
+        (
+            {"copies": {"baseline_problem": "deduplicated", "repeated_z": NAN}},
+            "undecided",
+            "seem to have been removed",
+        ),
         ({"copies": {"released": 19}}, "undecided", "there are too few records to judge"),
         ({"loss": 0.05}, "no sign of disclosure", "a little less useful than a fresh sample"),
         ({"loss": 0.1}, "no sign of disclosure", "clearly less useful than a fresh sample"),
         ({"loss": 0.3}, "no sign of disclosure", "made, but it is of little use."),
-        ({"attribute": 0.1}, "review", "it tells more about sick than other people's records"),
-        ({"identity": 0.3}, "do not release", "far more about people alone than"),
-        ({"inference": 0.1}, "review", "tells more about sick to a guess than other"),
-        ({"identity": 0.1, "inference": 0.3}, "do not release", "far more about sick to a guess"),
+        ({"attribute": 0.1}, "review", "it tells elevated about sick than other people's records"),
+        ({"identity": 0.3}, "do not release", "high about people alone than"),
+        ({"inference": 0.1}, "review", "tells elevated about sick to a guess than other"),
+        ({"identity": 0.1, "inference": 0.3}, "do not release", "high about sick to a guess"),
         # What is worse decides, whatever else is fine.
-        ({"copies": {"at_most": 0.2}, "attribute": 0.3}, "do not release", "far more about sick"),
+        ({"copies": {"at_most": 0.2}, "attribute": 0.3}, "do not release", "high about sick"),
         ({"copies": {"repeated_z": 3.0}, "loss": 0.3}, "review", "signs of copied records"),
         (
             {"copies": {"same_table": True}, "identity": 0.3},
@@ -324,7 +365,7 @@ def test_the_worst_answer_decides(given: dict[str, Any], advice: str, first: str
     judgment, _ = judged(**given)
     assert judgment.verdict == advice
     assert first in judgment.sentence
-    assert len(judgment.sentence.split()) <= 25
+    assert len(judgment.sentence.split()) <= 30
 
 
 def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() -> None:
@@ -334,33 +375,35 @@ def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() ->
     given += [{"copies": itself}, {"identity": 0.1}]
     each = [judged(str(i), **one) for i, one in enumerate(given)]
     table = pd.concat([rows for _, rows in each], ignore_index=True)
-    ordered = verdict.worst_first([judgment for judgment, _ in each], table)
+    ordered = verdict.sort_worst_first([judgment for judgment, _ in each], table)
     assert [one.release for one in ordered] == ["3", "4", "5", "2", "1", "0"]
-    text = verdict.text(ordered, table)
-    assert text.startswith(ordered[0].first)
+    text = verdict.render_text(ordered, table)
+    assert text.startswith(ordered[0].sentence)
     assert text.count("target told by all with the keys") == len(given)
-    public = verdict.in_public(ordered, table)
+    public = verdict.public_table(ordered, table)
     ten, rows = judged(people=MIN_RECORDS)
-    further = rows[rows["question"] == "attribute"].assign(word="more")  # the worst is shown
-    shown = verdict.in_public([ten], pd.concat([rows, further]))
-    assert shown[["advice", "attribute"]].to_numpy().tolist() == [["no sign of disclosure", "more"]]
+    further = rows[rows["question"] == "attribute"].assign(rating="elevated")  # the worst is shown
+    shown = verdict.public_table([ten], pd.concat([rows, further]))
+    assert shown[["verdict", "attribute"]].to_numpy().tolist() == [
+        ["no sign of disclosure", "elevated"]
+    ]
     assert public["attribute"].tolist()[:5] == ["high", *["as expected"] * 3, NOT_SHOWN]
-    assert (public["copies"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
-    assert (public["advice"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
+    assert (public["identical records"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
+    assert (public["verdict"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
     assert not public.drop(columns="release").stack().str.contains(r"\d").any()
 
 
 def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_or_all() -> None:
-    text = " ".join(verdict.stated())
+    text = " ".join(verdict.rules_text())
     numbers = (
-        ratings.SURE,
-        ratings.CERTAIN,
-        ratings.BEYOND_ITSELF,
-        2 * ratings.CERTAIN,
-        ratings.FEWEST,
+        ratings.Z_SIGNIFICANT,
+        ratings.Z_CERTAIN,
+        ratings.Z_OWN_DUPLICATES,
+        2 * ratings.Z_CERTAIN,
+        ratings.MIN_RECORDS_JUDGED,
     )
     assert all(f"{number:g}" in text for number in numbers)
-    limits = ratings.FAR, ratings.MORE, ratings.UNSEEN, utility.GOOD, utility.LIMITED
+    limits = ratings.HIGH, ratings.ELEVATED, ratings.MAX_UNDETECTED, utility.GOOD, utility.LIMITED
     assert all(percent(share) in text for share in limits)
     for share, shown in ((0, "0"), (1, "100"), (4e-4, "<0.1"), (0.9996, ">99.9"), (0.123, "12.3")):
         assert percent_with_error(share) == f"{shown}\xa0%"

@@ -26,7 +26,7 @@ def population(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def rows(original: Codes, *released: Codes) -> pd.DataFrame:
-    return pd.DataFrame(utility.rows(SMALL, original, released)).set_index("question")
+    return pd.DataFrame(utility.utility_rows(SMALL, original, released)).set_index("question")
 
 
 def test_distances_by_hand() -> None:
@@ -34,23 +34,23 @@ def test_distances_by_hand() -> None:
     one, other = np.array([(0, 0, 0), (1, 0, 0)]), original[::-1]
     found = rows(original, one)
     # Shares of b = 0 are 1/4 and 1; those of the cells 1/4, 1/4, 0, 1/2 and 1/2, 0, 1/2, 0.
-    assert found.loc["margins", ["estimate", "about"]].tolist() == [3 / 4, "b"]
+    assert found.loc["one-way tables", ["estimate", "variables"]].tolist() == [3 / 4, "b"]
     assert found.loc["two-way tables", "estimate"] == 3 / 4
     both = rows(original, one, other)
-    assert both.loc["margins", ["estimate", "se"]].tolist() == pytest.approx([3 / 8, 3 / 8])
+    assert both.loc["one-way tables", ["estimate", "se"]].tolist() == pytest.approx([3 / 8, 3 / 8])
     constant = rows(*(np.zeros((n, 3), int) for n in (10, 4)))
     assert np.isnan(constant.loc["distinguishability", "estimate"])
-    same = rows(original, other).loc[["margins", "two-way tables"]]
+    same = rows(original, other).loc[["one-way tables", "two-way tables"]]
     assert (same["estimate"].tolist(), set(same["rating"])) == ([0, 0], {"like a fresh sample"})
 
 
 @pytest.mark.parametrize(("n_variables", "rating"), [(2, "limited"), (40, "like a fresh sample")])
-def test_the_largest_of_many_distances_is_held_to_a_stricter_limit(n_variables, word):
+def test_the_largest_of_many_distances_is_held_to_a_stricter_limit(n_variables, rating):
     schema = Schema(tuple(Variable(f"v{k}", ("no", "yes")) for k in range(n_variables)))
     original, released = np.zeros((2, 500, n_variables), int)
     original[:250, 0] = released[:325, 0] = 1
-    found = pd.DataFrame(utility.rows(schema, original, [released])).set_index("question")
-    assert found.loc["margins", "rating"] == word
+    found = pd.DataFrame(utility.utility_rows(schema, original, [released])).set_index("question")
+    assert found.loc["one-way tables", "rating"] == rating
 
 
 def test_distances_of_records_divided_at_random_by_enumeration() -> None:
@@ -102,7 +102,7 @@ def test_differences_between_samples_by_enumeration() -> None:
     assert ratio == pytest.approx(differences / expected, rel=0.02)
 
 
-@pytest.mark.parametrize("two-way tables", [False, True])
+@pytest.mark.parametrize("pairs", [False, True])
 def test_told_apart_against_statsmodels(monkeypatch: pytest.MonkeyPatch, pairs: bool) -> None:
     rng = np.random.default_rng(1)
     zeros = np.zeros((60, 3), int)

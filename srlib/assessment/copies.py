@@ -28,22 +28,22 @@ from srlib.assessment.counts import (
     Floats,
     Ints,
     Row,
-    answer,
-    error_of,
-    numbered,
-    ratio,
-    tallied,
-    times,
+    cell_counts,
+    cell_ids,
+    clustered_se,
+    counts_at,
+    new_row,
+    z_score,
 )
-from srlib.assessment.disclosure import Keys, Numbers, share_met_by_others
-from srlib.assessment.multiplicity import most_repeated
-from srlib.assessment.near_duplicates import near_copies
+from srlib.assessment.disclosure import Keys, Numbers, share_matched_by_fresh_sample
+from srlib.assessment.multiplicity import most_repeated_unique
+from srlib.assessment.near_duplicates import find_near_duplicates
 from srlib.assessment.z_scores import (
-    across_z,
     beta,
     beta_binomial_z,
-    divided_z,
-    division_odds,
+    permutation_z,
+    split_odds,
+    split_z,
 )
 from srlib.data.codes import Codes, Levels
 from srlib.margins import chow_liu_tree, log_density, two_way_table
@@ -64,7 +64,7 @@ REMOVED = 10.0
 # weigh by one over the share that is found there and this much.
 PARTS, STRATA, RARELY = 10, 10, 0.005
 LIMIT = 0.95  # of how many there may be
-_UNIQUE = "people alone with all their values"
+_UNIQUE = "sample uniques on all variables"
 
 
 class Copies(NamedTuple):
@@ -91,8 +91,8 @@ class Copies(NamedTuple):
 
     rows: dict[str, Row]
     same_table: bool
-    premise: str
-    found: Bools
+    baseline_problem: str
+    identical: Bools
     neighbors: Ints
 
 
@@ -118,14 +118,14 @@ class _Files:
     def of(cls, original: Codes, released: Codes, n_levels: Levels) -> "_Files":
         """Find the groups of both files' equal records."""
         levels = [int(k) for k in n_levels]
-        cell, of_record = numbered(range(len(levels)), levels, original, released)
-        o, s = tallied(cell, of_record)
+        cell, of_record = cell_ids(range(len(levels)), levels, original, released)
+        o, s = cell_counts(cell, of_record)
         neighbors = _neighbors(levels, original, released)
         return cls(original, released, levels, cell, of_record, o, s, neighbors)
 
 
 def copies(
-    original: Codes, released: Codes, n_levels: Levels, held_out: Codes | None = None, *,
+    original: Codes, released: Codes, n_levels: Levels, holdout: Codes | None = None, *,
     numbers: Numbers = MappingProxyType({}),
 ) -> Copies:  # fmt: skip
     r"""Count released records that repeat an original one, and those expected by coincidence.
@@ -146,58 +146,66 @@ def copies(
     columns that were cut, by column, of the original's records and of the release's.
     """
     files = _Files.of(original, released, n_levels)
-    original_alone = _premise(original, files.levels, files.o, files.neighbors.sum(axis=0))
-    release_alone = _premise(released, files.levels, files.s, files.neighbors.sum(axis=0))
-    comparable = original_alone != "removed"
+    original_alone = _baseline_problem(original, files.levels, files.o, files.neighbors.sum(axis=0))
+    release_alone = _baseline_problem(released, files.levels, files.s, files.neighbors.sum(axis=0))
+    comparable = original_alone != "deduplicated"
     exact = _exact(files, numbers) if numbers else files
 
-    handed_out = _handed_out(files)
-    near = near_copies(original, released, files.levels)
+    handed_out = _copied_share(files)
+    near = find_near_duplicates(original, released, files.levels)
     if not comparable:
         handed_out["z_permutation"] = near["z_permutation"] = np.nan
-    itself = answer(
-        "excess over own duplicates", len(released), detail="people against its own records"
+    itself = new_row(
+        "excess over own duplicates",
+        len(released),
+        detail="original records against the release's own",
     )
     at_most = 1.0
-    if comparable and release_alone != "removed":
-        itself, at_most = _beyond_itself(files)
+    if comparable and release_alone != "deduplicated":
+        itself, at_most = _excess_over_own_duplicates(files)
         if numbers:
-            _, at_most = _beyond_itself(exact)
-    at_most = max(at_most, _upper(_handed_out(exact)))
-    repeated = _repeated(files, held_out, original_alone, (handed_out, near))
-    repeated["detail"] += ", numbers cut" if numbers else ""
+            _, at_most = _excess_over_own_duplicates(exact)
+    at_most = max(at_most, _upper_limit(_copied_share(exact)))
+    repeated = _identical_records(files, holdout, original_alone, (handed_out, near))
+    repeated["detail"] += ", numbers binned" if numbers else ""
     rows = [
         repeated,
         handed_out,
-        _could_hide(exact, at_most, numbers),
+        _undetected_copies(exact, at_most, numbers),
         near,
-        most_repeated(files.o, files.s, *files.neighbors),
+        most_repeated_unique(files.o, files.s, *files.neighbors),
         itself,
-        _uncut(files, numbers, comparable=not original_alone or held_out is not None),
-        _same_rows(original, released),
+        _identical_before_binning(
+            files, numbers, comparable=not original_alone or holdout is not None
+        ),
+        _row_order(original, released),
     ]
     unique_and_released = (files.o == 1) & (files.s > 0)
     return Copies(
         {row["question"]: row for row in rows},
         _is_same_table(files),
-        original_alone if held_out is None else "",
+        original_alone if holdout is None else "",
         unique_and_released[files.cell],
         files.neighbors.sum(axis=0)[files.cell],
     )
 
 
-def _repeated(files: _Files, held_out: Codes | None, premise: str, more: Sequence[Row]) -> Row:
+def _identical_records(
+    files: _Files, holdout: Codes | None, baseline_problem: str, more: Sequence[Row]
+) -> Row:
     """Share of the released records that repeat an original one, beside that of other people's."""
     m = len(files.released)
     value = float(files.s[files.o > 0].sum() / m)
-    others, others_error, a, b = _repeating(files.original, files.levels, held_out, not premise)
-    row = answer(
-        "identical records", m, detail="records that repeat an original one",
+    others, others_error, a, b = _expected_duplicate_rate(
+        files.original, files.levels, holdout, not baseline_problem
+    )
+    row = new_row(
+        "identical records", m, detail="records identical to an original record",
         estimate=value, baseline=others,
         se=float(np.sqrt(value * (1 - value) / m)), baseline_se=others_error,
         z_permutation=float(np.fmax.reduce([one["z_permutation"] for one in more])),
     )  # fmt: skip
-    if premise != "removed" or held_out is not None:
+    if baseline_problem != "deduplicated" or holdout is not None:
         row["z"] = beta_binomial_z(round(value * m), m, a, b)
     return row
 
@@ -212,30 +220,30 @@ def _is_same_table(files: _Files) -> bool:
     return bool((o == files.s).all() and chance < COINCIDENCE)
 
 
-def _uncut(files: _Files, numbers: Numbers, comparable: bool) -> Row:
+def _identical_before_binning(files: _Files, numbers: Numbers, comparable: bool) -> Row:
     """Share of complete copies, with numbers as the files have them, and their excess."""
     n, m = len(files.original), len(files.released)
     people, records = _with_numbers(files, numbers)
     complete = int(np.isin(records, people).sum())
-    others, error = _repeated_by_others(np.bincount(people))
-    row = answer("identical before binning", m, detail="numbers as the files have them")
+    others, error = _good_duplicate_rate(np.bincount(people))
+    row = new_row("identical before binning", m, detail="numbers not binned")
     row |= {"estimate": complete / m, "baseline": others, "baseline_se": error}
     row["z"] = beta_binomial_z(complete, m, *beta(others, error, n))
     if numbers and comparable:
-        row["z_permutation"] = divided_z(people, records)
+        row["z_permutation"] = permutation_z(people, records)
     return row
 
 
 def _with_numbers(files: _Files, numbers: Numbers) -> list[Ints]:
     """Number the records of both files by their values, with numbers as the files have them."""
     every = range(len(files.levels))
-    return Keys.of([files.original, files.released], files.levels, every, numbers).numbered()
+    return Keys.of([files.original, files.released], files.levels, every, numbers).cell_ids()
 
 
 def _exact(files: _Files, numbers: Numbers) -> _Files:
     """Return the files with groups of records whose numbers are equal as well."""
     people, records = _with_numbers(files, numbers)
-    o, s = tallied(people, records)
+    o, s = cell_counts(people, records)
     both = np.concatenate([people, records])
     first = np.unique(both, return_index=True)[1]
     neighbors = files.neighbors[:, np.concatenate([files.cell, files.of_record])[first]]
@@ -246,15 +254,15 @@ def _weights(neighbors: Ints) -> Floats:
     return np.log1p(COPIED / (neighbors.sum(axis=0) + ITSELF))
 
 
-def _handed_out(files: _Files) -> Row:
+def _copied_share(files: _Files) -> Row:
     """Share of the people alone who were handed out, and its excess; NaN where nobody is alone."""
     o, s, weight = files.o, files.s, _weights(files.neighbors)
-    alone, met = o == 1, (o == 1) & (s > 0)
-    everyone = weight[alone].sum()
-    row = answer("copied uniques", int(alone.sum()), detail=_UNIQUE, baseline=0.0)
+    unique, met = o == 1, (o == 1) & (s > 0)
+    everyone = weight[unique].sum()
+    row = new_row("copied uniques", int(unique.sum()), detail=_UNIQUE, baseline=0.0)
     if not everyone:
         return row
-    pure, prob = division_odds(o, s, both=True)
+    pure, prob = split_odds(o, s, both=True)
     beyond = weight * np.where(met, 1.0, np.where(pure, -prob / (1 - prob), 0.0))
     share = beyond.sum() / everyone
     # Of a sure thing there is no error: with all handed out, none is left to chance.
@@ -262,36 +270,36 @@ def _handed_out(files: _Files) -> Row:
     return row | {
         "estimate": float(share),
         "se": float(np.sqrt(variance) / everyone),
-        "z_permutation": max(across_z(o, s, weight, both) for both in (True, False)),
+        "z_permutation": max(split_z(o, s, weight, both) for both in (True, False)),
     }
 
 
-def _upper(row: Row) -> float:
+def _upper_limit(row: Row) -> float:
     """Upper limit of a share; 0 where there is none."""
     return float(np.nan_to_num(row["estimate"] + special.ndtri(LIMIT) * row["se"]))
 
 
-def _could_hide(files: _Files, at_most: float, numbers: Numbers) -> Row:
+def _undetected_copies(files: _Files, at_most: float, numbers: Numbers) -> Row:
     """Upper limit of the share of the people alone who could be copied; NaN where nobody is.
 
     Were all copied who are met, their weighted number would be Poisson.
     """
     weight = _weights(files.neighbors)
-    alone = files.o == 1
-    row = answer("undetected copies", int(alone.sum()), detail=_UNIQUE)
-    if not alone.any():
+    unique = files.o == 1
+    row = new_row("undetected copies", int(unique.sum()), detail=_UNIQUE)
+    if not unique.any():
         return row
-    met = alone & (files.s > 0)
-    mean = (weight[met] ** 2).sum() / weight[met].sum() if met.any() else weight[alone].mean()
+    met = unique & (files.s > 0)
+    mean = (weight[met] ** 2).sum() / weight[met].sum() if met.any() else weight[unique].mean()
     limit = mean * scipy.stats.chi2.ppf(LIMIT, 2 * (weight[met].sum() / mean + 1)) / 2
-    row["estimate"] = float(min(1.0, at_most, limit / weight[alone].sum()))
-    row["baseline"] = share_met_by_others(
+    row["estimate"] = float(min(1.0, at_most, limit / weight[unique].sum()))
+    row["baseline"] = share_matched_by_fresh_sample(
         files.original, files.levels, len(files.released), numbers
     )
     return row
 
 
-def _beyond_itself(files: _Files) -> tuple[Row, float]:
+def _excess_over_own_duplicates(files: _Files) -> tuple[Row, float]:
     """Hold people who are found in a release against its own records; and limit their excess.
 
     A tenth of the original and a tenth of the release are taken, ten times. Of both, records alone
@@ -301,8 +309,10 @@ def _beyond_itself(files: _Files) -> tuple[Row, float]:
     there; its error is between combinations. The limit is that of the share by which people are
     found more often, each stratum weighed by its people, and of nine tenths of the release.
     """
-    row = answer(
-        "excess over own duplicates", len(files.released), detail="people against its own records"
+    row = new_row(
+        "excess over own duplicates",
+        len(files.released),
+        detail="original records against the release's own",
     )
     sought = _sought(files)
     if sought is None:
@@ -314,7 +324,7 @@ def _beyond_itself(files: _Files) -> tuple[Row, float]:
     share = people / np.maximum(records, 1)
     hits = np.bincount(stratum, found, STRATA) / np.maximum(records, 1)
     moves = 1 / (hits[stratum] + RARELY) * (of_original - share[stratum]) * (found - hits[stratum])
-    row["z"] = ratio(moves.sum(), error_of(moves, key))
+    row["z"] = z_score(moves.sum(), clustered_se(moves, key))
 
     own = records - people
     by_people = np.bincount(stratum, of_original * found, STRATA) / np.maximum(people, 1)
@@ -324,7 +334,7 @@ def _beyond_itself(files: _Files) -> tuple[Row, float]:
     row["baseline"] = float(weight @ by_own)
     one_more = np.where(of_original, 1 / np.maximum(people, 1)[stratum], 0.0)
     one_more -= np.where(of_original, 0.0, 1 / np.maximum(own, 1)[stratum])
-    error = error_of(weight[stratum] * one_more * (found - hits[stratum]), key)
+    error = clustered_se(weight[stratum] * one_more * (found - hits[stratum]), key)
     error = np.hypot(error, 2 / max(people.sum(), 1))  # a pair more than was seen
     above = max(row["estimate"] - row["baseline"], 0.0) + special.ndtri(LIMIT) * error
     # Copies are no more than this where those of them that chance would make as well count, too.
@@ -364,7 +374,7 @@ def _sought(files: _Files) -> tuple[Ints, Ints, Floats, Ints] | None:
         for is_original, codes, group, part_of in sides:
             rows = np.flatnonzero(part_of == part)
             rows = rows[np.arange(size) * len(rows) // size]
-            rows = rows[times(group[rows], group[rows]) == 1]
+            rows = rows[counts_at(group[rows], group[rows]) == 1]
             found = rest[group[rows]] > 0
             log_p = log_density(codes[rows], without)
             parts.append((np.full(len(rows), is_original), found, log_p, group[rows]))
@@ -374,22 +384,22 @@ def _sought(files: _Files) -> tuple[Ints, Ints, Floats, Ints] | None:
     return of_original, found.astype(int), log_p, group
 
 
-def _repeating(
-    original: Codes, levels: Sequence[int], held_out: Codes | None = None, trusted: bool = True
+def _expected_duplicate_rate(
+    original: Codes, levels: Sequence[int], holdout: Codes | None = None, trusted: bool = True
 ) -> tuple[float, float, float, float]:
     """Share of other people's records that repeat an original one, its error, and a beta law.
 
     By the original or, where that is surer or the original is not trusted, by people held out.
     """
     n = len(original)
-    (cell,) = numbered(range(len(levels)), levels, original)
+    (cell,) = cell_ids(range(len(levels)), levels, original)
     counts = np.bincount(cell)
-    share, error = _repeated_by_others(counts)
+    share, error = _good_duplicate_rate(counts)
     by_original = share, error, *beta(share, error, n)
-    if held_out is None:
+    if holdout is None:
         return by_original
-    kept, others = numbered(range(len(levels)), levels, original, held_out)
-    again, h = (times(kept, others) > 0).sum(), len(held_out)
+    kept, others = cell_ids(range(len(levels)), levels, original, holdout)
+    again, h = (counts_at(kept, others) > 0).sum(), len(holdout)
     share = (again + 0.5) / (h + 1)
     by_strangers = float(np.sqrt(share * (1 - share) / h))
     if trusted and by_strangers > error:
@@ -397,7 +407,7 @@ def _repeating(
     return float(again / h), by_strangers, again + 0.5, h - again + 0.5
 
 
-def _repeated_by_others(counts: Ints) -> tuple[float, float]:
+def _good_duplicate_rate(counts: Ints) -> tuple[float, float]:
     """Share of other people's records that repeat one of counted values, and its standard error.
 
     Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). One pair is the
@@ -410,18 +420,18 @@ def _repeated_by_others(counts: Ints) -> tuple[float, float]:
     return float(1 - once / n), float(error)
 
 
-def _premise(table: Codes, levels: Sequence[int], counts: Ints, neighbors: Ints) -> str:
+def _baseline_problem(table: Codes, levels: Sequence[int], counts: Ints, neighbors: Ints) -> str:
     """Reason that a table does not tell how often strangers repeat it, if there is one."""
     lonely = (neighbors == 0) & (counts > 0)
     twins = lonely & (counts > 1)
     if twins.sum() >= FEWEST_TWINS and counts[twins].sum() > TWINS * counts[lonely].sum():
-        return "twins"
+        return "duplicates"
     if (counts > 1).any():
         return ""
     # A record's own place is settled as densely as those around it, as a rule more so.
     around = sum(len(np.unique(column)) - 1 for column in table.T)
     pairs = _neighbors(levels, table).sum() / 2
-    return "removed" if pairs > REMOVED * around else ""
+    return "deduplicated" if pairs > REMOVED * around else ""
 
 
 def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
@@ -430,25 +440,25 @@ def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
     Groups are those of equal records of all tables.
     """
     n_variables = len(levels)
-    cells = numbered(range(n_variables), levels, *tables)
+    cells = cell_ids(range(n_variables), levels, *tables)
     _, first = np.unique(np.concatenate(cells), return_index=True)
     counts = np.array([np.bincount(cell, minlength=len(first)) for cell in cells])
     neighbors = -n_variables * counts
     for k in range(n_variables):
-        without = numbered(set(range(n_variables)) - {k}, levels, *tables)
+        without = cell_ids(set(range(n_variables)) - {k}, levels, *tables)
         at = np.concatenate(without)[first]
-        neighbors += [times(of_table, at) for of_table in without]
+        neighbors += [counts_at(of_table, at) for of_table in without]
     return neighbors
 
 
-def _same_rows(original: Codes, released: Codes) -> Row:
+def _row_order(original: Codes, released: Codes) -> Row:
     """Share of values that agree row by row, as a row of the table."""
-    best, second_best, z = rows_alike(original, released)
-    row = answer("row order", len(released), detail="values equal, row by row")
+    best, second_best, z = aligned_rows(original, released)
+    row = new_row("row order", len(released), detail="values that agree row by row")
     return row | {"estimate": best, "baseline": second_best, "z": z}
 
 
-def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:
+def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]:
     """Values that agree row by row at the best and at the second best distance, and by how much.
 
     Rows at other distances, and not rows at random, since both files may be sorted or periodic.
@@ -464,4 +474,4 @@ def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:
     second_best, best = np.argsort(means)[-2:]
     error = np.hypot(*(agree[k].std() / np.sqrt(len(agree[k])) for k in (best, second_best)))
     difference = means[best] - means[second_best]
-    return float(means[best]), float(means[second_best]), ratio(difference, error)
+    return float(means[best]), float(means[second_best]), z_score(difference, error)

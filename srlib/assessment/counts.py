@@ -35,7 +35,7 @@ COLUMNS = [
 NUMBERS = ("estimate", "se", "baseline", "baseline_se", "z", "z_permutation")
 
 
-def numbered(columns: Iterable[int], n_levels: Levels, *tables: Codes) -> list[Ints]:
+def cell_ids(columns: Iterable[int], n_levels: Levels, *tables: Codes) -> list[Ints]:
     """Number the rows of some columns of several tables, equal ones alike; an array a table."""
     at = list(columns)
     rows = np.concatenate([table[:, at] for table in tables])
@@ -43,19 +43,19 @@ def numbered(columns: Iterable[int], n_levels: Levels, *tables: Codes) -> list[I
     return np.split(row_numbers(rows, [int(n_levels[k]) for k in at]), ends)
 
 
-def times(numbers: Ints, of: Ints) -> Ints:
+def counts_at(numbers: Ints, of: Ints) -> Ints:
     """How often each of some numbers occurs among others."""
     size = max(numbers.max(initial=-1), of.max(initial=-1)) + 1
     return np.bincount(numbers, minlength=int(size))[of]
 
 
-def tallied(of_original: Ints, of_release: Ints) -> tuple[Ints, Ints]:
+def cell_counts(of_original: Ints, of_release: Ints) -> tuple[Ints, Ints]:
     """Original and released records of each number."""
     size = int(max(of_original.max(), of_release.max())) + 1
     return np.bincount(of_original, minlength=size), np.bincount(of_release, minlength=size)
 
 
-def error_of(moves: Floats, group: Ints) -> float:
+def clustered_se(moves: Floats, group: Ints) -> float:
     """Standard error of a sum over people who move together in groups."""
     return float(np.sqrt((np.bincount(group, moves) ** 2).sum()))
 
@@ -65,19 +65,21 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
 
 
-def between(values: Sequence[float]) -> float:
+def se_between_releases(values: Sequence[float]) -> float:
     """Standard error of a mean over releases, by their spread; NaN of a single one."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
 
-def ratio(difference: float, error: float) -> float:
+def z_score(difference: float, error: float) -> float:
     """A difference in its standard errors; 0 where there is neither."""
     if error > 0:
         return float(difference / error)
     return float(np.copysign(np.inf, difference)) if difference else 0.0
 
 
-def beside(tells: Floats, weight: Floats, n: int, group: Ints | None = None) -> dict[str, float]:
+def holdout_contrast(
+    tells: Floats, weight: Floats, n: int, group: Ints | None = None
+) -> dict[str, float]:
     """Answer of people held out, and how far people in the file lie beyond, in standard errors.
 
     The first n people are in the file. Shares are what is told of people over their weight. If the
@@ -92,20 +94,14 @@ def beside(tells: Floats, weight: Floats, n: int, group: Ints | None = None) -> 
     sides = zip(parts, (share, other), strict=True)
     moves = [(tells[at] - p * weight[at]) / weight[at].sum() for at, p in sides]
     joined = np.concatenate([moves[0], -moves[1]])
-    error = error_of(joined, np.arange(len(joined)) if group is None else group)
-    return {"holdout": float(other), "z_holdout": ratio(float(share - other), error)}
+    error = clustered_se(joined, np.arange(len(joined)) if group is None else group)
+    return {"holdout": float(other), "z_holdout": z_score(float(share - other), error)}
 
 
-def answer(
+def new_row(
     question: str, n: int, *, variables: str = "all", detail: str = "", **numbers: float
 ) -> Row:
     """Return a row with the numbers that are given, and NaN for the others."""
     unknown = dict.fromkeys(NUMBERS, np.nan)
     named = {"question": question, "variables": variables, "detail": detail, "n": n}
     return named | unknown | numbers
-
-
-def rows_of(*each: Sequence[Any]) -> list[Row]:
-    """Return rows by their question, variables, detail and n, then numbers in order of columns."""
-    named = [name for name in COLUMNS if name not in ("release", "group", "baseline_kind")]
-    return [dict(zip(named, one, strict=False)) for one in each]

@@ -17,15 +17,23 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from srlib.assessment.counts import Bools, Floats, Ints, beside, numbered, tallied, times
-from srlib.assessment.z_scores import divided_z
+from srlib.assessment.counts import (
+    Bools,
+    Floats,
+    Ints,
+    cell_counts,
+    cell_ids,
+    counts_at,
+    holdout_contrast,
+)
+from srlib.assessment.z_scores import permutation_z
 from srlib.data.codes import Codes, Levels, row_numbers
 from srlib.margins import chow_liu_tree, log_choose, log_density
 
 REACH = 1.5  # log of the part that corrects a prediction, over that of both files
 ROUNDS = 5  # in which the expected number of companions settles
 PAIRS = 20  # pairs of trees that predict, each of a half of the records
-MOST_GROWN, MOST_GUESSED = 40_000, 20_000  # records of a file that trees grow from, and people
+MAX_TRAINING, MAX_PREDICTED = 40_000, 20_000  # records of a file that trees grow from, and people
 _ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and is to count as 0.1
 
 
@@ -33,7 +41,7 @@ _ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and is to count a
 type Numbers = Mapping[int, Sequence[Floats]]
 
 
-class Told(NamedTuple):
+class Disclosure(NamedTuple):
     """What is told of each person, (n,) each.
 
     Of people who are `counted`, `release` is the probability that the release tells it; `others`
@@ -50,23 +58,23 @@ class Told(NamedTuple):
     was left to tell of the person to somebody who knows the commonest value.
     """
 
-    counted: Bools
+    eligible: Bools
     release: Floats
-    others: Floats
+    fresh_sample: Floats
     margins: Floats
-    group: Ints
-    outright: Bools
-    held_out: Mapping[str, float] = {}
-    divided_z: float = np.nan
-    trials: float = 0.0
-    grown: float = 0.0
-    left: Floats | None = None
+    cluster: Ints
+    certain: Bools
+    holdout: Mapping[str, float] = {}
+    permutation_z: float = np.nan
+    effective_trials: float = 0.0
+    training_variance: float = 0.0
+    undisclosed: Floats | None = None
 
 
-def met(
+def identity_disclosure(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int],
-    held_out: Codes | None = None, *, numbers: Numbers = MappingProxyType({}),
-) -> Told:  # fmt: skip
+    holdout: Codes | None = None, *, numbers: Numbers = MappingProxyType({}),
+) -> Disclosure:  # fmt: skip
     r"""Find the people alone with their keys of whom a released record has the keys.
 
     In a random part of the file of t n records, a person with k - 1 companions is alone, if they
@@ -89,30 +97,33 @@ def met(
     is sharper, but blind to a release with many keys of its own. To be alone among people held out
     is to be so in a random part of the larger of both tables, as large as the smaller.
     """
-    n, m, strangers = len(original), len(released), original[:0] if held_out is None else held_out
+    n, m, strangers = len(original), len(released), original[:0] if holdout is None else holdout
     known = Keys.of([original, released, strangers], n_levels, keys, numbers)
-    key, of_release, of_strangers = known.numbered()
-    o, s, h = (times(numbers, key) for numbers in (key, of_release, of_strangers))
-    size, missed, alone = min(m, n), (1 - min(1.0, n / m)) ** s, o == 1
+    key, of_release, of_strangers = known.cell_ids()
+    o, s, h = (counts_at(numbers, key) for numbers in (key, of_release, of_strangers))
+    size, missed, unique = min(m, n), (1 - min(1.0, n / m)) ** s, o == 1
     compared = {}
     if most := min(n, len(strangers)):
         files = (key, of_strangers)
         # Probability that random companions have not the person's keys, by the hypergeometric law.
-        sizes = (np.append(len(f) - 1, len(f) - times(f, f)) for f in files)
+        sizes = (np.append(len(f) - 1, len(f) - counts_at(f, f)) for f in files)
         logs = (log_choose(others, most - 1) for others in sizes)
         weight = np.exp(np.concatenate([each[1:] - each[0] for each in logs]))
         everybody = np.concatenate(files)
-        compared = beside(weight * (times(of_release, everybody) > 0), weight, n, everybody)
-    prob = known.share_by_margins()
+        compared = holdout_contrast(
+            weight * (counts_at(of_release, everybody) > 0), weight, n, everybody
+        )
+    prob = known.margin_probabilities()
     margins = -np.expm1(size * np.log1p(-np.minimum(prob, 1 - 1e-12)))
-    others, trials = _met_by_others(alone, o + h, 1 + size / n, known.without(1))
-    return Told(
-        alone, np.where(alone, 1 - missed, 0.0), others, np.where(alone, margins, 0.0), key,
-        alone & (s > 0), compared, divided_z=divided_z(key, of_release), trials=trials,
+    others, trials = _matched_by_fresh_sample(unique, o + h, 1 + size / n, known.without(1))
+    return Disclosure(
+        unique, np.where(unique, 1 - missed, 0.0), others, np.where(unique, margins, 0.0), key,
+        unique & (s > 0), compared, permutation_z=permutation_z(key, of_release),
+        effective_trials=trials,
     )  # fmt: skip
 
 
-def share_met_by_others(
+def share_matched_by_fresh_sample(
     original: Codes, n_levels: Levels, size: int, numbers: Numbers = MappingProxyType({})
 ) -> float:
     """Share of the people unique with all their values whose values a fresh sample would have.
@@ -120,12 +131,12 @@ def share_met_by_others(
     NaN where nobody is unique. `size` is that of the sample, `numbers` are those of `met`.
     """
     known = Keys.of([original], n_levels, range(original.shape[1]), numbers)
-    (key,) = known.numbered()
-    people = times(key, key)
+    (key,) = known.cell_ids()
+    people = counts_at(key, key)
     unique = people == 1
     if not unique.any():
         return np.nan
-    others, _ = _met_by_others(unique, people, 1 + min(size, len(key)) / len(key), known)
+    others, _ = _matched_by_fresh_sample(unique, people, 1 + min(size, len(key)) / len(key), known)
     return float(np.clip(others.sum() / unique.sum(), 0, 1))
 
 
@@ -164,11 +175,11 @@ class Keys(NamedTuple):
                     table[:, at] = column
         return known
 
-    def numbered(self) -> list[Ints]:
+    def cell_ids(self) -> list[Ints]:
         """Number the combinations of keys, equal ones alike; an array a table."""
-        return numbered(range(len(self.n_exact)), self.n_exact, *self.exact)
+        return cell_ids(range(len(self.n_exact)), self.n_exact, *self.exact)
 
-    def share_by_margins(self) -> Floats:
+    def margin_probabilities(self) -> Floats:
         """Share of records that have each person's keys in a release of the first table's margins.
 
         Of numbers the margin is that of the other people: one's own date of birth is not a margin.
@@ -187,7 +198,7 @@ class Keys(NamedTuple):
         cut, exact = ([*each[:table], *each[table + 1 :]] for each in (self.cut, self.exact))
         return Keys(cut, exact, self.n_levels, self.n_exact)
 
-    def foretell(self, n: int) -> Callable[[Floats], Floats]:
+    def log_probability(self, n: int) -> Callable[[Floats], Floats]:
         """Return the log probability of the keys of the first n, given how many more have them.
 
         By a tree of pairs of the keys as they are cut, and by the share of a number among those of
@@ -214,17 +225,19 @@ class Keys(NamedTuple):
         return log_p
 
 
-def _met_by_others(alone: Bools, people: Ints, wanted: float, keys: Keys) -> tuple[Floats, float]:
+def _matched_by_fresh_sample(
+    unique: Bools, people: Ints, wanted: float, keys: Keys
+) -> tuple[Floats, float]:
     """Return each person's part in the number of people alone whom others' records would meet.
 
     It is the derivative of that number by the person, so that the parts add up to it. `people` have
     each person's keys in the original and held out, of whom `keys` are, the original's first;
-    `wanted` is the t at which `met` needs g. The other result is `Told.trials`.
+    `wanted` is the t at which `met` needs g. The other result is `Told.effective_trials`.
     """
-    n_alone, everybody = int(alone.sum()), sum(map(len, keys.cut))
-    known = everybody / len(alone)
+    n_alone, everybody = int(unique.sum()), sum(map(len, keys.cut))
+    known = everybody / len(unique)
     if not n_alone or (wanted >= known and not (people == 1).any()):
-        return alone.astype(float), n_alone
+        return unique.astype(float), n_alone
 
     def still_alone(t: float) -> Floats:
         return special.xlog1py(people - 1.0, -t / known)
@@ -234,7 +247,7 @@ def _met_by_others(alone: Bools, people: Ints, wanted: float, keys: Keys) -> tup
         # The expected number of companions in a file as large, by a tree of pairs. All who share a
         # person's keys are left out of its counts, and their expected number is put in. It begins
         # at Good's (1953) for those alone, where it stays with a single key.
-        log_p = keys.foretell(len(people))
+        log_p = keys.log_probability(len(people))
         companions = np.where(people > 1, people - 1.0, (people == 2).sum() / (people == 1).sum())
         for _ in range(ROUNDS):
             companions = everybody * np.exp(log_p(companions - people))
@@ -246,7 +259,7 @@ def _met_by_others(alone: Bools, people: Ints, wanted: float, keys: Keys) -> tup
         part = known * (known / wanted) ** REACH
         foretold = log_left(part, known - part)
         if foretold == 0:  # by keys that hardly anybody could have in common
-            return np.zeros(len(alone)), float(n_alone)
+            return np.zeros(len(unique)), float(n_alone)
         once, twice = (
             log_left(known, size - known) / foretold for size in (wanted, 2 * wanted - 1)
         )
@@ -259,14 +272,14 @@ def _met_by_others(alone: Bools, people: Ints, wanted: float, keys: Keys) -> tup
     # than true ones: half of what they tell counts, on the scale of logarithms.
     alike, unlike = unmet - unmet**2, unmet - unmet**again if again > 1 else 0.0
     trials = n_alone * np.sqrt(max(alike / unlike, 1.0) if unlike > 0 else 1.0)
-    return alone * (1 - unmet) - n_alone * unmet * moved, float(trials)
+    return unique * (1 - unmet) - n_alone * unmet * moved, float(trials)
 
 
-def told(
+def attribute_disclosure(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
-    no_values: Sequence[int] = (), held_out: Codes | None = None, *,
+    codes_without_value: Sequence[int] = (), holdout: Codes | None = None, *,
     numbers: Sequence[Floats] = (), within: float = 0.0,
-) -> Told:  # fmt: skip
+) -> Disclosure:  # fmt: skip
     r"""Find the people whose target all records with their keys tell, rightly.
 
     That is DiSCO (Raab, Nowok and Dibben 2024) where the file is the release. Other people's
@@ -274,7 +287,7 @@ def told(
     with the target, each kept with probability b, the person is disclosed with probability (1 -
     b)^{d - d_t} (1 - (1 - b)^{d_t}). Margins draw the targets of the released records with the
     person's keys from the release's own margin, so that a release that says the same of everybody
-    discloses nobody. People whose target is one of `no_values` are not counted.
+    discloses nobody. People whose target is one of `codes_without_value` are not counted.
 
     Of `numbers`, of each table and NaN where there is none, a record tells those within a distance:
     :math:`\max_j |z_j - x| \le \tau`. Any guess between the least and the largest of the z_j is
@@ -282,20 +295,22 @@ def told(
     magnitudes have such rules (Hundepool et al. 2010, Handbook on Statistical Disclosure Control),
     and Giomi et al. (2022, arXiv:2211.10459) count guesses so.
     """
-    tables = [original, released] if held_out is None else [original, released, held_out]
+    tables = [original, released] if holdout is None else [original, released, holdout]
     people = np.concatenate([original, *tables[2:]])
-    key, of_release = numbered(keys, n_levels, people, released)
+    key, of_release = cell_ids(keys, n_levels, people, released)
     targets = (table[:, target] for table in tables)
-    values = numbers or [np.where(np.isin(x, no_values), np.nan, x) for x in targets]
+    values = numbers or [np.where(np.isin(x, codes_without_value), np.nan, x) for x in targets]
     n, m, truth = len(original), len(released), np.concatenate([values[0], *values[2:]])
     valued, who, nobody = ~np.isnan(truth), np.nan_to_num(truth), np.zeros(n + m, np.intp)
     d, d_t = count_near(key[:n], who[:n], key[:n], truth[:n], within)
     s, s_t = count_near(key, who, of_release, values[1], within)
     alike = count_near(nobody[:n], who[:n], nobody[:m], values[1], within)[1] / m
     as_common = count_near(nobody[:n], who[:n], nobody[:n], truth[:n], within)[1]
-    left = 1 - as_common / max(valued[:n].sum(), 1)
+    undisclosed = 1 - as_common / max(valued[:n].sum(), 1)
     tells = valued & (s > 0) & (s == s_t)
-    compared = {} if held_out is None else beside(tells.astype(float), valued.astype(float), n)
+    compared = (
+        {} if holdout is None else holdout_contrast(tells.astype(float), valued.astype(float), n)
+    )
     valued, s, s_t, kept = valued[:n], s[:n], s_t[:n], min(1.0, n / m)
 
     def agree(records: Ints, right: Ints, kept: float) -> Floats:
@@ -306,9 +321,9 @@ def told(
     margins = (kept * alike + 1 - kept) ** s - (1 - kept) ** s
     # Without the person's own record, which is one of each where there is a value.
     others = agree(d - valued, d_t - valued, min(1.0, m / n))
-    return Told(
+    return Disclosure(
         valued, agree(s, s_t, kept), others, np.where(valued & (s > 0), margins, 0.0), key[:n],
-        tells[:n], compared, left=left,
+        tells[:n], compared, undisclosed=undisclosed,
     )  # fmt: skip
 
 
@@ -326,13 +341,14 @@ def count_near(
     last = np.searchsorted(ranked, truth + reach, side="right")
     right = np.searchsorted(placed, group * width + last)
     right = right - np.searchsorted(placed, group * width + first)
-    return times(of_records, group), right
+    return counts_at(of_records, group), right
 
 
-def predicted(
+def inference(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
-    no_values: Sequence[int] = (), held_out: Codes | None = None, *, rng: np.random.Generator,
-) -> Told:  # fmt: skip
+    codes_without_value: Sequence[int] = (), holdout: Codes | None = None, *,
+    rng: np.random.Generator,
+) -> Disclosure:  # fmt: skip
     r"""Guess each person's target by trees grown from the release: probability of the truth.
 
     Trees (scikit-learn's) grow in pairs, each from one random half of a file. Other people's
@@ -345,11 +361,11 @@ def predicted(
     linear in the records. For others' records it is no smaller, and as large as halves of the
     original differ that guess each other. Of many people evenly spaced ones count.
     """
-    people = original if held_out is None else np.concatenate([original, held_out])
-    n, valued = len(original), np.flatnonzero(~np.isin(people[:, target], no_values))
+    people = original if holdout is None else np.concatenate([original, holdout])
+    n, valued = len(original), np.flatnonzero(~np.isin(people[:, target], codes_without_value))
     rows, strangers = np.split(valued, [np.searchsorted(valued, n)])
-    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_GUESSED)).astype(int)]
-    size = max(min(n, len(released), MOST_GROWN) // 2, 1)
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MAX_PREDICTED)).astype(int)]
+    size = max(min(n, len(released), MAX_TRAINING) // 2, 1)
 
     def guessed(codes: Codes, rng: np.random.Generator, own: bool) -> tuple[Floats, float]:
         """Mean probability of the truth, and the variance of its mean over people in the file."""
@@ -358,7 +374,9 @@ def predicted(
             shares = []
             for half in np.array_split(rng.permutation(len(codes)), 2):
                 asked = rows[~np.isin(rows, half)] if own else np.append(rows, strangers)
-                right = _by_tree(codes[half[:size]], people[asked], keys, target, n_levels, rng)
+                right = _tree_probabilities(
+                    codes[half[:size]], people[asked], keys, target, n_levels, rng
+                )
                 prob[asked] += right / (PAIRS if own else 2 * PAIRS)
                 in_file = right[: len(rows)]
                 shares.append(in_file.sum() / max(len(in_file), 1))
@@ -370,14 +388,14 @@ def predicted(
     others, of_others = guessed(original, of_original, own=True)
     release[:n], others = release[:n].clip(max=1), others[:n].clip(max=1)
     tells = release[np.append(rows, strangers)]
-    compared = beside(tells, np.ones(len(tells)), len(rows)) if len(strangers) else {}
-    return Told(
+    compared = holdout_contrast(tells, np.ones(len(tells)), len(rows)) if len(strangers) else {}
+    return Disclosure(
         np.isin(np.arange(n), rows), release[:n], others, np.full(n, np.nan), np.arange(n),
-        np.zeros(n, bool), compared, grown=variance + max(variance, of_others),
+        np.zeros(n, bool), compared, training_variance=variance + max(variance, of_others),
     )  # fmt: skip
 
 
-def _by_tree(
+def _tree_probabilities(
     records: Codes, people: Codes, keys: Sequence[int], target: int, n_levels: Levels,
     rng: np.random.Generator,
 ) -> Floats:  # fmt: skip
@@ -394,7 +412,7 @@ def _by_tree(
     return prob[np.arange(len(people)), people[:, target]]
 
 
-def matched(
+def repu_and_tcap(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
     numbers: Numbers = MappingProxyType({}),
 ) -> dict[str, float]:  # fmt: skip
@@ -405,10 +423,10 @@ def matched(
     whose fellows with the same keys agree on the target, the mean share of people with these keys
     who have it (Taub and Elliot 2019). The third customary measure, DiSCO, is `told`.
     """
-    of_person, of_record = Keys.of([original, released], n_levels, keys, numbers).numbered()
-    once = (times(of_person, of_person) == 1) & (times(of_record, of_person) == 1)
-    q, of_release = numbered(keys, n_levels, original, released)
-    d, s = tallied(q, of_release)
+    of_person, of_record = Keys.of([original, released], n_levels, keys, numbers).cell_ids()
+    once = (counts_at(of_person, of_person) == 1) & (counts_at(of_record, of_person) == 1)
+    q, of_release = cell_ids(keys, n_levels, original, released)
+    d, s = cell_counts(q, of_release)
     level = np.full(len(d), -1, np.int64)
     level[of_release] = released[:, target]  # of one of the group's records, whichever
     apart = np.bincount(of_release, released[:, target] != level[of_release], len(d))

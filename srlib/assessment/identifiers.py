@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy  # loads stats, which take a second, where they are first asked for
 
-from srlib.assessment.counts import Floats, Row, answer
+from srlib.assessment.counts import Floats, Row, new_row
 from srlib.checks import printable
 from srlib.data.codes import MISSING_TEXTS, factorize_texts, strip_zeros
 
@@ -48,14 +48,14 @@ def common_identifiers(
             by_pairs = scipy.stats.nbinom.sf(common - 1, equal_pairs + 1, 1 / (1 + ratio))
             by_chance = max(by_chance, by_pairs)
         found = common > 0 and by_chance < BY_CHANCE
-        row = answer("identifiers", len(others), variables=name)
+        row = new_row("identifiers", len(others), variables=name)
         row["estimate"] = common / max(len(others), 1)
         row["baseline"] = expected / max(len(others), 1)
         row["rating"] = "found" if found else "no sign"
         row["baseline_kind"] = "chance"
         row["in_verdict"] = True
         if found:
-            row["why"] = f"it has {common:,} of the original's values of {printable(name)}"
+            row["why"] = f"it contains {common:,} of the original's values of {printable(name)}"
         rows.append(row)
     return rows
 

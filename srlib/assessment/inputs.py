@@ -1,4 +1,4 @@
-"""An original table and its releases, taken in and checked: users' input is checked here alone."""
+"""Read and check an original table and its releases: the only place where input is checked."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from srlib.assessment.copies import copies, rows_alike
+from srlib.assessment.copies import aligned_rows, copies
 from srlib.assessment.counts import Floats, Ints
-from srlib.assessment.ratings import CERTAIN, FEWEST
+from srlib.assessment.ratings import MIN_RECORDS_JUDGED, Z_CERTAIN
 from srlib.checks import duplicates, positive, printable, quoted, require
 from srlib.data.codes import MISSING_TEXTS, Codes, factorize_texts, strip_zeros
 from srlib.data.infer import (
-    SINGLE_VALUE,
     add_missing_levels,
     add_unseen_levels,
     bin_numbers,
@@ -37,17 +36,17 @@ from srlib.display import percent
 
 # Records: a DataFrame of categorical, text or number columns, microdata, or a file's path.
 type Table = pd.DataFrame | Microdata | str | Path
-# Tables, or folders of them: the draws of one tool, as is a sequence under the tool's name.
+# Tables, or folders or named sequences of them: the releases of one synthesizer.
 type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
 type Names = str | Sequence[str]
 
 
 @dataclass(frozen=True)
-class File:
-    """A table: codes from 0, (n, p), and by column the numbers behind them, NaN where none is.
+class CodedTable:
+    """A table as codes from 0, (n, p), and the exact numbers of binned columns, NaN where missing.
 
-    `lines` are those of a file that its records begin at. `left_out` are columns that a user or a
-    schema leaves out and that the table has, as text of the same records, NA where missing.
+    `lines` are the lines of a file where its records begin. `left_out` are the columns that a user
+    or a schema leaves out, as text of the same records, NA where missing.
     """
 
     codes: Codes
@@ -60,15 +59,15 @@ class File:
 
 
 class _Source(NamedTuple):
-    """A table as it was given, under its name, and the tool that made it."""
+    """A table as given, its name, and the synthesizer that made it."""
 
     table: Table
     name: str
-    tool: str = ""
+    synthesizer: str = ""
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Let errors name the table, by its path if it has one."""
+        """Name the table in errors, by its path if it has one."""
         try:
             yield
         except ValueError as error:
@@ -76,13 +75,15 @@ class _Source(NamedTuple):
             raise ValueError(f"{printable(place)}: {error}") from None
 
     def texts(self, schema: Schema | None, leave_out: Collection[str]) -> UncodedTable:
-        """Return the variables, checked against what is declared, before they are coded."""
+        """Return the variables as text, checked against the declared schema."""
         table = self.table
         if isinstance(table, str | Path):
             return read_uncoded(table, schema, leave_out=leave_out)
-        kind = f"{self.name} is of type {type(table).__name__}; it must be a DataFrame,"
-        right = isinstance(table, Microdata | pd.DataFrame)
-        require(right, f"{kind} Microdata, or the path of a file")
+        require(
+            isinstance(table, Microdata | pd.DataFrame),
+            f"{self.name} is of type {type(table).__name__}; "
+            "it must be a DataFrame, Microdata, or the path of a file",
+        )
         notes = tuple[str, ...]()
         if isinstance(table, Microdata):
             frame = table.to_frame(labels=False)
@@ -107,30 +108,30 @@ class _Source(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """All tables, coded alike, and what is asked of them.
+    """All tables, coded alike, and the questions that are asked of them.
 
-    Releases are under the name under which they are judged, by column numbers all else: sets of
-    `keys` and `targets`, of which the first decide, `by` of groups, and distances `within` which
-    numbers are told. With `all_keys` the keys are all but the target, whichever that is. `notes`
-    tell in a sentence each what was read, recognized, dropped or chosen; `choices` are those of
-    them that tell what was done without being asked for.
+    `synthesizers` has the releases by the name under which they are judged. All else is given by
+    column numbers: sets of `keys` and `targets`, of which the first decide, `by` of groups, and
+    the distances `within` which numbers are disclosed. With `all_keys` the keys are all variables
+    except the target. `notes` are sentences on what was read, recognized, dropped or chosen;
+    `choices` are the notes on what was done without being asked for.
     """
 
     schema: Schema
-    original: File
-    tools: Mapping[str, Sequence[File]]
+    original: CodedTable
+    synthesizers: Mapping[str, Sequence[CodedTable]]
     keys: Sequence[tuple[int, ...]]
     targets: Sequence[int]
     all_keys: bool
-    held_out: File | None
+    holdout: CodedTable | None
     by: int | None
     within: Mapping[int, float]
     notes: Sequence[str]
     choices: Sequence[str] = ()
 
-    def beside(self, released: File) -> list[File]:
-        """The original, a release and, where there are any, people held out."""
-        return [self.original, released] + ([self.held_out] if self.held_out else [])
+    def with_holdout(self, released: CodedTable) -> list[CodedTable]:
+        """Return the original, a release and, if there is one, the holdout."""
+        return [self.original, released] + ([self.holdout] if self.holdout else [])
 
 
 def read_inputs(
@@ -138,19 +139,29 @@ def read_inputs(
     schema: SchemaSource = None, within: Mapping[str, float] | None = None, by: str = "",
     holdout: Table | None = None, leave_out: Names = (),
 ) -> Tables:  # fmt: skip
-    """Take in and check an original and its releases; arguments as of `report.assess`.
+    """Read and check an original and its releases; the arguments are those of `assess`.
 
-    A ValueError says of the first that does not fit which table it is, what is wrong and what is
-    right. Notebooks and the command give empty texts for what is not given.
+    Notebooks and the command give empty texts for what is not given.
+
+    Raises
+    ------
+    ValueError
+        If a table or an argument does not fit: which one, its value, and what is allowed.
     """
-    kind = f"schema is of type {type(schema).__name__}; it must be a Schema or a file"
-    require(isinstance(schema, Schema | str | Path | None), kind)
-    wrong = f"within is {within!r}; it must give distances by names of variables"
-    require(isinstance(within, Mapping | None), wrong)
+    require(
+        isinstance(schema, Schema | str | Path | None),
+        f"schema is of type {type(schema).__name__}; it must be a Schema or the path of a file",
+    )
+    require(
+        isinstance(within, Mapping | None),
+        f"within is {within!r}; it must map names of variables to distances",
+    )
     leave_out = [leave_out] if isinstance(leave_out, str) else leave_out
-    wrong = f"leave_out is {leave_out!r}; it must be a list of names"
-    require(isinstance(leave_out, Collection), wrong)
-    releases, notes = _listed(released)
+    require(
+        isinstance(leave_out, Collection),
+        f"leave_out is {leave_out!r}; it must be a list of names",
+    )
+    releases, notes = _list_sources(released)
     choices = list(notes)
     sources = [_Source(original, "original"), *releases]
     if holdout is not None and not (isinstance(holdout, str) and not holdout):
@@ -158,66 +169,96 @@ def read_inputs(
     known, wished = exclude_columns(load_schema(schema), leave_out)
     complete, texts, more = _read(sources, known, wished)
     check_leave_out(leave_out, texts)
-    absent = dict.fromkeys(complete.leave_out, SINGLE_VALUE)
-    absent |= dict.fromkeys(wished, "it was to be left out")
-    _check_present(absent, keys=keys, target=target, within=within, by=by)
-    key_sets, targets, chosen = _roles(complete, keys or (), target)
+    dropped = dict.fromkeys(
+        complete.leave_out, "has the same value in every record, or none, and was dropped"
+    )
+    dropped |= dict.fromkeys(wished, "is among the columns to leave out")
+    _check_present(complete, dropped, keys=keys, target=target, within=within, by=by)
+    key_sets, targets, chosen = _resolve_roles(complete, keys or (), target)
     numeric = [complete.variables[k] for k in sorted({*chain(*key_sets)})]
     if exact := quoted(variable.name for variable in numeric if variable.cut_points):
         chosen.append(
-            f"Keys that are numbers, {exact}: matched as the files have them for identity, and cut "
-            "for everything else."
+            f"Numeric keys {exact}: matched on their exact values for identity disclosure, "
+            "and binned for everything else."
         )
     distances = {}
     for name, distance in (within or {}).items():
         (at,) = complete.positions([name], "within")
-        among_keys = keys and at in key_sets[0]
-        require(not among_keys, f"within names {name!r}, which is among the keys")
-        cut = f"within names {name!r}, which is not numeric; give it bins or cut_points in a schema"
-        require(complete.variables[at].cut_points, cut)
+        require(
+            not keys or at not in key_sets[0],
+            f"within names {name!r}, which is a key; it must name other variables",
+        )
+        require(
+            complete.variables[at].cut_points,
+            f"within names {name!r}, which is not numeric; give it bins or edges in a schema",
+        )
         positive(**{f"within of {name}": distance})
         distances[at] = float(distance)
-    files, tools = list[File](), dict[str, list[File]]()
+    files, synthesizers = list[CodedTable](), dict[str, list[CodedTable]]()
     for source, text in zip(sources, texts, strict=True):
         with source.named():
-            file, size, of_file = _coded(text, complete, distances, wished)
-            if source.tool:
+            file, size, of_file = _encode(text, complete, distances, wished)
+            if source.synthesizer:
                 _check_synthetic(complete, files[0].codes, file.codes)
-                tools.setdefault(source.tool, []).append(file)
+                synthesizers.setdefault(source.synthesizer, []).append(file)
             elif files:
-                _check_strangers(complete, files[0].codes, file.codes)
-        is_path = not source.tool and isinstance(source.table, str | Path)
-        called = printable(Path(str(source.table)).name) if is_path else source.name
-        told = [f"{called}: {note}" for note in of_file]
-        notes += [f"{called}: {size}", *told]
-        choices += told
+                _check_holdout(complete, files[0].codes, file.codes)
+        is_path = not source.synthesizer and isinstance(source.table, str | Path)
+        name = printable(Path(str(source.table)).name) if is_path else source.name
+        file_notes = [f"{name}: {note}" for note in of_file]
+        notes += [f"{name}: {size}", *file_notes]
+        choices += file_notes
         files.append(file)
     n = len(files[0])
     for variable, column in ((complete.variables[at], files[0].codes[:, at]) for at in targets):
-        lacking = int(np.isin(column, variable.codes_without_value).sum())
-        none = f"target is {variable.name!r}, of which nobody in the original has a value: all are"
-        require(lacking < n, f"{none} missing or not applicable")
-        told_of = f"{variable.name} is missing or does not apply for {lacking:,} of {n:,} people"
-        more += [f"{told_of}, of whom it can tell no value: they are not counted."] * (lacking > 0)
+        n_missing = int(np.isin(column, variable.codes_without_value).sum())
+        require(
+            n_missing < n,
+            f"target is {variable.name!r}, which is missing or not applicable "
+            "in every record of the original",
+        )
+        if n_missing:
+            more.append(
+                f"{variable.name} is missing or not applicable for {n_missing:,} of {n:,} people; "
+                "they are not counted."
+            )
     return Tables(
-        complete, files[0], tools, tuple(key_sets), targets, not keys,
-        None if sources[-1].tool else files[-1], complete.positions([by], "by")[0] if by else None,
-        distances, (*notes, *more, *chosen), (*choices, *more, *chosen),
-    )  # fmt: skip
+        schema=complete,
+        original=files[0],
+        synthesizers=synthesizers,
+        keys=tuple(key_sets),
+        targets=targets,
+        all_keys=not keys,
+        holdout=None if sources[-1].synthesizer else files[-1],
+        by=complete.positions([by], "by")[0] if by else None,
+        within=distances,
+        notes=(*notes, *more, *chosen),
+        choices=(*choices, *more, *chosen),
+    )
 
 
-def _check_present(absent: Mapping[str, str], **arguments: Any) -> None:
-    """Refuse arguments that name a column that was left out, with the reason."""
+# What a variable is to be, by the argument that names it.
+_ROLES = {
+    "keys": "be a key",
+    "target": "be the target",
+    "within": "have a distance",
+    "by": "define groups",
+}
+
+
+def _check_present(schema: Schema, dropped: Mapping[str, str], **arguments: Any) -> None:
+    """Refuse arguments that name a dropped column, with the reason."""
     for argument, names in arguments.items():
         for name in _texts_in(names):
             require(
-                name not in absent,
-                f"{argument} names {name!r}, which was left out: {absent.get(name)}",
+                name not in dropped,
+                f"{argument} names {name!r}, which {dropped.get(name)}; "
+                f"it cannot {_ROLES[argument]}. Variables available: {quoted(schema.names)}",
             )
 
 
 def _texts_in(names: Any) -> Iterator[str]:
-    """Yield the texts in collections of them."""
+    """Yield the texts of nested collections."""
     if isinstance(names, str):
         yield names
     elif isinstance(names, Collection):
@@ -225,8 +266,8 @@ def _texts_in(names: Any) -> Iterator[str]:
             yield from _texts_in(one)
 
 
-def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
-    """Return all releases, and one sentence for each folder."""
+def _list_sources(released: Releases) -> tuple[list[_Source], list[str]]:
+    """Return all releases, and a sentence on each folder."""
     found, notes = list[_Source](), list[str]()
     if not isinstance(released, Sequence | Mapping) or isinstance(released, str):
         released = [released]
@@ -234,28 +275,28 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
         each = enumerate(released, start=1)
         paths = [Path(z if isinstance(z, str | Path) else f"release {i}") for i, z in each]
         names = [printable(path.name or path.resolve().name) for path in paths]
-        # With their folders where it takes these to tell them apart.
+        # Names that occur twice get their folders.
         if duplicates(names):
             names = [printable(path) for path in paths]
         released = dict(zip(names, released, strict=True))
-    require(released, "released is empty; it must have one table or more")
-    for tool, given in released.items():
-        tables: Mapping[str, Any] = {tool: given}
+    require(released, "released is empty; it must contain at least one table")
+    for synthesizer, given in released.items():
+        tables: Mapping[str, Any] = {synthesizer: given}
         if isinstance(given, str | Path) and Path(given).is_dir():
             files = [path for path in sorted(Path(given).iterdir()) if path.name[0] != "."]
-            tables = {f"{tool}/{printable(file.name)}": file for file in files}
-            notes.append(f"{tool}: a folder of {len(files)}, judged together.")
+            tables = {f"{synthesizer}/{printable(file.name)}": file for file in files}
+            notes.append(f"{synthesizer}: a folder of {len(files)} releases, judged together.")
         elif isinstance(given, Sequence) and not isinstance(given, str):
-            tables = {f"{tool} {i}": table for i, table in enumerate(given, start=1)}
-        require(tables, f"{tool}: there are no releases; a tool must have one or more")
-        found += [_Source(table, name, tool) for name, table in tables.items()]
+            tables = {f"{synthesizer} {i}": table for i, table in enumerate(given, start=1)}
+        require(tables, f"{synthesizer} contains no releases; it must contain at least one")
+        found += [_Source(table, name, synthesizer) for name, table in tables.items()]
     return found, notes
 
 
 def _read(
     sources: Sequence[_Source], known: Schema | None, leave_out: Collection[str]
 ) -> tuple[Schema, list[UncodedTable], list[str]]:
-    """Read all tables; return their schema, and a sentence for all that was not declared."""
+    """Return the schema of all tables, their texts, and a sentence on each undeclared choice."""
     texts, notes = list[UncodedTable](), list[str]()
     for source in sources:
         texts.append(source.texts(known, leave_out))
@@ -268,19 +309,22 @@ def _read(
                 schema, more = add_unseen_levels(schema, frame)
             notes += more
     if known and texts[0].schema is None:
-        notes.append("No schema was given: levels are the values that the original has.")
-        told = "Columns left out, of which the original has one value or none:"
-        notes += [f"{told} {quoted(known.leave_out)}."] if known.leave_out else []
+        notes.append("No schema given; levels are taken from the original.")
+        if known.leave_out:
+            notes.append(
+                "Columns dropped, with the same value in every record of the original, or none: "
+                f"{quoted(known.leave_out)}."
+            )
     schema, more = add_missing_levels(schema, *(text.frame for text in texts))
     return schema, texts, [*notes, *more]
 
 
-def _coded(
+def _encode(
     texts: UncodedTable, schema: Schema, distances: Collection[int], wished: Collection[str]
-) -> tuple[File, str, list[str]]:
-    """Return a table's records, of two people or more, their number, and notes on it.
+) -> tuple[CodedTable, str, list[str]]:
+    """Return a table of at least two records as codes, the number of records, and notes.
 
-    Of columns that are left out, those stay beside them that are wished to be.
+    Columns left out by the argument are kept as text; those left out by the schema are not.
     """
     codes, kept = schema.encode_complete(texts.frame, drop_missing=False)
     n, numbers = len(codes), {}
@@ -289,16 +333,19 @@ def _coded(
         if variable.cut_points:
             ids, values = factorize_texts(texts.frame[variable.name][kept])
             numbers[at] = np.array([*variable.numbers_of(values), np.nan])[ids]
-            none = f"{variable.name!r} has no numbers; they must not be cut already"
-            require(at not in distances or not np.isnan(numbers[at]).all(), none)
-    of_all = f"{n:,} complete of {len(kept):,}" if not kept.all() else f"{n:,}"
+            require(
+                at not in distances or not np.isnan(numbers[at]).all(),
+                f"within names {variable.name!r}, which has no numbers; "
+                "its values must not be binned already",
+            )
+    size = f"{n:,}" if kept.all() else f"{n:,} complete of {len(kept):,}"
     is_file = texts.frame.index.name is not None  # "line" or "record"
     lines = np.asarray(texts.frame.index if is_file else np.arange(1, len(kept) + 1))
     left_out = {
         name: _as_text(column[kept]) for name, column in texts.left_out.items() if name in wished
     }
     notes = [*texts.notes, *schema.note_respellings(texts.frame)]
-    return File(codes, numbers, lines[kept], left_out), f"{of_all} records.", notes
+    return CodedTable(codes, numbers, lines[kept], left_out), f"{size} records.", notes
 
 
 def _as_text(column: pd.Series) -> pd.Series:
@@ -309,54 +356,59 @@ def _as_text(column: pd.Series) -> pd.Series:
 
 
 def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
-    """Refuse a release that has some variables of the original row by row, and others not."""
-    if len(original) != len(released) or len(original) < FEWEST:
+    """Refuse a release in which some variables equal the original row by row and others differ."""
+    if len(original) != len(released) or len(original) < MIN_RECORDS_JUDGED:
         return
-    same, names = (original == released).all(axis=0), np.array(schema.names, object)
-    right = same.all() or not same.any()
+    same = (original == released).all(axis=0)
+    names = np.array(schema.names, object)
+    all_or_none = same.all() or not same.any()
     require(
-        right or rows_alike(original[:, same], released[:, same])[2] < 2 * CERTAIN,
-        f"the values of {quoted(names[same])} are the original's, row by row, and only those of "
-        f"{quoted(names[~same])} differ; this assessment is for releases of which every variable "
-        "is synthetic: synthesize the others, too, or judge the release by other measures",
+        all_or_none or aligned_rows(original[:, same], released[:, same])[2] < 2 * Z_CERTAIN,
+        f"the values of {quoted(names[same])} equal the original row by row, and only "
+        f"{quoted(names[~same])} differ; the assessment is for fully synthetic data: "
+        "synthesize every variable, or use other measures",
     )
 
 
-def _check_strangers(schema: Schema, original: Codes, held_out: Codes) -> None:
-    """Refuse people held out who are, beyond any doubt, people of the original."""
-    found = copies(original, held_out, schema.n_levels)
-    handed_out = found.rows["copied uniques"]
-    share = percent(1.0 if found.same_table else handed_out["estimate"], 1)
-    told = f"{share} of the {handed_out['n']:,} people of the"
+def _check_holdout(schema: Schema, original: Codes, holdout: Codes) -> None:
+    """Refuse a holdout that contains people of the original beyond doubt."""
+    found = copies(original, holdout, schema.n_levels)
+    copied_uniques = found.rows["copied uniques"]
+    share = percent(1.0 if found.same_table else copied_uniques["estimate"], 1)
     require(
-        not found.same_table and not handed_out["z_permutation"] >= 2 * CERTAIN,
-        f"an estimated {told} original who are alone with all their values are in it, too; people "
-        "held out must be others, kept out before the synthesizer was fitted",
+        not found.same_table and not copied_uniques["z_permutation"] >= 2 * Z_CERTAIN,
+        f"an estimated {share} of the {copied_uniques['n']:,} sample uniques of the original are "
+        "in it; the holdout must be people who were not used to fit the synthesizer",
     )
 
 
-def _roles(
+def _resolve_roles(
     schema: Schema, keys: Any, targets: Names
 ) -> tuple[list[tuple[int, ...]], tuple[int, ...], list[str]]:
-    """Find the columns of the sets of keys and of the targets, and say what was chosen."""
+    """Return the columns of the sets of keys and of the targets, and notes on what was chosen."""
     names, chosen, several = schema.names, [], not isinstance(keys, str)
-    alone = f"the variables are {names[0]} alone; keys and a target need two or more"
-    require(len(names) > 1, alone)
+    require(
+        len(names) > 1,
+        f"{names[0]!r} is the only variable; keys and a target need at least two",
+    )
     if not isinstance(keys, Collection) or any(isinstance(one, str) for one in keys):
         keys = [keys if several else [keys]]
     found = [tuple(schema.positions(known, "keys")) for known in keys]
     if not targets:
         free = [name for k, name in enumerate(names) if not any(k in at for at in found)]
-        require(free, "keys are all variables, in one set or another; name the target")
+        require(free, "keys name all variables; target must be given")
         targets = free[-1:]
-        chosen.append(f"No target was given: {free[-1]}, the last that is no key.")
+        chosen.append(f"No target given; using {free[-1]!r}, the last non-key column.")
     targets = [targets] if isinstance(targets, str) else targets
     wanted = tuple(schema.positions(targets, "target"))
     for at in found:
         again = quoted(names[k] for k in wanted if k in at)
-        told = f"keys has the set {','.join(names[k] for k in at)}, with the target {again} in it"
-        require(not again, told)
+        require(
+            not again,
+            f"keys has the set {','.join(names[k] for k in at)}, which contains the target "
+            f"{again}; a target cannot be a key",
+        )
     if not found:
         found = [tuple(k for k in range(len(names)) if k != wanted[0])]
-        chosen.append(f"No keys were given: all {len(names) - 1} variables but the target.")
+        chosen.append(f"No keys given; using every variable except the target ({len(names) - 1}).")
     return found, wanted, chosen

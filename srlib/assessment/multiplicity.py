@@ -12,13 +12,15 @@ import numpy as np
 import scipy  # loads optimize where it is first asked for
 from scipy import special
 
-from srlib.assessment.counts import Floats, Ints, Row, answer
-from srlib.assessment.z_scores import deviate, largest_of
+from srlib.assessment.counts import Floats, Ints, Row, new_row
+from srlib.assessment.z_scores import bonferroni_z, deviate
 
 FEWEST_GROUPS = 20  # of equal records that a log series is fitted to, or denser places join them
 
 
-def most_repeated(o: Ints, s: Ints, neighbors_original: Ints, neighbors_released: Ints) -> Row:
+def most_repeated_unique(
+    o: Ints, s: Ints, neighbors_original: Ints, neighbors_released: Ints
+) -> Row:
     """Find the unique person whose record is released more often than a fresh sample would have it.
 
     A rough generator has many equal records of anybody's kind. So a person's are held against
@@ -40,7 +42,7 @@ def most_repeated(o: Ints, s: Ints, neighbors_original: Ints, neighbors_released
         of all unique persons.
     """
     n, m, n_unique = int(o.sum()), int(s.sum()), int((o == 1).sum())
-    row = answer("repeated unique", n_unique, detail="one unique person")
+    row = new_row("repeated unique", n_unique, detail="one unique record")
     repeated = (o == 1) & (s > 1)
     if not repeated.any():
         return row
@@ -53,10 +55,10 @@ def most_repeated(o: Ints, s: Ints, neighbors_original: Ints, neighbors_released
     log_tail[most_of_others >= times] = 0.0
     worst = int(log_tail.argmin())
     return row | {
-        "detail": f"one unique person, {times[worst]} times",
+        "detail": f"one unique record, {times[worst]} times",
         "estimate": float(times[worst] / m),
         "baseline": float(x[worst] / m),
-        "z": largest_of(deviate(log_tail[worst]), n_unique),
+        "z": bonferroni_z(deviate(log_tail[worst]), n_unique),
     }
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from srlib.assessment.counts import Bools, Ints, Row, answer, numbered, tallied
-from srlib.assessment.z_scores import Edges, crossing_z, largest_of
+from srlib.assessment.counts import Bools, Ints, Row, cell_counts, cell_ids, new_row
+from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
 from srlib.data.codes import Codes, Levels
 
 FEWEST_NEAR = 10  # records with neighbors as near, before a distance is looked at
@@ -37,7 +37,7 @@ class _Neighbors(NamedTuple):
     edges: Edges
 
 
-def near_copies(original: Codes, released: Codes, n_levels: Levels) -> Row:
+def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> Row:
     """Compare released records with original ones at every distance.
 
     The larger file is thinned to the size of the other: of files of one size, none that is without
@@ -54,11 +54,11 @@ def near_copies(original: Codes, released: Codes, n_levels: Levels) -> Row:
     """
     n_variables, size = original.shape[1], min(len(original), len(released))
     both = np.concatenate([_thinned(original, size), _thinned(released, size)])
-    (cell,) = numbered(range(n_variables), n_levels, both)
+    (cell,) = cell_ids(range(n_variables), n_levels, both)
     groups = both[np.unique(cell, return_index=True)[1]]
-    o, s = tallied(cell[:size], cell[size:])
-    row = answer(
-        "near-duplicates", len(released), detail="its nearest neighbors are original records"
+    o, s = cell_counts(cell[:size], cell[size:])
+    row = new_row(
+        "near-duplicates", len(released), detail="have an original record as nearest neighbor"
     )
     if len(groups) < 2:
         return row
@@ -72,16 +72,14 @@ def near_copies(original: Codes, released: Codes, n_levels: Levels) -> Row:
     if not distances:
         return row
     clearest = max(distances, key=lambda one: one["z"])
-    row["z_permutation"] = largest_of(clearest["z"], len(distances))
-    clear = [one for one in distances if largest_of(one["z"], len(distances)) >= CLEAR]
+    row["z_permutation"] = bonferroni_z(clearest["z"], len(distances))
+    clear = [one for one in distances if bonferroni_z(one["z"], len(distances)) >= CLEAR]
     apart = [one for one in clear if one["estimate"] - one["baseline"] >= DIFFERENT]
     if apart:
         plainest = max(apart, key=_difference)
         shown = ("estimate", "se", "baseline", "baseline_se")
         least = plainest["least"]
-        row["detail"] = (
-            f"its records share {least} or more of {n_variables} values with an original"
-        )
+        row["detail"] = f"share {least} or more of {n_variables} values with an original record"
         return row | {name: plainest[name] for name in shown}
     widest = (clear or [clearest])[0]  # the most records have neighbors as near as that
     return row | {

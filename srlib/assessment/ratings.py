@@ -14,26 +14,25 @@ import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import Copies
-from srlib.assessment.counts import Bools, Row, between, error_of, means, ratio
-from srlib.assessment.disclosure import Told
-from srlib.assessment.z_scores import FEWEST as FEWEST_COPIES
-from srlib.assessment.z_scores import beta, beta_binomial_z
+from srlib.assessment.counts import Bools, Row, clustered_se, means, se_between_releases, z_score
+from srlib.assessment.disclosure import Disclosure
+from srlib.assessment.z_scores import MIN_COINCIDENCES, beta, beta_binomial_z
 from srlib.display import MIN_RECORDS, percent_with_error
 
 # A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
 # is above its baseline if it takes MORE of what that leaves to disclose, and far above from FAR on.
-SURE, CERTAIN, MORE, FAR = 2.58, 3.3, 0.05, 0.20
+Z_SIGNIFICANT, Z_CERTAIN, ELEVATED, HIGH = 2.58, 3.3, 0.05, 0.20
 # Beyond the release's own records: with SURE a fresh sample in a hundred would be a sign.
-BEYOND_ITSELF = 3.0
+Z_OWN_DUPLICATES = 3.0
 # Undecided: more of the people who are alone could be copied than UNSEEN, where to find one in the
 # release raises the odds that they are in the file by a factor of RARE or more.
-UNSEEN, RARE = 0.12, 3.0
+MAX_UNDETECTED, MIN_ODDS_FACTOR = 0.12, 3.0
 # One person's record is as clear as one honest release in a hundred has anybody's, whoever it is.
 ONE_PERSON = 2.33
 UNLIKELY = 1.645  # errors by which three complete copies or more are seldom chance: 5 %
-LEVELS = ("no sign", "undecided", "signs", "found")  # of copies, the best first
+COPY_RATINGS = ("no sign", "undecided", "signs", "found")  # of copies, the best first
 # What the shares of rows on copies are held against.
-BESIDE = {
+COPY_BASELINES = {
     "identical records": "fresh sample",
     "near-duplicates": "fresh sample",
     "repeated unique": "fresh sample",
@@ -41,8 +40,8 @@ BESIDE = {
     "identical before binning": "fresh sample",
     "row order": "other rows",
 }
-FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
-LEAST = 2.0  # people, the least error of a sum: one pair more than was seen
+MIN_RECORDS_JUDGED = 20  # records of a file, below which nothing is judged but an outright copy
+MIN_ERROR = 2.0  # people, the least error of a sum: one pair more than was seen
 # Values that all but this share of people have are no disclosure by themselves: the margin tells.
 ALL_BUT_CERTAIN = 0.10
 
@@ -60,64 +59,75 @@ _NUMBERS = (
 )
 
 
-def of_people(each: Sequence[Told], some: Bools | None = None) -> Row:
+def summarize(each: Sequence[Disclosure], some: Bools | None = None) -> Row:
     """Answer by all people who count, or some, over the releases of one tool.
 
     The original's part of an error is the same for all releases, so that only the spread between
     them is divided by their number.
     """
     rows = [_of_release(one, some) for one in each]
-    found: Row = means(rows) | (means([told.held_out for told in each]) if some is None else {})
-    found["se"] = float(np.fmax(found["se"], between([one["estimate"] for one in rows])))
+    found: Row = means(rows) | (means([told.holdout for told in each]) if some is None else {})
+    found["se"] = float(
+        np.fmax(found["se"], se_between_releases([one["estimate"] for one in rows]))
+    )
     is_margins = found["margins"] > found["fresh_sample"]
     kind = "independent margins" if is_margins else "fresh sample"
     baseline_se = found["margins_se" if is_margins else "fresh_sample_se"]
     return found | {"n": int(found["n"]), "baseline_se": baseline_se, "baseline_kind": kind}
 
 
-def _of_release(told: Told, some: Bools | None) -> Row:
-    part = np.ones(len(told.counted), bool) if some is None else some
-    counted = told.counted & part
+def _of_release(told: Disclosure, some: Bools | None) -> Row:
+    part = np.ones(len(told.eligible), bool) if some is None else some
+    counted = told.eligible & part
     people = int(counted.sum())
     if not people:
         return {"n": 0} | dict.fromkeys(_NUMBERS, np.nan)
-    release, others, margins = each = [v * part for v in (told.release, told.others, told.margins)]
+    release, others, margins = each = [
+        v * part for v in (told.release, told.fresh_sample, told.margins)
+    ]
     value, by_others, by_margins = shares = [float(v.sum()) / people for v in each]
     error, others_error, margins_error = (
-        np.hypot(error_of(v - p * counted, told.group) / people, np.sqrt(told.grown / 2))
+        np.hypot(
+            clustered_se(v - p * counted, told.cluster) / people,
+            np.sqrt(told.training_variance / 2),
+        )
         for v, p in zip(each, shares, strict=True)
     )
     gap, more = release - others, release - margins
-    of_trees, met = np.isnan(by_margins), some is None and not np.isnan(told.divided_z)
-    spread = np.sqrt(people * gap[counted].var()) if of_trees else error_of(gap, told.group)
+    of_trees, met = np.isnan(by_margins), some is None and not np.isnan(told.permutation_z)
+    spread = np.sqrt(people * gap[counted].var()) if of_trees else clustered_se(gap, told.cluster)
     # One pair of people more than were seen: where there is none, others would have no error.
-    z = ratio(gap.sum(), np.sqrt(spread**2 + LEAST**2 + told.grown * people**2))
-    if told.left is not None:
+    z = z_score(gap.sum(), np.sqrt(spread**2 + MIN_ERROR**2 + told.training_variance * people**2))
+    if told.undisclosed is not None:
         # A release that knows less than others' records may say the commonest value more often.
-        open_gap = np.where(told.left >= ALL_BUT_CERTAIN, gap, 0.0)
-        z = min(z, ratio(open_gap.sum(), np.hypot(error_of(open_gap, told.group), LEAST)))
-    of_more = np.hypot(error_of(more, told.group), 0.0 if some is None else LEAST)
+        open_gap = np.where(told.undisclosed >= ALL_BUT_CERTAIN, gap, 0.0)
+        z = min(
+            z, z_score(open_gap.sum(), np.hypot(clustered_se(open_gap, told.cluster), MIN_ERROR))
+        )
+    of_more = np.hypot(clustered_se(more, told.cluster), 0.0 if some is None else MIN_ERROR)
     if met:  # or not, so that errors are binomial
         error, of_more = np.sqrt([value * (1 - value) / people, (margins * (1 - margins)).sum()])
-        others_error = max(others_error, LEAST / people)
+        others_error = max(others_error, MIN_ERROR / people)
         law = beta(by_others, others_error, people)
-        z = beta_binomial_z(round(value * told.trials), round(told.trials), *law)
-    z_margins = np.inf if of_trees else ratio(more.sum(), of_more)  # these tell no better guess
+        z = beta_binomial_z(
+            round(value * told.effective_trials), round(told.effective_trials), *law
+        )
+    z_margins = np.inf if of_trees else z_score(more.sum(), of_more)  # these tell no better guess
     by_others = float(np.clip(by_others, 0, 1))
     return {
         "n": people, "estimate": value, "se": error, "fresh_sample": by_others,
         "fresh_sample_se": others_error, "margins": by_margins, "margins_se": margins_error,
         "baseline": np.nanmax([by_others, by_margins]), "z": min(z, z_margins),
-        "z_permutation": min(told.divided_z, z_margins) if met else np.nan,
+        "z_permutation": min(told.permutation_z, z_margins) if met else np.nan,
     }  # fmt: skip
 
 
-def share_of_rest(value: Any, baseline: Any) -> Any:
+def excess_share(value: Any, baseline: Any) -> Any:
     """Share of what a baseline leaves to disclose that a value takes: 0 to 1 where all is told."""
     return (value - baseline) / np.maximum(1 - baseline, 1e-12)
 
 
-def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
+def rate(rows: Sequence[Row], family: bool, few: bool = False) -> None:
     """Say how much more is told than the baseline, where that is clear of chance, in each row.
 
     Of a family, a difference is as sure as if it alone were looked at. That is Holm's (1979) rule:
@@ -133,16 +143,16 @@ def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
     z = [np.fmax(row["z"], row["z_permutation"]) for row in judged]
     tail, clear = special.ndtr(-np.nan_to_num(z, nan=-np.inf)), np.zeros(len(z), bool)
     order = np.argsort(tail, kind="stable")
-    times = np.arange(len(z), 0, -1) if family else 1
-    clear[order] = np.maximum.accumulate(tail[order] * times) <= special.ndtr(-SURE)
+    counts_at = np.arange(len(z), 0, -1) if family else 1
+    clear[order] = np.maximum.accumulate(tail[order] * counts_at) <= special.ndtr(-Z_SIGNIFICANT)
     for row, sure in zip(judged, clear, strict=True):
-        rest = share_of_rest(row["estimate"], row["baseline"])
+        rest = excess_share(row["estimate"], row["baseline"])
         row["rating"] = (
-            ("high" if rest >= FAR else "elevated") if sure and rest >= MORE else "as expected"
+            ("high" if rest >= HIGH else "elevated") if sure and rest >= ELEVATED else "as expected"
         )
 
 
-def put_agreeing_words(rows: Sequence[Row]) -> None:
+def cap_unsupported_ratings(rows: Sequence[Row]) -> None:
     """Let *far more* about a target stand only where a trained guess is above its baseline, too."""
     guesses = {
         (row["variables"], row["group"]): row for row in rows if row["question"] == "inference"
@@ -150,31 +160,31 @@ def put_agreeing_words(rows: Sequence[Row]) -> None:
     for row in rows:
         guess = guesses.get((row["variables"], row["group"]))
         is_attributes = row["question"] == "attribute" and row["rating"] == "high"
-        if is_attributes and guess and not guess["z"] >= SURE:
+        if is_attributes and guess and not guess["z"] >= Z_SIGNIFICANT:
             row["rating"] = "elevated"
 
 
-def of_copies(each: Sequence[Copies]) -> list[Row]:
+def copy_rows(each: Sequence[Copies]) -> list[Row]:
     """Answer by the released records that repeat original ones; the worst of several decides."""
 
     def badness(one: Copies) -> tuple[int, bool, float]:
-        word, why, _ = copied(one)
-        return LEVELS.index(word), why != "", largest_z(one.rows["identical records"])
+        word, why, _ = rate_copies(one)
+        return COPY_RATINGS.index(word), why != "", largest_z(one.rows["identical records"])
 
     found = max(each, key=badness)
-    word, why, decides = copied(found)
-    for question, beside in BESIDE.items():
-        found.rows[question]["baseline_kind"] = beside
+    word, why, decides = rate_copies(found)
+    for question, baseline_kind in COPY_BASELINES.items():
+        found.rows[question]["baseline_kind"] = baseline_kind
     found.rows["identical records"].update(rating=word, why=why, in_verdict=True)
     found.rows[decides]["rating"] = word
     return list(found.rows.values())
 
 
-def of_model(learned: list[Row], agree: bool, people: int) -> list[Row]:
+def model_rows(learned: list[Row], agree: bool, people: int) -> list[Row]:
     """Answer what an intruder learns who believes in a model, and whether the data refute it."""
     *_, belief, chains = learned
     for row in learned:
-        row["z"] = ratio(row["estimate"] - row["baseline"], row.pop("difference_se"))
+        row["z"] = z_score(row["estimate"] - row["baseline"], row.pop("difference_se"))
         row |= {
             "question": f"model: {row['question']}",
             "variables": "all",
@@ -182,7 +192,7 @@ def of_model(learned: list[Row], agree: bool, people: int) -> list[Row]:
             "rating": "",
         }
     wrong = "misleads" if belief["estimate"] > 1 else "falls short"
-    belief["rating"] = wrong if abs(belief["z"]) > SURE else "not refuted"
+    belief["rating"] = wrong if abs(belief["z"]) > Z_SIGNIFICANT else "not refuted"
     chains |= {"rating": "agree", "z": np.nan}
     return learned if agree else [row | {"rating": "unreliable"} for row in learned]
 
@@ -201,7 +211,7 @@ def odds_factor(hidden: Row) -> float:
     return float(1 / max(hidden["baseline"], 1e-12))
 
 
-def copied(found: Copies) -> tuple[str, str, str]:
+def rate_copies(found: Copies) -> tuple[str, str, str]:
     """Say whether records were copied, one of `LEVELS`, how, and the question that decides."""
     return next(_reasons(found))
 
@@ -220,65 +230,75 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         rows["identical before binning"],
     )
     row_order, undetected = rows["row order"], rows["undetected copies"]
-    n, m = len(found.found), identical["n"]
-    few = min(n, m) < FEWEST
+    n, m = len(found.identical), identical["n"]
+    few = min(n, m) < MIN_RECORDS_JUDGED
     complete = round(before_binning["estimate"] * m)
     by_chance = before_binning["baseline"] * m
 
     if found.same_table:
         yield "found", "it is the original itself", "identical records"
-    if row_order["z"] >= 2 * CERTAIN and not few:
+    if row_order["z"] >= 2 * Z_CERTAIN and not few:
         share = percent_with_error(row_order["estimate"])
-        yield "found", f"its rows follow the original's, with {share} of the values", "row order"
-    if identical["z"] >= CERTAIN:
-        share, others = (
-            percent_with_error(identical["estimate"]),
-            percent_with_error(identical["baseline"]),
-        )
+        why = f"its rows are in the order of the original: {share} of the values agree row by row"
+        yield "found", why, "row order"
+    if identical["z"] >= Z_CERTAIN:
+        share = percent_with_error(identical["estimate"])
+        expected = percent_with_error(identical["baseline"])
         why = (
-            f"{share} of its records repeat original ones; of other people's records {others} would"
+            f"{share} of its records are identical to an original record; "
+            f"in a fresh sample {expected} would be"
         )
         yield "found", why, "identical records"
-    if copied_uniques["z_permutation"] >= CERTAIN:
+    if copied_uniques["z_permutation"] >= Z_CERTAIN:
         share = percent_with_error(copied_uniques["estimate"])
-        why = f"an estimated {share} of the people alone with their values are in it"
+        why = f"an estimated {share} of the sample uniques are copied"
         yield "found", why, "copied uniques"
-    if near["z_permutation"] >= CERTAIN:
-        share, others = percent_with_error(near["estimate"]), percent_with_error(near["baseline"])
-        why = f"{share} of {near['detail']}; in a fresh sample {others}"
+    if near["z_permutation"] >= Z_CERTAIN:
+        share = percent_with_error(near["estimate"])
+        expected = percent_with_error(near["baseline"])
+        why = f"{share} of its records {near['detail']}; {expected} expected from a fresh sample"
         yield "found", why, "near-duplicates"
     if repeated["z"] >= ONE_PERSON:
-        yield "found", f"it has the record of {repeated['detail']}", "repeated unique"
+        yield "found", f"it contains {repeated['detail']}", "repeated unique"
     deviates = {
         "identical records": identical["z"],
         "copied uniques": copied_uniques["z_permutation"],
         "near-duplicates": near["z_permutation"],
-        "repeated unique": repeated["z"] - UNLIKELY + SURE,
-        "excess over own duplicates": excess["z"] - BEYOND_ITSELF + SURE,
-        "identical before binning": before_binning["z_permutation"] - CERTAIN + SURE,
+        "repeated unique": repeated["z"] - UNLIKELY + Z_SIGNIFICANT,
+        "excess over own duplicates": excess["z"] - Z_OWN_DUPLICATES + Z_SIGNIFICANT,
+        "identical before binning": before_binning["z_permutation"] - Z_CERTAIN + Z_SIGNIFICANT,
     }
     decides = max(deviates, key=lambda question: np.nan_to_num(deviates[question], nan=-np.inf))
-    if deviates[decides] >= SURE:
+    if deviates[decides] >= Z_SIGNIFICANT:
         yield "signs", "there are signs of copied records", decides
-    if found.premise == "twins":
-        why = "the original identical people, so that copies cannot be told from twins"
+    if found.baseline_problem == "duplicates":
+        why = (
+            "the original contains duplicates, "
+            "so copies cannot be distinguished from genuine duplicates"
+        )
         yield "undecided", why, "identical records"
-    if found.premise == "removed":
-        why = "equal records seem to be removed from the original; give people held out"
+    if found.baseline_problem == "deduplicated":
+        why = "duplicates seem to have been removed from the original; give a holdout"
         yield "undecided", why, "identical records"
     if few:
         yield "undecided", "there are too few records to judge", "identical records"
-    if complete >= FEWEST_COPIES > by_chance and before_binning["z"] >= UNLIKELY:
+    if complete >= MIN_COINCIDENCES > by_chance and before_binning["z"] >= UNLIKELY:
         share = percent_with_error(before_binning["estimate"])
-        why = f"{share} of its records repeat original ones, too few to tell copies from chance"
+        why = (
+            f"{share} of its records are identical to an original record, "
+            "too few to distinguish copies from chance"
+        )
         yield "undecided", why, "identical records"
     n_undetected = undetected["estimate"] * undetected["n"]
-    is_rare = odds_factor(undetected) >= RARE
-    if undetected["estimate"] > UNSEEN and n_undetected >= FEWEST_COPIES and is_rare:
+    is_rare = odds_factor(undetected) >= MIN_ODDS_FACTOR
+    if undetected["estimate"] > MAX_UNDETECTED and n_undetected >= MIN_COINCIDENCES and is_rare:
         share = percent_with_error(undetected["estimate"])
-        why = f"chance could hide copies of up to {share} of the people alone with their values"
+        why = f"copies of up to {share} of the sample uniques could go undetected"
         yield "undecided", why, "undetected copies"
     if complete and by_chance == 0:
-        why = f"complete copies are {complete:,} of {m:,} records, and originals all differ"
+        why = (
+            f"{complete:,} of {m:,} records are identical to an original record, "
+            "although all original records differ"
+        )
         yield "no sign", why, "identical records"
     yield "no sign", "", "identical records"

@@ -17,16 +17,15 @@ from srlib.assessment.counts import (
     COLUMNS,
     Floats,
     Row,
-    answer,
-    beside,
-    between,
+    cell_ids,
+    holdout_contrast,
     means,
-    numbered,
-    rows_of,
+    new_row,
+    se_between_releases,
 )
-from srlib.assessment.disclosure import Told
+from srlib.assessment.disclosure import Disclosure
 from srlib.assessment.identifiers import common_identifiers
-from srlib.assessment.inputs import File, Names, Releases, Table, Tables, read_inputs
+from srlib.assessment.inputs import CodedTable, Names, Releases, Table, Tables, read_inputs
 from srlib.checks import quoted
 from srlib.data.codes import distinct
 from srlib.data.microdata import SchemaSource
@@ -34,6 +33,12 @@ from srlib.rng import stream
 
 FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
+# What a share says, after the number, by the name of the question.
+WHY = {
+    "attribute": "of the records have their {} disclosed by the key matches",
+    "interval": "of the records have their {} disclosed within the distance by the key matches",
+    "inference": "mean probability of the true {}, predicted from the release",
+}
 _NAMED = 5  # variables where all others are known, and lines of the file for a combination
 
 
@@ -116,7 +121,7 @@ class Assessment:
             "target": [names[k] for k in tables.targets],
             "by": None if tables.by is None else names[tables.by],
             "within": {names[k]: distance for k, distance in tables.within.items()},
-            "n_holdout": None if tables.held_out is None else len(tables.held_out),
+            "n_holdout": None if tables.holdout is None else len(tables.holdout),
             "leave_out": list(tables.original.left_out),
             "model": self.model,
         }
@@ -255,28 +260,28 @@ def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessm
     """Assess tables that were taken in; each purpose has a stream of chance of its own."""
     rows, records = list[Row](), list[pd.DataFrame]()
     levels, chance, risks = tables.schema.n_levels, partial(stream, seed), pd.DataFrame()
-    for name, released in tables.tools.items():
+    for name, released in tables.synthesizers.items():
         found, original, joined = list[Copies](), tables.original.codes, [z.codes for z in released]
         for z in released:
             numbers = numbers_of([tables.original, z])
-            held_out = tables.held_out.codes if tables.held_out else None
-            found.append(copies(original, z.codes, levels, held_out, numbers=numbers))
-        of_people, first = _of_people(tables, released, chance)
-        of_one = [*ratings.of_copies(found), *_of_identifiers(tables, released), *of_people]
-        of_one += _of_everybody(tables, released)
-        of_one += utility.rows(tables.schema, original, joined)
+            holdout = tables.holdout.codes if tables.holdout else None
+            found.append(copies(original, z.codes, levels, holdout, numbers=numbers))
+        summarize, first = _answer_questions(tables, released, chance)
+        of_one = [*ratings.copy_rows(found), *_compare_identifiers(tables, released), *summarize]
+        of_one += _measure_full_matches(tables, released)
+        of_one += utility.utility_rows(tables.schema, original, joined)
         if model:
             from srlib.risk.model_intruder import model_risks  # and numba, which nothing else needs
 
             asked = original, joined, levels, tables.targets[0]
             learned, agree, risks = model_risks(*asked, rng=chance(f"model {name}"))
-            of_one += ratings.of_model(learned.to_dict("records"), agree, len(original))
+            of_one += ratings.model_rows(learned.to_dict("records"), agree, len(original))
         rows += [row | {"release": name} for row in of_one]
         people = pd.DataFrame({
-            "identical": np.any([each.found for each in found], axis=0),
+            "identical": np.any([each.identical for each in found], axis=0),
             "neighbors": np.min([each.neighbors for each in found], axis=0),
-            "matched": np.sum([each.outright for each in first[0]], axis=0),
-            "disclosed": np.sum([each.outright for each in first[1]], axis=0),
+            "matched": np.sum([each.certain for each in first[0]], axis=0),
+            "disclosed": np.sum([each.certain for each in first[1]], axis=0),
         })  # fmt: skip
         records.append(_records(tables, name, people, risks))
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
@@ -315,9 +320,9 @@ def questions(tables: Tables) -> list[Question]:
     return asked + [Question("interval", known(k, tables.keys[0]), k) for k in tables.within]
 
 
-def _of_people(
-    tables: Tables, released: Sequence[File], chance: Callable[[str], np.random.Generator]
-) -> tuple[list[Row], list[list[Told]]]:
+def _answer_questions(
+    tables: Tables, released: Sequence[CodedTable], chance: Callable[[str], np.random.Generator]
+) -> tuple[list[Row], list[list[Disclosure]]]:
     """Answer all questions by the releases of one tool, of everybody and then of groups.
 
     The other result is what each release tells of each person, by the first two questions.
@@ -326,58 +331,62 @@ def _of_people(
         tables.schema.names,
         list[Row](),
         list[Row](),
-        list[list[Told]](),
+        list[list[Disclosure]](),
     )
     for question in tqdm(questions(tables), "assessing", leave=False, disable=None):
         known = [names[k] for k in question.knows]
         all_others = len(known) == len(names) - 1 > _NAMED
         about = "all other variables" if all_others else ", ".join(known)
-        why = "people alone with their keys"
+        why = "of the sample uniques are matched on the keys"
         if question.wants is not None:
             target = names[question.wants]
             about += f" → {target}"
-            why = target + " to a trained guess" * (question.name == "inference")
+            why = WHY[question.name].format(target)
         # A stream of chance keeps its name, whatever the rows are called.
         purposes = (f"predicted: {about} {i}" for i in range(len(released)))
         streams = zip(released, map(chance, purposes), strict=True)
-        each = [_ask(question, tables, z, rng) for z, rng in streams]
+        each = [_measure_disclosure(question, tables, z, rng) for z, rng in streams]
         row: Row = {"question": question.name, "group": "all", "variables": about}
-        rows.append(row | {"why": why, "in_verdict": True} | ratings.of_people(each))
+        rows.append(row | {"why": why, "in_verdict": True} | ratings.summarize(each))
         if tables.by is not None and len(first) < 2:
             of, column = tables.schema.variables[tables.by], tables.original.codes[:, tables.by]
             for code in np.unique(column):
                 row["group"] = f"{of.name}: {of.labels[code]}"
-                groups.append(row | ratings.of_people(each, column == code))
+                groups.append(row | ratings.summarize(each, column == code))
         first += [each] * (len(first) < 2)
-    few = min(map(len, (tables.original, *released))) < ratings.FEWEST
-    ratings.put_words(rows[:3], family=False, few=few)
-    ratings.put_words(rows[3:], True, few)
-    ratings.put_words(groups, family=True)
-    ratings.put_agreeing_words(rows)
-    ratings.put_agreeing_words(groups)
+    few = min(map(len, (tables.original, *released))) < ratings.MIN_RECORDS_JUDGED
+    ratings.rate(rows[:3], family=False, few=few)
+    ratings.rate(rows[3:], True, few)
+    ratings.rate(groups, family=True)
+    ratings.cap_unsupported_ratings(rows)
+    ratings.cap_unsupported_ratings(groups)
     return rows + groups, first
 
 
-def numbers_of(files: Sequence[File]) -> dict[int, list[Floats]]:
+def numbers_of(files: Sequence[CodedTable]) -> dict[int, list[Floats]]:
     """Return the numbers behind columns that are cut, by column and of each file."""
     return {at: [file.numbers[at] for file in files] for at in files[0].numbers}
 
 
-def _ask(question: Question, tables: Tables, released: File, rng: np.random.Generator) -> Told:
+def _measure_disclosure(
+    question: Question, tables: Tables, released: CodedTable, rng: np.random.Generator
+) -> Disclosure:
     """Ask of people in the file and, where there are any, of people held out."""
-    files, wants = tables.beside(released), question.wants
+    files, wants = tables.with_holdout(released), question.wants
     given = files[0].codes, files[1].codes, tables.schema.n_levels, question.knows
-    held_out = files[2].codes if tables.held_out else None
+    holdout = files[2].codes if tables.holdout else None
     if wants is None:
-        return disclosure.met(*given, held_out, numbers=numbers_of(files))
-    wanted = wants, tables.schema.variables[wants].codes_without_value, held_out
+        return disclosure.identity_disclosure(*given, holdout, numbers=numbers_of(files))
+    wanted = wants, tables.schema.variables[wants].codes_without_value, holdout
     if question.name == "inference":
-        return disclosure.predicted(*given, *wanted, rng=rng)
+        return disclosure.inference(*given, *wanted, rng=rng)
     numbers = [file.numbers[wants] for file in files if question.name == "interval"]
-    return disclosure.told(*given, *wanted, numbers=numbers, within=tables.within.get(wants, 0.0))
+    return disclosure.attribute_disclosure(
+        *given, *wanted, numbers=numbers, within=tables.within.get(wants, 0.0)
+    )
 
 
-def _of_identifiers(tables: Tables, released: Sequence[File]) -> list[Row]:
+def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list[Row]:
     """Compare columns left out that differ for nearly all people; of several releases the worst."""
     worst: dict[str, Row] = {}
     for z in released:
@@ -391,30 +400,31 @@ def _of_identifiers(tables: Tables, released: Sequence[File]) -> list[Row]:
     return list(worst.values())
 
 
-def _of_everybody(tables: Tables, released: Sequence[File]) -> list[Row]:
+def _measure_full_matches(tables: Tables, released: Sequence[CodedTable]) -> list[Row]:
     """Answer who is copied with all values, with people held out; and customary measures."""
     levels, keys, target = tables.schema.n_levels, tables.keys[0], tables.targets[0]
     n, rows, copied = len(tables.original), list[Row](), list[dict[str, float]]()
-    for z in released if tables.held_out else ():
-        original, made, held_out = (file.codes for file in tables.beside(z))
-        everybody = np.concatenate([original, held_out])
-        people, of_release = numbered(range(len(levels)), levels, everybody, made)
+    for z in released if tables.holdout else ():
+        original, made, holdout = (file.codes for file in tables.with_holdout(z))
+        everybody = np.concatenate([original, holdout])
+        people, of_release = cell_ids(range(len(levels)), levels, everybody, made)
         met = np.isin(people, of_release).astype(float)
-        copied.append({"estimate": met[:n].mean()} | beside(met, np.ones(len(people)), n))
+        copied.append({"estimate": met[:n].mean()} | holdout_contrast(met, np.ones(len(people)), n))
     if copied:
-        rows = [answer("full match", n, detail="all values") | means(copied)]
-    each = [
-        disclosure.matched(
-            tables.original.codes, z.codes, levels, keys, target, numbers_of([tables.original, z])
-        )
-        for z in released
-    ]  # fmt: skip
+        rows = [new_row("full match", n, detail="identical on all variables") | means(copied)]
     known = ", ".join(tables.schema.names[k] for k in keys)
     variables = {"repU": known, "TCAP": f"{known} → {tables.schema.names[target]}"}
-    measures = pd.DataFrame(each).items()
-    return rows + rows_of(
-        *((name, variables[name], "", n, np.mean(v), between(v)) for name, v in measures)
-    )
+    measures = []
+    for z in released:
+        numbers = numbers_of([tables.original, z])
+        files = tables.original.codes, z.codes
+        measures.append(disclosure.repu_and_tcap(*files, levels, keys, target, numbers))
+    for name, values in pd.DataFrame(measures).items():
+        row = new_row(name, n, variables=variables[name])
+        row["estimate"] = np.mean(values)
+        row["se"] = se_between_releases(values)
+        rows.append(row)
+    return rows
 
 
 def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from srlib.assessment.counts import Row, between, rows_of
+from srlib.assessment.counts import Row, new_row, se_between_releases
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation
@@ -37,35 +37,44 @@ NUMBERS = ["estimate", "baseline", "spread", "se"]
 type Distance = tuple[str, str, float, float, float, float, bool]
 
 
-def rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> list[Row]:
+def utility_rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> list[Row]:
     """Answer what releases of one tool are good for: a row a distance, means over the releases.
 
     Errors are of another release by the same tool, those of the baseline of another fresh sample.
     """
-    found = [one for z in released for one in (*_margins(original, z, schema),
-                                               _apart(original, z, schema))]  # fmt: skip
+    found = list[Distance]()
+    for z in released:
+        found += _largest_distances(original, z, schema)
+        found.append(distinguishability(original, z, schema))
     columns, answers = ["question", "where", *NUMBERS, "sure"], list[Row]()
     for question, each in pd.DataFrame(found, columns=columns).groupby("question", sort=False):
         known = each.dropna(subset="estimate")
-        value, fresh, spread, error = known[NUMBERS].mean()
-        error = between(known["estimate"].tolist()) if len(known) > 1 else error
+        value, fresh, spread, error = map(float, known[NUMBERS].mean())
+        error = se_between_releases(known["estimate"].tolist()) if len(known) > 1 else error
         z = (value - fresh) / spread if spread else np.nan
         where = " / ".join(known["where"].unique())
-        places = ("all", where) if question == "distinguishability" else (where, "")
-        answers += rows_of((question, *places, len(released[0]), value, error, fresh, spread, z))
-        loss = word(value - fresh, known["sure"].mean() >= 0.5) if len(known) else ""
+        of_all = question == "distinguishability"
+        variables = "all" if of_all else where
+        detail = where if of_all else ""
+        answers.append(
+            new_row(
+                question, len(released[0]), variables=variables, detail=detail,
+                estimate=value, se=error, baseline=fresh, baseline_se=spread, z=z,
+            )
+        )  # fmt: skip
+        loss = rate_utility(value - fresh, known["sure"].mean() >= 0.5) if len(known) else ""
         answers[-1] |= {"rating": loss, "baseline_kind": "fresh sample"}
     return answers
 
 
-def word(loss: float, clear: bool) -> str:
+def rate_utility(loss: float, clear: bool) -> str:
     """Say how large a loss is that lies beyond chance, or does not."""
     if not clear:
         return "like a fresh sample"
     return "good" if loss <= GOOD else "limited" if loss <= LIMITED else "poor"
 
 
-def _margins(original: Codes, released: Codes, schema: Schema) -> list[Distance]:
+def _largest_distances(original: Codes, released: Codes, schema: Schema) -> list[Distance]:
     """Largest distance of single variables, and of pairs, beyond that of a random division."""
     found, levels, error = [], schema.n_levels.tolist(), 0.5 / np.sqrt(len(released))
     columns = range(len(levels))
@@ -86,7 +95,7 @@ def _margins(original: Codes, released: Codes, schema: Schema) -> list[Distance]
 
 
 @one_blas_thread
-def _apart(original: Codes, released: Codes, schema: Schema) -> Distance:
+def distinguishability(original: Codes, released: Codes, schema: Schema) -> Distance:
     """Share of which file a record is from that a regression explains."""
     from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 

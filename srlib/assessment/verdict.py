@@ -67,7 +67,7 @@ NOT_TESTED_WITH_MODEL = "an intruder who knows the synthesizer and all other rec
 _RATING_ORDER = (
     "not applicable",
     "too few people",
-    *ratings.LEVELS,
+    *ratings.COPY_RATINGS,
     "as expected",
     "elevated",
     "high",
@@ -148,7 +148,7 @@ def worst_utility(rows: pd.DataFrame) -> pd.Series:
 
 def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[Verdict]:
     """Order releases by their verdict, then by the largest share of the rest that is disclosed."""
-    excess = ratings.share_of_rest(table["estimate"], table["baseline"])
+    excess = ratings.excess_share(table["estimate"], table["baseline"])
     excess = excess.where(table["in_verdict"], 0).fillna(0)
     worst = excess.groupby(table["release"]).max()
 
@@ -236,7 +236,7 @@ def _worst_group(groups: pd.DataFrame) -> dict[str, str]:
             "baseline": "",
             "rating": "",
         }
-    excess = ratings.share_of_rest(outstanding["estimate"], outstanding["baseline"])
+    excess = ratings.excess_share(outstanding["estimate"], outstanding["baseline"])
     worst = outstanding.loc[excess.astype(float).idxmax()]
     return _line(f"worst group, {worst['group']} ({worst['question']})", worst.to_dict())
 
@@ -333,7 +333,7 @@ def page(
 ) -> str:
     """Return the page: verdicts, what was assessed, a card for each release, and the rest folded.
 
-    Texts of the user's files are escaped; the page has no script and loads nothing.
+    UncodedTable of the user's files are escaped; the page has no script and loads nothing.
     """
     releases = []
     for one in verdicts:

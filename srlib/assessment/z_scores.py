@@ -14,11 +14,11 @@ import numpy as np
 import scipy  # loads stats, which take a second, where they are first asked for
 from scipy import special
 
-from srlib.assessment.counts import Bools, Floats, Ints, tallied
+from srlib.assessment.counts import Bools, Floats, Ints, cell_counts
 from srlib.margins import log_choose
 from srlib.threads import one_blas_thread
 
-FEWEST = 3  # fewer coincidences than these are no sign of anything
+MIN_COINCIDENCES = 3  # fewer coincidences than these are no sign of anything
 
 
 def beta(share: float, error: float, n: int) -> tuple[float, float]:
@@ -33,7 +33,7 @@ def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
     share = a / (a + b)
     spread = np.sqrt(share * (1 - share) * (1 / m + 1 / (a + b + 1)))
     normal = float((k / m - share) / spread)
-    if k < FEWEST:
+    if k < MIN_COINCIDENCES:
         return min(normal, 0.0)
     if normal <= 0 or min(m, a + b) * share * (1 - share) > 1_000:
         return normal
@@ -46,12 +46,12 @@ def deviate(log_tail: float) -> float:
     return float(abs(special.ndtri_exp(min(log_tail, np.log(0.5)))))
 
 
-def largest_of(z: float, tests: int) -> float:
+def bonferroni_z(z: float, tests: int) -> float:
     """Deviate of the largest of several tests, by Bonferroni's rule."""
     return deviate(special.log_ndtr(-z) + np.log(tests))
 
 
-def division_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
+def split_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
     """Find groups of equal records in one file alone, and how probable that is.
 
     Parameters
@@ -79,22 +79,22 @@ def division_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
     with np.errstate(invalid="ignore"):  # no way to do either
         odds = np.where(np.isneginf(pure), np.inf, one - pure)
     prob = special.expit(odds).clip(max=1 - 1e-12)
-    alone = (s == 0) | ((o == 0) & both)
-    return (total > 1) & alone, prob[which]
+    in_one_file = (s == 0) | ((o == 0) & both)
+    return (total > 1) & in_one_file, prob[which]
 
 
-def across_z(o: Ints, s: Ints, weight: Floats, both: bool) -> float:
+def split_z(o: Ints, s: Ints, weight: Floats, both: bool) -> float:
     """Excess of groups with one original record and released ones over a random division."""
-    pure, prob = division_odds(o, s, both)
+    pure, prob = split_odds(o, s, both)
     across = (o == 1) & (s > 0)
     counted = across | pure
     return bernoulli_z(across[counted], prob[counted], weight[counted])
 
 
-def divided_z(of_original: Ints, of_release: Ints) -> float:
+def permutation_z(of_original: Ints, of_release: Ints) -> float:
     """Excess of rows in both files over a random division, without weights."""
-    o, s = tallied(of_original, of_release)
-    return across_z(o, s, np.ones(len(o)), both=True)
+    o, s = cell_counts(of_original, of_release)
+    return split_z(o, s, np.ones(len(o)), both=True)
 
 
 @one_blas_thread
@@ -110,7 +110,7 @@ def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
         return 0.0
     x = float(weight[hit].sum() - weight.min() / 2)
     normal = float((x - weight @ prob) / np.sqrt(variance))
-    if hit.sum() < FEWEST:
+    if hit.sum() < MIN_COINCIDENCES:
         return min(normal, 0.0)
     if normal <= 0.5:
         return normal

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from srlib import assess
-from srlib.assessment.ratings import SURE
+from srlib.assessment.ratings import Z_SIGNIFICANT
 from srlib.data import Microdata, embedded_population
 
 
@@ -32,7 +32,7 @@ def main(cases: int, records: int) -> None:
             tables.append(found.table)
     print(pd.DataFrame(advice).value_counts(["keys", "advice"]).sort_index().to_string(), "\n")
     table = pd.concat(tables)
-    table["above"] = table[["z", "z_permutation"]].max(axis=1) >= SURE
+    table["above"] = table[["z", "z_permutation"]].max(axis=1) >= Z_SIGNIFICANT
     z = table.groupby("question", sort=False)["z"].agg(["mean", "std", "max"])
     print(z.assign(above=table.groupby("question")["above"].mean()).round(3).to_string())
 
