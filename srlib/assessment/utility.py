@@ -49,8 +49,11 @@ def utility_rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> 
     columns, answers = ["question", "where", *NUMBERS, "sure"], list[Row]()
     for question, each in pd.DataFrame(found, columns=columns).groupby("question", sort=False):
         known = each.dropna(subset="estimate")
-        value, fresh, spread, error = map(float, known[NUMBERS].mean())
-        error = se_between_releases(known["estimate"].tolist()) if len(known) > 1 else error
+        mean = known[NUMBERS].mean()
+        value, fresh = float(mean["estimate"]), float(mean["baseline"])
+        spread, error = float(mean["spread"]), float(mean["se"])
+        if len(known) > 1:
+            error = se_between_releases(known["estimate"].tolist())
         z = (value - fresh) / spread if spread else np.nan
         where = " / ".join(known["where"].unique())
         of_all = question == "distinguishability"
