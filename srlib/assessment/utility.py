@@ -43,9 +43,9 @@ def utility_rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> 
     Errors are of another release by the same tool, those of the baseline of another fresh sample.
     """
     found = list[Distance]()
-    for z in released:
-        found += _largest_distances(original, z, schema)
-        found.append(distinguishability(original, z, schema))
+    for release in released:
+        found += _largest_distances(original, release, schema)
+        found.append(distinguishability(original, release, schema))
     columns, answers = ["question", "where", *NUMBERS, "sure"], list[Row]()
     for question, each in pd.DataFrame(found, columns=columns).groupby("question", sort=False):
         known = each.dropna(subset="estimate")
