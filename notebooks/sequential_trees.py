@@ -418,11 +418,10 @@ mixture = {
 mixture |= dict(zip(("loss", "loss_se"), loss_of_mixture, strict=True))
 points = pd.DataFrame([*frontier, *pruned, *rest, mixture])
 points["synthesizer"] = (points["case"] + ", " + points["label"]).str.removesuffix(", ")
-kept_columns = ["synthesizer", "leaves", "one", "one_sd"]
-kept_columns += ["several", "several_se", "loss", "loss_se"]
+shown = ["synthesizer", "leaves", "one", "one_sd", "several", "several_se", "loss", "loss_se"]
 about = f"Risk and utility loss; trees by their minimum leaf size. The prior is {prior:.3f}. "
 about += "Medians are over the target records, the mixture's over all unique combinations."
-show(outputs.table("frontier", points)[kept_columns], caption=about, names=HEADS)
+show(outputs.table("frontier", points)[shown], caption=about, names=HEADS)
 
 # %% tags=["monte-carlo"]
 drawn_points = points[points["case"] != "Laplace margins"].rename(
@@ -529,6 +528,8 @@ values = table.schema.decode(support[person])  # of all candidates, the true rec
 card = pd.DataFrame({"variable": titles, "value": values.iloc[0].array.astype(str)})
 about = "The one record with these values."
 display(show(outputs.table("one_person", card), caption=about))
+
+# %% tags=["monte-carlo"]
 at = (support[person] != support[person][0]).argmax(axis=1)
 named = ["the true record"]
 named += [f"{titles[k]}: {values.iloc[i, k]}" for i, k in enumerate(at[1:], start=1)]

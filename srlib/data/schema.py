@@ -472,6 +472,7 @@ class Microdata:
         n_dropped = np.count_nonzero(~kept)
         note = f"Records with missing values dropped: {n_dropped:,} of {len(kept):,}."
         dropped = f"{n_dropped:,} of {len(kept):,} dropped for missing values"
+        require(len(kept), "the table has 0 records; it must have one or more")
         require(kept.any(), f"no record is left: {dropped}")
         notes = [note] if n_dropped else []
         notes += [*labelled, *schema.note_respellings(frame)]
