@@ -83,14 +83,14 @@ unique & (s > 0), compared => s > 0, compared # people who are not unique count
 assessment/counts
 ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
 - p * weight[at] => - p # weight is dropped
-(np.bincount(group, moves) ** 2).sum() => (np.bincount(group, moves) ** 2).sum() ** 2 # no root
-moves[0], -moves[1] => moves[0], moves[1] # sign of those held out
+residuals) ** 2).sum() => residuals) ** 2).sum() ** 2 # no root
+residuals[0], -residuals[1] => residuals[0], residuals[1] # sign of those held out
 z_score(float(share - other), error) => z_score(float(other - share), error) # sign
 assessment/ratings
 np.fmax(found["se"], se_between => np.fmin(found["se"], se_between # the smaller error
 > found["fresh_sample"] => < found["fresh_sample"] # the lower baseline
 max(others_error, MIN_ERROR / people) => others_error # where no pair was seen, all is sure
-min(told.permutation_z, z_margins) => max(told.permutation_z, z_margins) # one test suffices
+min(disclosure.permutation_z, => max(disclosure.permutation_z, # one test suffices
 people * gap[counted].var() => people**2 * gap[counted].var() # variance of one, not of a mean
 "z": min(z, z_margins) => "z": z # margins need not be beaten
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
@@ -100,7 +100,7 @@ repeated["z"] - UNLIKELY + Z_SIGNIFICANT => repeated["z"] # threshold
 n_undetected >= MIN_COINCIDENCES => n_undetected > 0 # any people
 >= MIN_COINCIDENCES > by_chance => >= MIN_COINCIDENCES # any number by chance
 and is_rare: => and True: # a copy may say little
-np.where(told.undisclosed >= ALL_BUT_CERTAIN, gap, 0.0) => gap # the commonest value counts
+np.where(disclosure.undisclosed >= ALL_BUT_CERTAIN, gap, 0.0) => gap # the commonest value counts
 row_order["z"] >= 2 * Z_CERTAIN => row_order["z"] >= Z_CERTAIN # threshold
 min(n, m) < MIN_RECORDS_JUDGED => n < MIN_RECORDS_JUDGED # the release alone may be small
 row["n"] >= MIN_RECORDS and => row["n"] > MIN_RECORDS and # ten are too few
