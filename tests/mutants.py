@@ -68,29 +68,29 @@ assessment/disclosure
 (1 - min(1.0, n / m)) ** s => (1 - min(1.0, m / n)) ** s # the other file is thinned
 o + h, 1 + size / n => o + h, 1 + size / m # share of the wrong file
 (people - 1.0, -t / known) => (people, -t / known) # a person is their own companion
-(1 - unmet) - n_alone * unmet => (1 - unmet) + n_alone * unmet # sign of a derivative
+- n_unique * unmatched => + n_unique * unmatched # sign of a derivative
 agree(d - valued, d_t - valued, => agree(d, d_t, # a person's own record tells of them
 (kept * alike + 1 - kept) ** s => alike**s # margins forget that the release is thinned
 reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1
 truth + reach, side="right" => truth + reach, side="left" # the largest number within is left out
 np.mean(np.square(apart))) / 4 => np.mean(np.square(apart))) / 2 # variance of a half
 rows[~np.isin(rows, half)] if own => rows if own # trees guess those they grew from
-variance + max(variance, of_others) => variance + of_others # others may look too sure
+variance + max(variance, variance_fresh) => variance + variance_fresh # others may look too sure
 (s > 0) & (apart == 0) & => (s > 0) & # keys need not agree on the target
 len(f) - counts_at(f, f) => len(f) - 2 * counts_at(f, f) # companions of a person
 permutation_z(key, of_release) => permutation_z(of_release, key) # files are swapped
-unique & (s > 0), compared => s > 0, compared # people who are not unique count
+certain=unique & (s > 0) => certain=s > 0 # people who are not unique count
 assessment/counts
 ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
 - p * weight[at] => - p # weight is dropped
-(np.bincount(group, moves) ** 2).sum() => (np.bincount(group, moves) ** 2).sum() ** 2 # no root
-moves[0], -moves[1] => moves[0], moves[1] # sign of those held out
+residuals) ** 2).sum() => residuals) ** 2).sum() ** 2 # no root
+residuals[0], -residuals[1] => residuals[0], residuals[1] # sign of those held out
 z_score(float(share - other), error) => z_score(float(other - share), error) # sign
 assessment/ratings
 np.fmax(found["se"], se_between => np.fmin(found["se"], se_between # the smaller error
 > found["fresh_sample"] => < found["fresh_sample"] # the lower baseline
 max(others_error, MIN_ERROR / people) => others_error # where no pair was seen, all is sure
-min(told.permutation_z, z_margins) => max(told.permutation_z, z_margins) # one test suffices
+min(disclosure.permutation_z, => max(disclosure.permutation_z, # one test suffices
 people * gap[counted].var() => people**2 * gap[counted].var() # variance of one, not of a mean
 "z": min(z, z_margins) => "z": z # margins need not be beaten
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
@@ -100,7 +100,7 @@ repeated["z"] - UNLIKELY + Z_SIGNIFICANT => repeated["z"] # threshold
 n_undetected >= MIN_COINCIDENCES => n_undetected > 0 # any people
 >= MIN_COINCIDENCES > by_chance => >= MIN_COINCIDENCES # any number by chance
 and is_rare: => and True: # a copy may say little
-np.where(told.undisclosed >= ALL_BUT_CERTAIN, gap, 0.0) => gap # the commonest value counts
+np.where(disclosure.undisclosed >= ALL_BUT_CERTAIN, gap, 0.0) => gap # the commonest value counts
 row_order["z"] >= 2 * Z_CERTAIN => row_order["z"] >= Z_CERTAIN # threshold
 min(n, m) < MIN_RECORDS_JUDGED => n < MIN_RECORDS_JUDGED # the release alone may be small
 row["n"] >= MIN_RECORDS and => row["n"] > MIN_RECORDS and # ten are too few
@@ -145,7 +145,7 @@ stats.poisson.sf(common - 1, => stats.poisson.sf(common, # one more is needed
 assessment/copies
 + 2 * pairs => + pairs # Esty's variance
 np.where(pure, -prob / (1 - prob), 0.0) => np.where(pure, -(1 - prob) / prob, 0.0) # upside down
-counts[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people
+counts[duplicates].sum() > DUPLICATES => duplicates.sum() > DUPLICATES # pairs for people
 neighbors = -n_variables * counts => neighbors = -counts # equal records are neighbors
 rest = files.s - np.bincount( => rest = files.s - 0 * np.bincount( # a record finds itself
 _exact(files, numbers) if numbers else files => files # copies that hide need not have the numbers
@@ -153,7 +153,7 @@ min(1.0, at_most, limit => min(1.0, limit # the release is not held against itse
 max(at_most, _upper_limit(_copied_share(exact))) => at_most # copies that are found cannot hide
 if trusted and by_strangers > error => if trusted and by_strangers < error # the less sure
 .sum() / 2 => .sum() # pairs counted twice
-weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count
+weight[identical].sum() / mean + 1) => weight[identical].sum() / mean) # limit of a count
 chance < COINCIDENCE) => True) # few records agree by chance
 checks
 np.isfinite(value).all() => not np.isnan(value).any() # infinity is finite

@@ -29,7 +29,10 @@ def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) ->
 
 WRONG = [
     ({"unknown": ["sick", "twon"]}, "unknown names twon; available are job, town, sick"),
-    ({"predictors": ["job", "sick"]}, "outcome with predictors is [sick, job, sick]; no variable may"),
+    (
+        {"predictors": ["job", "sick"]},
+        "outcome with predictors is [sick, job, sick]; no variable may",
+    ),
 ]
 
 

@@ -1,8 +1,8 @@
-"""Identifiers: values that columns left out of both files have in common.
+"""Identifiers: common values of the columns that are left out of both files.
 
-Names and numbers of people tell nothing of the population, so that a release must have none of the
-original's. One common value is enough, unless chance makes some as well: numbers of records run
-from 1 on in both files, and amounts can be equal.
+Names and ID numbers say nothing about the population, so a release must not contain any of the
+original's. One common value is enough, unless common values arise by chance: record numbers run
+from 1 in both files, and amounts can be equal.
 """
 
 from collections.abc import Mapping
@@ -16,21 +16,21 @@ from srlib.assessment.counts import Floats, Row, new_row
 from srlib.checks import printable
 from srlib.data.codes import MISSING_TEXTS, factorize_texts, strip_zeros
 
-DIFFERENT = 0.95  # share of the records that have a value of their own, of an identifier
-BY_CHANCE = 0.01  # common values are a coincidence if that is at least this probable
+DIFFERENT = 0.95  # least share of distinct values of an identifier
+BY_CHANCE = 0.01  # common values at least this probable are a coincidence
 
 
 def common_identifiers(
     original: Mapping[str, pd.Series], released: Mapping[str, pd.Series]
 ) -> list[Row]:
-    """Count the values that columns left out of both tables have in common.
+    """Return the shares of common values of the columns that are left out of both tables.
 
     Returns
     -------
     list of Row
-        A row a column that differs for nearly all original records: the share of the released
-        records whose value is an original one's, beside the share that chance would make; its word
-        is "found" where chance would hardly do that, or "no sign".
+        A row for each column with nearly as many values as original records: the share of released
+        records with a value of the original, and the share expected by chance. The rating is
+        "found" if chance is an improbable explanation, else "no sign".
     """
     rows = []
     for name, column in original.items():
@@ -43,7 +43,7 @@ def common_identifiers(
         expected = _expected(values, others)
         by_chance = scipy.stats.poisson.sf(common - 1, expected)
         if equal_pairs := _pairs(values.value_counts()).sum():
-            # What few pairs tell of the expected number is itself uncertain.
+            # With few equal pairs the expected number is itself uncertain.
             ratio = len(values) * len(others) / _pairs(len(values))
             by_pairs = scipy.stats.nbinom.sf(common - 1, equal_pairs + 1, 1 / (1 + ratio))
             by_chance = max(by_chance, by_pairs)
@@ -61,7 +61,7 @@ def common_identifiers(
 
 
 def _present(column: pd.Series) -> pd.Series:
-    """Return the texts of a column that are no missing values."""
+    """Return the texts of a column without missing values."""
     ids, texts = factorize_texts(column)
     known = np.array([strip_zeros(text.casefold()) for text in texts] + [""], object)
     values = pd.Series(known[ids])
@@ -69,10 +69,10 @@ def _present(column: pd.Series) -> pd.Series:
 
 
 def _expected(values: pd.Series, others: pd.Series) -> float:
-    """Expected number of common values by chance, from how often the original's are equal.
+    """Return the number of common values expected by chance, from duplicates in the original.
 
-    Of texts of one form with numbers in it that is estimated from numbers that are close, each
-    number by itself.
+    For texts of one pattern with numbers in it, the number is estimated from close numbers, each
+    position by itself.
     """
     n = len(values)
     repetitions = values.value_counts()
@@ -91,7 +91,7 @@ def _pairs(n: Any) -> Any:
 
 
 def _equal(numbers: Floats) -> float:
-    """Probability that two draws of a whole number are equal, from unequal ones that are close."""
+    """Return the probability that two draws of an integer are equal, from close unequal ones."""
     numbers = np.sort(numbers)
     near = max(np.ptp(numbers) // 100, 1)
     first_above = np.searchsorted(numbers, numbers, side="right")

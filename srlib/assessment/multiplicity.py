@@ -1,11 +1,10 @@
-"""One person's record released many times, beside how often a fresh sample would have it.
+"""Repeated unique: one unique record released more often than in a fresh sample.
 
-How often a fresh sample has the values of a person who is unique in a file depends on how many
-others are of the same kind. Counts of equal records whose places are settled as densely, by
-records that differ in one variable, have Fisher's log series (Fisher, Corbet and Williams 1943,
-Journal of Animal Ecology 12, 42-58): they are j with a probability proportional to x^j / j. Values
-that occur once then occur k times or more in a fresh sample of r times the size with probability
-(r x / (1 + r x))^k.
+How often a fresh sample repeats a sample unique depends on how many similar people there are.
+Counts of equal records in regions of similar density, measured by the records that differ in one
+variable, follow Fisher's log series (Fisher, Corbet and Williams 1943, Journal of Animal Ecology
+12, 42-58): a count is j with a probability proportional to x^j / j. Values that occur once then
+occur k times or more in a fresh sample of r times the size with probability (r x / (1 + r x))^k.
 """
 
 import numpy as np
@@ -15,31 +14,30 @@ from scipy import special
 from srlib.assessment.counts import Floats, Ints, Row, new_row
 from srlib.assessment.z_scores import bonferroni_z, deviate
 
-FEWEST_GROUPS = 20  # of equal records that a log series is fitted to, or denser places join them
+FEWEST_GROUPS = 20  # of equal records for a log series; below, denser strata are added
 
 
 def most_repeated_unique(
     o: Ints, s: Ints, neighbors_original: Ints, neighbors_released: Ints
 ) -> Row:
-    """Find the unique person whose record is released more often than a fresh sample would have it.
+    """Find the sample unique that is released improbably often for a fresh sample.
 
-    A rough generator has many equal records of anybody's kind. So a person's are held against
-    released records that are nobody's as well, and what makes them more probable counts; and
-    nothing is said where the release has as many of somebody who is not unique, or of nobody, in a
-    place that is settled as densely.
+    A coarse synthesizer repeats many records. So the repetitions are also compared with those of
+    released records that are not in the original, and the larger probability counts. There is no
+    sign if the release repeats another record of similar density, not a sample unique, as often.
 
     Parameters
     ----------
     o, s : (n_groups,) int
-        Original and released records of each group of equal ones.
+        Numbers of original and of released records in each group of equal records.
     neighbors_original, neighbors_released : (n_groups,) int
-        Records of each file that differ from the group in exactly one variable.
+        Numbers of records in each file that differ from the group in exactly one variable.
 
     Returns
     -------
     Row
-        The person's share of the release, beside the expected one; z is the deviate of the largest
-        of all unique persons.
+        The share of the release that repeats the record, and the expected share; z is corrected
+        for the number of sample uniques.
     """
     n, m, n_unique = int(o.sum()), int(s.sum()), int((o == 1).sum())
     row = new_row("repeated unique", n_unique, detail="one unique record")
@@ -63,9 +61,9 @@ def most_repeated_unique(
 
 
 def _series(counts: Ints, neighbors: Ints, where: Ints) -> Floats:
-    """Parameter x of the log series of counts at places with so many neighbors, (n_places,).
+    """Return x of the log series of counts at the densities of `where`, (n_places,).
 
-    1 where nothing is known: any count is then as probable as another.
+    It is 1 where nothing is known: all counts are then equally probable.
     """
     occurring = counts > 0
     density, counts = _density(neighbors[occurring]), counts[occurring]
@@ -83,7 +81,7 @@ def _series(counts: Ints, neighbors: Ints, where: Ints) -> Floats:
 
 
 def _most(counts: Ints, neighbors: Ints, where: Ints) -> Ints:
-    """Largest count at places with so many neighbors, (n_places,)."""
+    """Return the largest count at the densities of `where`, (n_places,)."""
     density, strata = _density(neighbors), _density(where)
     most = np.zeros(int(max(density.max(), strata.max())) + 1, int)
     np.maximum.at(most, density, counts)
@@ -91,14 +89,14 @@ def _most(counts: Ints, neighbors: Ints, where: Ints) -> Ints:
 
 
 def _log_tail(k: Ints, x: Floats) -> Floats:
-    """Log probability that a count with a log series is k or more; 0 where x is 1."""
+    """Return the log probability of k or more in a log series; 0 where x is 1."""
     inside = np.minimum(x, 1 - 1e-12)
     tail = special.hyp2f1(1, k, k + 1, inside) / k / -np.log1p(-inside)
     return np.where(x < 1, k * np.log(inside) + np.log(tail), 0.0)
 
 
 def _density(neighbors: Ints) -> Ints:
-    """Number the powers of two that numbers of neighbors lie between: 0, 1, 2 to 3, 4 to 7."""
+    """Return the stratum of a number of neighbors: 0, 1, 2 to 3, 4 to 7, and so on."""
     return np.ceil(np.log2(neighbors + 1)).astype(int)
 
 

@@ -1,10 +1,10 @@
-"""Near copies: released records that lie nearer to original ones than a fresh sample's would.
+"""Near-duplicates: released records closer to original records than those of a fresh sample.
 
-The nearest neighbors of a record are those records of both files that agree with it in most
-variables. Of a record without an equal they lie in the other file as often as a random division of
-both files leaves them there, if the release is a fresh sample. A record that was copied with some
-values changed has its nearest neighbor across the files, however many values were changed, as long
-as strangers are further away.
+The nearest neighbors of a record are the records of both files that agree with it in most
+variables. If the release is a fresh sample, the nearest neighbors of a record without duplicates
+lie in the other file as often as after a random split of both files. A record that was copied with
+some values changed has its nearest neighbor in the other file, however many values were changed, as
+long as other people's records are farther away.
 """
 
 from typing import Any, NamedTuple
@@ -15,20 +15,20 @@ from srlib.assessment.counts import Bools, Ints, Row, cell_counts, cell_ids, new
 from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
 from srlib.data.codes import Codes, Levels
 
-FEWEST_NEAR = 10  # records with neighbors as near, before a distance is looked at
-CLEAR, DIFFERENT = 3.3, 0.05  # errors, and the difference of shares, from which on one is shown
-LEAST_ALIKE = 0.5  # share of the values that a near copy has kept, at least
-MOST_COMPARED = 2_000_000_000  # values that are compared; of larger files fewer records are asked
-FEWEST_ASKED = 400  # however large the files are
+FEWEST_NEAR = 10  # records with neighbors at a distance, for it to be tested
+CLEAR, DIFFERENT = 3.3, 0.05  # least z and least difference of shares at a distance shown
+LEAST_ALIKE = 0.5  # least share of equal values of a near-duplicate
+MOST_COMPARED = 2_000_000_000  # compared values; larger files are thinned
+FEWEST_ASKED = 400  # records, however large the files are
 _AT_ONCE = 8_000_000  # pairs of records in memory
 
 
 class _Neighbors(NamedTuple):
     """Nearest neighbors of groups of equal records, (n_asked,) each but the edges.
 
-    `asked` are the groups, `alike` says in how many variables each agrees with the nearest other
-    group, and `alike_original` with the nearest other group that has original records. `edges` lead
-    from groups of a single record to all of their nearest groups.
+    `asked` are the groups; `alike` is the number of variables in which each agrees with its nearest
+    other group, and `alike_original` with its nearest other group that has original records.
+    `edges` lead from groups of a single record to all their nearest groups.
     """
 
     asked: Ints
@@ -38,19 +38,19 @@ class _Neighbors(NamedTuple):
 
 
 def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> Row:
-    """Compare released records with original ones at every distance.
+    """Test for near-duplicates at every distance.
 
-    The larger file is thinned to the size of the other: of files of one size, none that is without
-    copies has more neighbors across than a fresh sample.
+    The larger file is thinned to the size of the smaller: with equal sizes, no release without
+    copies has more nearest neighbors in the other file than a fresh sample.
 
     Returns
     -------
     Row
-        `z_divided` is the excess of nearest neighbors across the files over a random division, as
-        the largest of all distances. Of the clear ones that is shown at which the share of the
-        released records that have so many values of an original one differs most surely from that
-        of the original records; where these shares are alike, as in a dense table, the share of the
-        released records' nearest neighbors that are original ones.
+        `z_permutation` is the excess of nearest neighbors in the other file over a random split,
+        the largest of all distances, corrected for their number. Among the clear distances, the row
+        shows the one where the share of released records that agree with an original record differs
+        most significantly from that of the original records; where these shares are similar, as in
+        a dense table, the share of the released records' nearest neighbors that are original.
     """
     n_variables, size = original.shape[1], min(len(original), len(released))
     both = np.concatenate([_thinned(original, size), _thinned(released, size)])
@@ -81,7 +81,7 @@ def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> 
         least = plainest["least"]
         row["detail"] = f"share {least} or more of {n_variables} values with an original record"
         return row | {name: plainest[name] for name in shown}
-    widest = (clear or [clearest])[0]  # the most records have neighbors as near as that
+    widest = (clear or [clearest])[0]  # the distance with the most records
     return row | {
         "n": widest["asked"],
         "estimate": widest["across"],
@@ -90,13 +90,13 @@ def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> 
 
 
 def _difference(distance: dict[str, Any]) -> float:
-    """Difference of both shares in its standard errors."""
+    """Return the difference of the two shares in standard errors."""
     error = np.hypot(distance["se"], distance["baseline_se"])
     return float((distance["estimate"] - distance["baseline"]) / max(error, 1e-12))
 
 
 def _at_distance(least: int, near: _Neighbors, edges: Edges, o: Ints, s: Ints) -> dict[str, Any]:
-    """Answer at one distance: by edges of so many values alike, and by shares of records."""
+    """Return z by the edges at one distance, and the shares of records at it."""
     value, error = _share_near(near, s, o > 0, least)
     baseline, baseline_error = _share_near(near, o, o > 1, least)
     of_release = edges.where(s[edges.source] > 0)
@@ -115,12 +115,12 @@ def _at_distance(least: int, near: _Neighbors, edges: Edges, o: Ints, s: Ints) -
 
 
 def _thinned(table: Codes, size: int) -> Codes:
-    """Take evenly spaced rows."""
+    """Return evenly spaced rows."""
     return table[np.linspace(0, len(table) - 1, size).astype(int)]
 
 
 def _nearest(groups: Codes, o: Ints, s: Ints) -> _Neighbors:
-    """Find the nearest of other groups of equal records, for all or for evenly spaced ones."""
+    """Find the nearest other groups of all, or of evenly spaced, groups of equal records."""
     n_groups, n_variables = groups.shape
     most = max(MOST_COMPARED // (n_groups * n_variables), FEWEST_ASKED)
     asked = np.linspace(0, n_groups - 1, min(most, n_groups)).astype(int)
@@ -147,7 +147,7 @@ def _nearest(groups: Codes, o: Ints, s: Ints) -> _Neighbors:
 def _share_near(
     near: _Neighbors, records: Ints, has_equal: Bools, least: int
 ) -> tuple[float, float]:
-    """Share of a file's records that are as near to an original one, and its standard error."""
+    """Return the share of a file's records that are as near to an original one, and its se."""
     is_near = has_equal[near.asked] | (near.alike_original >= least)
     counted = records[near.asked]
     n_counted = max(int(counted.sum()), 1)

@@ -1,10 +1,9 @@
-"""The one table: a row for each answer, the same columns for all.
+"""The one table of an assessment: its rows, their standard errors and their ratings.
 
-A row says of a release, or of all releases of one tool, what the answer to a question is (value)
-and what it is held against (baseline), both with standard errors; by how many errors the value lies
-beyond (z, and z_divided by a random division of both files, which needs no prediction); the same of
-people held out; and a word that follows by the thresholds below. Rows that were asked for say why,
-in words of the verdict.
+A row answers a question by a release, or by all releases of one synthesizer: an estimate and its
+baseline with standard errors; z, the standard errors between the two, and z_permutation, by a
+random split of both files, which needs no prediction; the same for a holdout; and a rating, which
+follows from the thresholds below. Rows that have a part in the verdict give its reason (why).
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,19 +18,23 @@ from srlib.assessment.disclosure import Disclosure
 from srlib.assessment.z_scores import MIN_COINCIDENCES, beta, beta_binomial_z
 from srlib.display import MIN_RECORDS, percent_with_error
 
-# A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
-# is above its baseline if it takes MORE of what that leaves to disclose, and far above from FAR on.
-Z_SIGNIFICANT, Z_CERTAIN, ELEVATED, HIGH = 2.58, 3.3, 0.05, 0.20
-# Beyond the release's own records: with SURE a fresh sample in a hundred would be a sign.
+# Standard errors between an estimate and its baseline: significant, and beyond doubt.
+Z_SIGNIFICANT = 2.58
+Z_CERTAIN = 3.3
+# Shares of what the baseline leaves undisclosed: a significant risk is elevated or high from here.
+ELEVATED = 0.05
+HIGH = 0.20
+# For the excess over own duplicates: at Z_SIGNIFICANT, 1 % of fresh samples would show signs.
 Z_OWN_DUPLICATES = 3.0
-# Undecided: more of the people who are alone could be copied than UNSEEN, where to find one in the
-# release raises the odds that they are in the file by a factor of RARE or more.
-MAX_UNDETECTED, MIN_ODDS_FACTOR = 0.12, 3.0
-# One person's record is as clear as one honest release in a hundred has anybody's, whoever it is.
+# Undecided: copies of a larger share of the sample uniques could go undetected, where finding one
+# in the release multiplies the odds that the person is in the file by at least this factor.
+MAX_UNDETECTED = 0.12
+MIN_ODDS_FACTOR = 3.0
+# For one repeated unique, whoever it is: one fresh sample in a hundred has one by chance.
 ONE_PERSON = 2.33
-UNLIKELY = 1.645  # errors by which three complete copies or more are seldom chance: 5 %
-COPY_RATINGS = ("no sign", "undecided", "signs", "found")  # of copies, the best first
-# What the shares of rows on copies are held against.
+UNLIKELY = 1.645  # three or more identical records exceed this by chance in 5 % of fresh samples
+COPY_RATINGS = ("no sign", "undecided", "signs", "found")  # best first
+# Baseline kinds of the rows on copies.
 COPY_BASELINES = {
     "identical records": "fresh sample",
     "near-duplicates": "fresh sample",
@@ -40,9 +43,9 @@ COPY_BASELINES = {
     "identical before binning": "fresh sample",
     "row order": "other rows",
 }
-MIN_RECORDS_JUDGED = 20  # records of a file, below which nothing is judged but an outright copy
-MIN_ERROR = 2.0  # people, the least error of a sum: one pair more than was seen
-# Values that all but this share of people have are no disclosure by themselves: the margin tells.
+MIN_RECORDS_JUDGED = 20  # of either file; below, only outright copies are judged
+MIN_ERROR = 2.0  # people: the least standard error of a sum, one pair more than observed
+# A value that all but this share of people have is disclosed by its margin already.
 ALL_BUT_CERTAIN = 0.10
 
 TEXTS = ("variables", "detail", "baseline_kind", "rating", "why")
@@ -59,14 +62,16 @@ _NUMBERS = (
 )
 
 
-def summarize(each: Sequence[Disclosure], some: Bools | None = None) -> Row:
-    """Answer by all people who count, or some, over the releases of one tool.
+def summarize(each: Sequence[Disclosure], group: Bools | None = None) -> Row:
+    """Return the row of all eligible people, or of a group, over the releases of a synthesizer.
 
-    The original's part of an error is the same for all releases, so that only the spread between
-    them is divided by their number.
+    All releases share the original's part of the standard error, so only the spread between
+    releases is divided by their number.
     """
-    rows = [_of_release(one, some) for one in each]
-    found: Row = means(rows) | (means([told.holdout for told in each]) if some is None else {})
+    rows = [_of_release(one, group) for one in each]
+    found: Row = means(rows) | (
+        means([disclosure.holdout for disclosure in each]) if group is None else {}
+    )
     found["se"] = float(
         np.fmax(found["se"], se_between_releases([one["estimate"] for one in rows]))
     )
@@ -76,75 +81,85 @@ def summarize(each: Sequence[Disclosure], some: Bools | None = None) -> Row:
     return found | {"n": int(found["n"]), "baseline_se": baseline_se, "baseline_kind": kind}
 
 
-def _of_release(told: Disclosure, some: Bools | None) -> Row:
-    part = np.ones(len(told.eligible), bool) if some is None else some
-    counted = told.eligible & part
+def _of_release(disclosure: Disclosure, group: Bools | None) -> Row:
+    part = np.ones(len(disclosure.eligible), bool) if group is None else group
+    counted = disclosure.eligible & part
     people = int(counted.sum())
     if not people:
         return {"n": 0} | dict.fromkeys(_NUMBERS, np.nan)
     release, others, margins = each = [
-        v * part for v in (told.release, told.fresh_sample, told.margins)
+        v * part for v in (disclosure.release, disclosure.fresh_sample, disclosure.margins)
     ]
     value, by_others, by_margins = shares = [float(v.sum()) / people for v in each]
     error, others_error, margins_error = (
         np.hypot(
-            clustered_se(v - p * counted, told.cluster) / people,
-            np.sqrt(told.training_variance / 2),
+            clustered_se(v - p * counted, disclosure.cluster) / people,
+            np.sqrt(disclosure.training_variance / 2),
         )
         for v, p in zip(each, shares, strict=True)
     )
     gap, more = release - others, release - margins
-    of_trees, met = np.isnan(by_margins), some is None and not np.isnan(told.permutation_z)
-    spread = np.sqrt(people * gap[counted].var()) if of_trees else clustered_se(gap, told.cluster)
-    # One pair of people more than were seen: where there is none, others would have no error.
-    z = z_score(gap.sum(), np.sqrt(spread**2 + MIN_ERROR**2 + told.training_variance * people**2))
-    if told.undisclosed is not None:
-        # A release that knows less than others' records may say the commonest value more often.
-        open_gap = np.where(told.undisclosed >= ALL_BUT_CERTAIN, gap, 0.0)
+    by_trees, is_identity = (
+        np.isnan(by_margins),
+        group is None and not np.isnan(disclosure.permutation_z),
+    )
+    spread = (
+        np.sqrt(people * gap[counted].var()) if by_trees else clustered_se(gap, disclosure.cluster)
+    )
+    # One pair of people more than observed: without pairs the fresh sample would have no error.
+    z = z_score(
+        gap.sum(), np.sqrt(spread**2 + MIN_ERROR**2 + disclosure.training_variance * people**2)
+    )
+    if disclosure.undisclosed is not None:
+        # A less accurate release may predict the commonest value more often than a fresh sample.
+        open_gap = np.where(disclosure.undisclosed >= ALL_BUT_CERTAIN, gap, 0.0)
         z = min(
-            z, z_score(open_gap.sum(), np.hypot(clustered_se(open_gap, told.cluster), MIN_ERROR))
+            z,
+            z_score(
+                open_gap.sum(), np.hypot(clustered_se(open_gap, disclosure.cluster), MIN_ERROR)
+            ),
         )
-    of_more = np.hypot(clustered_se(more, told.cluster), 0.0 if some is None else MIN_ERROR)
-    if met:  # or not, so that errors are binomial
+    of_more = np.hypot(clustered_se(more, disclosure.cluster), 0.0 if group is None else MIN_ERROR)
+    if is_identity:  # matched or not: standard errors are binomial
         error, of_more = np.sqrt([value * (1 - value) / people, (margins * (1 - margins)).sum()])
         others_error = max(others_error, MIN_ERROR / people)
         law = beta(by_others, others_error, people)
         z = beta_binomial_z(
-            round(value * told.effective_trials), round(told.effective_trials), *law
+            round(value * disclosure.effective_trials), round(disclosure.effective_trials), *law
         )
-    z_margins = np.inf if of_trees else z_score(more.sum(), of_more)  # these tell no better guess
+    z_margins = np.inf if by_trees else z_score(more.sum(), of_more)
     by_others = float(np.clip(by_others, 0, 1))
     return {
         "n": people, "estimate": value, "se": error, "fresh_sample": by_others,
         "fresh_sample_se": others_error, "margins": by_margins, "margins_se": margins_error,
         "baseline": np.nanmax([by_others, by_margins]), "z": min(z, z_margins),
-        "z_permutation": min(told.permutation_z, z_margins) if met else np.nan,
+        "z_permutation": min(disclosure.permutation_z, z_margins) if is_identity else np.nan,
     }  # fmt: skip
 
 
 def excess_share(value: Any, baseline: Any) -> Any:
-    """Share of what a baseline leaves to disclose that a value takes: 0 to 1 where all is told."""
+    """Return the excess over a baseline as a share of what the baseline leaves undisclosed."""
     return (value - baseline) / np.maximum(1 - baseline, 1e-12)
 
 
 def rate(rows: Sequence[Row], family: bool, few: bool = False) -> None:
-    """Say how much more is told than the baseline, where that is clear of chance, in each row.
+    """Put into each row a rating of its risk, by its excess over the baseline and significance.
 
-    Of a family, a difference is as sure as if it alone were looked at. That is Holm's (1979) rule:
-    of n rows the least probable is held against n comparisons, the next against n - 1, and so on to
-    the first that is not clear. Rows of few people, or of files of a `few` records, do not count.
+    The rows of a `family` are adjusted for multiple testing by Holm's (1979) rule: of n rows the
+    least probable is compared with n tests, the next with n - 1, and so on to the first that is not
+    significant. Rows on few people are not rated, nor any row where a file has `few` records.
     """
     for row in rows:
-        nobody = row["group"] == "all" and not row["n"]  # as where nobody is alone
+        nobody = row["group"] == "all" and not row["n"]  # as where no record is unique
         row["rating"] = "not applicable" if nobody and not few else "too few people"
         if few or row["n"] < MIN_RECORDS:
-            row["baseline_se"] = np.nan  # a pair of people more is half of four
+            row["baseline_se"] = np.nan  # MIN_ERROR would dominate it
     judged = [row for row in rows if row["n"] >= MIN_RECORDS and not few]
     z = [np.fmax(row["z"], row["z_permutation"]) for row in judged]
     tail, clear = special.ndtr(-np.nan_to_num(z, nan=-np.inf)), np.zeros(len(z), bool)
     order = np.argsort(tail, kind="stable")
-    counts_at = np.arange(len(z), 0, -1) if family else 1
-    clear[order] = np.maximum.accumulate(tail[order] * counts_at) <= special.ndtr(-Z_SIGNIFICANT)
+    n_tests = np.arange(len(z), 0, -1) if family else 1
+    clear[order] = np.maximum.accumulate(tail[order] * n_tests) <= special.ndtr(-Z_SIGNIFICANT)
     for row, sure in zip(judged, clear, strict=True):
         rest = excess_share(row["estimate"], row["baseline"])
         row["rating"] = (
@@ -153,35 +168,35 @@ def rate(rows: Sequence[Row], family: bool, few: bool = False) -> None:
 
 
 def cap_unsupported_ratings(rows: Sequence[Row]) -> None:
-    """Let *far more* about a target stand only where a trained guess is above its baseline, too."""
-    guesses = {
+    """Lower *high* of attribute disclosure where inference is not above its baseline as well."""
+    inference = {
         (row["variables"], row["group"]): row for row in rows if row["question"] == "inference"
     }
     for row in rows:
-        guess = guesses.get((row["variables"], row["group"]))
-        is_attributes = row["question"] == "attribute" and row["rating"] == "high"
-        if is_attributes and guess and not guess["z"] >= Z_SIGNIFICANT:
+        support = inference.get((row["variables"], row["group"]))
+        is_high = row["question"] == "attribute" and row["rating"] == "high"
+        if is_high and support and not support["z"] >= Z_SIGNIFICANT:
             row["rating"] = "elevated"
 
 
 def copy_rows(each: Sequence[Copies]) -> list[Row]:
-    """Answer by the released records that repeat original ones; the worst of several decides."""
+    """Return the rows on copies of the worst release, with their ratings and baseline kinds."""
 
-    def badness(one: Copies) -> tuple[int, bool, float]:
-        word, why, _ = rate_copies(one)
-        return COPY_RATINGS.index(word), why != "", largest_z(one.rows["identical records"])
+    def severity(one: Copies) -> tuple[int, bool, float]:
+        rating, why, _ = rate_copies(one)
+        return COPY_RATINGS.index(rating), why != "", largest_z(one.rows["identical records"])
 
-    found = max(each, key=badness)
-    word, why, decides = rate_copies(found)
+    found = max(each, key=severity)
+    rating, why, decides = rate_copies(found)
     for question, baseline_kind in COPY_BASELINES.items():
         found.rows[question]["baseline_kind"] = baseline_kind
-    found.rows["identical records"].update(rating=word, why=why, in_verdict=True)
-    found.rows[decides]["rating"] = word
+    found.rows["identical records"].update(rating=rating, why=why, in_verdict=True)
+    found.rows[decides]["rating"] = rating
     return list(found.rows.values())
 
 
 def model_rows(learned: list[Row], agree: bool, people: int) -> list[Row]:
-    """Answer what an intruder learns who believes in a model, and whether the data refute it."""
+    """Return the rows of a model-based intruder, and whether the data refute the model."""
     *_, belief, chains = learned
     for row in learned:
         row["z"] = z_score(row["estimate"] - row["baseline"], row.pop("difference_se"))
@@ -198,38 +213,35 @@ def model_rows(learned: list[Row], agree: bool, people: int) -> list[Row]:
 
 
 def largest_z(row: Row) -> float:
-    """Return the larger of a row's deviates; minus infinity where none is known."""
+    """Return the larger of z and z_permutation; minus infinity where both are NaN."""
     return float(np.fmax.reduce([-np.inf, row["z"], row["z_permutation"]]))
 
 
-def odds_factor(hidden: Row) -> float:
-    """Return by how much a copy raises the odds that its person is in the file, at most.
+def odds_factor(undetected: Row) -> float:
+    """Return the largest factor by which a copy raises the odds that its person is in the file.
 
-    `hidden` is the row *could hide*, with the share of the unique people whose values a fresh
-    sample would have as well.
+    `undetected` is the row *undetected copies*; its baseline is the share of the sample uniques
+    whose values a fresh sample would have as well.
     """
-    return float(1 / max(hidden["baseline"], 1e-12))
+    return float(1 / max(undetected["baseline"], 1e-12))
 
 
 def rate_copies(found: Copies) -> tuple[str, str, str]:
-    """Say whether records were copied, one of `LEVELS`, how, and the question that decides."""
+    """Return the rating of copies, one of `COPY_RATINGS`, its reason, and the deciding question."""
     return next(_reasons(found))
 
 
 def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
-    """Yield what speaks for copies, or why that is not known, the worst first."""
+    """Yield ratings with their reasons and deciding questions, the worst first."""
     rows = found.rows
-    identical, copied_uniques, near = (
-        rows["identical records"],
-        rows["copied uniques"],
-        rows["near-duplicates"],
-    )
-    repeated, excess, before_binning = (
-        rows["repeated unique"],
-        rows["excess over own duplicates"],
-        rows["identical before binning"],
-    )
-    row_order, undetected = rows["row order"], rows["undetected copies"]
+    identical = rows["identical records"]
+    copied_uniques = rows["copied uniques"]
+    undetected = rows["undetected copies"]
+    near = rows["near-duplicates"]
+    repeated = rows["repeated unique"]
+    excess = rows["excess over own duplicates"]
+    before_binning = rows["identical before binning"]
+    row_order = rows["row order"]
     n, m = len(found.identical), identical["n"]
     few = min(n, m) < MIN_RECORDS_JUDGED
     complete = round(before_binning["estimate"] * m)

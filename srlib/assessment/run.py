@@ -257,7 +257,7 @@ def assess(
 
 
 def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
-    """Assess tables that were taken in; each purpose has a stream of chance of its own."""
+    """Assess tables that `read_inputs` returned; each purpose has its own stream of randomness."""
     rows, records = list[Row](), list[pd.DataFrame]()
     levels, chance, risks = tables.schema.n_levels, partial(stream, seed), pd.DataFrame()
     for name, released in tables.synthesizers.items():
@@ -266,8 +266,10 @@ def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessm
             numbers = numbers_of([tables.original, z])
             holdout = tables.holdout.codes if tables.holdout else None
             found.append(copies(original, z.codes, levels, holdout, numbers=numbers))
-        summarize, first = _answer_questions(tables, released, chance)
-        of_one = [*ratings.copy_rows(found), *_compare_identifiers(tables, released), *summarize]
+        disclosure_rows, first = _answer_questions(tables, released, chance)
+        of_one = ratings.copy_rows(found)
+        of_one += _compare_identifiers(tables, released)
+        of_one += disclosure_rows
         of_one += _measure_full_matches(tables, released)
         of_one += utility.utility_rows(tables.schema, original, joined)
         if model:
@@ -295,9 +297,10 @@ def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessm
 
 
 class Question(NamedTuple):
-    """What the intruder knows of a person, columns, and wants to know; of nothing wanted: a record.
+    """A question: the key columns that the intruder knows, and the target column, if any.
 
-    `name` is ``"identity"``, ``"attribute"``, ``"inference"`` or ``"interval"``.
+    `name` is ``"identity"`` (which has no target), ``"attribute"``, ``"inference"`` or
+    ``"interval"``.
     """
 
     name: str
@@ -306,7 +309,7 @@ class Question(NamedTuple):
 
 
 def questions(tables: Tables) -> list[Question]:
-    """Return all questions; identity, attributes and a trained guess by the first keys lead."""
+    """Return all questions; identity, attribute and inference on the first keys come first."""
     asked = list[Question]()
 
     def known(target: int, keys: tuple[int, ...]) -> tuple[int, ...]:
@@ -323,9 +326,9 @@ def questions(tables: Tables) -> list[Question]:
 def _answer_questions(
     tables: Tables, released: Sequence[CodedTable], chance: Callable[[str], np.random.Generator]
 ) -> tuple[list[Row], list[list[Disclosure]]]:
-    """Answer all questions by the releases of one tool, of everybody and then of groups.
+    """Return the rows of all questions for one synthesizer: for all people, then for groups.
 
-    The other result is what each release tells of each person, by the first two questions.
+    The second result is what each release discloses of each person, by the first two questions.
     """
     names, rows, groups, first = (
         tables.schema.names,
@@ -342,7 +345,7 @@ def _answer_questions(
             target = names[question.wants]
             about += f" → {target}"
             why = WHY[question.name].format(target)
-        # A stream of chance keeps its name, whatever the rows are called.
+        # The name of a stream of randomness never changes, whatever the rows are called.
         purposes = (f"predicted: {about} {i}" for i in range(len(released)))
         streams = zip(released, map(chance, purposes), strict=True)
         each = [_measure_disclosure(question, tables, z, rng) for z, rng in streams]
@@ -364,14 +367,14 @@ def _answer_questions(
 
 
 def numbers_of(files: Sequence[CodedTable]) -> dict[int, list[Floats]]:
-    """Return the numbers behind columns that are cut, by column and of each file."""
+    """Return the exact numbers of binned columns, by column and for each file."""
     return {at: [file.numbers[at] for file in files] for at in files[0].numbers}
 
 
 def _measure_disclosure(
     question: Question, tables: Tables, released: CodedTable, rng: np.random.Generator
 ) -> Disclosure:
-    """Ask of people in the file and, where there are any, of people held out."""
+    """Measure a release's disclosure of people in the original and, if given, in the holdout."""
     files, wants = tables.with_holdout(released), question.wants
     given = files[0].codes, files[1].codes, tables.schema.n_levels, question.knows
     holdout = files[2].codes if tables.holdout else None
@@ -387,7 +390,7 @@ def _measure_disclosure(
 
 
 def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list[Row]:
-    """Compare columns left out that differ for nearly all people; of several releases the worst."""
+    """Return a row for each left-out column that identifies people, for the worst release."""
     worst: dict[str, Row] = {}
     for z in released:
         for row in common_identifiers(tables.original.left_out, z.left_out):
@@ -401,7 +404,7 @@ def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list
 
 
 def _measure_full_matches(tables: Tables, released: Sequence[CodedTable]) -> list[Row]:
-    """Answer who is copied with all values, with people held out; and customary measures."""
+    """Return the share identical on all variables, with a holdout; and repU and TCAP."""
     levels, keys, target = tables.schema.n_levels, tables.keys[0], tables.targets[0]
     n, rows, copied = len(tables.original), list[Row](), list[dict[str, float]]()
     for z in released if tables.holdout else ():
@@ -428,7 +431,7 @@ def _measure_full_matches(tables: Tables, released: Sequence[CodedTable]) -> lis
 
 
 def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame) -> pd.DataFrame:
-    """List what was found of a release, a row a combination, as `Assessment.records` says."""
+    """Return the table of `Assessment.records` for a release: a row for each combination."""
     combinations, repetitions, inverse = distinct(tables.original.codes)
     order = np.argsort(inverse, kind="stable")
     parts = np.split(tables.original.lines[order], np.cumsum(repetitions)[:-1])
@@ -436,7 +439,7 @@ def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFram
     first = order[np.cumsum(repetitions) - repetitions]  # a record of each combination
     head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
     found = pd.concat([head, people.iloc[first].reset_index(drop=True), risks], axis=1)
-    # Only of those that are copied it matters how few neighbors they have.
+    # The number of neighbors matters for identical records only.
     by = found.assign(neighbors=found["neighbors"].where(found["identical"], 0))
     columns, up = ["identical", "neighbors", "matched", "disclosed"], [False, True, False, False]
     at = by.sort_values(columns, ascending=up, kind="stable").index

@@ -1,16 +1,17 @@
-r"""What a release is good for: its distances from the original, beside those of a fresh sample.
+r"""Utility of a release: its distances from the original, compared with those of a fresh sample.
 
-A fresh sample of the population differs from the original as a random division of both files would.
-Distances of a release are held against those of such divisions, in closed form. A *loss* is what
-lies beyond, a share in [0, 1] for all three: the largest total variation distance of a single
-variable (margins) and of two (pairs), and the share of which file a record is from that a
-regression explains (told apart), which is the propensity score mean squared error (pMSE; Woo,
-Reiter, Oganian and Karr 2009) over c (1 - c), c the released share.
+A fresh sample of the population differs from the original like two halves of a random split of both
+files. Distances of a release are compared with those of such splits, in closed form. The *utility
+loss* is the excess, a share in [0, 1] for all three: the largest total variation distance of one
+variable (one-way tables) and of two (two-way tables), and the share of the variance of a record's
+file that a regression explains (distinguishability), which is the propensity score mean squared
+error (pMSE; Woo, Reiter, Oganian and Karr 2009) over c (1 - c), with c the share of released
+records.
 
-That regression is linear, by least squares on indicators of levels and, where there is time, of
-pairs of levels. Of N records and k estimable parameters a random division explains (k - 1) / (N -
-1) on average, exactly. A logistic one has such a law for many records only, has no estimate where a
-level occurs in one file alone, and explains the same to first order where the files are alike.
+The regression is linear, by least squares on indicators of levels and, if time allows, of pairs of
+levels. With N records and k estimable parameters a random split explains exactly (k - 1) / (N - 1)
+on average. A logistic regression has such a law only for many records, has no estimate where a
+level occurs in one file only, and explains the same to first order where the files are alike.
 """
 
 from collections.abc import Sequence
@@ -26,28 +27,29 @@ from srlib.data.schema import Schema
 from srlib.margins import total_variation
 from srlib.threads import one_blas_thread
 
-TIE = 3.0  # a difference of fewer of its errors is none
-# A loss beyond a fresh sample's is small up to the first, and limits use up to the second.
+TIE = 3.0  # standard errors: a smaller difference counts as none
+# Utility is good up to the first utility loss, limited up to the second, and poor above.
 GOOD, LIMITED = 0.05, 0.15
-MOST_PRODUCTS = 4e9  # combinations times squared parameters of a regression: a second
+MOST_PRODUCTS = 4e9  # combinations times squared parameters of a regression: one second
 
 LOSSES = ("one-way tables", "two-way tables", "distinguishability")
 NUMBERS = ["estimate", "baseline", "spread", "se"]
-# Question, where, value, a fresh sample's, its deviation, the value's error, and whether sure.
+# Question, variables, estimate, a fresh sample's mean and deviation, se, whether significant.
 type Distance = tuple[str, str, float, float, float, float, bool]
 
 
 def utility_rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> list[Row]:
-    """Answer what releases of one tool are good for: a row a distance, means over the releases.
+    """Return a row for each distance, with means over the releases of one synthesizer.
 
-    Errors are of another release by the same tool, those of the baseline of another fresh sample.
+    Standard errors are those of another release by the same synthesizer; those of the baseline, of
+    another fresh sample.
     """
-    found = list[Distance]()
+    distances = list[Distance]()
     for release in released:
-        found += _largest_distances(original, release, schema)
-        found.append(distinguishability(original, release, schema))
+        distances += _largest_distances(original, release, schema)
+        distances.append(distinguishability(original, release, schema))
     columns, answers = ["question", "where", *NUMBERS, "sure"], list[Row]()
-    for question, each in pd.DataFrame(found, columns=columns).groupby("question", sort=False):
+    for question, each in pd.DataFrame(distances, columns=columns).groupby("question", sort=False):
         known = each.dropna(subset="estimate")
         mean = known[NUMBERS].mean()
         value, fresh = float(mean["estimate"]), float(mean["baseline"])
@@ -71,22 +73,22 @@ def utility_rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> 
 
 
 def rate_utility(loss: float, clear: bool) -> str:
-    """Say how large a loss is that lies beyond chance, or does not."""
+    """Return the rating of a utility loss, by its size if it is significant."""
     if not clear:
         return "like a fresh sample"
     return "good" if loss <= GOOD else "limited" if loss <= LIMITED else "poor"
 
 
 def _largest_distances(original: Codes, released: Codes, schema: Schema) -> list[Distance]:
-    """Largest distance of single variables, and of pairs, beyond that of a random division."""
+    """Return the largest excess distances of one-way and of two-way tables over a random split."""
     found, levels, error = [], schema.n_levels.tolist(), 0.5 / np.sqrt(len(released))
     columns = range(len(levels))
     for question, some in (("one-way tables", [(k, k) for k in columns]),
                            ("two-way tables", list(combinations(columns, 2)))):  # fmt: skip
         each = [total_variation(original, released, levels, *at) for at in some]
         value, fresh, spread = np.transpose(each)
-        # Distances have longer tails than normal ones: gamma with their mean and deviation; and the
-        # largest of many is to be as improbable as 3 errors are.
+        # Distances have gamma rather than normal tails, with their mean and deviation; the largest
+        # of many must be as improbable as TIE standard errors.
         with np.errstate(divide="ignore", invalid="ignore"):
             tail = special.gammaincc((fresh / spread) ** 2, fresh / spread**2 * value)
         tail = np.where(spread > 0, tail, np.where(value > fresh + 1e-12, 0.0, 1.0))
@@ -99,13 +101,13 @@ def _largest_distances(original: Codes, released: Codes, schema: Schema) -> list
 
 @one_blas_thread
 def distinguishability(original: Codes, released: Codes, schema: Schema) -> Distance:
-    """Share of which file a record is from that a regression explains."""
+    """Return the share of the variance of a record's file that a regression explains."""
     from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
     n, m, free = len(original), len(released), schema.n_levels - 1
     terms, of_pairs = 1.0 + free.sum(), (free.sum() ** 2 - (free**2).sum()) / 2
     n_rows = len(distinct(np.concatenate([original, released]))[1])
-    # Pairs where there is time, and where chance explains no more than a tenth.
+    # Pairs only if time allows and chance explains at most a tenth.
     pairs = n_rows * (terms + of_pairs) ** 2 <= MOST_PRODUCTS and terms + of_pairs <= (n + m) / 10
     part = 1.0 if pairs else min(1.0, MOST_PRODUCTS / (n_rows * terms**2))
     sizes = [max(int(part * k), 2) for k in (n, m)]
@@ -129,7 +131,7 @@ def distinguishability(original: Codes, released: Codes, schema: Schema) -> Dist
         return unknown
     explained = max(squares.sum() / records - c**2, 0.0) / (c * (1 - c))
     fresh, a, b = (size - 1) / (records - 1), (size - 1) / 2, (records - size) / 2
-    spread = np.sqrt(a * b / (a + b + 1)) / (a + b)  # beta, as of normal errors
+    spread = np.sqrt(a * b / (a + b + 1)) / (a + b)  # beta, as for normal errors
     error = spread * (1 - explained) * np.sqrt(1 + 2 * max(explained / fresh - 1, 0.0))
     where = f"{size:,} parameters" + f", {records:,} records" * (records < n + m)
     sure = bool(explained - fresh > TIE * spread)

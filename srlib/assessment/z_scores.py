@@ -1,11 +1,10 @@
-"""How improbable a count is: normal deviates of its upper tail.
+"""Tests for copies: normal deviates (z) of the upper tails of counts.
 
-Were a release a fresh sample of the population, the records of both files would be exchangeable:
-given all of them, each division into an original and a release of their sizes would be as probable
-as any other. Records that are equal, or nearest neighbors, then lie in both files as often as a
-random division leaves them there, whatever the population is. A release from another distribution
-has fewer of them in both files, and not more (Henze and Penrose 1999, Annals of Statistics 27,
-290-298): more are a sign of copies.
+If a release were a fresh sample of the population, the records of both files would be exchangeable:
+every split of them into an original and a release of these sizes would be equally probable. Equal
+records, or nearest neighbors, would then lie in different files as often as after a random split
+(permutation test), whatever the population. A release from another distribution has fewer of them
+in both files (Henze and Penrose 1999, Annals of Statistics 27, 290-298): more are a sign of copies.
 """
 
 from typing import NamedTuple
@@ -18,18 +17,18 @@ from srlib.assessment.counts import Bools, Floats, Ints, cell_counts
 from srlib.margins import log_choose
 from srlib.threads import one_blas_thread
 
-MIN_COINCIDENCES = 3  # fewer coincidences than these are no sign of anything
+MIN_COINCIDENCES = 3  # fewer are never a sign of copies
 
 
 def beta(share: float, error: float, n: int) -> tuple[float, float]:
-    """Return the beta law of a share of n with a standard error."""
+    """Return the beta distribution of a share of n with a standard error."""
     share = min(max(share, 0.5 / n), 1 - 0.5 / n)
     size = max(share * (1 - share) / error**2 - 1, 1.0)
     return float(share * size), float((1 - share) * size)
 
 
 def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
-    """Normal deviate of the tail of k of m with a beta-distributed probability."""
+    """Return the normal deviate of the upper tail of k of m, beta-binomially distributed."""
     share = a / (a + b)
     spread = np.sqrt(share * (1 - share) * (1 / m + 1 / (a + b + 1)))
     normal = float((k / m - share) / spread)
@@ -42,32 +41,32 @@ def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
 
 
 def deviate(log_tail: float) -> float:
-    """Normal deviate whose upper tail has this logarithm; 0 for tails above one half."""
+    """Return the normal deviate whose log upper tail is given; 0 for tails above one half."""
     return float(abs(special.ndtri_exp(min(log_tail, np.log(0.5)))))
 
 
 def bonferroni_z(z: float, tests: int) -> float:
-    """Deviate of the largest of several tests, by Bonferroni's rule."""
+    """Return the deviate of the largest of several tests, by Bonferroni's rule."""
     return deviate(special.log_ndtr(-z) + np.log(tests))
 
 
 def split_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
-    """Find groups of equal records in one file alone, and how probable that is.
+    """Find the groups of equal records that lie in one file only, and their probability.
 
     Parameters
     ----------
     o, s : (n_groups,) int
         Original and released records of each group.
     both : bool
-        Whether groups that lie in the release alone count, beside those in the original alone.
+        Whether groups in the release only count, in addition to those in the original only.
 
     Returns
     -------
     pure : (n_groups,) bool
-        Groups of two records or more that lie in one file alone.
+        Groups of at least two records that lie in one file only.
     prob : (n_groups,) float
-        Probability that a random division leaves one of the group in the original, given that it
-        leaves one there, or all, or (with `both`) none.
+        Probability that a random split puts one record of the group into the original, given that
+        it puts one, all, or (with `both`) none there.
     """
     n, m, total = int(o.sum()), int(s.sum()), o + s
     sizes, which = np.unique(total, return_inverse=True)
@@ -84,7 +83,7 @@ def split_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
 
 
 def split_z(o: Ints, s: Ints, weight: Floats, both: bool) -> float:
-    """Excess of groups with one original record and released ones over a random division."""
+    """Return z of the groups with one original and some released records, by a random split."""
     pure, prob = split_odds(o, s, both)
     across = (o == 1) & (s > 0)
     counted = across | pure
@@ -92,16 +91,17 @@ def split_z(o: Ints, s: Ints, weight: Floats, both: bool) -> float:
 
 
 def permutation_z(of_original: Ints, of_release: Ints) -> float:
-    """Excess of rows in both files over a random division, without weights."""
+    """Return z of the rows in both files by a random split (permutation test), unweighted."""
     o, s = cell_counts(of_original, of_release)
     return split_z(o, s, np.ones(len(o)), both=True)
 
 
 @one_blas_thread
 def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
-    """Normal deviate of the upper tail of a weighted sum of independent Bernoulli variables.
+    """Return the normal deviate of the upper tail of a weighted sum of Bernoulli variables.
 
-    By Barndorff-Nielsen's saddlepoint, half of the smallest weight below the sum.
+    They are independent. By Barndorff-Nielsen's saddlepoint approximation, at the sum less half of
+    the smallest weight.
     """
     uncertain = (prob > 0) & (prob < 1)
     hit, prob, weight = hit[uncertain], prob[uncertain], weight[uncertain]
@@ -131,12 +131,12 @@ def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
 
 
 class Edges(NamedTuple):
-    """Edges from records without an equal to groups of equal records, of weight one in all.
+    """Edges from records without duplicates to groups of equal records, of total weight one.
 
     Parameters
     ----------
     source, target : (n_edges,) int
-        Groups that they lead from and to.
+        Groups where they start and end.
     weight : (n_edges,) float
         Weight of the edge to each single record of the target.
     """
@@ -151,7 +151,7 @@ class Edges(NamedTuple):
 
 
 def crossing_z(edges: Edges, o: Ints, s: Ints) -> float:
-    r"""Excess of edges between the files over a random division of all records.
+    r"""Return z of the weight of edges between the files, by a random split of all records.
 
     With :math:`a_{ij}` the weight of the edges between two records in either direction, :math:`d_i`
     its sum at a record, and N = n + m records, the weight that crosses has the mean and variance
@@ -160,7 +160,7 @@ def crossing_z(edges: Edges, o: Ints, s: Ints) -> float:
               \sum_{i<j} a_{ij}^2 (p_1 - 2 p_2 + p_3) + \sum_i d_i^2 (p_2 - p_3)
               + S^2 (p_3 - p_1^2),
 
-    where :math:`S = \sum_{i<j} a_{ij}`, and a random division separates one pair of records with
+    where :math:`S = \sum_{i<j} a_{ij}`, and a random split separates one pair of records with
     probability :math:`p_1 = 2nm / (N(N-1))`, each of two pairs that share a record with
     :math:`p_2 = p_1 / 2`, and each of two that share none with
     :math:`p_3 = 4n(n-1)m(m-1) / (N(N-1)(N-2)(N-3))`.
@@ -170,7 +170,7 @@ def crossing_z(edges: Edges, o: Ints, s: Ints) -> float:
     is_original = o[edges.source] > 0
     in_other_file = np.where(is_original, s[edges.target], o[edges.target])
     crossing = (edges.weight * in_other_file).sum()
-    # Of two records without an equal that lead to each other, weights add.
+    # The weights of mutual edges add.
     there, back = edges.source * groups + edges.target, edges.target * groups + edges.source
     order = np.argsort(there)
     place = np.searchsorted(there, back, sorter=order).clip(max=len(there) - 1)
