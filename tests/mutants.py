@@ -110,7 +110,7 @@ rows[:3], family=False => rows[:2], family=False # the first guess is one of a f
 < ratings.MIN_RECORDS_JUDGED => <= ratings.MIN_RECORDS_JUDGED # one more record is needed
 assessment/verdict
 enough = rows["n"] >= MIN_RECORDS => enough = rows["n"] > MIN_RECORDS # ten are too few
-max(of["rating"], key => min(of["rating"], key # the best word is public
+max(some["rating"], key => min(some["rating"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
 (losses["estimate"] - losses["baseline"]) => (losses["estimate"]) # loss with what chance has
 assessment/inputs

@@ -69,14 +69,14 @@ def test_releases_are_judged_one_by_one_the_worst_first() -> None:
     found = ask(released={"made": MADE, "copy": copy}, target="sick")
     assert [judgment.release for judgment in found.verdicts] == ["copy", "made"]
     assert found.table["release"].unique().tolist() == ["copy", "made"]
-    assert found.verdicts[0].sentence == "Do not release copy: it is the original itself."
+    assert found.verdicts[0].sentence == 'Do not release "copy": it is the original itself.'
     assert set(found.records()["release"]) == {"copy", "made"}
     alone = ask(released={"renamed": MADE}, target="sick").table.drop(columns="release")
     mine = found.table.query("release == 'made'").reset_index(drop=True).drop(columns="release")
     pd.testing.assert_frame_equal(mine, alone)  # whatever its name, and what else is assessed
     told = found.to_dict()
     assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert told["headline"] == told["verdicts"][0]["sentence"] == found.verdict().splitlines()[0]
+    assert told["headline"] == found.verdict().splitlines()[0]
     blocks = found.verdict().split("\n\n")
     assert [len(block.splitlines()) for block in blocks] == [8, 8]
     assert told["notes"] == list(found.tables.notes)
@@ -85,7 +85,7 @@ def test_releases_are_judged_one_by_one_the_worst_first() -> None:
 def test_where_nobody_is_alone_the_card_says_so() -> None:
     people = pd.DataFrame({"job": ["a", "b"] * 40, "sick": ["no", "no", "yes", "yes"] * 20})
     told = ask(people, people[::-1].iloc[:70], keys="job", target="sick").verdict()
-    assert told.count("nobody is unique") == told.count("not applicable") == 2
+    assert told.count("none unique") == told.count("not applicable") == 2
     assert "nan" not in told
 
 
@@ -186,9 +186,9 @@ def test_copies_of_numbers_that_are_cut_are_a_sign(rng: np.random.Generator) -> 
         assert (row(found, "identical before binning")["z_permutation"] >= 3.3) == (
             advice == "review"
         )
-        assert "numbers binned" in found.verdict()
+        assert "identical to an original, binned" in found.verdict()
     assert np.isnan(row(ask(), "identical before binning")["z_permutation"])
-    assert "numbers binned" not in ask().verdict()
+    assert "binned" not in ask().verdict()
 
 
 def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) -> None:
@@ -202,10 +202,10 @@ def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) ->
     found = ask(original, {"stolen": stolen, "fresh": fresh}, target="sick", leave_out=left_out)
     assert [one.verdict for one in found.verdicts] == ["do not release", "no sign of disclosure"]
     assert found.verdicts[0].sentence == (
-        "Do not release stolen: it contains 2 of the original's values of passport."
+        'Do not release "stolen": it contains 2 of the original\'s values of passport.'
     )
-    told = "Left out: 'passport', 'record', 'note'. Of these compared as identifiers: 'passport', "
-    told += "'record'; nothing else of them is judged."
+    told = "Left out: 'passport', 'record', 'note'. Of these 'passport', 'record' are compared as "
+    told += "identifiers; nothing else of them is assessed."
     assert found.verdict().splitlines()[1] == told
     assert told in found.to_html().replace("&#39;", "'")
     assert "values of identifiers in common" in found.verdict()
@@ -304,8 +304,8 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
         ({"holdout": ORIGINAL[::-1]}, r"holdout: an estimated 100.0\s% of the \d+ sample uniques"),
         (KEPT_OUT_LATE, r"holdout: an estimated 8\d\.\d\s% of the 56 sample uniques of"),
         ({"schema": 3}, "schema is of type int; it must be a Schema or the path of a file"),
-        ({"keys": ["age"]}, "keys names 'age'; the variables are job, town, sick"),
-        ({"keys": [["job"], "town"]}, r"keys names \['job'\]; the variables are job, town, sick"),
+        ({"keys": ["age"]}, "keys names 'age'; available are job, town, sick"),
+        ({"keys": [["job"], "town"]}, r"keys names \['job'\]; available are job, town, sick"),
         ({"keys": 3}, "keys is 3; it must be a list of names"),
         ({"keys": [["job"], []]}, r"keys is \[\]; it must name one or more"),
         (
@@ -313,7 +313,7 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
             "keys has the set sick, which contains the target 'sick'",
         ),
         ({"keys": ["job", "town", "sick"]}, "keys name all variables; target must be given"),
-        ({"target": ["sick", "sick"]}, "each variable may stand once"),
+        ({"target": ["sick", "sick"]}, "no variable may be repeated"),
         (NOBODY, "target is 'sick', which is missing or not applicable in every record"),
         (
             {"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]},
@@ -327,7 +327,7 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
         ),
         ({"within": 3}, "within is 3; it must map names of variables to distances"),
         ({"by": "age"}, "by names 'age'"),
-        ({"rng": 1}, "rng is 1; it must be a Generator, as numpy.random.default_rng"),
+        ({"rng": 1}, "rng is 1; it must be a Generator, such as numpy.random.default_rng"),
     ],
 )
 def test_errors_are_one_sentence_before_anything_long_starts(monkeypatch, change, message):
@@ -359,11 +359,12 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     found = ask("original.csv", ["made.csv", "tool"], schema="schema.yaml",
                 keys=["town", "job"], target="sick")  # fmt: skip
     lines = result.stdout.splitlines()
-    (run,) = folder.glob("out/assess/made-*")
+    (run,) = folder.glob("out/assess/made_and_1_more-*")
     assert lines[-1] == f"report: out/assess/{run.name}/report.html"
-    assert (
-        lines[0] == found.verdicts[0].sentence == "Do not release tool: it is the original itself."
-    )
+    assert lines[0] == found.to_dict()["headline"]
+    assert lines[0] == "2 releases: 1 do not release, 1 no sign of disclosure."
+    sentence = 'Do not release "tool": it is the original itself.'
+    assert lines[2] == found.verdicts[0].sentence == sentence
     assert (sum(line.startswith("  ") for line in lines), result.stderr) == (14, "")
     result = command("original.csv", "made.csv", "tool", *GIVEN, "--json", "--name", "a b")
     document = json.loads(result.stdout)
@@ -469,7 +470,7 @@ def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
          "values.csv: values outside the levels: job has '...' (line 3), allowed are '...'; "
          "sick has '...' (line 4), allowed are '...'"),
         (["original.csv", "ill.csv"], "ill.csv: missing columns sick; unknown columns 'ill'"),
-        (["header.csv", "made.csv"], "header.csv: the file has a header and no records"),
+        (["header.csv", "made.csv"], "header.csv: the file has a header but no records"),
         (["original.csv", "empty"], "empty contains no releases"),
         (["original.csv", "made.csv", "--within", "town", "x"], "'x' is not a valid float"),
     ],
@@ -498,14 +499,21 @@ def test_the_page_stands_alone_and_all_text_in_it_is_escaped() -> None:
     assert "Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-i" in page
     first, second = found.verdicts
     assert first.release == "half"
-    assert re.findall("<h1>(.*?)</h1>", page) == [escape(first.sentence)]
+    assert re.findall("<h1>(.*?)</h1>", page) == [verdict.headline(found.verdicts)]
+    assert f"<h2>{escape(first.sentence)}</h2>" in page
     assert f"<h2>{escape(second.sentence)}</h2>" in page
     assert page.index("<h1>") < page.index("<table") < page.index("<h2>") < page.index("<details")
     assert page.index("Confidential") < page.index("<details")
     folded = re.findall("<summary>(.*?)</summary>", page)
-    assert folded == ["All answers: half", "All answers: &lt;b&gt;made", "Records to look at",
-                      "What was assessed", "The rules"]  # fmt: skip
-    assert page.count("<table") == 5
+    assert folded == [
+        "All measures: half",
+        "All measures: &lt;b&gt;made",
+        "Records at highest risk",
+        "Notes and assumptions",
+        "How the verdict is reached",
+        "Terms",
+    ]
+    assert page.count("<table") == 7
     for sentence in (*verdict.rules_text("assumptions"), *verdict.rules_text()):
         assert escape(sentence) in page
 

@@ -213,24 +213,24 @@ def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None
     )
     for z in ("", "row_order_z", "near_duplicates_z", "repeated_unique_z", "copied_uniques_z"):
         _, table = judged(copies={z: 9.0} if z else {})
-        card = verdict.card(table).set_index("question")
+        card = verdict.card(table).set_index("measure")
         lines[z] = list(card.index)
         risks = [
             *list(verdict.CARD.values())[:-1],
             verdict.CARD["undetected copies"],
-            "use: two-way tables",
+            "utility loss, two-way tables",
         ]
         further = [line for line in lines[z] if line not in risks]
         assert [line for line in lines[z] if line in risks] == risks
         assert further == ([deciding[z]] if z else [])
-        copy_rows = card.loc["records that repeat an original", "rating"]
+        copy_rows = card.loc["records identical to an original", "rating"]
         assert copy_rows == ("see below" if z else "no sign")
         assert all(card.loc[further, "rating"] == "found")
-    hidden = card.loc["copies that chance could hide"]
-    assert hidden["release"] == "up to 4.0\xa0% of the unique"
-    assert hidden["baseline"] == "odds times 10.0"
+    hidden = card.loc["uniques that could be copied undetected"]
+    assert hidden["release"] == "up to 4.0\xa0%"
+    assert hidden["baseline"] == "odds × 10.0"
     _, table = judged(copies={"held": 0.0, "repeated_z": -0.5})
-    assert "odds times 100 or more" in verdict.render_text([verdict.judge("made", table)], table)
+    assert "odds × 100 or more" in verdict.render_text([verdict.judge("made", table)], table)
 
 
 def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFrame]:
@@ -238,7 +238,11 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
     loss = given.get("loss", 0.0)
     named = {"se": 0.01, "baseline_se": 0.01, "in_verdict": True}
     named["n"] = given.get("people", 200)
-    questions = {"identity": "people alone", "attribute": "sick", "inference": "sick to a guess"}
+    questions = {
+        "identity": "of the sample uniques are matched on the keys",
+        "attribute": "of the records have their sick disclosed by the key matches",
+        "inference": "mean probability of the true sick, predicted from the release",
+    }
     rows = [
         row(0.2 + 0.8 * given.get(q, 0), 0.2, 40 * given.get(q, 0), question=q, why=why) | named
         for q, why in questions.items()
@@ -259,7 +263,7 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
 @pytest.mark.parametrize(
     ("given", "advice", "first"),
     [
-        ({}, "no sign of disclosure", "made; it is as useful as a fresh sample."),
+        ({}, "no sign of disclosure", "Utility: like a fresh sample. Not tested: an intruder who"),
         ({"copies": {"alone": 0, "at_most": NAN, "held": NAN}}, "no sign of disclosure", ""),
         ({"copies": {"at_most": 0.13}}, "undecided", "copies of up to 13.0\xa0% of the"),
         ({"copies": {"at_most": 0.13, "alone": 23}}, "no sign of disclosure", ""),
@@ -275,23 +279,23 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         (
             {"copies": {"repeated": 0.006, "others": 0.0, "complete_z": 1.6}},
             "no sign of disclosure",
-            "made, but 3 of 500 records are identical to an original record, although all",
+            "the keys, but 3 of its 500 records are complete copies",
         ),
         ({"copies": {"complete": 0.006, "others": 0.0005}}, "undecided", "0.6\xa0% of its records"),
         (
             {"copies": {"repeated": 0.004, "others": 0.0}},
             "no sign of disclosure",
-            "made, but 2 of 500 records are identical to an original record, although all",
+            "the keys, but 2 of its 500 records are complete copies",
         ),
         (
             {"copies": {"repeated": 0.002, "others": 0.0}},
             "no sign of disclosure",
-            "made, but 1 of 500 records are identical to an original record, although all",
+            "the keys, but 1 of its 500 records are complete copies",
         ),
         (
             {"copies": {"repeated": 0.004, "others": 0.0005}},
             "no sign of disclosure",
-            "made; it is as",
+            "Utility: like a fresh",
         ),
         ({"copies": {"repeated": 0.006, "others": 0.006}}, "no sign of disclosure", ""),
         ({"copies": {"repeated_z": 2.6}}, "review", "there are signs of copied records"),
@@ -344,15 +348,27 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
             "seem to have been removed",
         ),
         ({"copies": {"released": 19}}, "undecided", "there are too few records to judge"),
-        ({"loss": 0.05}, "no sign of disclosure", "a little less useful than a fresh sample"),
-        ({"loss": 0.1}, "no sign of disclosure", "clearly less useful than a fresh sample"),
-        ({"loss": 0.3}, "no sign of disclosure", "made, but it is of little use."),
-        ({"attribute": 0.1}, "review", "it tells elevated about sick than other people's records"),
-        ({"identity": 0.3}, "do not release", "high about people alone than"),
-        ({"inference": 0.1}, "review", "tells elevated about sick to a guess than other"),
-        ({"identity": 0.1, "inference": 0.3}, "do not release", "high about sick to a guess"),
+        ({"loss": 0.05}, "no sign of disclosure", "Utility: slightly below a fresh sample."),
+        ({"loss": 0.1}, "no sign of disclosure", "Utility: clearly below a fresh sample."),
+        ({"loss": 0.3}, "no sign of disclosure", "Utility: poor."),
+        ({"attribute": 0.1}, "review", "28.0\xa0% of the records have their sick disclosed"),
+        (
+            {"identity": 0.3},
+            "do not release",
+            "44.0\xa0% of the sample uniques are matched on the keys; 20.0\xa0% expected from a fresh",
+        ),
+        ({"inference": 0.1}, "review", "28.0\xa0% mean probability of the true sick"),
+        (
+            {"identity": 0.1, "inference": 0.3},
+            "do not release",
+            "44.0\xa0% mean probability of the true sick",
+        ),
         # What is worse decides, whatever else is fine.
-        ({"copies": {"at_most": 0.2}, "attribute": 0.3}, "do not release", "high about sick"),
+        (
+            {"copies": {"at_most": 0.2}, "attribute": 0.3},
+            "do not release",
+            "44.0\xa0% of the records have their sick disclosed",
+        ),
         ({"copies": {"repeated_z": 3.0}, "loss": 0.3}, "review", "signs of copied records"),
         (
             {"copies": {"same_table": True}, "identity": 0.3},
@@ -365,7 +381,7 @@ def test_the_worst_answer_decides(given: dict[str, Any], advice: str, first: str
     judgment, _ = judged(**given)
     assert judgment.verdict == advice
     assert first in judgment.sentence
-    assert len(judgment.sentence.split()) <= 30
+    assert len(judgment.sentence.split()) <= 40
 
 
 def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() -> None:
@@ -378,8 +394,8 @@ def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() ->
     ordered = verdict.sort_worst_first([judgment for judgment, _ in each], table)
     assert [one.release for one in ordered] == ["3", "4", "5", "2", "1", "0"]
     text = verdict.render_text(ordered, table)
-    assert text.startswith(ordered[0].sentence)
-    assert text.count("target told by all with the keys") == len(given)
+    assert text.startswith(f"{verdict.headline(ordered)}\n\n{ordered[0].sentence}")
+    assert text.count("target disclosed by all matches") == len(given)
     public = verdict.public_table(ordered, table)
     ten, rows = judged(people=MIN_RECORDS)
     further = rows[rows["question"] == "attribute"].assign(rating="elevated")  # the worst is shown

@@ -308,9 +308,6 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         why = f"copies of up to {share} of the sample uniques could go undetected"
         yield "undecided", why, "undetected copies"
     if complete and by_chance == 0:
-        why = (
-            f"{complete:,} of {m:,} records are identical to an original record, "
-            "although all original records differ"
-        )
+        why = f"{complete:,} of its {m:,} records are complete copies of unique ones"
         yield "no sign", why, "identical records"
     yield "no sign", "", "identical records"

@@ -49,11 +49,11 @@ DECIDING = {
 }
 # By the ratings of rows that are in the verdict, the worst first.
 _BY_RATING = {
-    "found": ("do not release", 'Do not release "{}"'),
-    "high": ("do not release", 'Do not release "{}"'),
-    "signs": ("review", 'Review "{}" before release'),
-    "elevated": ("review", 'Review "{}" before release'),
-    "undecided": ("undecided", 'Undecided about "{}"'),
+    "found": ("do not release", "Do not release {}"),
+    "high": ("do not release", "Do not release {}"),
+    "signs": ("review", "Review {} before release"),
+    "elevated": ("review", "Review {} before release"),
+    "undecided": ("undecided", "Undecided about {}"),
 }
 _UTILITY = {
     "like a fresh sample": "like a fresh sample",
@@ -98,6 +98,7 @@ class Verdict:
 
 def judge(release: str, rows: pd.DataFrame) -> Verdict:
     """Decide on a release by the worst rating of its rows that are in the verdict."""
+    name = release if release.startswith("'") else f'"{release}"'  # one that is quoted already
     decisive = rows[rows["in_verdict"]]
     for rating, (verdict, opening) in _BY_RATING.items():
         rated = decisive[decisive["rating"] == rating]
@@ -106,16 +107,16 @@ def judge(release: str, rows: pd.DataFrame) -> Verdict:
             reason = row["why"]
             if rating in ("elevated", "high"):
                 reason = _compared(row)
-            return Verdict(release, verdict, reason, f"{opening.format(release)}: {reason}.")
+            return Verdict(release, verdict, reason, f"{opening.format(name)}: {reason}.")
     remarks = decisive["why"][(decisive["rating"] == "no sign") & (decisive["why"] != "")]
     reason = "; ".join(remarks)
-    although = f", although {reason}" if reason else ""
+    but = f", but {reason}" if reason else ""
     useful = _UTILITY[worst_utility(rows)["rating"]]
     has_model = rows["question"].str.startswith("model").any()
     not_tested = NOT_TESTED_WITH_MODEL if has_model else NOT_TESTED
     sentence = (
-        f'No sign of disclosure in "{release}" to intruders who know the release and the keys'
-        f"{although}. Utility: {useful}. Not tested: {not_tested}."
+        f"No sign of disclosure in {name} to intruders who know the release and the keys"
+        f"{but}. Utility: {useful}. Not tested: {not_tested}."
     )
     return Verdict(release, "no sign of disclosure", reason, sentence)
 
