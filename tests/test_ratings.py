@@ -44,7 +44,7 @@ def copied(
         "identical before binning": {"estimate": min(repeated, complete), "baseline": others},
         "row order": {"estimate": 0.5},
     }
-    rows = {question: new_row(question, released, **of) for question, of in shares.items()}
+    rows = {question: new_row(question, released) | of for question, of in shares.items()}
     rows["undetected copies"]["n"] = alone
     rows["near-duplicates"]["detail"] = "share 9 or more of 14 values with an original record"
     rows["repeated unique"]["detail"] = "one unique record, 12 times"

@@ -45,9 +45,9 @@ def utility_rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> 
     another fresh sample.
     """
     distances = list[Distance]()
-    for z in released:
-        distances += _largest_distances(original, z, schema)
-        distances.append(distinguishability(original, z, schema))
+    for codes in released:
+        distances += _largest_distances(original, codes, schema)
+        distances.append(distinguishability(original, codes, schema))
     columns, answers = ["question", "where", *NUMBERS, "sure"], list[Row]()
     for question, each in pd.DataFrame(distances, columns=columns).groupby("question", sort=False):
         known = each.dropna(subset="estimate")
