@@ -68,7 +68,7 @@ assessment/disclosure
 (1 - min(1.0, n / m)) ** s => (1 - min(1.0, m / n)) ** s # the other file is thinned
 o + h, 1 + size / n => o + h, 1 + size / m # share of the wrong file
 (people - 1.0, -t / known) => (people, -t / known) # a person is their own companion
-(1 - unmatched) - n_unique * unmatched => (1 - unmatched) + n_unique * unmatched # sign of a derivative
+- n_unique * unmatched => + n_unique * unmatched # sign of a derivative
 agree(d - valued, d_t - valued, => agree(d, d_t, # a person's own record tells of them
 (kept * alike + 1 - kept) ** s => alike**s # margins forget that the release is thinned
 reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1

@@ -325,7 +325,8 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         (
             {"copies": {"near_duplicates_z": 3.4}},
             "do not release",
-            "of its records share 9 or more of 14 values with an original record; 10.0\xa0% exp",
+            "20.0\xa0% of its records share 9 or more of 14 values with an original record; "
+            "10.0\xa0% expected",
         ),
         (
             {"copies": {"repeated_unique_z": 2.4}},

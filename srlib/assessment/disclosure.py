@@ -164,7 +164,7 @@ def share_matched_by_fresh_sample(
 class Keys(NamedTuple):
     """The keys of several tables, binned and exact.
 
-    `binned` and `exact` are codes, (n, n_keys) for each table, with `n_levels` and `n_exact` levels.
+    `binned` and `exact` are codes, (n, n_keys) each, with `n_levels` and `n_exact` levels.
     The two differ for numeric keys.
     """
 
@@ -300,7 +300,7 @@ def _matched_by_fresh_sample(
 
 def attribute_disclosure(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
-    no_values: Sequence[int] = (), holdout: Codes | None = None, *,
+    codes_without_value: Sequence[int] = (), holdout: Codes | None = None, *,
     numbers: Sequence[Floats] = (), within: float = 0.0,
 ) -> Disclosure:  # fmt: skip
     r"""Find the people whose target is disclosed: all key matches agree on it, correctly.
@@ -310,7 +310,7 @@ def attribute_disclosure(
     each kept with probability b, the person is disclosed with probability (1 - b)^{d - d_t}
     (1 - (1 - b)^{d_t}). Independent margins draw the targets of the person's key matches from the
     release's own margin, so a release with one target for all people discloses nobody. People whose
-    target is one of `no_values` do not count.
+    target is one of `codes_without_value` do not count.
 
     A number of `numbers`, for each table and NaN where missing, is disclosed within a distance
     (interval disclosure): :math:`\max_j |z_j - x| \le \tau`. Any guess between the smallest and
@@ -322,7 +322,7 @@ def attribute_disclosure(
     people = np.concatenate([original, *tables[2:]])
     key, of_release = cell_ids(keys, n_levels, people, released)
     targets = (table[:, target] for table in tables)
-    values = numbers or [np.where(np.isin(x, no_values), np.nan, x) for x in targets]
+    values = numbers or [np.where(np.isin(x, codes_without_value), np.nan, x) for x in targets]
     n, m, truth = len(original), len(released), np.concatenate([values[0], *values[2:]])
     valued, who, nobody = ~np.isnan(truth), np.nan_to_num(truth), np.zeros(n + m, np.intp)
     d, d_t = count_near(key[:n], who[:n], key[:n], truth[:n], within)
@@ -377,7 +377,8 @@ def count_near(
 
 def inference(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
-    no_values: Sequence[int] = (), holdout: Codes | None = None, *, rng: np.random.Generator,
+    codes_without_value: Sequence[int] = (), holdout: Codes | None = None, *,
+    rng: np.random.Generator,
 ) -> Disclosure:  # fmt: skip
     r"""Predict each person's target by trees trained on the release: probability of the true value.
 
@@ -392,7 +393,7 @@ def inference(
     original that predict each other. Of more people than `MAX_PREDICTED`, evenly spaced ones count.
     """
     people = original if holdout is None else np.concatenate([original, holdout])
-    n, valued = len(original), np.flatnonzero(~np.isin(people[:, target], no_values))
+    n, valued = len(original), np.flatnonzero(~np.isin(people[:, target], codes_without_value))
     rows, holdout_rows = np.split(valued, [np.searchsorted(valued, n)])
     rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MAX_PREDICTED)).astype(int)]
     size = max(min(n, len(released), MAX_TRAINING) // 2, 1)

@@ -44,19 +44,23 @@ def utility_rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> 
     Standard errors are those of another release by the same synthesizer; those of the baseline, of
     another fresh sample.
     """
-    distances = list[Distance]()
-    for codes in released:
-        distances += _largest_distances(original, codes, schema)
-        distances.append(distinguishability(original, codes, schema))
+    found = list[Distance]()
+    for release in released:
+        found += _largest_distances(original, release, schema)
+        found.append(distinguishability(original, release, schema))
     columns, answers = ["question", "where", *NUMBERS, "sure"], list[Row]()
-    for question, each in pd.DataFrame(distances, columns=columns).groupby("question", sort=False):
+    for question, each in pd.DataFrame(found, columns=columns).groupby("question", sort=False):
         known = each.dropna(subset="estimate")
-        value, fresh, spread, error = known[NUMBERS].mean()
-        error = se_between_releases(known["estimate"].tolist()) if len(known) > 1 else error
+        mean = known[NUMBERS].mean()
+        value, fresh = float(mean["estimate"]), float(mean["baseline"])
+        spread, error = float(mean["spread"]), float(mean["se"])
+        if len(known) > 1:
+            error = se_between_releases(known["estimate"].tolist())
         z = (value - fresh) / spread if spread else np.nan
         where = " / ".join(known["where"].unique())
-        places = ("all", where) if question == "distinguishability" else (where, "")
-        variables, detail = places
+        of_all = question == "distinguishability"
+        variables = "all" if of_all else where
+        detail = where if of_all else ""
         answers.append(
             new_row(
                 question, len(released[0]), variables=variables, detail=detail,
