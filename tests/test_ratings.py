@@ -275,18 +275,18 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         (
             {"copies": {"repeated": 0.006, "others": 0.0, "complete_z": 1.6}},
             "no sign of disclosure",
-            "made, but 3 of 500 records are identical to an original record, although all",
+            "made, but 3 of 500 records are identical to an original record and all",
         ),
         ({"copies": {"complete": 0.006, "others": 0.0005}}, "undecided", "0.6\xa0% of its records"),
         (
             {"copies": {"repeated": 0.004, "others": 0.0}},
             "no sign of disclosure",
-            "made, but 2 of 500 records are identical to an original record, although all",
+            "made, but 2 of 500 records are identical to an original record and all",
         ),
         (
             {"copies": {"repeated": 0.002, "others": 0.0}},
             "no sign of disclosure",
-            "made, but 1 of 500 records are identical to an original record, although all",
+            "made, but 1 of 500 records is identical to an original record and all",
         ),
         (
             {"copies": {"repeated": 0.004, "others": 0.0005}},

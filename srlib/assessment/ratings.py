@@ -308,9 +308,10 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         why = f"copies of up to {share} of the sample uniques could go undetected"
         yield "undecided", why, "undetected copies"
     if complete and by_chance == 0:
+        verb = "is" if complete == 1 else "are"
         why = (
-            f"{complete:,} of {m:,} records are identical to an original record, "
-            "although all original records differ"
+            f"{complete:,} of {m:,} records {verb} identical to an original record "
+            "and all original records differ"
         )
         yield "no sign", why, "identical records"
     yield "no sign", "", "identical records"
