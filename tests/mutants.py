@@ -105,7 +105,7 @@ row_order["z"] >= 2 * Z_CERTAIN => row_order["z"] >= Z_CERTAIN # threshold
 min(n, m) < MIN_RECORDS_JUDGED => n < MIN_RECORDS_JUDGED # the release alone may be small
 row["n"] >= MIN_RECORDS and => row["n"] > MIN_RECORDS and # ten are too few
 assessment/run
-met[:n].mean() => met.mean() # people held out are among those in the file
+full_match[:n].mean() => full_match.mean() # people held out are among those in the file
 rows[:3], family=False => rows[:2], family=False # the first guess is one of a family
 < ratings.MIN_RECORDS_JUDGED => <= ratings.MIN_RECORDS_JUDGED # one more record is needed
 assessment/verdict
@@ -151,7 +151,7 @@ rest = files.s - np.bincount( => rest = files.s - 0 * np.bincount( # a record fi
 _exact(files, numbers) if numbers else files => files # copies that hide need not have the numbers
 min(1.0, at_most, limit => min(1.0, limit # the release is not held against itself
 max(at_most, _upper_limit(_copied_share(exact))) => at_most # copies that are found cannot hide
-if trusted and by_strangers > error => if trusted and by_strangers < error # the less sure
+if trusted and holdout_se > error => if trusted and holdout_se < error # the less sure
 .sum() / 2 => .sum() # pairs counted twice
 weight[identical].sum() / mean + 1) => weight[identical].sum() / mean) # limit of a count
 chance < COINCIDENCE) => True) # few records agree by chance

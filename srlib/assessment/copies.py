@@ -424,10 +424,10 @@ def _expected_duplicate_rate(
     kept, expected = cell_ids(range(len(levels)), levels, original, holdout)
     again, h = (counts_at(kept, expected) > 0).sum(), len(holdout)
     share = (again + 0.5) / (h + 1)
-    by_strangers = float(np.sqrt(share * (1 - share) / h))
-    if trusted and by_strangers > error:
+    holdout_se = float(np.sqrt(share * (1 - share) / h))
+    if trusted and holdout_se > error:
         return by_original
-    return float(again / h), by_strangers, again + 0.5, h - again + 0.5
+    return float(again / h), holdout_se, again + 0.5, h - again + 0.5
 
 
 def _duplicate_rate_from_counts(counts: Ints) -> tuple[float, float]:

@@ -164,7 +164,7 @@ def share_matched_by_fresh_sample(
 class Keys(NamedTuple):
     """The keys of several tables, binned and exact.
 
-    `cut` and `exact` are codes, (n, n_keys) for each table, with `n_levels` and `n_exact` levels.
+    `binned` and `exact` are codes, (n, n_keys) each, with `n_levels` and `n_exact` levels.
     The two differ for numeric keys.
     """
 

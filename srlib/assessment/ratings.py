@@ -308,6 +308,7 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         why = f"copies of up to {share} of the sample uniques could go undetected"
         yield "undecided", why, "undetected copies"
     if complete and by_chance == 0:
-        why = f"{complete:,} of its {m:,} records are complete copies of unique ones"
+        which = "is a complete copy" if complete == 1 else "are complete copies"
+        why = f"{complete:,} of its {m:,} records {which} of a unique original record"
         yield "no sign", why, "identical records"
     yield "no sign", "", "identical records"

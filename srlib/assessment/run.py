@@ -411,8 +411,11 @@ def _measure_full_matches(tables: Tables, released: Sequence[CodedTable]) -> lis
         original, made, holdout = (file.codes for file in tables.with_holdout(z))
         everybody = np.concatenate([original, holdout])
         people, of_release = cell_ids(range(len(levels)), levels, everybody, made)
-        met = np.isin(people, of_release).astype(float)
-        copied.append({"estimate": met[:n].mean()} | holdout_contrast(met, np.ones(len(people)), n))
+        full_match = np.isin(people, of_release).astype(float)
+        copied.append(
+            {"estimate": full_match[:n].mean()}
+            | holdout_contrast(full_match, np.ones(len(people)), n)
+        )
     if copied:
         rows = [new_row("full match", n, detail="identical on all variables") | means(copied)]
     known = ", ".join(tables.schema.names[k] for k in keys)
