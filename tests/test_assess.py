@@ -78,7 +78,7 @@ def test_releases_are_judged_one_by_one_the_worst_first() -> None:
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     assert told["headline"] == found.verdict().splitlines()[0]
     blocks = found.verdict().split("\n\n")
-    assert [len(block.splitlines()) for block in blocks] == [8, 8]
+    assert [len(block.splitlines()) for block in blocks] == [1, 8, 8]
     assert told["notes"] == list(found.tables.notes)
 
 

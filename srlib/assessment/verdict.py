@@ -87,7 +87,7 @@ class Verdict:
     reason : str
         The finding that decides, as a clause; empty where there is none.
     sentence : str
-        Verdict and reason, in at most 40 words.
+        Verdict and reason, in at most 45 words.
     """
 
     release: str
