@@ -104,14 +104,16 @@ for one in found.verdicts:
     display(callout("Warning" if is_alarm else "Note", one.sentence))
     rows = found.table[found.table["release"] == one.release]
     caption = f"{one.release}: risks and utility loss, each with its standard error."
-    display(show(verdict.card(rows), caption=caption))
+    display(show(verdict.card(rows), caption=caption, names=verdict.CARD_HEADINGS))
 
 # %% [markdown]
-# *Release* is the value for the release, and *baseline* the larger of two values: that of a fresh sample, and that of a
-# release with [independent margins](../docs/guide/glossary.md#independent-margins). *Copies that could go undetected* is an
-# upper limit of the share of [sample uniques](../docs/guide/glossary.md#sample-unique) that could be copied without
-# notice. Beside it stands the factor by which finding a person's values in the release raises the odds that the
-# person is in the original, at most. The *rating* follows from the rules below.
+# *Release* is the value for the release, and *baseline* the larger of two values: that of a fresh sample, estimated from the
+# original, and that of a release with [independent margins](../docs/guide/glossary.md#independent-margins). Both have
+# their standard error; *n* counts people or records, and *z* is the difference in standard errors. A [sample
+# unique](../docs/guide/glossary.md#sample-unique) is unique on the keys, or on all variables, as stated. *Copied* is the
+# estimated share of these whose records were copied into the release, and its upper limit says how many
+# copies could go undetected. *Odds of membership* is the largest factor by which finding an identical
+# record raises the odds that a person is in the original. The *rating* follows from the rules below.
 
 # %% tags=["monte-carlo", "hero"]
 risks = found.table.query("in_verdict and group == 'all' and estimate == estimate").assign(

@@ -78,14 +78,14 @@ def test_releases_are_judged_one_by_one_the_worst_first() -> None:
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     assert told["headline"] == found.verdict().splitlines()[0]
     blocks = found.verdict().split("\n\n")
-    assert [len(block.splitlines()) for block in blocks] == [1, 8, 8]
+    assert [len(block.splitlines()) for block in blocks] == [1, 10, 10]
     assert told["notes"] == list(found.tables.notes)
 
 
 def test_where_nobody_is_alone_the_card_says_so() -> None:
     people = pd.DataFrame({"job": ["a", "b"] * 40, "sick": ["no", "no", "yes", "yes"] * 20})
     told = ask(people, people[::-1].iloc[:70], keys="job", target="sick").verdict()
-    assert told.count("none unique") == told.count("not applicable") == 2
+    assert told.count("none unique") == told.count("not applicable") == 3
     assert "nan" not in told
 
 
@@ -365,7 +365,7 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     assert lines[0] == "2 releases: 1 do not release, 1 no sign of disclosure."
     sentence = 'Do not release "tool": it is the original itself.'
     assert lines[2] == found.verdicts[0].sentence == sentence
-    assert (sum(line.startswith("  ") for line in lines), result.stderr) == (14, "")
+    assert (sum(line.startswith("  ") for line in lines), result.stderr) == (18, "")
     result = command("original.csv", "made.csv", "tool", *GIVEN, "--json", "--name", "a b")
     document = json.loads(result.stdout)
     (run,) = folder.glob("out/assess/a_b-*")

@@ -92,7 +92,7 @@ def test_the_page_begins_with_all_releases_and_what_was_assessed(several: Assess
 
 def test_a_measure_a_column_compares_all_releases(several: Assessment) -> None:
     table = verdict.compared(several.verdicts, several.table)
-    assert list(table) == ["release", *verdict.CARD.values(), "utility loss"]
+    assert list(table) == ["release", *verdict.CARD.values(), "largest utility loss"]
     assert table["release"].tolist() == [one.release for one in several.verdicts]
     assert (table["records identical to an original"].str.count("±") == 2).all()
 
@@ -100,6 +100,9 @@ def test_a_measure_a_column_compares_all_releases(several: Assessment) -> None:
 def test_the_card_names_the_worst_group() -> None:
     rows = pd.DataFrame({
         "question": ["identity"] * 3,
+        "n": 50,
+        "z": 3.0,
+        "z_permutation": np.nan,
         "group": ["town: north", "town: south", "town: east"],
         "estimate": [0.5, 0.6, 0.9],
         "se": 0.01,
@@ -112,7 +115,7 @@ def test_the_card_names_the_worst_group() -> None:
     assert line["measure"] == "worst group, town: south (identity)"
     assert line["rating"] == "high"
     none = verdict._worst_group(rows.assign(rating="as expected"))
-    assert none["release"] == "none"
+    assert none["release"] == "none elevated"
 
 
 def test_the_public_page_has_the_date_and_no_setting(several: Assessment) -> None:

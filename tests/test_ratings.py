@@ -207,30 +207,25 @@ def test_errors_of_shares_of_few_people_are_not_shown() -> None:
 
 
 def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None:
-    lines, deciding = (
-        {},
-        {deviate_of(question): line for question, line in verdict.DECIDING.items()},
-    )
+    deciding = {deviate_of(question): line for question, line in verdict.DECIDING.items()}
+    always = [*verdict.CARD.values(), verdict._ODDS, "utility loss, two-way tables"]
     for z in ("", "row_order_z", "near_duplicates_z", "repeated_unique_z", "copied_uniques_z"):
         _, table = judged(copies={z: 9.0} if z else {})
         card = verdict.card(table).set_index("measure")
-        lines[z] = list(card.index)
-        risks = [
-            *list(verdict.CARD.values())[:-1],
-            verdict.CARD["undetected copies"],
-            "utility loss, two-way tables",
-        ]
-        further = [line for line in lines[z] if line not in risks]
-        assert [line for line in lines[z] if line in risks] == risks
-        assert further == ([deciding[z]] if z else [])
-        copy_rows = card.loc["records identical to an original", "rating"]
-        assert copy_rows == ("see below" if z else "no sign")
+        further = [line for line in card.index if line not in always]
+        assert [line for line in card.index if line in always] == always
+        assert further == ([deciding[z]] if z in deciding else [])
+        rating = card.loc["records identical to an original", "rating"]
+        assert rating == ("found" if z else "no sign")
         assert all(card.loc[further, "rating"] == "found")
-    hidden = card.loc["uniques that could be copied undetected"]
-    assert hidden["release"] == "up to 4.0\xa0%"
-    assert hidden["baseline"] == "odds × 10.0"
+    assert card.loc["sample uniques (all variables) copied", ["z", "rating"]].tolist() == [
+        "9.0",
+        "found",
+    ]
+    assert card.loc["copied, upper 95 % limit", "release"] == "up to 4.0\xa0%"
+    assert card.loc[verdict._ODDS, "release"] == "up to × 10.0"
     _, table = judged(copies={"held": 0.0, "repeated_z": -0.5})
-    assert "odds × 100 or more" in verdict.render_text([verdict.judge("made", table)], table)
+    assert "up to × 100 or more" in verdict.render_text([verdict.judge("made", table)], table)
 
 
 def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFrame]:
@@ -256,6 +251,7 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
     copy_rows = ratings.copy_rows([copied(), copied(**given.get("copies", {}))])
     table = pd.DataFrame([*copy_rows, *rows, by_chance, losses | {"question": "two-way tables"}])
     table = table.assign(release=name, in_verdict=table["in_verdict"] == True)  # noqa: E712
+    table = table.fillna({"detail": ""})
     table = table.fillna({"group": "all", "baseline_kind": "", "rating": ""})
     return verdict.judge(name, table), table
 

@@ -258,7 +258,7 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         expected = percent_with_error(identical["baseline"])
         why = (
             f"{share} of its records are identical to an original record; "
-            f"in a fresh sample {expected} would be"
+            f"{expected} expected from a fresh sample"
         )
         yield "found", why, "identical records"
     if copied_uniques["z_permutation"] >= Z_CERTAIN:

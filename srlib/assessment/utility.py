@@ -16,6 +16,7 @@ level occurs in one file only, and explains the same to first order where the fi
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -48,6 +49,8 @@ def utility_rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> 
     for release in released:
         distances += _largest_distances(original, release, schema)
         distances.append(distinguishability(original, release, schema))
+    n_variables = len(schema.names)
+    n_tables = {"one-way tables": n_variables, "two-way tables": comb(n_variables, 2)}
     columns, answers = ["question", "where", *NUMBERS, "sure"], list[Row]()
     for question, each in pd.DataFrame(distances, columns=columns).groupby("question", sort=False):
         known = each.dropna(subset="estimate")
@@ -58,9 +61,10 @@ def utility_rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> 
             error = se_between_releases(known["estimate"].tolist())
         z = (value - fresh) / spread if spread else np.nan
         where = " / ".join(known["where"].unique())
-        of_all = question == "distinguishability"
-        variables = "all" if of_all else where
-        detail = where if of_all else ""
+        if question == "distinguishability":
+            variables, detail = "all", where
+        else:
+            variables, detail = where, f"largest of {n_tables[question]:,}"
         answers.append(
             new_row(
                 question, len(released[0]), variables=variables, detail=detail,

@@ -31,16 +31,19 @@ VERDICTS = ("no sign of disclosure", "undecided", "review", "do not release")  #
 
 # Lines of the card, by question; the utility loss stands below them.
 CARD = {
-    "identity": "sample uniques matched on the keys",
+    "identity": "sample uniques (keys) matched",
     "attribute": "target disclosed by all matches (DiSCO)",
-    "inference": "target predicted from the release",
+    "inference": "probability of the target, predicted",
     "identical records": "records identical to an original",
-    "undetected copies": "uniques that could be copied undetected",
+    "copied uniques": "sample uniques (all variables) copied",
+    "undetected copies": "copied, upper 95 % limit",
 }
+_ODDS = "odds of membership, if identical"
+CARD_HEADINGS = {"release": "release ± se", "baseline": "baseline ± se"}
 # A further line where one of these rows decides on copies.
+_OF_UNIQUES = ("identity", "copied uniques", "undetected copies")
 DECIDING = {
     "identifiers": "values of identifiers in common",
-    "copied uniques": "sample uniques copied (estimate)",
     "near-duplicates": "near-duplicates of original records",
     "repeated unique": "share of one unique record",
     "excess over own duplicates": "records found, and own duplicates",
@@ -62,7 +65,7 @@ _UTILITY = {
     "poor": "poor",
 }
 # Intruders that the verdict does not ask; a model-based one has rows of its own with `model`.
-NOT_TESTED = "an intruder who knows all other records"
+NOT_TESTED = "an intruder who knows all other records or the synthesizer"
 NOT_TESTED_WITH_MODEL = "an intruder who knows the synthesizer and all other records"
 _RATING_ORDER = (
     "not applicable",
@@ -171,72 +174,68 @@ def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
     measures = CARD | {question: DECIDING[question] for question in deciding}
     if "numbers binned" in risks.loc["identical records", "detail"]:
         measures["identical records"] += ", binned"
-    *leading, last = CARD
-    chosen = risks.loc[[*leading, *deciding, last]]
+    chosen = risks.loc[[*CARD, *deciding]]
     chosen = chosen.assign(measure=chosen["question"].map(measures))
     loss = worst_utility(rows).to_frame().T
-    loss = loss.assign(measure="utility loss, " + loss["question"])
-    return pd.concat([chosen, loss])
+    which = loss["question"] + loss["detail"].map(lambda text: f", {text}" if text else "")
+    return pd.concat([chosen, loss.assign(measure="utility loss, " + which)])
 
 
 def card(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of a release's card as texts, numbers with their standard errors."""
-    chosen = card_rows(rows)
-    deciding = set(chosen["question"]) & set(DECIDING) - {"identifiers"}
+    """Return the lines of a release's card as texts, numbers with their standard errors.
+
+    z is the larger of both deviates of a row, as its rating takes it. A utility loss has none: the
+    rating of the largest of many tables is not that of one table.
+    """
     lines = []
-    for row in chosen.to_dict("records"):
-        line = _line(row["measure"], row)
-        if row["question"] == "identity" and not row["n"]:
-            line |= {"release": "none unique", "baseline": ""}
-        if row["question"] == "identical records" and deciding:
-            line["rating"] = "see below"
+    for row in card_rows(rows).to_dict("records"):
+        lines.append(_line(row["measure"], row))
         if row["question"] == "undetected copies":
-            line |= _limit(row)
-        lines.append(line)
-    if (rows["group"] != "all").any():
-        lines.append(_worst_group(rows[rows["group"] != "all"]))
+            lines[-1]["release"] = f"up to {percent_with_error(row['estimate'])}"
+            lines[-1]["baseline"] = ""
+            lines.append(_empty_line(_ODDS) | {"release": f"up to × {_factor(row)}"})
+        if row["question"] in _OF_UNIQUES and not row["n"]:
+            lines[-1]["release"] = "none unique"
+            lines[-1]["baseline"] = ""
+            lines[-1]["rating"] = "not applicable"
+    groups = rows[rows["group"] != "all"]
+    if len(groups):
+        lines.append(_worst_group(groups))
     return pd.DataFrame(lines)
+
+
+def _empty_line(measure: str) -> dict[str, str]:
+    return {"measure": measure, "n": "", "release": "", "baseline": "", "z": "", "rating": ""}
 
 
 def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
     """Return a line of the card, empty where a number is unknown."""
-    release = baseline = ""
+    line = _empty_line(measure) | {"n": f"{row['n']:,}", "rating": row["rating"]}
     if pd.notna(row["estimate"]):
-        release = percent_with_error(row["estimate"], row["se"])
+        line["release"] = percent_with_error(row["estimate"], row["se"])
     if pd.notna(row["baseline"]):
         kind = row["baseline_kind"].removeprefix("independent ")
         kind = f" ({kind})" if kind else ""
-        baseline = percent_with_error(row["baseline"], row["baseline_se"]) + kind
-    return {
-        "measure": measure,
-        "release": release,
-        "baseline": baseline,
-        "rating": row["rating"],
-    }
+        line["baseline"] = percent_with_error(row["baseline"], row["baseline_se"]) + kind
+    # The permutation test of the row on all copies is that of the rows below it.
+    of_all_copies = row["question"] == "identical records"
+    z = row["z"] if of_all_copies else np.fmax(row["z"], row["z_permutation"])
+    if np.isfinite(z) and row["question"] not in utility.LOSSES:
+        line["z"] = f"{z:.1f}"
+    return line
 
 
-def _limit(row: dict[str, Any]) -> dict[str, str]:
-    """Return the parts of the line on undetected copies: the limit, and the factor of the odds."""
-    if pd.isna(row["estimate"]):
-        return {"release": "none unique", "baseline": "", "rating": "not applicable"}
-    factor = ratings.odds_factor(row)
-    shown = f"{factor:.1f}" if factor < MAX_ODDS_FACTOR else f"{MAX_ODDS_FACTOR} or more"
-    return {
-        "release": f"up to {percent_with_error(row['estimate'])}",
-        "baseline": f"odds × {shown}",
-    }
+def _factor(undetected: dict[str, Any]) -> str:
+    """Return the factor by which an identical record raises the odds of membership, at most."""
+    factor = ratings.odds_factor(undetected)
+    return f"{factor:.1f}" if factor < MAX_ODDS_FACTOR else f"{MAX_ODDS_FACTOR} or more"
 
 
 def _worst_group(groups: pd.DataFrame) -> dict[str, str]:
     """Return the line of the group whose rated risk exceeds its baseline most."""
     outstanding = groups[groups["rating"].isin(["elevated", "high"])]
     if outstanding.empty:
-        return {
-            "measure": "worst group",
-            "release": "none",
-            "baseline": "",
-            "rating": "",
-        }
+        return _empty_line("worst group") | {"release": "none elevated"}
     excess = ratings.excess_share(outstanding["estimate"], outstanding["baseline"])
     worst = outstanding.loc[excess.astype(float).idxmax()]
     return _line(f"worst group, {worst['group']} ({worst['question']})", worst.to_dict())
@@ -252,7 +251,8 @@ def render_text(verdicts: Sequence[Verdict], table: pd.DataFrame, not_judged: st
         blocks.append("\n".join(filter(None, [headline(verdicts), not_judged])))
         not_judged = ""
     for one in verdicts:
-        lines = show(card(table[table["release"] == one.release])).text
+        card_lines = card(table[table["release"] == one.release])
+        lines = show(card_lines, names=CARD_HEADINGS).text
         blocks.append("\n".join(filter(None, [one.sentence, not_judged, indent(lines, "  ")])))
     return "\n\n".join(blocks)
 
@@ -266,30 +266,36 @@ def overview(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
             "no": number,
             "release": one.release,
             "verdict": one.verdict,
-            "finding": one.reason or "none",
+            "finding": one.reason or _limit_of(of_release),
             "utility": worst_utility(of_release)["rating"],
         })  # fmt: skip
     return pd.DataFrame(rows)
 
 
+def _limit_of(rows: pd.DataFrame) -> str:
+    """Say what a release without a finding could hide."""
+    limit = rows.loc[rows["question"] == "undetected copies", "estimate"].iloc[0]
+    if pd.isna(limit):
+        return "none"
+    return (
+        f"none; copies of up to {percent_with_error(limit)} of sample uniques could be undetected"
+    )
+
+
 def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each release with one measure a column: the release and its baseline."""
+    """Return a row for each release with one measure a column: release, baseline and rating."""
     rows = []
     for one in verdicts:
-        lines = card(table[table["release"] == one.release]).set_index("measure")
+        of_release = table[table["release"] == one.release]
+        lines = card(of_release).to_dict("records")
         row = {"release": one.release}
-        for question, measure in CARD.items():
-            name = next(line for line in lines.index if line.startswith(measure))
-            line = lines.loc[name]
-            baseline = line["baseline"].partition(" (")[0]
-            row[measure] = line["release"]
-            if baseline and question != "undetected copies":
-                row[measure] += f"; {baseline}"
-        loss = worst_utility(table[table["release"] == one.release])
-        release = percent_with_error(loss["estimate"], loss["se"])
-        row["utility loss"] = (
-            f"{release}; {percent_with_error(loss['baseline'], loss['baseline_se'])}"
-        )
+        for question, line in zip(CARD, lines, strict=False):
+            parts = [line["release"], line["baseline"].partition(" (")[0], line["rating"]]
+            row[CARD[question]] = "; ".join(filter(None, parts))
+        loss = _line("", worst_utility(of_release).to_dict())
+        baseline = loss["baseline"].partition(" (")[0]
+        which = worst_utility(of_release)["question"]
+        row["largest utility loss"] = f"{which}: {loss['release']}; {baseline}; {loss['rating']}"
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -334,7 +340,7 @@ def page(
 ) -> str:
     """Return the page: verdicts, what was assessed, a card for each release, and the rest folded.
 
-    UncodedTable of the user's files are escaped; the page has no script and loads nothing.
+    Texts of the user's files are escaped; the page has no script and loads nothing.
     """
     releases = []
     for one in verdicts:
@@ -345,7 +351,7 @@ def page(
         releases.append({
             "release": one.release,
             "sentence": one.sentence,
-            "card": _html(card(rows)),
+            "card": _html(card(rows), names=CARD_HEADINGS),
             "rows": drawn.to_dict("records"),
             "answers": _html(answers, names=_HEADINGS),
         })  # fmt: skip
@@ -358,7 +364,7 @@ def page(
         overview=_html(overview(verdicts, table)),
         compared=_html(
             compared(verdicts, table),
-            caption="The release; its baseline. Each with its standard error.",
+            caption="The release ± its standard error; its baseline; the rating.",
         ),
         releases=releases,
         records=_html(exposed, caption=f"Original records at highest risk in {worst}."),
