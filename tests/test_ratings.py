@@ -286,7 +286,7 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         (
             {"copies": {"repeated": 0.002, "others": 0.0}},
             "no sign of disclosure",
-            "the keys, but 1 of its 500 records is a complete copy of a",
+            "the keys, but 1 of its 500 records is a complete copy.",
         ),
         (
             {"copies": {"repeated": 0.004, "others": 0.0005}},

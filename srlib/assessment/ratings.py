@@ -309,6 +309,6 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         yield "undecided", why, "undetected copies"
     if complete and by_chance == 0:
         which = "is a complete copy" if complete == 1 else "are complete copies"
-        why = f"{complete:,} of its {m:,} records {which} of a unique original record"
+        why = f"{complete:,} of its {m:,} records {which}"
         yield "no sign", why, "identical records"
     yield "no sign", "", "identical records"
