@@ -3,11 +3,15 @@
 import ast
 import doctest
 import importlib.metadata
+import io
 import json
 import re
 import subprocess
 import sys
+import tokenize
 import tomllib
+from collections import Counter
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -187,26 +191,68 @@ def test_a_fresh_install_assesses_and_runs_a_paper(own: Path) -> None:
 # ----------------------------------------------------------------------------- how large it is
 
 
-def code_lines(text: str) -> int:
-    """Count lines that are neither blank, comments nor parts of docstrings."""
-    lines = {n for n, line in enumerate(text.splitlines(), 1) if line.strip()[:1] not in ("", "#")}
-    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, documented) and ast.get_docstring(node) is not None:
-            lines -= {*range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)}
-    return len(lines)
+def tokens_by_line(text: str) -> Counter[int]:
+    """Count the names, operators and numbers on each line; strings and comments do not count."""
+    counted = (tokenize.NAME, tokenize.OP, tokenize.NUMBER)
+    found = tokenize.generate_tokens(io.StringIO(text).readline)
+    return Counter(token.start[0] for token in found if token.type in counted)
 
 
-def texts(folder: str) -> list[str]:
-    return [file.read_text(encoding="utf-8") for file in toy.ROOT.glob(f"{folder}/**/*.py")]
+def texts(folder: str) -> dict[str, str]:
+    """Texts of the Python files of a folder; of srlib's ground floor for ``srlib/ground``."""
+    pattern = "srlib/*.py" if folder == "srlib/ground" else f"{folder}/**/*.py"
+    files = sorted(toy.ROOT.glob(pattern))
+    return {str(file.relative_to(toy.ROOT)): file.read_text(encoding="utf-8") for file in files}
 
 
-@pytest.mark.parametrize("top", SIZE["lines"])
-def test_lines(top: str) -> None:
-    assert 0 < sum(len(text.splitlines()) for text in texts(top)) <= SIZE["lines"][top]
+def functions(folder: str) -> Iterator[tuple[int, str]]:
+    """Yield the tokens of each function and its name, as ``file:function``."""
+    for file, text in texts(folder).items():
+        counts = tokens_by_line(text)
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                yield sum(counts[line] for line in lines), f"{file}:{node.name}"
 
 
-@pytest.mark.parametrize("room", SIZE["code"])
-def test_code_of_a_room(room: str) -> None:
-    folder = f"srlib/{room.removeprefix('srlib')}"
-    assert 0 < sum(map(code_lines, texts(folder))) <= SIZE["code"][room]
+def binds_several(node: ast.Assign) -> bool:
+    """Whether an assignment binds several values that stand side by side."""
+    is_tuple = any(isinstance(target, ast.Tuple) for target in node.targets)
+    return is_tuple and isinstance(node.value, ast.Tuple)
+
+
+@pytest.mark.parametrize("folder", SIZE["tokens"])
+def test_tokens(folder: str) -> None:
+    """A package is no larger than its limit, and its lines are no denser than theirs."""
+    counts = [tokens_by_line(text) for text in texts(folder).values()]
+    tokens = sum(count.total() for count in counts)
+    lines = sum(len(count) for count in counts)
+    assert 0 < tokens <= SIZE["tokens"][folder]
+    assert tokens / lines <= SIZE["tokens_a_line"][folder]
+
+
+def test_functions_are_short() -> None:
+    longest = sorted(functions("srlib"), reverse=True)
+    long = [name for tokens, name in longest if tokens > SIZE["function"]["tokens"]]
+    assert len(long) <= SIZE["function"]["longer"], longest[:10]
+
+
+def test_an_assignment_binds_one_value() -> None:
+    trees = [ast.parse(text) for text in texts("srlib").values()]
+    assigned = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    several = sum(map(binds_several, assigned))
+    assert several / len(assigned) <= SIZE["several_bound"]
+
+
+def test_the_formatter_is_seldom_skipped() -> None:
+    skipped = sum(text.count("# fmt: skip") for text in texts("srlib").values())
+    assert skipped <= SIZE["formatter_skipped"]
+
+
+def test_the_measures_see_what_they_count() -> None:
+    text = "a, b = 1, 2  # one line\n\n\nc = 'a long text'\n"
+    assert tokens_by_line(text) == {1: 7, 4: 2}
+    first, second = ast.parse(text + "x, y = pair").body[::2]
+    assert isinstance(first, ast.Assign)
+    assert isinstance(second, ast.Assign)
+    assert (binds_several(first), binds_several(second)) == (True, False)
