@@ -226,6 +226,13 @@ def odds_factor(undetected: Row) -> float:
     return float(1 / max(undetected["baseline"], 1e-12))
 
 
+def rate_deviate(z: float) -> str:
+    """Return the rating of an excess of copies by its deviate, one of `COPY_RATINGS`."""
+    if z >= Z_CERTAIN:
+        return "found"
+    return "signs" if z >= Z_SIGNIFICANT else "no sign"
+
+
 def rate_copies(found: Copies) -> tuple[str, str, str]:
     """Return the rating of copies, one of `COPY_RATINGS`, its reason, and the deciding question."""
     return next(_reasons(found))

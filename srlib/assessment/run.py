@@ -181,6 +181,7 @@ class Assessment:
             facts["Within"] = ", ".join(f"{name}: {distance:g}" for name, distance in distances)
         if settings["n_holdout"]:
             facts["Holdout"] = f"{settings['n_holdout']:,} records"
+        facts["Baseline"] = "a fresh sample of the population, estimated from the original"
         facts["Tested"] = "intruders who know the release and the keys"
         facts["Not tested"] = f"{verdict.NOT_TESTED} (--model adds a model-based one)"
         if self.model:

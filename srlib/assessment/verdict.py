@@ -217,11 +217,11 @@ def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
         kind = row["baseline_kind"].removeprefix("independent ")
         kind = f" ({kind})" if kind else ""
         line["baseline"] = percent_with_error(row["baseline"], row["baseline_se"]) + kind
-    # The permutation test of the row on all copies is that of the rows below it.
-    of_all_copies = row["question"] == "identical records"
-    z = row["z"] if of_all_copies else np.fmax(row["z"], row["z_permutation"])
+    z = np.fmax(row["z"], row["z_permutation"])
     if np.isfinite(z) and row["question"] not in utility.LOSSES:
         line["z"] = f"{z:.1f}"
+    if row["question"] == "copied uniques" and not row["rating"]:
+        line["rating"] = ratings.rate_deviate(z)
     return line
 
 
@@ -235,7 +235,8 @@ def _worst_group(groups: pd.DataFrame) -> dict[str, str]:
     """Return the line of the group whose rated risk exceeds its baseline most."""
     outstanding = groups[groups["rating"].isin(["elevated", "high"])]
     if outstanding.empty:
-        return _empty_line("worst group") | {"release": "none elevated"}
+        variable = groups["group"].iloc[0].partition(":")[0]
+        return _empty_line(f"worst group by {variable}") | {"release": "none elevated"}
     excess = ratings.excess_share(outstanding["estimate"], outstanding["baseline"])
     worst = outstanding.loc[excess.astype(float).idxmax()]
     return _line(f"worst group, {worst['group']} ({worst['question']})", worst.to_dict())
