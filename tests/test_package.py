@@ -124,7 +124,7 @@ def test_the_command_says_which_extra_it_needs() -> None:
 
 def test_what_the_library_imports_is_declared() -> None:
     form = re.compile(r"^\s*(?:import (\w+)|from (\w+)[\w.]* import )", re.MULTILINE)
-    imported = {one or other for one, other in form.findall("\n".join(texts("srlib")))}
+    imported = {one or other for one, other in form.findall("\n".join(texts("srlib").values()))}
     assert imported - sys.stdlib_module_names - modules(DIRECT) == {"srlib"}
 
 
