@@ -148,80 +148,31 @@ def read_inputs(
     ValueError
         If a table or an argument does not fit: which one, its value, and what is allowed.
     """
-    require(
-        isinstance(schema, Schema | str | Path | None),
-        f"schema is of type {type(schema).__name__}; it must be a Schema or the path of a file",
-    )
-    require(
-        isinstance(within, Mapping | None),
-        f"within is {within!r}; it must map names of variables to distances",
-    )
     leave_out = [leave_out] if isinstance(leave_out, str) else leave_out
-    require(
-        isinstance(leave_out, Collection),
-        f"leave_out is {leave_out!r}; it must be a list of names",
-    )
+    _check_arguments(schema, within, leave_out)
     releases, notes = _list_sources(released)
-    choices = list(notes)
     sources = [_Source(original, "original"), *releases]
     if holdout is not None and not (isinstance(holdout, str) and not holdout):
         sources.append(_Source(holdout, "holdout"))
-    known, wished = exclude_columns(load_schema(schema), leave_out)
-    complete, texts, more = _read(sources, known, wished)
+
+    declared, excluded = exclude_columns(load_schema(schema), leave_out)
+    complete, texts, schema_notes = _read(sources, declared, excluded)
     check_leave_out(leave_out, texts)
     dropped = dict.fromkeys(
         complete.leave_out, "has the same value in every record, or none, and was dropped"
     )
-    dropped |= dict.fromkeys(wished, "is among the columns to leave out")
+    dropped |= dict.fromkeys(excluded, "is among the columns to leave out")
     _check_present(complete, dropped, keys=keys, target=target, within=within, by=by)
-    key_sets, targets, chosen = _resolve_roles(complete, keys or (), target)
-    numeric = [complete.variables[k] for k in sorted({*chain(*key_sets)})]
-    if exact := quoted(variable.name for variable in numeric if variable.cut_points):
-        chosen.append(
-            f"Numeric keys {exact}: matched on their exact values for identity disclosure, "
-            "and binned for everything else."
-        )
-    distances = {}
-    for name, distance in (within or {}).items():
-        (at,) = complete.positions([name], "within")
-        require(
-            not keys or at not in key_sets[0],
-            f"within names {name!r}, which is a key; it must name other variables",
-        )
-        require(
-            complete.variables[at].cut_points,
-            f"within names {name!r}, which is not numeric; give it bins or edges in a schema",
-        )
-        positive(**{f"within of {name}": distance})
-        distances[at] = float(distance)
-    files, synthesizers = list[CodedTable](), dict[str, list[CodedTable]]()
-    for source, text in zip(sources, texts, strict=True):
-        with source.named():
-            file, size, of_file = _encode(text, complete, distances, wished)
-            if source.synthesizer:
-                _check_synthetic(complete, files[0].codes, file.codes)
-                synthesizers.setdefault(source.synthesizer, []).append(file)
-            elif files:
-                _check_holdout(complete, files[0].codes, file.codes)
-        is_path = not source.synthesizer and isinstance(source.table, str | Path)
-        name = printable(Path(str(source.table)).name) if is_path else source.name
-        file_notes = [f"{name}: {note}" for note in of_file]
-        notes += [f"{name}: {size}", *file_notes]
-        choices += file_notes
-        files.append(file)
-    n = len(files[0])
-    for variable, column in ((complete.variables[at], files[0].codes[:, at]) for at in targets):
-        n_missing = int(np.isin(column, variable.codes_without_value).sum())
-        require(
-            n_missing < n,
-            f"target is {variable.name!r}, which is missing or not applicable "
-            "in every record of the original",
-        )
-        if n_missing:
-            more.append(
-                f"{variable.name} is missing or not applicable for {n_missing:,} of {n:,} people; "
-                "they are not counted."
-            )
+
+    key_sets, targets, role_notes = _resolve_roles(complete, keys or (), target)
+    role_notes += _note_numeric_keys(complete, key_sets)
+    distances = _resolve_distances(complete, within or {}, key_sets[0] if keys else ())
+    files, size_notes, file_notes = _encode_all(sources, texts, complete, distances, excluded)
+    choices = [*schema_notes, *_note_missing_targets(complete, files[0], targets), *role_notes]
+    synthesizers: dict[str, list[CodedTable]] = {}
+    for source, file in zip(sources, files, strict=True):
+        if source.synthesizer:
+            synthesizers.setdefault(source.synthesizer, []).append(file)
     return Tables(
         schema=complete,
         original=files[0],
@@ -232,9 +183,108 @@ def read_inputs(
         holdout=None if sources[-1].synthesizer else files[-1],
         by=complete.positions([by], "by")[0] if by else None,
         within=distances,
-        notes=(*notes, *more, *chosen),
-        choices=(*choices, *more, *chosen),
+        notes=(*notes, *size_notes, *choices),
+        choices=(*notes, *file_notes, *choices),
     )
+
+
+def _check_arguments(schema: Any, within: Any, leave_out: Any) -> None:
+    """Refuse arguments of a wrong type."""
+    if not isinstance(schema, Schema | str | Path | None):
+        raise ValueError(
+            f"schema is of type {type(schema).__name__}; it must be a Schema or the path of a file"
+        )
+    if not isinstance(within, Mapping | None):
+        raise ValueError(f"within is {within!r}; it must map names of variables to distances")
+    if not isinstance(leave_out, Collection):
+        raise ValueError(f"leave_out is {leave_out!r}; it must be a list of names")
+
+
+def _note_numeric_keys(schema: Schema, key_sets: Sequence[tuple[int, ...]]) -> list[str]:
+    """Return a note on the keys that are numbers, if there are any."""
+    keys = [schema.variables[k] for k in sorted({*chain(*key_sets)})]
+    numeric = quoted(variable.name for variable in keys if variable.cut_points)
+    if not numeric:
+        return []
+    return [
+        f"Numeric keys {numeric}: matched on their exact values for identity disclosure, "
+        "and binned for everything else."
+    ]
+
+
+def _resolve_distances(
+    schema: Schema, within: Mapping[str, float], keys: Sequence[int]
+) -> dict[int, float]:
+    """Return the distances by column number, of numeric variables that are no keys."""
+    distances = {}
+    for name, distance in within.items():
+        (column,) = schema.positions([name], "within")
+        if column in keys:
+            raise ValueError(f"within names {name!r}, which is a key; it must name other variables")
+        if not schema.variables[column].cut_points:
+            raise ValueError(
+                f"within names {name!r}, which is not numeric; "
+                "give it bins or cut_points in a schema"
+            )
+        positive(**{f"within of {name}": distance})
+        distances[column] = float(distance)
+    return distances
+
+
+def _encode_all(
+    sources: Sequence[_Source],
+    texts: Sequence[UncodedTable],
+    schema: Schema,
+    distances: Collection[int],
+    excluded: Collection[str],
+) -> tuple[list[CodedTable], list[str], list[str]]:
+    """Encode all tables, the original first, and check releases and holdout against it.
+
+    Returns
+    -------
+    files, size_notes, file_notes
+        The tables; notes on the size of each with its further notes; and the latter alone.
+    """
+    files: list[CodedTable] = []
+    size_notes: list[str] = []
+    file_notes: list[str] = []
+    for source, text in zip(sources, texts, strict=True):
+        with source.named():
+            file, size, further = _encode(text, schema, distances, excluded)
+            if source.synthesizer:
+                _check_synthetic(schema, files[0].codes, file.codes)
+            elif files:
+                _check_holdout(schema, files[0].codes, file.codes)
+        name = source.name
+        if not source.synthesizer and isinstance(source.table, str | Path):
+            name = printable(Path(str(source.table)).name)
+        named = [f"{name}: {note}" for note in further]
+        size_notes += [f"{name}: {size}", *named]
+        file_notes += named
+        files.append(file)
+    return files, size_notes, file_notes
+
+
+def _note_missing_targets(
+    schema: Schema, original: CodedTable, targets: Sequence[int]
+) -> list[str]:
+    """Return notes on targets without a value; refuse a target that nobody has."""
+    notes = []
+    n = len(original)
+    for target in targets:
+        variable = schema.variables[target]
+        n_missing = int(np.isin(original.codes[:, target], variable.codes_without_value).sum())
+        if n_missing == n:
+            raise ValueError(
+                f"target is {variable.name!r}, which is missing or not applicable "
+                "in every record of the original"
+            )
+        if n_missing:
+            notes.append(
+                f"{variable.name} is missing or not applicable for {n_missing:,} of {n:,} people; "
+                "they are not counted."
+            )
+    return notes
 
 
 # What a variable is to be, by the argument that names it.

@@ -270,7 +270,7 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         yield "found", why, "identical records"
     if copied_uniques["z_permutation"] >= Z_CERTAIN:
         share = percent_with_error(copied_uniques["estimate"])
-        why = f"an estimated {share} of the sample uniques are copied"
+        why = f"an estimated {share} of the sample uniques (all variables) are copied"
         yield "found", why, "copied uniques"
     if near["z_permutation"] >= Z_CERTAIN:
         share = percent_with_error(near["estimate"])
@@ -312,7 +312,7 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
     is_rare = odds_factor(undetected) >= MIN_ODDS_FACTOR
     if undetected["estimate"] > MAX_UNDETECTED and n_undetected >= MIN_COINCIDENCES and is_rare:
         share = percent_with_error(undetected["estimate"])
-        why = f"copies of up to {share} of the sample uniques could go undetected"
+        why = f"copies of up to {share} of the sample uniques (all variables) could go undetected"
         yield "undecided", why, "undetected copies"
     if complete and by_chance == 0:
         which = "is a complete copy" if complete == 1 else "are complete copies"
