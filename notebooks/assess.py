@@ -109,11 +109,11 @@ for one in found.verdicts:
 # %% [markdown]
 # *Release* is the value for the release, and *baseline* the larger of two values: that of a fresh sample, estimated from the
 # original, and that of a release with [independent margins](../docs/guide/glossary.md#independent-margins). Both have
-# their standard error; *n* counts people or records, and *z* is the difference in standard errors. A [sample
-# unique](../docs/guide/glossary.md#sample-unique) is unique on the keys, or on all variables, as stated. *Copied* is the
-# estimated share of these whose records were copied into the release, and its upper limit says how many
-# copies could go undetected. *Odds of membership* is the largest factor by which finding an identical
-# record raises the odds that a person is in the original. The *rating* follows from the rules below.
+# their standard error; *n* counts people or records, and *paired z* is the difference in standard errors for the same people. A [sample
+# unique](../docs/guide/glossary.md#sample-unique) is unique on the keys, or on all variables, as stated. *Copied beyond chance* is the
+# estimated share of these whose records were copied into the release, and *at most* says how many copies could go
+# undetected. *Odds of membership* is the largest factor by which an identical record, in any release of this size, raises
+# the odds that a person is in the original. The *rating* follows from the rules below.
 
 # %% tags=["monte-carlo", "hero"]
 risks = found.table.query("in_verdict and group == 'all' and estimate == estimate").assign(

@@ -78,7 +78,7 @@ def test_releases_are_judged_one_by_one_the_worst_first() -> None:
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     assert told["headline"] == found.verdict().splitlines()[0]
     blocks = found.verdict().split("\n\n")
-    assert [len(block.splitlines()) for block in blocks] == [1, 10, 10]
+    assert [len(block.splitlines()) for block in blocks] == [2, 10, 10]
     assert told["notes"] == list(found.tables.notes)
 
 
@@ -206,7 +206,7 @@ def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) ->
     )
     told = "Left out: 'passport', 'record', 'note'. Of these 'passport', 'record' are compared as "
     told += "identifiers; nothing else of them is assessed."
-    assert found.verdict().splitlines()[1] == told
+    assert found.verdict().splitlines()[2] == told
     assert told in found.to_html().replace("&#39;", "'")
     assert "values of identifiers in common" in found.verdict()
     together = ask(original, {"tool": [fresh, stolen]}, target="sick", leave_out=left_out)
@@ -364,7 +364,8 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     assert lines[0] == found.to_dict()["headline"]
     assert lines[0] == "2 releases: 1 do not release, 1 no sign of disclosure."
     sentence = 'Do not release "tool": it is the original itself.'
-    assert lines[2] == found.verdicts[0].sentence == sentence
+    assert lines[1] == "Original: 60 records, 3 variables. Keys: town, job. Target: sick."
+    assert lines[3] == found.verdicts[0].sentence == sentence
     assert (sum(line.startswith("  ") for line in lines), result.stderr) == (18, "")
     result = command("original.csv", "made.csv", "tool", *GIVEN, "--json", "--name", "a b")
     document = json.loads(result.stdout)

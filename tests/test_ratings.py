@@ -218,11 +218,11 @@ def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None
         rating = card.loc["records identical to an original", "rating"]
         assert rating == ("found" if z else "no sign")
         assert all(card.loc[further, "rating"] == "found")
-    assert card.loc["sample uniques (all variables) copied", ["z", "rating"]].tolist() == [
+    assert card.loc[verdict.CARD["copied uniques"], ["z", "rating"]].tolist() == [
         "9.0",
         "found",
     ]
-    assert card.loc["copied, upper 95 % limit", "release"] == "up to 4.0\xa0%"
+    assert card.loc[verdict.CARD["undetected copies"], "release"] == "up to 4.0\xa0%"
     assert card.loc[verdict._ODDS, "release"] == "up to × 10.0"
     _, table = judged(copies={"held": 0.0, "repeated_z": -0.5})
     assert "up to × 100 or more" in verdict.render_text([verdict.judge("made", table)], table)

@@ -33,6 +33,7 @@ from srlib.rng import stream
 
 FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
+MAX_KEYS_SHOWN = 100  # characters of their names on the terminal
 # What a share says, after the number, by the name of the question.
 WHY = {
     "attribute": "of the records have their {} disclosed by the key matches",
@@ -79,7 +80,12 @@ class Assessment:
 
     def verdict(self) -> str:
         """Return the verdict and a card of each release, as text."""
-        return verdict.render_text(self.verdicts, self.table, self.not_judged())
+        facts = self._facts()
+        named = ("Original", "Keys", "Target", "Groups", "Holdout")
+        if len(facts["Keys"]) > MAX_KEYS_SHOWN:
+            facts["Keys"] = f"{len(self.tables.keys[0])} variables"
+        settings = [f"{name}: {facts[name]}." for name in named if name in facts]
+        return verdict.render_text(self.verdicts, self.table, " ".join(settings), self.not_judged())
 
     def not_judged(self) -> str:
         """Return a note on the columns that were left out; empty if none were."""

@@ -31,15 +31,15 @@ VERDICTS = ("no sign of disclosure", "undecided", "review", "do not release")  #
 
 # Lines of the card, by question; the utility loss stands below them.
 CARD = {
-    "identity": "sample uniques (keys) matched",
+    "identity": "uniques (keys) matched",
     "attribute": "target disclosed by all matches (DiSCO)",
     "inference": "probability of the target, predicted",
     "identical records": "records identical to an original",
-    "copied uniques": "sample uniques (all variables) copied",
-    "undetected copies": "copied, upper 95 % limit",
+    "copied uniques": "uniques (all variables) copied beyond chance",
+    "undetected copies": "copied, at most (95 %)",
 }
-_ODDS = "odds of membership, if identical"
-CARD_HEADINGS = {"release": "release ± se", "baseline": "baseline ± se"}
+_ODDS = "odds of membership, identical in any release"
+CARD_HEADINGS = {"release": "release ± se", "baseline": "baseline ± se", "z": "paired z"}
 # A further line where one of these rows decides on copies.
 _OF_UNIQUES = ("identity", "copied uniques", "undetected copies")
 DECIDING = {
@@ -177,7 +177,7 @@ def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
     chosen = risks.loc[[*CARD, *deciding]]
     chosen = chosen.assign(measure=chosen["question"].map(measures))
     loss = worst_utility(rows).to_frame().T
-    which = loss["question"] + loss["detail"].map(lambda text: f", {text}" if text else "")
+    which = loss["detail"].map(lambda text: f"{text} " if text else "") + loss["question"]
     return pd.concat([chosen, loss.assign(measure="utility loss, " + which)])
 
 
@@ -242,19 +242,23 @@ def _worst_group(groups: pd.DataFrame) -> dict[str, str]:
     return _line(f"worst group, {worst['group']} ({worst['question']})", worst.to_dict())
 
 
-def render_text(verdicts: Sequence[Verdict], table: pd.DataFrame, not_judged: str = "") -> str:
+def render_text(
+    verdicts: Sequence[Verdict], table: pd.DataFrame, settings: str = "", not_judged: str = ""
+) -> str:
     """Return the verdict and the card of each release; of several, how many have which verdict.
 
-    A note on columns that were not judged stands below the first line.
+    What was assessed, and a note on columns that were not, stand below the first line.
     """
     blocks = []
+    below = list(filter(None, [settings, not_judged]))
     if len(verdicts) > 1:
-        blocks.append("\n".join(filter(None, [headline(verdicts), not_judged])))
-        not_judged = ""
+        blocks.append("\n".join([headline(verdicts), *below]))
+        below = []
     for one in verdicts:
         card_lines = card(table[table["release"] == one.release])
         lines = show(card_lines, names=CARD_HEADINGS).text
-        blocks.append("\n".join(filter(None, [one.sentence, not_judged, indent(lines, "  ")])))
+        blocks.append("\n".join([one.sentence, *below, indent(lines, "  ")]))
+        below = []
     return "\n\n".join(blocks)
 
 
