@@ -111,7 +111,7 @@ rows[:3], family=False => rows[:2], family=False # the first guess is one of a f
 assessment/verdict
 enough = rows["n"] >= MIN_RECORDS => enough = rows["n"] > MIN_RECORDS # ten are too few
 excess.astype(float).idxmax() => excess.astype(float).idxmin() # the group that exceeds least
-has_model else NOT_TESTED => has_model and False else NOT_TESTED # a model-based intruder is not tested
+has_model else NOT_TESTED => has_model and False else NOT_TESTED # a model asks nobody
 max(some["rating"], key => min(some["rating"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
 (losses["estimate"] - losses["baseline"]) => (losses["estimate"]) # loss with what chance has

@@ -155,7 +155,7 @@ def test_a_sentence_that_reassures_says_who_was_not_tested(several: Assessment) 
 
 
 def test_with_a_model_another_intruder_was_not_tested(several: Assessment) -> None:
-    rows = several.table.query("release == 'fresh'")
+    rows = several.table.query("release == 'fresh'").assign(why="")
     modeled = pd.concat([rows, rows.iloc[:1].assign(question="model: target", in_verdict=False)])
     assert f"Not tested: {verdict.NOT_TESTED}." in verdict.judge("fresh", rows).sentence
     assert verdict.NOT_TESTED_WITH_MODEL in verdict.judge("fresh", modeled).sentence
