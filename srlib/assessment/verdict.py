@@ -218,6 +218,8 @@ def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
         kind = f" ({kind})" if kind else ""
         line["baseline"] = percent_with_error(row["baseline"], row["baseline_se"]) + kind
     z = np.fmax(row["z"], row["z_permutation"])
+    if row["question"] == "identical records" and row["rating"] not in ("signs", "found"):
+        z = row["z"]  # the permutation test is that of the rows below it
     if np.isfinite(z) and row["question"] not in utility.LOSSES:
         line["z"] = f"{z:.1f}"
     if row["question"] == "copied uniques" and not row["rating"]:
