@@ -112,8 +112,7 @@ for one in found.verdicts:
 # their standard error; *n* counts people or records, and *paired z* is the difference in standard errors for the same people. A [sample
 # unique](../docs/guide/glossary.md#sample-unique) is unique on the keys, or on all variables, as stated. *Copied beyond chance* is the
 # estimated share of these whose records were copied into the release, and *at most* says how many copies could go
-# undetected. *Odds of membership* is the largest factor by which an identical record, in any release of this size, raises
-# the odds that a person is in the original. The *rating* follows from the rules below.
+# undetected. The *rating* follows from the rules below.
 
 # %% tags=["monte-carlo", "hero"]
 risks = found.table.query("in_verdict and group == 'all' and estimate == estimate").assign(

@@ -78,7 +78,7 @@ def test_releases_are_judged_one_by_one_the_worst_first() -> None:
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     assert told["headline"] == found.verdict().splitlines()[0]
     blocks = found.verdict().split("\n\n")
-    assert [len(block.splitlines()) for block in blocks] == [2, 10, 10]
+    assert [len(block.splitlines()) for block in blocks] == [2, 9, 9]
     assert told["notes"] == list(found.tables.notes)
 
 
@@ -366,7 +366,7 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     sentence = 'Do not release "tool": it is the original itself.'
     assert lines[1] == "Original: 60 records, 3 variables. Keys: town, job. Target: sick."
     assert lines[3] == found.verdicts[0].sentence == sentence
-    assert (sum(line.startswith("  ") for line in lines), result.stderr) == (18, "")
+    assert (sum(line.startswith("  ") for line in lines), result.stderr) == (16, "")
     result = command("original.csv", "made.csv", "tool", *GIVEN, "--json", "--name", "a b")
     document = json.loads(result.stdout)
     (run,) = folder.glob("out/assess/a_b-*")

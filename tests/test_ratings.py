@@ -208,7 +208,7 @@ def test_errors_of_shares_of_few_people_are_not_shown() -> None:
 
 def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None:
     deciding = {deviate_of(question): line for question, line in verdict.DECIDING.items()}
-    always = [*verdict.CARD.values(), verdict._ODDS, "utility loss, two-way tables"]
+    always = [*verdict.CARD.values(), "utility loss, two-way tables"]
     for z in ("", "row_order_z", "near_duplicates_z", "repeated_unique_z", "copied_uniques_z"):
         _, table = judged(copies={z: 9.0} if z else {})
         card = verdict.card(table).set_index("measure")
@@ -223,9 +223,6 @@ def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None
         "found",
     ]
     assert card.loc[verdict.CARD["undetected copies"], "release"] == "up to 4.0\xa0%"
-    assert card.loc[verdict._ODDS, "release"] == "up to × 10.0"
-    _, table = judged(copies={"held": 0.0, "repeated_z": -0.5})
-    assert "up to × 100 or more" in verdict.render_text([verdict.judge("made", table)], table)
 
 
 def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFrame]:

@@ -19,7 +19,6 @@ from srlib.assessment import ratings, utility
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error, show
 
 MOST_RECORDS = 12  # on the page
-MAX_ODDS_FACTOR = 100  # above which the factor is not shown exactly
 _HEADINGS = {
     "baseline_kind": "baseline kind",
     "z": "z",
@@ -38,7 +37,6 @@ CARD = {
     "copied uniques": "uniques (all variables) copied beyond chance",
     "undetected copies": "copied, at most (95 %)",
 }
-_ODDS = "odds of membership, identical in any release"
 CARD_HEADINGS = {"release": "release ± se", "baseline": "baseline ± se", "z": "paired z"}
 # A further line where one of these rows decides on copies.
 _OF_UNIQUES = ("identity", "copied uniques", "undetected copies")
@@ -193,7 +191,6 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
         if row["question"] == "undetected copies":
             lines[-1]["release"] = f"up to {percent_with_error(row['estimate'])}"
             lines[-1]["baseline"] = ""
-            lines.append(_empty_line(_ODDS) | {"release": f"up to × {_factor(row)}"})
         if row["question"] in _OF_UNIQUES and not row["n"]:
             lines[-1]["release"] = "none unique"
             lines[-1]["baseline"] = ""
@@ -225,12 +222,6 @@ def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
     if row["question"] == "copied uniques" and not row["rating"]:
         line["rating"] = ratings.rate_deviate(z)
     return line
-
-
-def _factor(undetected: dict[str, Any]) -> str:
-    """Return the factor by which an identical record raises the odds of membership, at most."""
-    factor = ratings.odds_factor(undetected)
-    return f"{factor:.1f}" if factor < MAX_ODDS_FACTOR else f"{MAX_ODDS_FACTOR} or more"
 
 
 def _worst_group(groups: pd.DataFrame) -> dict[str, str]:
