@@ -25,7 +25,5 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if not config.option.nbval:
         return None
     if OTHER:
-        return (
-            f"notebooks: cells tagged monte-carlo not compared, {', '.join(OTHER)} not being locked"
-        )
+        return f"notebooks: cells tagged monte-carlo not compared, {', '.join(OTHER)} not being locked"
     return "notebooks: all numbers exactly, on the platform of the lock"

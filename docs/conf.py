@@ -34,7 +34,11 @@ default_role = "py:obj"  # `name` in a docstring links to the object of that nam
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 maximum_signature_line_length = 88
-autodoc_default_options = {"members": True, "imported-members": True, "member-order": "bysource"}
+autodoc_default_options = {
+    "members": True,
+    "imported-members": True,
+    "member-order": "bysource",
+}
 autodoc_typehints = "none"  # docstrings have types, shapes and units
 numpydoc_show_class_members = False
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -43,7 +47,9 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_static_path = ["_static", "../srlib/runner/templates/fonts"]
 TYPE = {"font-stack": "var(--serif)", "font-stack--headings": "var(--sans)"}
-GROUND = {"color-background-primary": "#15191e"}  # the background of charts in a dark theme
+GROUND = {
+    "color-background-primary": "#15191e"
+}  # the background of charts in a dark theme
 html_theme_options = {"light_css_variables": TYPE, "dark_css_variables": GROUND}
 html_css_files = ["guide.css"]
 html_js_files = ["sections.js"]
@@ -116,14 +122,20 @@ ACCESSIBILITY = {  # fixes for screen readers and keyboards that the theme lacks
 
 def fix_accessibility(app: Sphinx, error: Exception | None) -> None:
     """Apply the fixes to the written pages."""
-    pages = set(Path(app.outdir).rglob("*.html")) - set(Path(app.outdir, "reports").glob("*"))
+    pages = set(Path(app.outdir).rglob("*.html")) - set(
+        Path(app.outdir, "reports").glob("*")
+    )
     for page in pages if error is None else ():
         html = page.read_text(encoding="utf-8")
         for old, new in ACCESSIBILITY.items():
             html = html.replace(old, new)
         # Parameters of a long signature are not terms of a definition list.
-        html = re.sub(r"<dl>\n((?:<dd>.*\n)+)</dl>", r'<ul class="parameters">\n\1</ul>', html)
-        page.write_text(re.sub("<dd>(<em.*)</dd>", r"<li>\1</li>", html), encoding="utf-8")
+        html = re.sub(
+            r"<dl>\n((?:<dd>.*\n)+)</dl>", r'<ul class="parameters">\n\1</ul>', html
+        )
+        page.write_text(
+            re.sub("<dd>(<em.*)</dd>", r"<li>\1</li>", html), encoding="utf-8"
+        )
 
 
 def setup(app: Sphinx) -> None:

@@ -17,7 +17,9 @@ def inline(translator: HTML5Translator, node: nodes.math) -> None:
 
 def block(translator: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula on lines of its own."""
-    translator.body.append(f'<div class="formula">{mathml(node.astext(), block=True)}</div>')
+    translator.body.append(
+        f'<div class="formula">{mathml(node.astext(), block=True)}</div>'
+    )
     raise nodes.SkipNode
 
 

@@ -40,16 +40,29 @@ class Live(Directive):
         notebook, kind, name = self.arguments
         run = run_of(self.state.document.settings.env.config, notebook)
         if not (run / "notebook.ipynb").exists():
-            return [self.state.document.reporter.warning(f"no run of {notebook} in {run.parent}")]
+            return [
+                self.state.document.reporter.warning(
+                    f"no run of {notebook} in {run.parent}"
+                )
+            ]
         html = ""
         public, *_ = confidential.public_run(*report.read(run))
         for cell in public.cells:
-            shown = cell.get("outputs", []) if f'outputs.{kind}("{name}"' in cell.source else []
+            shown = (
+                cell.get("outputs", [])
+                if f'outputs.{kind}("{name}"' in cell.source
+                else []
+            )
             for data in (output.get("data", {}) for output in shown):
                 spec = next((data[mime] for mime in data if "vega" in mime), None)
                 if kind == "figure" and spec:
-                    text = json.dumps(spec, separators=(",", ":")).replace("<", "\\u003c")
-                    picture, about = quote(data["image/svg+xml"]), escape(spec["description"])
+                    text = json.dumps(spec, separators=(",", ":")).replace(
+                        "<", "\\u003c"
+                    )
+                    picture, about = (
+                        quote(data["image/svg+xml"]),
+                        escape(spec["description"]),
+                    )
                     html += f'<img alt="{about}" src="data:image/svg+xml,{picture}">'
                     html += f'<script type="application/json" class="vega-lite">{text}</script>'
                 elif kind == "table" and "text/html" in data:

@@ -1,7 +1,7 @@
 """Disclosure risk of synthetic data: the shared library of four executable papers.
 
-The names here are imported from their packages on first use, so importing srlib imports nothing
-else.
+The names here are imported from their packages on first use, so importing srlib imports
+nothing else.
 """
 
 from importlib import import_module
@@ -89,7 +89,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'srlib' has no attribute {name!r}")
     home = f"srlib.{_HOME[name]}".rstrip(".")
     is_module = name.islower() and _HOME[name] in ("", "mechanism")
-    value = import_module(f"{home}.{name}") if is_module else getattr(import_module(home), name)
+    value = (
+        import_module(f"{home}.{name}")
+        if is_module
+        else getattr(import_module(home), name)
+    )
     globals()[name] = value
     return value
 

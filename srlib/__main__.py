@@ -15,7 +15,12 @@ _APART = 1.0  # seconds; closing terminals and service managers send signals in 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """End the process on SIGTERM and SIGHUP as on Ctrl-C, with the same cleanup."""
-    hook, main, before, raised = sys.unraisablehook, threading.get_ident(), {}, [-_APART]
+    hook, main, before, raised = (
+        sys.unraisablehook,
+        threading.get_ident(),
+        {},
+        [-_APART],
+    )
 
     def end(number: int, _: object) -> None:
         if time.monotonic() - raised[0] >= _APART:
@@ -27,12 +32,17 @@ def ended_by_signals() -> Iterator[None]:
         if not isinstance(what.exc_value, KeyboardInterrupt) or not what.exc_value.args:
             return hook(what)
         raised[0] = -_APART
-        threading.Timer(0.1, signal.pthread_kill, (main, what.exc_value.args[0])).start()
+        threading.Timer(
+            0.1, signal.pthread_kill, (main, what.exc_value.args[0])
+        ).start()
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         # A signal that is ignored stays ignored, as under nohup.
-        if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+        if number and signal.getsignal(number) in (
+            signal.SIG_DFL,
+            signal.default_int_handler,
+        ):
             before[number] = signal.signal(number, end)
     sys.unraisablehook = swallowed
     try:
@@ -45,10 +55,15 @@ def ended_by_signals() -> Iterator[None]:
 
 def main() -> None:
     """Run the command; exit with a message if a package that it needs is not installed."""
-    # For workers and kernels: they must not import a file such as pickle.py from the data folder.
+    # For workers and kernels: they must not import a file such as pickle.py from the
+    # data folder.
     os.environ["PYTHONSAFEPATH"] = "1"
-    if os.path.lexists(".numba_config.yaml"):  # numba unpickles files from the folder that it names
-        sys.exit("srlib: .numba_config.yaml in the working folder can run code; move it elsewhere")
+    if os.path.lexists(
+        ".numba_config.yaml"
+    ):  # numba unpickles files from the folder that it names
+        sys.exit(
+            "srlib: .numba_config.yaml in the working folder can run code; move it elsewhere"
+        )
     try:
         from srlib.runner.cli import main as command
 

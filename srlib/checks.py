@@ -58,13 +58,17 @@ def within(low: float, high: float, **values: Any) -> None:
         array = np.atleast_1d(value)
         outside = ~((array >= low) & (array <= high))
         if outside.any():
-            raise ValueError(f"{name} is {array[outside][0]}; it must lie in {low} to {high}")
+            raise ValueError(
+                f"{name} is {array[outside][0]}; it must lie in {low} to {high}"
+            )
 
 
 def positive_range(low: float, high: float) -> None:
     """Raise a ValueError unless 0 < low < high."""
     if not 0 < low < high:
-        raise ValueError(f"low is {low} and high is {high}; they must be positive, in this order")
+        raise ValueError(
+            f"low is {low} and high is {high}; they must be positive, in this order"
+        )
 
 
 def require(condition: object, problem: str) -> None:

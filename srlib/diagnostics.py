@@ -1,7 +1,8 @@
 """Convergence of Markov chains and reliability of importance weights, with ArviZ.
 
-Samples are arrays (chains, draws). The thresholds are those of Vehtari, Gelman, Simpson,
-Carpenter and Bürkner (2021): R-hat at most 1.01, and 400 effective draws in bulk and tails.
+Samples are arrays (chains, draws). The thresholds are those of Vehtari, Gelman,
+Simpson, Carpenter and Bürkner (2021): R-hat at most 1.01, and 400 effective draws in
+bulk and tails.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,8 @@ from srlib.display import Callout, callout
 
 MAX_R_HAT = 1.01
 MIN_EFFECTIVE_DRAWS = 400
-# Quantities per block: functions that sort the draws copy them, which for all would fill memory.
+# Quantities per block: functions that sort the draws copy them, which for all would
+# fill memory.
 BLOCK_QUANTITIES = 256
 
 CONVERGED = "converged"
@@ -27,16 +29,18 @@ UNKNOWN = "R-hat unknown (a single chain, or values that are not finite)"
 def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     """Return the rank-normalized split R-hat of each quantity (Vehtari and others 2021).
 
-    Draws are (chains, draws) or (chains, draws, quantities). R-hat is about 1 if the chains agree,
-    and infinite if each chain is constant at a different value. It is NaN for a single chain, for a
-    constant, and for values that are not finite.
+    Draws are (chains, draws) or (chains, draws, quantities). R-hat is about 1 if the
+    chains agree, and infinite if each chain is constant at a different value. It is NaN
+    for a single chain, for a constant, and for values that are not finite.
     """
     from arviz_stats.base import array_stats
 
     values = np.asarray(draws)
     if values.ndim == 3 and values.shape[2] > BLOCK_QUANTITIES:
         starts = range(0, values.shape[2], BLOCK_QUANTITIES)
-        return np.concatenate([r_hat(values[..., i : i + BLOCK_QUANTITIES]) for i in starts])
+        return np.concatenate(
+            [r_hat(values[..., i : i + BLOCK_QUANTITIES]) for i in starts]
+        )
     sample = _checked(values)
     if len(sample) == 1:
         return np.full(sample.shape[2:], np.nan)
@@ -45,17 +49,21 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     stuck = (np.ptp(sample, axis=1) == 0).all(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.asarray(array_stats.rhat(sample, chain_axis=0, draw_axis=1))
-    value = np.where(stuck, np.where(np.ptp(sample, axis=(0, 1)) == 0, np.nan, np.inf), value)
-    return value[()]  # a scalar for one quantity: older pandas stores 0-d arrays as objects
+    value = np.where(
+        stuck, np.where(np.ptp(sample, axis=(0, 1)) == 0, np.nan, np.inf), value
+    )
+    return value[
+        ()
+    ]  # a scalar for one quantity: older pandas stores 0-d arrays as objects
 
 
 def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     """Return the mean, Monte Carlo error and convergence diagnostics of scalar quantities.
 
-    `quantities` maps names to draws, (chains, draws), which should not depend on the labels of
-    mixture components. Each has a row: quantity, mean, sd, mcse (of the mean), ess_bulk, ess_tail
-    (the smaller of those of the 5 % and 95 % quantiles), r_hat and verdict: `CONVERGED`,
-    `NOT_MIXED`, `TOO_FEW`, `CONSTANT` or `UNKNOWN`.
+    `quantities` maps names to draws, (chains, draws), which should not depend on the
+    labels of mixture components. Each has a row: quantity, mean, sd, mcse (of the
+    mean), ess_bulk, ess_tail (the smaller of those of the 5 % and 95 % quantiles),
+    r_hat and verdict: `CONVERGED`, `NOT_MIXED`, `TOO_FEW`, `CONSTANT` or `UNKNOWN`.
     """
     from arviz_stats.base import array_stats
 
@@ -63,7 +71,9 @@ def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     for name, draws in quantities.items():
         sample = _checked(draws)
         if sample.ndim != 2:
-            raise ValueError(f"{name} has shape {sample.shape}; it must be (chains, draws)")
+            raise ValueError(
+                f"{name} has shape {sample.shape}; it must be (chains, draws)"
+            )
         finite, constant = np.isfinite(sample).all(), (sample == sample.flat[0]).all()
         mean = sd = mcse = bulk = tail = np.nan
         if finite:
@@ -74,8 +84,24 @@ def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
             tail = array_stats.ess(sample, method="tail", prob=(0.05, 0.95), **axes)
         between_chains = float(r_hat(sample))
         convergence = CONSTANT if constant else _convergence(between_chains, bulk, tail)
-        rows.append((name, *map(float, (mean, sd, mcse, bulk, tail)), between_chains, convergence))
-    columns = ["quantity", "mean", "sd", "mcse", "ess_bulk", "ess_tail", "r_hat", "verdict"]
+        rows.append(
+            (
+                name,
+                *map(float, (mean, sd, mcse, bulk, tail)),
+                between_chains,
+                convergence,
+            )
+        )
+    columns = [
+        "quantity",
+        "mean",
+        "sd",
+        "mcse",
+        "ess_bulk",
+        "ess_tail",
+        "r_hat",
+        "verdict",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -105,7 +131,9 @@ def verdict(table: pd.DataFrame) -> Callout:
         )
     kind = "Warning" if sentences else "Note"
     if constant := _names(table, CONSTANT):
-        sentences.append(f"All draws of {constant} are equal, so convergence is not assessed.")
+        sentences.append(
+            f"All draws of {constant} are equal, so convergence is not assessed."
+        )
     if not sentences:
         sentences.append(
             f"R-hat is at most {MAX_R_HAT} and there are at least {MIN_EFFECTIVE_DRAWS} effective "
@@ -123,7 +151,12 @@ def long_format(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     for name, draws in quantities.items():
         sample = _checked(draws)
         chain, draw = np.indices(sample.shape).reshape(2, -1) + 1
-        columns = {"quantity": name, "chain": chain, "draw": draw, "value": sample.ravel()}
+        columns = {
+            "quantity": name,
+            "chain": chain,
+            "draw": draw,
+            "value": sample.ravel(),
+        }
         frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
 
@@ -131,8 +164,8 @@ def long_format(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
 def importance_ess(log_weights: ArrayLike) -> NDArray[np.float64]:
     """Return the effective sample size of importance weights, (sum w)^2 / sum w^2 (Kish 1965).
 
-    Log weights are (..., draws), up to a constant; -inf is a weight of 0. The result lies between 1
-    (one draw carries all weight) and the number of draws.
+    Log weights are (..., draws), up to a constant; -inf is a weight of 0. The result
+    lies between 1 (one draw carries all weight) and the number of draws.
     """
     weights = _relative_weights(log_weights)
     return weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1)
@@ -141,17 +174,20 @@ def importance_ess(log_weights: ArrayLike) -> NDArray[np.float64]:
 def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
     """Return Pareto k: the generalized Pareto shape of the weights' tail (Vehtari and others 2024).
 
-    Log weights are (..., draws), up to a constant along the last axis. Above 0.7 the estimator is
-    unreliable at any practical number of draws; from 1 on the weights have no mean. Pareto k is
-    infinite if the tail spans more than 350 units of log weight, too many to be fitted. It is NaN
-    if no tail can be fitted: with fewer than 30 draws, or equal weights in the tail.
+    Log weights are (..., draws), up to a constant along the last axis. Above 0.7 the
+    estimator is unreliable at any practical number of draws; from 1 on the weights have
+    no mean. Pareto k is infinite if the tail spans more than 350 units of log weight,
+    too many to be fitted. It is NaN if no tail can be fitted: with fewer than 30 draws,
+    or equal weights in the tail.
     """
     from arviz_stats.base import array_stats
 
     values = np.asarray(log_weights)
     if values.ndim == 2 and len(values) > BLOCK_QUANTITIES:
         starts = range(0, len(values), BLOCK_QUANTITIES)
-        return np.concatenate([pareto_k(values[i : i + BLOCK_QUANTITIES]) for i in starts])
+        return np.concatenate(
+            [pareto_k(values[i : i + BLOCK_QUANTITIES]) for i in starts]
+        )
     weights = _relative_weights(values)
     log = np.asarray(values, dtype=float).reshape(-1, weights.shape[-1])
     k = np.full(len(log), np.nan)
@@ -161,8 +197,8 @@ def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
         # psislw takes leave-one-out log likelihoods, the negatives of log weights.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             k[fits] = [array_stats.psislw(-row)[1] for row in log[fits]]
-        # psislw fits the largest min(S / 5, 3 sqrt(S)) weights. If they span more than half the
-        # range of doubles, its sums overflow and its result is meaningless.
+        # psislw fits the largest min(S / 5, 3 sqrt(S)) weights. If they span more than
+        # half the range of doubles, its sums overflow and its result is meaningless.
         n_draws = log.shape[-1]
         n_tail = int(np.ceil(min(0.2 * n_draws, 3 * np.sqrt(n_draws))))
         smallest = np.partition(log, n_draws - n_tail, axis=-1)[:, n_draws - n_tail]
@@ -173,7 +209,8 @@ def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
 def psis_log_weights(log_weights: ArrayLike) -> NDArray[np.float64]:
     """Return Pareto-smoothed log weights: the largest become quantiles of the fitted tail (PSIS).
 
-    Log weights are (..., draws), finite, up to a constant. Rows without a fit are unchanged.
+    Log weights are (..., draws), finite, up to a constant. Rows without a fit are
+    unchanged.
     """
     from arviz_stats.base import array_stats
 
@@ -187,8 +224,9 @@ def psis_log_weights(log_weights: ArrayLike) -> NDArray[np.float64]:
 def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
     """Return diagnostics of the importance weights of each synthetic data set.
 
-    Log weights are (synthetic data sets, draws). Each data set has a row: synthetic_set (from 1),
-    draws, ess, largest_share (the share of the total weight on a single draw) and pareto_k.
+    Log weights are (synthetic data sets, draws). Each data set has a row: synthetic_set
+    (from 1), draws, ess, largest_share (the share of the total weight on a single draw)
+    and pareto_k.
     """
     weights = np.atleast_2d(_relative_weights(log_weights))
     return pd.DataFrame(
@@ -228,7 +266,9 @@ def _relative_weights(log_weights: ArrayLike) -> NDArray[np.float64]:
     """Return weights relative to the largest."""
     log = np.asarray(log_weights, dtype=float)
     if log.ndim == 0 or log.shape[-1] == 0:
-        raise ValueError(f"log_weights has shape {log.shape}; it must have at least one draw")
+        raise ValueError(
+            f"log_weights has shape {log.shape}; it must have at least one draw"
+        )
     largest = log.max(axis=-1, keepdims=True)
     if not np.isfinite(largest).all():
         raise ValueError(

@@ -94,7 +94,8 @@ class Callout:
 def callout(kind: str, text: str) -> Callout:
     """Return a computed sentence, highlighted under a short heading.
 
-    The heading `kind`, such as ``"C6 fails"``, is given without a period. The text is Markdown.
+    The heading `kind`, such as ``"C6 fails"``, is given without a period. The text is
+    Markdown.
     """
     return Callout(kind, with_minus(text))
 
@@ -114,34 +115,42 @@ def percent_with_error(share: float, error: float = math.nan) -> str:
     rounded = {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
     numbers = [x for x in (share, error) if not math.isnan(x)]
     texts = [f"{100 * x:.{0 if x in (0, 1) else 1}f}" for x in numbers]
-    text = f"{' ± '.join(rounded.get(text, text) for text in texts)} %".replace(" ", "\u00a0")
+    text = f"{' ± '.join(rounded.get(text, text) for text in texts)} %".replace(
+        " ", "\u00a0"
+    )
     return "no value" if math.isnan(share) else text
 
 
 def show(
-    frame: "pd.DataFrame", digits: int | None = None, *, caption: str = "",
+    frame: "pd.DataFrame",
+    digits: int | None = None,
+    *,
+    caption: str = "",
     names: Mapping[str, str] | None = None,
-) -> HtmlTable:  # fmt: skip
+) -> HtmlTable:
     """Return a formatted table: no index, text on the left, numbers on the right.
 
     Parameters
     ----------
     frame : DataFrame
-        The table, of at most about a dozen rows. Cells are escaped, Booleans become yes and no, and
-        columns of numbers are formatted by `numbers`, with two significant digits if the heading
-        says that they are errors.
+        The table, of at most about a dozen rows. Cells are escaped, Booleans become yes
+        and no, and columns of numbers are formatted by `numbers`, with two significant
+        digits if the heading says that they are errors.
     digits : int, optional
-        Decimals of all columns except integers and short decimals, if the text mentions digits that
-        `numbers` would round off.
+        Decimals of all columns except integers and short decimals, if the text mentions
+        digits that `numbers` would round off.
     caption : str
         A sentence above the table that describes it, in plain text.
     names : mapping of str to str, optional
-        Headings by column, if neither the column's name nor `NAMES` is clear to readers.
+        Headings by column, if neither the column's name nor `NAMES` is clear to
+        readers.
     """
     heads = [_heading(name, names or {}) for name in frame.columns]
     values = [frame.iloc[:, i].astype(object) for i in range(len(heads))]
     columns = [
-        _cells(column.where(column.notna(), None), 2 if _ERROR.search(head) else 3, digits)
+        _cells(
+            column.where(column.notna(), None), 2 if _ERROR.search(head) else 3, digits
+        )
         for head, column in zip(heads, values, strict=True)
     ]
     left = [_is_text(cells) for cells in columns]
@@ -150,14 +159,16 @@ def show(
     return HtmlTable(html, _text(heads, columns, left, caption))
 
 
-def numbers(values: Iterable[float], digits: int = 3, decimals: int | None = None) -> list[str]:
+def numbers(
+    values: Iterable[float], digits: int = 3, decimals: int | None = None
+) -> list[str]:
     """Return the numbers of a column as text, in a common format.
 
-    Integers, also as floats, have thousands separators. Short decimals, such as values of a
-    parameter, keep all their digits. Other numbers have the decimals that give the largest about
-    three significant digits (`digits`), unless `decimals` is given. If the numbers differ by orders
-    of magnitude, each has its own format. A nonzero number is never written as zero, and NaN is an
-    empty text.
+    Integers, also as floats, have thousands separators. Short decimals, such as values
+    of a parameter, keep all their digits. Other numbers have the decimals that give the
+    largest about three significant digits (`digits`), unless `decimals` is given. If
+    the numbers differ by orders of magnitude, each has its own format. A nonzero number
+    is never written as zero, and NaN is an empty text.
 
     Examples
     --------
@@ -186,15 +197,25 @@ def _decimals(finite: Sequence[float], digits: int) -> int | None:
         return None
     close = 0 < max(finite) - min(finite) < sizes[-1] / 10
     decimals = max(digits - 1 - high + close, 0)
-    # A few tiny numbers, or far smaller ones, are written as less than the last decimal.
+    # A few tiny numbers, or far smaller ones, are written as less than the last
+    # decimal.
     tiny = [size for size in sizes if size < 10**-decimals]
-    if tiny and decimals > 1 and (len(tiny) <= len(sizes) / 4 or tiny[-1] < 1e-4 * sizes[-1]):
+    if (
+        tiny
+        and decimals > 1
+        and (len(tiny) <= len(sizes) / 4 or tiny[-1] < 1e-4 * sizes[-1])
+    ):
         sizes = sizes[len(tiny) :]
     low = math.floor(math.log10(sizes[0]))
-    # One digit of the smallest number (two above one), and the own digits of the median.
+    # One digit of the smallest number (two above one), and the own digits of the
+    # median.
     middle = digits - 1 - math.floor(math.log10(median(sizes)))
     needed = -low if low < 0 else max(1 - low, middle)
-    return max(decimals, needed) if needed <= decimals + (high < (3 if low < 0 else 2)) else None
+    return (
+        max(decimals, needed)
+        if needed <= decimals + (high < (3 if low < 0 else 2))
+        else None
+    )
 
 
 def _is_short(size: float) -> bool:
@@ -219,14 +240,18 @@ def _number(value: float, decimals: int | None, digits: int) -> str:
     if 1e-4 <= size < 1e6:
         own = max(digits - 1 - math.floor(math.log10(size)), 0)
         return f"{sign}{size:,.{own}f}"
-    mantissa, exponent = (f"{size:.3g}" if _is_short(size) else f"{size:.{digits - 1}e}").split("e")
+    mantissa, exponent = (
+        f"{size:.3g}" if _is_short(size) else f"{size:.{digits - 1}e}"
+    ).split("e")
     power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
     return f"{sign}{mantissa}{_SPACE}×{_SPACE}{power}"
 
 
 def _heading(name: Any, names: Mapping[str, str]) -> str:
     parts = name if isinstance(name, tuple) and name not in names else (name,)
-    words = [names.get(part, NAMES.get(part, str(part).replace("_", " "))) for part in parts]
+    words = [
+        names.get(part, NAMES.get(part, str(part).replace("_", " "))) for part in parts
+    ]
     return ", ".join(word for word in words if word)
 
 
@@ -234,10 +259,14 @@ def _cells(column: Iterable[Any], digits: int, decimals: int | None) -> list[str
     """Return the cells of a column as text, with its numbers in a common format."""
     values = [value.item() if hasattr(value, "item") else value for value in column]
     rows = [
-        i for i, v in enumerate(values) if isinstance(v, int | float) and not isinstance(v, bool)
+        i
+        for i, v in enumerate(values)
+        if isinstance(v, int | float) and not isinstance(v, bool)
     ]
     texts = [_cell_text(value) for value in values]
-    for i, text in zip(rows, numbers([values[i] for i in rows], digits, decimals), strict=True):
+    for i, text in zip(
+        rows, numbers([values[i] for i in rows], digits, decimals), strict=True
+    ):
         texts[i] = text
     return texts
 
@@ -250,13 +279,18 @@ def _cell_text(value: Any) -> str:
 
 def _is_text(cells: Sequence[str]) -> bool:
     filled = [cell for cell in cells if cell]
-    return sum(_NUMERIC.fullmatch(cell) is None for cell in filled) >= max(len(filled) / 2, 1)
+    return sum(_NUMERIC.fullmatch(cell) is None for cell in filled) >= max(
+        len(filled) / 2, 1
+    )
 
 
 def _html(
-    heads: Sequence[str], columns: Sequence[Sequence[str]], left: Sequence[bool], caption: str,
+    heads: Sequence[str],
+    columns: Sequence[Sequence[str]],
+    left: Sequence[bool],
+    caption: str,
     kind: str,
-) -> str:  # fmt: skip
+) -> str:
     # Reports keep classes and drop styles; JupyterLab has no style for the classes.
     marks = [
         f' class="text{" long" * any(len(cell) > 30 for cell in cells)}" style="text-align: left"'
@@ -281,12 +315,17 @@ def _html(
 
 
 def _text(
-    heads: Sequence[str], columns: Sequence[Sequence[str]], left: Sequence[bool], caption: str
+    heads: Sequence[str],
+    columns: Sequence[Sequence[str]],
+    left: Sequence[bool],
+    caption: str,
 ) -> str:
     padded = []
     for head, cells, is_text in zip(heads, columns, left, strict=True):
         width = max(map(len, [head, *cells]))
-        padded.append([f"{cell:{'<' if is_text else '>'}{width}}" for cell in [head, *cells]])
+        padded.append(
+            [f"{cell:{'<' if is_text else '>'}{width}}" for cell in [head, *cells]]
+        )
     lines = ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
     return "\n".join([caption] * bool(caption) + lines)
 
@@ -294,8 +333,8 @@ def _text(
 def with_error(value: float, error: float) -> str:
     """Return a number with its standard error as text.
 
-    Both are rounded to the first digit of the error, or to the second if the first is a one. NaN is
-    an empty text.
+    Both are rounded to the first digit of the error, or to the second if the first is a
+    one. NaN is an empty text.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Compare a paper's printed numbers with computed ones, and its claims with computed tables.
 
-A CSV file beside the notebook has the printed numbers, with the columns id, source (section, table
-or figure), quantity, relation (``=``, or ``<=`` and ``>=`` if the paper prints a bound), printed
-(the digits as printed) and tolerance (if empty, one unit in the last digit printed, or 0 for a
-bound).
+A CSV file beside the notebook has the printed numbers, with the columns id, source
+(section, table or figure), quantity, relation (``=``, or ``<=`` and ``>=`` if the paper
+prints a bound), printed (the digits as printed) and tolerance (if empty, one unit in
+the last digit printed, or 0 for a bound).
 """
 
 import math
@@ -45,14 +45,15 @@ ERRORS = 2.0
 _SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 
 
-# -------------------------------------------------------------------------------------- claims
+# ------------------------------------------------------------------------------- claims
 
 
 class Claims:
     """A list of a paper's claims at the top of its notebook; the run fills in the verdicts.
 
-    `statements` maps the name of each claim, such as ``"C1"``, to the claim in Markdown: the
-    statement with its quantifier, its criterion and its place in the paper.
+    `statements` maps the name of each claim, such as ``"C1"``, to the claim in
+    Markdown: the statement with its quantifier, its criterion and its place in the
+    paper.
     """
 
     def __init__(self, statements: Mapping[str, str]) -> None:
@@ -76,29 +77,33 @@ class Claims:
     ) -> Callout:
         """Compare numbers with the claim's limit, and the author's verdict with the result.
 
-        A case with a standard error is decided if its value lies more than two errors from the
-        limit. The verdict is *holds* if the claim holds in all cases, *fails* if it fails in all,
-        *depends on* if it holds in some and fails in others, and *not decided* if the errors leave
-        it open.
+        A case with a standard error is decided if its value lies more than two errors
+        from the limit. The verdict is *holds* if the claim holds in all cases, *fails*
+        if it fails in all, *depends on* if it holds in some and fails in others, and
+        *not decided* if the errors leave it open.
 
         Parameters
         ----------
         claim : str
             Name of a claim in `statements`.
         verdict : str
-            The author's verdict: ``"proved"``, ``"holds"``, ``"depends on ..."``, ``"fails"`` or
-            ``"not decided"``. If this run decides otherwise, its own verdict is shown.
+            The author's verdict: ``"proved"``, ``"holds"``, ``"depends on ..."``,
+            ``"fails"`` or ``"not decided"``. If this run decides otherwise, its own
+            verdict is shown.
         sentence : str
-            The author's explanation of that verdict, in Markdown, without numbers from the run.
+            The author's explanation of that verdict, in Markdown, without numbers from
+            the run.
         measured : str
             Description of the values.
         value, limit, error : float or (n_cases,) float
-            One entry per case, or one for all cases. The index of a Series names the cases; these
-            names must not identify records.
+            One entry per case, or one for all cases. The index of a Series names the
+            cases; these names must not identify records.
         relation : str
-            ``"<"``, ``"<="``, ``">"`` or ``">="``: the claimed relation of value to limit.
+            ``"<"``, ``"<="``, ``">"`` or ``">="``: the claimed relation of value to
+            limit.
         required_share : float
-            Share of the cases that counts as all, in (1/2, 1]; one minus it counts as none.
+            Share of the cases that counts as all, in (1/2, 1]; one minus it counts as
+            none.
         n_records : int
             Number of records that the verdict rests on, if the data are a user's.
 
@@ -108,20 +113,30 @@ class Claims:
             Verdict, sentence and evidence.
         """
         if claim not in self.statements:
-            raise ValueError(f"claim is {claim!r}; it must be one of {', '.join(self.statements)}")
+            raise ValueError(
+                f"claim is {claim!r}; it must be one of {', '.join(self.statements)}"
+            )
         if not verdict.startswith(CLAIM_VERDICTS):
             raise ValueError(
                 f"verdict is {verdict!r}; it must begin with one of {', '.join(CLAIM_VERDICTS)}"
             )
         if relation not in _SIGNS:
-            raise ValueError(f"relation is {relation!r}; it must be one of {', '.join(_SIGNS)}")
-        cases = value if isinstance(value, pd.Series) else pd.Series(np.atleast_1d(value))
+            raise ValueError(
+                f"relation is {relation!r}; it must be one of {', '.join(_SIGNS)}"
+            )
+        cases = (
+            value if isinstance(value, pd.Series) else pd.Series(np.atleast_1d(value))
+        )
         cases = cases.astype(float)
         limits, errors = np.broadcast_arrays(
-            np.asarray(limit, dtype=float), np.asarray(error, dtype=float), cases.to_numpy()
+            np.asarray(limit, dtype=float),
+            np.asarray(error, dtype=float),
+            cases.to_numpy(),
         )[:2]
         if np.isnan([cases, limits, errors]).any() or not len(cases):
-            raise ValueError(f"{claim} ({measured}): a value, limit or error is missing")
+            raise ValueError(
+                f"{claim} ({measured}): a value, limit or error is missing"
+            )
         sign = 1 if ">" in relation else -1
         margin = (cases.to_numpy() - limits) * sign
         slack = 1e-9 * np.maximum(1.0, abs(limits)) * (1 if "=" in relation else -1)
@@ -134,7 +149,9 @@ class Claims:
         worst_case = worst_case if isinstance(worst_case, tuple) else (worst_case,)
         self._rows[claim] = {
             "claim": claim,
-            "verdict": verdict if confirmed else computed + " the case" * (computed == DEPENDS),
+            "verdict": verdict
+            if confirmed
+            else computed + " the case" * (computed == DEPENDS),
             "stated_verdict": verdict,
             "measured": measured,
             "relation": relation,
@@ -192,8 +209,14 @@ class Claims:
     def _repr_markdown_(self) -> str:
         lines = ["| | claim | in this run |", "|---|---|---|"]
         for claim, statement in self.statements.items():
-            cells = (f"**{claim}**", statement, self._rows.get(claim, {}).get("verdict", ""))
-            lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
+            cells = (
+                f"**{claim}**",
+                statement,
+                self._rows.get(claim, {}).get("verdict", ""),
+            )
+            lines.append(
+                "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+            )
         return with_minus("\n".join(lines))
 
     def __repr__(self) -> str:
@@ -227,22 +250,26 @@ def _claim_verdict(holds: float, fails: float, required_share: float) -> str:
     return DEPENDS if holds > negligible and fails > negligible else UNDECIDED
 
 
-# -------------------------------------------------------------------------------------- ledger
+# ------------------------------------------------------------------------------- ledger
 
 
 def printed(paper: str) -> pd.DataFrame:
     """Return the printed numbers of a paper, by its key, such as ``"hu_reiter_wang"``.
 
-    Each number has a row: id, source, quantity, relation, printed (text) and tolerance (float,
-    computed if the file leaves it empty).
+    Each number has a row: id, source, quantity, relation, printed (text) and tolerance
+    (float, computed if the file leaves it empty).
     """
     here = Path(__file__).parent
     shipped = here / "shipped" / "notebooks"
     folder = shipped if shipped.is_dir() else here.parent / "notebooks"
     files = {file.stem: file for file in folder.glob("*.csv")}
     if paper not in files:
-        raise ValueError(f"paper is {paper!r}; it must be one of {', '.join(sorted(files))}")
-    table = pd.read_csv(files[paper], dtype=str, keep_default_na=False, encoding="utf-8")
+        raise ValueError(
+            f"paper is {paper!r}; it must be one of {', '.join(sorted(files))}"
+        )
+    table = pd.read_csv(
+        files[paper], dtype=str, keep_default_na=False, encoding="utf-8"
+    )
     table["tolerance"] = [
         float(tolerance or (_last_digit(number) if relation == "=" else 0))
         for number, tolerance, relation in zip(
@@ -282,42 +309,56 @@ def ledger(
     computed : mapping of str to float
         The run's value of each id.
     errors : mapping of str to float
-        Monte Carlo standard errors of computed values. The tolerance is one unit in the last digit
-        printed, or two errors if they are larger.
+        Monte Carlo standard errors of computed values. The tolerance is one unit in the
+        last digit printed, or two errors if they are larger.
     settings : mapping of str to float
-        This run's values of its settings, such as a sample size, by id. They are shown and not
-        compared; a note says so if a setting is not the paper's.
+        This run's values of its settings, such as a sample size, by id. They are shown
+        and not compared; a note says so if a setting is not the paper's.
     consistent : mapping of str to (float, str)
-        For ids whose recomputation needs the paper's own data: the value that follows from other
-        numbers printed in the paper, and the check in words. A wrong number must fail the check.
-        Used if an id is neither computed nor a setting.
+        For ids whose recomputation needs the paper's own data: the value that follows
+        from other numbers printed in the paper, and the check in words. A wrong number
+        must fail the check. Used if an id is neither computed nor a setting.
     skip : mapping of str to str
         Reasons why an id gets no verdict; its value, if any, is shown.
     missing : str
-        Reason for skipping numbers that are in no mapping. If not given, such numbers are an error.
+        Reason for skipping numbers that are in no mapping. If not given, such numbers
+        are an error.
     notes : mapping of str to str
-        Remarks by id, above all why a number differs and where the notebook shows it. A number
-        that differs needs one.
+        Remarks by id, above all why a number differs and where the notebook shows it. A
+        number that differs needs one.
 
     Returns
     -------
     DataFrame
-        One row per printed number, in the file's order: id, source, quantity, relation, printed,
-        computed (NaN if there is none; for ``"consistent"`` the value of the check), tolerance,
-        verdict (one of `VERDICTS`) and note.
+        One row per printed number, in the file's order: id, source, quantity, relation,
+        printed, computed (NaN if there is none; for ``"consistent"`` the value of the
+        check), tolerance, verdict (one of `VERDICTS`) and note.
     """
     errors, settings, consistent = errors or {}, settings or {}, consistent or {}
     skip, notes = skip or {}, notes or {}
     table = printed(paper)
-    arguments = {"computed": computed, "errors": errors, "settings": settings, "skip": skip}
-    for argument, given in (arguments | {"consistent": consistent, "notes": notes}).items():
+    arguments = {
+        "computed": computed,
+        "errors": errors,
+        "settings": settings,
+        "skip": skip,
+    }
+    for argument, given in (
+        arguments | {"consistent": consistent, "notes": notes}
+    ).items():
         if unknown := [key for key in given if key not in set(table["id"])]:
-            raise ValueError(f"{argument} has ids that are not printed in {paper}: {unknown}")
+            raise ValueError(
+                f"{argument} has ids that are not printed in {paper}: {unknown}"
+            )
     if twice := [key for key in settings if key in computed]:
         raise ValueError(f"an id is either a setting or computed; both have: {twice}")
     known = {*computed, *settings, *consistent, *skip}
-    if missing is None and (unexplained := [key for key in table["id"] if key not in known]):
-        raise ValueError(f"printed numbers that are neither computed nor skipped: {unexplained}")
+    if missing is None and (
+        unexplained := [key for key in table["id"] if key not in known]
+    ):
+        raise ValueError(
+            f"printed numbers that are neither computed nor skipped: {unexplained}"
+        )
 
     def judge(row: pd.Series) -> tuple[float, float, str, str]:
         key, value, note = row["id"], float(computed.get(row["id"], math.nan)), []
@@ -325,7 +366,11 @@ def ledger(
         agreed = MATCH
         if key in settings:
             value = float(settings[key])
-            other = "" if value == float(row["printed"]) else "differs from the paper's setting"
+            other = (
+                ""
+                if value == float(row["printed"])
+                else "differs from the paper's setting"
+            )
             return value, tolerance, SETTING, _joined(other, notes.get(key))
         if key in consistent and (key in skip or key not in computed):
             value, check = consistent[key]
@@ -340,10 +385,14 @@ def ledger(
         return value, tolerance, verdict, _joined(*note, notes.get(key))
 
     judged = [judge(row) for _, row in table.iterrows()]
-    table[["computed", "tolerance", "verdict", "note"]] = pd.DataFrame(judged, index=table.index)
+    table[["computed", "tolerance", "verdict", "note"]] = pd.DataFrame(
+        judged, index=table.index
+    )
     differs = table["id"][table["verdict"] == DIFFERS]
     if silent := [key for key in differs if not notes.get(key)]:
-        raise ValueError(f"numbers that differ from the printed ones need a note: {silent}")
+        raise ValueError(
+            f"numbers that differ from the printed ones need a note: {silent}"
+        )
     columns = ["id", "source", "quantity", "relation", "printed"]
     return table[[*columns, "computed", "tolerance", "verdict", "note"]]
 
@@ -379,7 +428,8 @@ def summary(book: pd.DataFrame) -> DisplayGroup:
         rows = [
             {
                 "printed in": source,
-                "quantity": first["quantity"] + f" (and {len(group) - 1} more)" * (len(group) > 1),
+                "quantity": first["quantity"]
+                + f" (and {len(group) - 1} more)" * (len(group) > 1),
                 "printed": signs[first["relation"]] + first["printed"],
                 "computed": _beside(first["computed"], first["printed"]),
                 "why": note,

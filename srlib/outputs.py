@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class Outputs:
     """The files of one run.
 
-    Methods return the object to show, so that a cell can write and show it in one call. Files with
-    ``public=True`` are not confidential for any data, by the rule of `confidential`; they are also
-    copied to ``public/``.
+    Methods return the object to show, so that a cell can write and show it in one call.
+    Files with ``public=True`` are not confidential for any data, by the rule of
+    `confidential`; they are also copied to ``public/``.
 
     Parameters
     ----------
@@ -28,7 +28,9 @@ class Outputs:
         self.folder = Path(output_dir) if str(output_dir) else None
         self._results: dict[str, Any] = {}
 
-    def table(self, name: str, frame: "pd.DataFrame", *, public: bool = False) -> "pd.DataFrame":
+    def table(
+        self, name: str, frame: "pd.DataFrame", *, public: bool = False
+    ) -> "pd.DataFrame":
         """Write ``tables/<name>.csv``, without the index and with 10 significant digits."""
         text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
         self._write("tables", name, ".csv", text, public)
@@ -52,11 +54,16 @@ class Outputs:
     def result(self, name: str, value: Any) -> Any:
         """Add a number, text or Boolean to ``results.json``, or replace it.
 
-        NaN becomes null, and infinities become the texts ``"Infinity"`` and ``"-Infinity"``.
+        NaN becomes null, and infinities become the texts ``"Infinity"`` and
+        ``"-Infinity"``.
         """
-        plain = value.item() if getattr(value, "ndim", None) == 0 else value  # NumPy scalars
+        plain = (
+            value.item() if getattr(value, "ndim", None) == 0 else value
+        )  # NumPy scalars
         if isinstance(plain, float) and not math.isfinite(plain):
-            plain = None if math.isnan(plain) else "Infinity" if plain > 0 else "-Infinity"
+            plain = (
+                None if math.isnan(plain) else "Infinity" if plain > 0 else "-Infinity"
+            )
         self._results[name] = plain
         text = json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False)
         self._write("", "results", ".json", text + "\n")
@@ -71,7 +78,9 @@ class Outputs:
             self.result(f"ledger_{verdict}", (book["verdict"] == verdict).sum())
         return summary(book)
 
-    def _write(self, kind: str, name: str, suffix: str, text: str, public: bool = False) -> None:
+    def _write(
+        self, kind: str, name: str, suffix: str, text: str, public: bool = False
+    ) -> None:
         for folder in (kind, "public")[: 1 + public]:
             if self.folder:
                 path = self.folder / folder / f"{name}{suffix}"

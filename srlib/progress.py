@@ -44,20 +44,25 @@ def silent() -> Iterator[None]:
 
 
 def in_blocks[Result](
-    executor: Executor | None, function: Callable[..., Result], shared: Sequence[Any],
-    blocks: Sequence[Sequence[Any]], label: str,
-) -> Iterator[Result]:  # fmt: skip
+    executor: Executor | None,
+    function: Callable[..., Result],
+    shared: Sequence[Any],
+    blocks: Sequence[Sequence[Any]],
+    label: str,
+) -> Iterator[Result]:
     """Call ``function(*shared, *block)`` on each block, with a progress bar, and yield the results.
 
-    Without an executor (threads, processes or a cluster) the blocks run one after another. The
-    length of a block's first item is its number of steps. If an error or an interrupt ends the
-    iteration, blocks that have not begun are canceled.
+    Without an executor (threads, processes or a cluster) the blocks run one after
+    another. The length of a block's first item is its number of steps. If an error or
+    an interrupt ends the iteration, blocks that have not begun are canceled.
     """
     futures: list[Future[Result]] = []
     try:
         with progress(sum(len(block[0]) for block in blocks), label) as bar:
             if executor is not None:
-                futures += [executor.submit(function, *shared, *block) for block in blocks]
+                futures += [
+                    executor.submit(function, *shared, *block) for block in blocks
+                ]
             for i, block in enumerate(blocks):
                 yield futures[i].result() if futures else function(*shared, *block)
                 bar.update(len(block[0]))

@@ -30,17 +30,18 @@ def load(text: str, *, texts: bool = False) -> Any:
     Parameters
     ----------
     text : str
-        One document. Scalars follow YAML 1.2: ``010`` is ten and ``1e-3`` is a number, but
-        ``1:30``, ``2020-01-01`` and ``yes`` are texts. An integer may contain underscores.
+        One document. Scalars follow YAML 1.2: ``010`` is ten and ``1e-3`` is a number,
+        but ``1:30``, ``2020-01-01`` and ``yes`` are texts. An integer may contain
+        underscores.
     texts : bool
         Whether to return every scalar as text.
 
     Raises
     ------
     ValueError
-        If the text is not YAML, has an alias, a tag or a duplicate key, or exceeds a limit:
-        `MAX_BYTES`, `MAX_DEPTH` of nested lists and mappings, or `MAX_DIGITS` of an integer. The
-        message is one line and names the line of the document.
+        If the text is not YAML, has an alias, a tag or a duplicate key, or exceeds a
+        limit: `MAX_BYTES`, `MAX_DEPTH` of nested lists and mappings, or `MAX_DIGITS` of
+        an integer. The message is one line and names the line of the document.
     """
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise ValueError(f"it is too large; at most {MAX_BYTES:,} bytes are allowed")
@@ -73,7 +74,8 @@ def read(path: str | Path, *, texts: bool = False) -> Any:
     OSError
         If the file cannot be opened.
     ValueError
-        As in `load`, and if the file is not UTF-8 or not a regular file, such as a pipe or device.
+        As in `load`, and if the file is not UTF-8 or not a regular file, such as a pipe
+        or device.
     """
     path = Path(path)
     if path.exists() and not path.is_file():
@@ -103,7 +105,9 @@ class _Bounded(Composer):
             problem = "tags (!) are not allowed"
         elif self._depth > MAX_DEPTH:
             problem = f"lists and mappings are nested more than {MAX_DEPTH} deep"
-        elif parent is not None and index is None and not isinstance(event, ScalarEvent):
+        elif (
+            parent is not None and index is None and not isinstance(event, ScalarEvent)
+        ):
             problem = "a key must be a single text or number"
         if problem:
             raise MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
@@ -120,7 +124,9 @@ class _Texts(BaseConstructor):
         self, node: Any, key_node: Any, mapping: Any, key: Any, value: Any
     ) -> bool:
         if key in mapping:  # ruamel's own message quotes the values
-            problem = f"the mapping at line {node.start_mark.line + 1} repeats {brief(key)}"
+            problem = (
+                f"the mapping at line {node.start_mark.line + 1} repeats {brief(key)}"
+            )
             raise MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
         return True
 
@@ -133,7 +139,9 @@ class _Core(_Texts, SafeConstructor):
 
     def construct_yaml_int(self, node: Any) -> int:
         if (digits := len(node.value.lstrip("+-"))) > MAX_DIGITS:
-            problem = f"an integer has {digits:,} digits; at most {MAX_DIGITS} are allowed"
+            problem = (
+                f"an integer has {digits:,} digits; at most {MAX_DIGITS} are allowed"
+            )
             raise MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
         return super().construct_yaml_int(node)
 
@@ -151,7 +159,9 @@ class _Plain(SafeRepresenter):
 
     def represent_str(self, data: str) -> Any:
         quoted = data[:1] in "+-.0123456789" or data.lower() in _YAML_1_1_BOOLS
-        return self.represent_scalar("tag:yaml.org,2002:str", data, "'" if quoted else None)
+        return self.represent_scalar(
+            "tag:yaml.org,2002:str", data, "'" if quoted else None
+        )
 
 
 _Plain.add_representer(str, _Plain.represent_str)

@@ -1,7 +1,7 @@
 """Releases of known kinds, and what was found of each: `python tests/cases.py` freezes them.
 
-The frozen numbers (`cases.json`) were computed by three modules of which one table became the
-heir; a number that moves is explained in the changelog or it is a fault.
+The frozen numbers (`cases.json`) were computed by three modules of which one table
+became the heir; a number that moves is explained in the changelog or it is a fault.
 """
 
 import json
@@ -83,7 +83,9 @@ def two_tables(draw: st.DrawFn) -> tuple[Codes, Codes, list[int]]:
     return np.array(both[0]), np.array(both[1]), levels
 
 
-def changed(x: Codes, n_levels: Any, rng: np.random.Generator, *, share: float) -> Codes:
+def changed(
+    x: Codes, n_levels: Any, rng: np.random.Generator, *, share: float
+) -> Codes:
     """The original in another order, two values of a share of the records drawn anew."""
     z = rng.permutation(x)
     rows = np.arange(round(share * len(x)))
@@ -123,19 +125,27 @@ def cases(largest: int = 100_000) -> Iterator[tuple[str, Codes, Codes]]:
 
 
 def questions(
-    original: Codes, released: Codes, target: str = TARGET, few: bool = True, guess: bool = False
+    original: Codes,
+    released: Codes,
+    target: str = TARGET,
+    few: bool = True,
+    guess: bool = False,
 ) -> dict[str, Row]:
     """Answers to the questions that decide, by few keys or by all but the target."""
     names, wanted = SCHEMA.names, SCHEMA.names.index(target)
     seen = SCHEMA.variables[wanted].codes_without_value
-    keys = [k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)]
+    keys = [
+        k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)
+    ]
     given = original, released, LEVELS, keys
     of = {
         "identity": disclosure.identity_disclosure(*given),
         "attribute": disclosure.attribute_disclosure(*given, wanted, seen),
     }
     if guess:
-        of["inference"] = disclosure.inference(*given, wanted, seen, rng=np.random.default_rng(1))
+        of["inference"] = disclosure.inference(
+            *given, wanted, seen, rng=np.random.default_rng(1)
+        )
     return {name: ratings.summarize([one]) for name, one in of.items()}
 
 
@@ -152,14 +162,17 @@ def advice(found: Copies, questions: Mapping[str, Row]) -> str:
         "z": 0.0,
     }
     frame = pd.DataFrame([*rows, *ratings.copy_rows([found]), fresh])
-    return verdict.judge("", frame.assign(in_verdict=frame["in_verdict"].notna())).verdict
+    return verdict.judge(
+        "", frame.assign(in_verdict=frame["in_verdict"].notna())
+    ).verdict
 
 
 def found(original: Codes, released: Codes) -> dict[str, Any]:
     """Value, baseline, their errors and z of each question, and the advice by the risks alone."""
     copied, of = copies(original, released, LEVELS), questions(original, released)
     repeats, handed_out, hidden = (
-        copied.rows[q] for q in ("identical records", "copied uniques", "undetected copies")
+        copied.rows[q]
+        for q in ("identical records", "copied uniques", "undetected copies")
     )
     shares = [repeats[name] for name in ("estimate", "baseline", "se", "baseline_se")]
     more = handed_out["z_permutation"], handed_out["estimate"], hidden["estimate"]
@@ -167,7 +180,8 @@ def found(original: Codes, released: Codes) -> dict[str, Any]:
     for name, one in of.items():
         z = np.fmax(one["z"], one["z_permutation"])
         shares = [
-            one[part] for part in ("estimate", "fresh_sample", "margins", "se", "fresh_sample_se")
+            one[part]
+            for part in ("estimate", "fresh_sample", "margins", "se", "fresh_sample_se")
         ]
         row[name] = [*shares, z, one["n"]]
     return row | {"verdict": advice(copied, of)}

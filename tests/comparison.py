@@ -1,9 +1,10 @@
 """How the committed notebooks are compared with a new execution: the one place of tolerances.
 
-nbval compares outputs as text. Here all words have to agree, and all numbers but for rounding. The
-same seeds give the same digits on the platform of `requirements.lock`. On another one chains may
-take other turns, so that cells tagged monte-carlo are executed there and not compared. Pictures are
-compared by the specification that they were drawn from.
+nbval compares outputs as text. Here all words have to agree, and all numbers but for
+rounding. The same seeds give the same digits on the platform of `requirements.lock`. On
+another one chains may take other turns, so that cells tagged monte-carlo are executed
+there and not compared. Pictures are compared by the specification that they were drawn
+from.
 """
 
 import json
@@ -24,7 +25,16 @@ NUMBER = re.compile(
 VIEW = re.compile(r'"view_[0-9a-f]{16}_\d+"')
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 # What outputs are computed and written with.
-COMPUTING = ["altair", "arviz-stats", "llvmlite", "numba", "numpy", "pandas", "scipy", "xarray"]
+COMPUTING = [
+    "altair",
+    "arviz-stats",
+    "llvmlite",
+    "numba",
+    "numpy",
+    "pandas",
+    "scipy",
+    "xarray",
+]
 
 
 class Output(str):
@@ -46,10 +56,12 @@ def comparable(value: Any) -> Any:
     """Return text, or a chart's specification, in the form in which it is compared."""
     if isinstance(value, dict):
         text = json.dumps({**value, "datasets": {}}, sort_keys=True)
-        # Data take the place of their names, which are hashes: another with every digit.
+        # Data take the place of their names, which are hashes: another with every
+        # digit.
         for name, rows in value.get("datasets", {}).items():
             text = text.replace(json.dumps(name), json.dumps(rows, sort_keys=True))
-        # Names of views are another hash with a number, and stand in the order of the text.
+        # Names of views are another hash with a number, and stand in the order of the
+        # text.
         for place, view in enumerate(dict.fromkeys(VIEW.findall(text))):
             text = text.replace(view, f'"view {place}"')
         return Output(text)
@@ -61,7 +73,9 @@ def comparable(value: Any) -> Any:
 
 def other_than_locked(lock: Path) -> list[str]:
     """Return what computes outputs here and not on the platform of the lock, Linux on x86_64."""
-    locked = dict(re.findall(r"^([\w.-]+)==([\w.]+)", lock.read_text(encoding="utf-8"), re.M))
+    locked = dict(
+        re.findall(r"^([\w.-]+)==([\w.]+)", lock.read_text(encoding="utf-8"), re.M)
+    )
     here = f"{sys.platform} {platform.machine()}"
     installed = {name: version(name) for name in COMPUTING}
     other = [f"{name} {now}" for name, now in installed.items() if now != locked[name]]
@@ -75,7 +89,8 @@ def number(text: str) -> float:
 
 
 def _words(text: str) -> list[str]:
-    # Numbers and HTML tags stand alone; rules of a table, as wide as its numbers, are left out.
+    # Numbers and HTML tags stand alone; rules of a table, as wide as its numbers, are
+    # left out.
     text = re.sub(r"<[^<>]*>", lambda match: f" {match[0]} ", text)
     words = NUMBER.sub(lambda match: f" {number(match[0])!r} ", text).split()
     return [word for word in words if word.strip("-")]

@@ -9,15 +9,18 @@ import pytest
 import toy
 from hypothesis import Phase, settings
 
-# No time limit on an example: the first call of a function may compile it. In CI the examples are
-# the same every time, so that a failure is one of the change that it fails on.
-settings.register_profile("srlib", deadline=None, derandomize=bool(os.environ.get("CI")))
+# No time limit on an example: the first call of a function may compile it. In CI the
+# examples are the same every time, so that a failure is one of the change that it fails
+# on.
+settings.register_profile(
+    "srlib", deadline=None, derandomize=bool(os.environ.get("CI"))
+)
 unshrunk = [Phase.explicit, Phase.generate]
 settings.register_profile("mutants", deadline=None, derandomize=True, phases=unshrunk)
 settings.load_profile("srlib")
 
-# What a script starts in the background ignores Ctrl-C and so does what that starts in its turn,
-# among it the runs and sweeps that tests interrupt.
+# What a script starts in the background ignores Ctrl-C and so does what that starts in
+# its turn, among it the runs and sweeps that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -35,7 +38,9 @@ def work(project: Path) -> Path:
     folder = project / "work"
     folder.mkdir()
     for name in toy.HOSTILE:
-        (folder / f"{name}.py").write_text("raise SystemExit('from the working folder')\n")
+        (folder / f"{name}.py").write_text(
+            "raise SystemExit('from the working folder')\n"
+        )
     return folder
 
 

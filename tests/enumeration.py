@@ -17,7 +17,9 @@ from srlib.dpmpm import Draws, Prior, cell_log_prob
 
 def all_cells(n_levels: Iterable[int]) -> NDArray[np.uint8]:
     """Every combination of levels, in lexicographic order."""
-    return np.array(list(product(*(range(levels) for levels in n_levels))), dtype=np.uint8)
+    return np.array(
+        list(product(*(range(levels) for levels in n_levels))), dtype=np.uint8
+    )
 
 
 @cache
@@ -29,7 +31,9 @@ def log_allocation_prior(sizes: tuple[int, ...], prior: Prior) -> float:
 
     def integrand(log_alpha: float) -> float:
         alpha = np.exp(log_alpha)
-        sticks = (betaln(1 + np.array(sizes[:-1]), alpha + behind) - betaln(1, alpha)).sum()
+        sticks = (
+            betaln(1 + np.array(sizes[:-1]), alpha + behind) - betaln(1, alpha)
+        ).sum()
         density = gamma.logpdf(alpha, prior.alpha_shape, scale=1 / prior.alpha_rate)
         return float(np.exp(sticks + density + log_alpha))
 
@@ -70,9 +74,15 @@ def exact_log_risk(
     return log_likelihood - np.logaddexp.reduce(log_likelihood)
 
 
-def support_log_ratios(draws: Draws, support: Codes, log_weights: Any = None) -> NDArray:
+def support_log_ratios(
+    draws: Draws, support: Codes, log_weights: Any = None
+) -> NDArray:
     """Averages as of `srlib.risk.one_variable_log_ratios`, over any one support, term by term."""
     if log_weights is None:
-        log_weights = np.full((1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws))
+        log_weights = np.full(
+            (1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws)
+        )
     log_prob = cell_log_prob(draws, support)
-    return logsumexp(log_weights[..., None] + log_prob - log_prob[..., :1], axis=2)[:, :, None]
+    return logsumexp(log_weights[..., None] + log_prob - log_prob[..., :1], axis=2)[
+        :, :, None
+    ]

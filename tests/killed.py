@@ -44,6 +44,8 @@ def end_at(number: int, when: str, end: Callable[[], object]) -> None:
 if __name__ == "__main__":
     folder, number, when, *waits = sys.argv[1:]
     end_at(
-        int(number), when, sys.stdin.read if waits else lambda: os.kill(os.getpid(), signal.SIGKILL)
+        int(number),
+        when,
+        sys.stdin.read if waits else lambda: os.kill(os.getpid(), signal.SIGKILL),
     )
     write(Path(folder), "new")

@@ -48,28 +48,39 @@ def trees(x: Codes, n_levels: Levels, rng: Generator, *, min_leaf: int) -> Codes
             donors, rows = stack.pop()
             if not len(rows):
                 continue
-            split = _best_split(x[donors, :k], x[donors, k], n_levels[: k + 1], min_leaf)
+            split = _best_split(
+                x[donors, :k], x[donors, k], n_levels[: k + 1], min_leaf
+            )
             if split is None:
                 z[rows, k] = rng.choice(x[donors, k], len(rows))
                 continue
             variable, cut = split
             for below in (True, False):
                 of_donors = (x[donors, variable] <= cut) == below
-                stack.append((donors[of_donors], rows[(z[rows, variable] <= cut) == below]))
+                stack.append(
+                    (donors[of_donors], rows[(z[rows, variable] <= cut) == below])
+                )
     return z
 
 
-def _best_split(x: Codes, y: Codes, n_levels: Levels, min_leaf: int) -> tuple[int, int] | None:
+def _best_split(
+    x: Codes, y: Codes, n_levels: Levels, min_leaf: int
+) -> tuple[int, int] | None:
     """The cut between two codes that makes the target's Gini index least, if any may be made."""
     n, n_targets = len(y), int(n_levels[-1])
     if n < 2 * min_leaf or (y == y[0]).all():
         return None
-    # All variables' levels one after the other: counts of the targets at each, then up to each.
+    # All variables' levels one after the other: counts of the targets at each, then up
+    # to each.
     starts = np.concatenate([[0], np.cumsum(n_levels[:-1])])
     cells = (x.astype(np.int64) + starts[:-1]) * n_targets + y[:, None]
-    table = np.bincount(cells.ravel(), minlength=starts[-1] * n_targets).reshape(-1, n_targets)
+    table = np.bincount(cells.ravel(), minlength=starts[-1] * n_targets).reshape(
+        -1, n_targets
+    )
     total = np.bincount(y, minlength=n_targets)
-    before = np.repeat(np.arange(x.shape[1]), n_levels[:-1])  # each variable has all records
+    before = np.repeat(
+        np.arange(x.shape[1]), n_levels[:-1]
+    )  # each variable has all records
     left = table.cumsum(axis=0) - before[:, None] * total
     sizes = left.sum(axis=1)
     allowed = np.flatnonzero((sizes >= min_leaf) & (n - sizes >= min_leaf))
@@ -77,7 +88,9 @@ def _best_split(x: Codes, y: Codes, n_levels: Levels, min_leaf: int) -> tuple[in
         return None
     left, sizes = left[allowed].astype(float), sizes[allowed]
     impurity = n - (total.astype(float) ** 2).sum() / n
-    purity = (left**2).sum(axis=1) / sizes + ((total - left) ** 2).sum(axis=1) / (n - sizes)
+    purity = (left**2).sum(axis=1) / sizes + ((total - left) ** 2).sum(axis=1) / (
+        n - sizes
+    )
     gain = impurity - (n - purity)
     at = allowed[gain.argmax()]
     variable = int(before[at])
@@ -89,19 +102,25 @@ def noisy_margins(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
     p, n = x.shape[1], len(x)
     z = np.empty_like(x)
     for k in range(p):
-        given, before = (codes[:, k - 1].astype(int) if k else np.zeros(n, int) for codes in (x, z))
+        given, before = (
+            codes[:, k - 1].astype(int) if k else np.zeros(n, int) for codes in (x, z)
+        )
         rows, columns = (int(n_levels[k - 1]) if k else 1), int(n_levels[k])
         counts = np.bincount(given * columns + x[:, k], minlength=rows * columns)
         noisy = np.maximum(counts + rng.laplace(0, 2 * (p - 1), counts.size), 1e-9)
         table = noisy.reshape(rows, columns)
         cumulative = (table / table.sum(axis=1, keepdims=True)).cumsum(axis=1)
-        z[:, k] = (rng.random((n, 1)) > cumulative[before]).sum(axis=1).clip(max=columns - 1)
+        z[:, k] = (
+            (rng.random((n, 1)) > cumulative[before]).sum(axis=1).clip(max=columns - 1)
+        )
     return z
 
 
 def independent(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
     """Each column drawn by itself from its margin."""
-    return np.column_stack([rng.choice(column, len(x)) for column in x.T]).astype(x.dtype)
+    return np.column_stack([rng.choice(column, len(x)) for column in x.T]).astype(
+        x.dtype
+    )
 
 
 Maker = Callable[[Codes, Levels, Generator], Codes]

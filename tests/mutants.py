@@ -1,11 +1,12 @@
 """Do the tests find a wrong line? `python tests/mutants.py [WORD ...]` changes one at a time.
 
-Each row of `MUTANTS` has a text that stands once in a module of srlib, what it becomes, what is
-then wrong, and why it survives, if it does. The module's tests run in a copy. With words only rows
-with one of them are tried.
+Each row of `MUTANTS` has a text that stands once in a module of srlib, what it becomes,
+what is then wrong, and why it survives, if it does. The module's tests run in a copy.
+With words only rows with one of them are tried.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -99,7 +100,7 @@ _binning["z_permutation"] - Z_CERTAIN + Z_SIGNIFICANT => _binning["z_permutation
 repeated["z"] - UNLIKELY + Z_SIGNIFICANT => repeated["z"] # threshold
 n_undetected >= MIN_COINCIDENCES => n_undetected > 0 # any people
 >= MIN_COINCIDENCES > by_chance => >= MIN_COINCIDENCES # any number by chance
-and is_rare: => and True: # a copy may say little
+and is_rare => and True # a copy may say little
 np.where(disclosure.undisclosed >= ALL_BUT_CERTAIN, gap, 0.0) => gap # the commonest value counts
 row_order["z"] >= 2 * Z_CERTAIN => row_order["z"] >= Z_CERTAIN # threshold
 min(n, m) < MIN_RECORDS_JUDGED => n < MIN_RECORDS_JUDGED # the release alone may be small
@@ -286,7 +287,7 @@ np.isfinite(self.log_mcse) => (self.log_mcse >= 0) # an infinite error is reliab
 (self.rank == 1).sum() => (self.rank <= 2).sum() # the first two
 ~(self.pareto_k > MAX_PARETO_K) => (self.pareto_k <= MAX_PARETO_K) # unknown is bad
 risk/draw_sets
-if settings is schedule[-1]: => if settings is schedule[0]: # the first round is the last
+settings is schedule[-1] => settings is schedule[0] # the first round is the last
 .iloc[0] <= MAX_NOT_CONVERGED => .iloc[0] >= MAX_NOT_CONVERGED # chains stop where they disagree
 pareto_k(-log_prob[0] => pareto_k(log_prob[0] # weights upside down
 risk/synthesizers
@@ -333,24 +334,40 @@ def mutants() -> Iterator[Mutant]:
         yield Mutant(module, old, new, *reasons)
 
 
+def places(mutant: Mutant, source: str) -> list[re.Match[str]]:
+    """Return where the text stands, whatever the line breaks and the commas that end them."""
+    characters = "".join(mutant.old.split())
+    forms = [
+        rf"(,\s*)?{re.escape(c)}" if c in ")]}" else re.escape(c) for c in characters
+    ]
+    return list(re.finditer(r"\s*".join(forms), source))
+
+
 def dies(mutant: Mutant, folder: Path) -> bool | None:
     """Whether the tests fail with the change; None where its text does not stand there once."""
     path = folder / "srlib" / f"{mutant.module}.py"
     source = path.read_text(encoding="utf-8")
-    if source.count(mutant.old) != 1:
+    found = places(mutant, source)
+    if len(found) != 1:
         return None
-    path.write_text(source.replace(mutant.old, mutant.new), encoding="utf-8")
+    (place,) = found
+    changed = source[: place.start()] + mutant.new + source[place.end() :]
+    path.write_text(changed, encoding="utf-8")
     tests = [f"tests/test_{name}.py" for name in TESTS[mutant.module].split()]
     # All mutants meet the same random examples, and none is shrunk.
     options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile", "mutants"]
     command = [sys.executable, "-m", "pytest", *options, *tests]
     threads = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        done = subprocess.run(command, cwd=folder, env=threads, capture_output=True, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=threads, capture_output=True, check=False
+        )
     finally:
         path.write_text(source, encoding="utf-8")
     if done.returncode not in (0, 1):
-        raise RuntimeError(f"{mutant}: the tests did not run; {done.stdout.decode()[-500:]}")
+        raise RuntimeError(
+            f"{mutant}: the tests did not run; {done.stdout.decode()[-500:]}"
+        )
     return done.returncode == 1
 
 
@@ -365,7 +382,9 @@ def main(*words: str) -> None:
             text = " | ".join(filter(None, mutant))
             if not words or any(word in text for word in words):
                 found = dies(mutant, Path(name))
-                result = {True: "dies", False: "SURVIVES", None: "text not found"}[found]
+                result = {True: "dies", False: "SURVIVES", None: "text not found"}[
+                    found
+                ]
                 print(result, text, sep=": ", flush=True)
                 surprises += not found and not mutant.survives
     sys.exit(f"{surprises} survive without a reason" if surprises else 0)

@@ -18,7 +18,9 @@ PAPER = (Rule(10, r_at_most=0.1), Rule(1.05, r_at_least=0.9))
 def any_rules(draw: st.DrawFn) -> list[Rule]:
     rules = []
     for _ in range(draw(st.integers(1, 3))):
-        ends = sorted(draw(st.lists(st.integers(0, 100), min_size=2, max_size=2, unique=True)))
+        ends = sorted(
+            draw(st.lists(st.integers(0, 100), min_size=2, max_size=2, unique=True))
+        )
         rules.append(Rule(draw(st.floats(0.2, 8)), ends[0] / 100, ends[1] / 100))
     return rules
 
@@ -40,7 +42,11 @@ def test_boundaries_against_a_grid(rules: list[Rule], log_ratio: float) -> None:
         assert low < high
         found |= (w >= low) & (w <= high)
     for rule in rules:
-        for edge in (relative - rule.rr_at_most, risk - rule.r_at_least, risk - rule.r_at_most):
+        for edge in (
+            relative - rule.rr_at_most,
+            risk - rule.r_at_least,
+            risk - rule.r_at_most,
+        ):
             near |= np.abs(edge) < 1e-9
     assert (found == broken)[~near].all()
     assert acceptance.unacceptable(log_ratio, rules) == bool(intervals)
@@ -57,7 +63,10 @@ def test_the_papers_rules_by_hand() -> None:
     assert not acceptance.unacceptable(0.0, [Rule(1)])
     assert not acceptance.violates_rules(0.5, 1.0, [Rule(1)])
     # L = 1.5 is the most that RR <= 1.05 from R = .9 on allows: .9 + .1 L = 1.05.
-    assert acceptance.unacceptable([np.log(1.499), np.log(1.501)], PAPER).tolist() == [False, True]
+    assert acceptance.unacceptable([np.log(1.499), np.log(1.501)], PAPER).tolist() == [
+        False,
+        True,
+    ]
 
 
 def test_overlapping_intervals_are_joined_and_extremes_are_safe() -> None:
@@ -82,13 +91,17 @@ def test_largest_epsilon_is_the_last_without_an_unacceptable_release() -> None:
     best = acceptance.largest_epsilon(family, 1, 0, PAPER, 1e-3, 100.0)
     assert not unacceptable(best)
     assert unacceptable(best * (1 + 1e-6))
-    # Next to no ones the plug-in attains its epsilon, and L = 1.5 is the most that is allowed.
+    # Next to no ones the plug-in attains its epsilon, and L = 1.5 is the most that is
+    # allowed.
     assert best == pytest.approx(np.log(1.5), rel=1e-6)
     assert acceptance.largest_epsilon(family, 1, 0, PAPER, 50.0, 100.0) == 0
 
 
 def test_rules_are_read_and_checked() -> None:
-    entries = [{"rr_at_most": 10, "r_at_most": 0.1}, {"rr_at_most": 1.05, "r_at_least": 0.9}]
+    entries = [
+        {"rr_at_most": 10, "r_at_most": 0.1},
+        {"rr_at_most": 1.05, "r_at_least": 0.9},
+    ]
     assert acceptance.read_rules(entries) == PAPER
     with pytest.raises(ValueError, match="must have rr_at_most"):
         acceptance.read_rules([{"r_at_most": 0.1}])
@@ -110,9 +123,13 @@ def test_lines_run_over_all_priors_at_even_distances() -> None:
         risk, relative = points["risk"].to_numpy(), points["relative_risk"].to_numpy()
         assert (np.diff(risk) > 0).all()
         np.testing.assert_allclose(risk[[0, -1]], [0, 1])
-        np.testing.assert_allclose(relative, risk + np.exp(log_ratio) * (1 - risk), atol=1e-12)
+        np.testing.assert_allclose(
+            relative, risk + np.exp(log_ratio) * (1 - risk), atol=1e-12
+        )
         if abs(log_ratio) > 1:
-            np.testing.assert_allclose(np.diff(np.log(relative)), np.diff(np.log(relative))[0])
+            np.testing.assert_allclose(
+                np.diff(np.log(relative)), np.diff(np.log(relative))[0]
+            )
 
 
 def test_unacceptable_segments_begin_and_end_on_the_boundary() -> None:
@@ -122,7 +139,8 @@ def test_unacceptable_segments_begin_and_end_on_the_boundary() -> None:
         inside = piece.iloc[1:-1]
         for r, rr in zip(inside["risk"], inside["relative_risk"], strict=True):
             assert any(
-                rule.r_at_least <= r <= rule.r_at_most and rr >= rule.rr_at_most for rule in PAPER
+                rule.r_at_least <= r <= rule.r_at_most and rr >= rule.rr_at_most
+                for rule in PAPER
             )
 
 
@@ -146,7 +164,10 @@ def test_share_of_records_outside_and_how_sure_it_is() -> None:
     rules = acceptance.read_rules([{"rr_at_most": 2}])
     log_ratio, mcse = np.log([1.0, 1.9, 2.1, 4.0]), np.array([0.01, 0.1, 0.01, 0.4])
     found = acceptance.unacceptable_share(log_ratio, mcse, rules)
-    assert found == {"unacceptable": 0.5, "undecided": 0.5}  # 1.9 might be above, 4.0 below two
+    assert found == {
+        "unacceptable": 0.5,
+        "undecided": 0.5,
+    }  # 1.9 might be above, 4.0 below two
     at_half = acceptance.unacceptable_share(log_ratio, mcse, rules, np.full(4, 0.5))
     assert at_half == {"unacceptable": 0, "undecided": 0}
     # RR = L / (1 + w (L - 1)) > 2 at w = 0.1 from L = 2.25 on.
@@ -170,15 +191,20 @@ def test_the_first_acceptable_release_is_published() -> None:
     for x in range(5):
         np.testing.assert_allclose(np.exp(free.row(x)[:4]), np.exp(tables[0].row(x)))
         assert np.exp(free.row(x)[4:]).sum() == pytest.approx(0)
-    strict = acceptance.release_first_acceptable(tables, [Rule(1.0)], ["loose", "tight"])
+    strict = acceptance.release_first_acceptable(
+        tables, [Rule(1.0)], ["loose", "tight"]
+    )
     assert np.exp(strict.row(2)[-1]) == pytest.approx(1)
     assert strict.outputs[0] == ("loose", 0)
     assert strict.outputs[-1] is None
-    # A test that is passed or not for sure makes outputs impossible: no epsilon is finite.
+    # A test that is passed or not for sure makes outputs impossible: no epsilon is
+    # finite.
     some = acceptance.release_first_acceptable(tables, [Rule(2.0)])
     assert np.isinf(mechanism.exact_epsilon(some).value)
     with pytest.raises(ValueError, match="the same rows and neighbors"):
-        acceptance.release_first_acceptable([tables[0], mechanism.private_plugin(1.0, 5, 3)], [])
+        acceptance.release_first_acceptable(
+            [tables[0], mechanism.private_plugin(1.0, 5, 3)], []
+        )
 
 
 def test_drawing_again_is_the_mechanism_given_acceptance() -> None:
@@ -191,11 +217,13 @@ def test_drawing_again_is_the_mechanism_given_acceptance() -> None:
         row = np.where(kept[x], np.exp(table.row(x)), 0)
         np.testing.assert_allclose(p[x, :-1], row / row.sum())
     assert not p[:, -1].any()
-    # Acceptance sets of neighbors differ, and so there is no epsilon; that of the table is finite.
+    # Acceptance sets of neighbors differ, and so there is no epsilon; that of the table
+    # is finite.
     assert (kept[2] != kept[3]).any()
     assert mechanism.exact_epsilon(table).value < np.inf
     assert mechanism.exact_epsilon(again).value == np.inf
-    # The first of a sequence of two equal mechanisms that is acceptable is the same, given one is.
+    # The first of a sequence of two equal mechanisms that is acceptable is the same,
+    # given one is.
     twice = acceptance.release_first_acceptable([table, table], rules)
     first = np.exp(twice.block(np.arange(7), np.arange(14)))
     both = first[:, :7] + first[:, 7:]
@@ -209,9 +237,13 @@ def test_drawing_again_can_raise_a_finite_epsilon() -> None:
     assert mechanism.exact_epsilon(same).value == pytest.approx(
         mechanism.exact_epsilon(table).value
     )
-    unequal = mechanism.Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
+    unequal = mechanism.Mechanism.from_table(
+        np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)]
+    )
     raised = acceptance.redraw(unequal, np.array([[False, True, True]] * 2))
-    assert mechanism.exact_epsilon(raised).value == pytest.approx(np.log(0.4 / 0.7 / 0.2))
+    assert mechanism.exact_epsilon(raised).value == pytest.approx(
+        np.log(0.4 / 0.7 / 0.2)
+    )
     never = acceptance.redraw(table, np.array([[True] * 3, [False] * 3]))
     assert never.row(1).tolist() == [-np.inf] * 3 + [0.0]
     with pytest.raises(ValueError, match=r"shape \(2, 2\); it must be \(2, 3\)"):

@@ -18,7 +18,13 @@ import pytest
 from scipy import stats
 
 from srlib.data import acs
-from srlib.data.acs import ACS, download_acs, embedded_population, read_population, recode_acs
+from srlib.data.acs import (
+    ACS,
+    download_acs,
+    embedded_population,
+    read_population,
+    recode_acs,
+)
 from srlib.data.codes import cell_numbers, distinct
 from srlib.data.microdata import load, read_table, read_uncoded
 from srlib.margins import two_way_table
@@ -28,11 +34,25 @@ PERSON_FILE = Path(__file__).parents[2] / "shared/data/acs2011_pums_person_sampl
 
 # An adult's record for each raw code, with the recoded value.
 ADULT = {
-    "SEX": 2, "AGEP": 40, "RAC1P": 1, "SCHL": 16, "MAR": 1, "LANX": 2, "WAOB": 1, "MIL": 5,
-    "WKL": 1, "DIS": 2, "HICOV": 1, "MIG": 1, "SCH": 1, "HISP": 1,
-}  # fmt: skip
+    "SEX": 2,
+    "AGEP": 40,
+    "RAC1P": 1,
+    "SCHL": 16,
+    "MAR": 1,
+    "LANX": 2,
+    "WAOB": 1,
+    "MIL": 5,
+    "WKL": 1,
+    "DIS": 2,
+    "HICOV": 1,
+    "MIG": 1,
+    "SCH": 1,
+    "HISP": 1,
+}
 RECODED: dict[str | int, dict[int, int]] = {
-    **{year: {1: 1, 2: 1, 3: 1, 4: 2, 5: 3} for year in (2008, 2012)},  # MIL, by vintage
+    **{
+        year: {1: 1, 2: 1, 3: 1, 4: 2, 5: 3} for year in (2008, 2012)
+    },  # MIL, by vintage
     **{year: {1: 1, 2: 1, 3: 2, 4: 3} for year in (2013, 2023)},
     "AGEP": {18: 1, 29: 1, 30: 2, 44: 2, 45: 3, 59: 3, 60: 4, 99: 4},
     "RAC1P": {1: 1, 2: 2, 3: 3, 4: 4, 5: 4, 6: 6, 7: 4, 8: 4, 9: 5},
@@ -48,7 +68,9 @@ RECODED: dict[str | int, dict[int, int]] = {
 def persons(**columns: Any) -> pd.DataFrame:
     """Return adults that differ in the given columns."""
     n = len(next(iter(columns.values())))
-    return pd.DataFrame({**{name: [code] * n for name, code in ADULT.items()}, **columns})
+    return pd.DataFrame(
+        {**{name: [code] * n for name, code in ADULT.items()}, **columns}
+    )
 
 
 @pytest.mark.parametrize("column", RECODED)
@@ -64,20 +86,33 @@ def test_recode_of_each_code(column):
 @pytest.mark.parametrize(
     ("columns", "vintage", "message"),
     [
-        ({"MIL": [5, 4, 5]}, 2013, r"invalid codes of vintage 2013: MIL has '5' \(rows 0, 2\)"),
-        ({"MIL": [4, 4, 2, 4]}, 2012, "2013 or later: MIL has code 4 for 3 adults and code 5 for"),
+        (
+            {"MIL": [5, 4, 5]},
+            2013,
+            r"invalid codes of vintage 2013: MIL has '5' \(rows 0, 2\)",
+        ),
+        (
+            {"MIL": [4, 4, 2, 4]},
+            2012,
+            "2013 or later: MIL has code 4 for 3 adults and code 5 for",
+        ),
         ({"MIL": [5]}, 2007, "vintage is 2007"),
-        ({"SEX": [1, 3, 2], "AGEP": ["x", 40, 40]}, 2012,
-         r"SEX has '3' \(row 1\); AGEP has 'x' \(row 0\)"),
+        (
+            {"SEX": [1, 3, 2], "AGEP": ["x", 40, 40]},
+            2012,
+            r"SEX has '3' \(row 1\); AGEP has 'x' \(row 0\)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_no_person_file_of_a_vintage_has(columns, vintage, message):
     with pytest.raises(ValueError, match=message):
         recode_acs(persons(**columns), vintage)
 
 
 def test_children_are_left_out_and_missing_values_of_adults_stay_missing():
-    children = persons(AGEP=[17, 18, 0, 80], MIL=[None, 5, None, 5], WKL=["", "1", "", "2"])
+    children = persons(
+        AGEP=[17, 18, 0, 80], MIL=[None, 5, None, 5], WKL=["", "1", "", "2"]
+    )
     assert recode_acs(children, 2012).index.tolist() == [1, 3]
     recoded = recode_acs(persons(AGEP=[None, 18, 30], MIL=[5.0, None, 5.0]), 2012)
     assert recoded["AGEP"].isna().tolist() == [True, False, False]
@@ -93,7 +128,9 @@ def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
     assert ACS.decode(table.codes, labels=False)["SCHL"].tolist() == ["1", "2"]
     assert table.notes[0] == "Columns left out: 'PUMA'."
     assert [len(read_uncoded(path, schema).frame) for schema in ("", "acs")] == [3, 2]
-    assert "vintage 2012; records of persons under 18 left out: 1 of 3." in table.notes[1]
+    assert (
+        "vintage 2012; records of persons under 18 left out: 1 of 3." in table.notes[1]
+    )
     persons(AGEP=[5, 6]).to_csv(path, index=False)
     with pytest.raises(ValueError, match="the table has 0 records"):
         read_table(path)
@@ -116,7 +153,9 @@ def test_population_is_reproducible_and_as_sparse_as_the_paper_data(seed):
     table = load("", rng=np.random.default_rng(seed))
     again = embedded_population(10_000, rng=np.random.default_rng(seed))
     np.testing.assert_array_equal(table.codes, again.codes)
-    assert (embedded_population(10_000, rng=np.random.default_rng(9)).codes != table.codes).any()
+    assert (
+        embedded_population(10_000, rng=np.random.default_rng(9)).codes != table.codes
+    ).any()
     assert (table.codes.shape, table.codes.dtype) == ((10_000, 14), np.uint8)
     assert (ACS.n_cells, table.schema) == (8_709_120, ACS)
     assert "no record is a real person's" in table.notes[0]
@@ -132,7 +171,9 @@ def test_population_follows_its_tables():
     codes = embedded_population(200_000, rng=np.random.default_rng(4)).codes
     drawn, statistic, degrees = [], 0.0, 0.0
     for child, parents, table in read_population(acs.POPULATION.read_text("utf-8")):
-        observed = np.zeros((np.prod(ACS.n_levels[parents], dtype=int), ACS.n_levels[child]))
+        observed = np.zeros(
+            (np.prod(ACS.n_levels[parents], dtype=int), ACS.n_levels[child])
+        )
         row = cell_numbers(codes[:, parents], ACS.n_levels[parents])
         np.add.at(observed, (row, codes[:, child]), 1)
         expected = observed.sum(axis=1, keepdims=True) * table / acs.PROBABILITY_UNITS
@@ -153,24 +194,35 @@ def test_pairs_of_the_population_are_within_sampling_error_of_the_person_file():
     times = distinct(file)[1]  # which are known of it
     assert (*file.shape, len(times), times.max()) == (4942, 14, 2376, 73)
     assert np.bincount(times)[1:4].tolist() == [1771, 294, 95]
-    others = [np.random.default_rng(0).permuted(np.tile(file, (2, 1)), axis=0)]  # independent
-    others += [embedded_population(10_000, rng=np.random.default_rng(s)).codes for s in range(5)]
+    others = [
+        np.random.default_rng(0).permuted(np.tile(file, (2, 1)), axis=0)
+    ]  # independent
+    others += [
+        embedded_population(10_000, rng=np.random.default_rng(s)).codes
+        for s in range(5)
+    ]
     least, levels = np.ones(6), ACS.n_levels.tolist()
     for a, b in itertools.combinations(range(14), 2):
-        of_file, *counts = (two_way_table(codes, levels, a, b).ravel() for codes in (file, *others))
+        of_file, *counts = (
+            two_way_table(codes, levels, a, b).ravel() for codes in (file, *others)
+        )
         for i, of_other in enumerate(counts):
             both = np.stack([of_file, of_other])
             often = stats.contingency.expected_freq(both).min(axis=0) >= 5
             pooled = np.column_stack([both[:, often], both[:, ~often].sum(axis=1)])
             some = pooled[:, pooled.sum(axis=0) > 0]
-            least[i] = min(least[i], stats.chi2_contingency(some, correction=False).pvalue)
+            least[i] = min(
+                least[i], stats.chi2_contingency(some, correction=False).pvalue
+            )
     assert least[0] < 1e-50
     assert min(least[1:]) > 0.05 / 91
 
 
 def person_zip(member: str) -> bytes:
     rng = np.random.default_rng(2)
-    frame = persons(AGEP=rng.integers(0, 90, 4000)).assign(SERIALNO=rng.integers(0, 10**9, 4000))
+    frame = persons(AGEP=rng.integers(0, 90, 4000)).assign(
+        SERIALNO=rng.integers(0, 10**9, 4000)
+    )
     frame.loc[frame["AGEP"] < 18, ["MIL", "WKL"]] = None
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -186,7 +238,9 @@ WRONG_BIT = BODY[:MIDDLE] + bytes([BODY[MIDDLE] ^ 1]) + BODY[MIDDLE + 1 :]
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
+def server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, Path]]:
     """Serve one file; yield its address and its path."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
@@ -202,24 +256,33 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
         thread.join()
 
 
-def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(server, tmp_path, capsys):
+def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(
+    server, tmp_path, capsys
+):
     url, file = server
     with ThreadPoolExecutor(3) as pool:
-        calls = [pool.submit(download_acs, NC, tmp_path / "cache", url) for _ in range(3)]
+        calls = [
+            pool.submit(download_acs, NC, tmp_path / "cache", url) for _ in range(3)
+        ]
         ((path, year),) = {call.result() for call in calls}
     assert (path.read_bytes(), year) == (BODY, 2012)
-    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == [path]
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == [
+        path
+    ]
     file.unlink()
     assert download_acs("acs:2012:NC", tmp_path / "cache", url) == (path, 2012)
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("body", [WRONG_BIT, BODY[:5000], b"<html>Please sign in</html>"])
+@pytest.mark.parametrize(
+    "body", [WRONG_BIT, BODY[:5000], b"<html>Please sign in</html>"]
+)
 def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(server, tmp_path, body):
     url, file = server
     file.write_bytes(body)
     with pytest.raises(
-        ConnectionError, match=r"1-year person file of 2012 for NC could not be downloaded"
+        ConnectionError,
+        match=r"1-year person file of 2012 for NC could not be downloaded",
     ):
         download_acs(NC, tmp_path / "cache", url)
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
@@ -229,17 +292,22 @@ def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(server, tmp_path, 
 
 def test_files_that_cannot_be_had(server, tmp_path):
     with pytest.raises(
-        ValueError, match=r"not published a 1-year person file of 2020 for NC: .*\(404\)"
+        ValueError,
+        match=r"not published a 1-year person file of 2020 for NC: .*\(404\)",
     ):
         download_acs("acs:2020:nc", tmp_path, server[0])
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
-        with pytest.raises(ConnectionError, match=r"\(ConnectionError\). Is there a network"):
+        with pytest.raises(
+            ConnectionError, match=r"\(ConnectionError\). Is there a network"
+        ):
             download_acs(NC, tmp_path, url)
 
 
-@pytest.mark.parametrize("data", ["2012", "12:nc", "2007:nc", "2012:usa", "2012:../", "²012:nc"])
+@pytest.mark.parametrize(
+    "data", ["2012", "12:nc", "2007:nc", "2012:usa", "2012:../", "²012:nc"]
+)
 def test_bad_specifications(data):
     with pytest.raises(ValueError, match="must be acs:YEAR:STATE"):
         download_acs(f"acs:{data}")

@@ -17,7 +17,11 @@ from srlib.assessment import Assessment, assess, ratings, verdict
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = json.loads((ROOT / "docs/assessment.schema.json").read_text(encoding="utf-8"))
-RUN = {"Date": "2026-01-02", "Version": "srlib 9", "Command": "srlib assess <a.csv> b.csv"}
+RUN = {
+    "Date": "2026-01-02",
+    "Version": "srlib 9",
+    "Command": "srlib assess <a.csv> b.csv",
+}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +62,9 @@ def test_the_document_keeps_its_schema(several: Assessment) -> None:
         {"table": [{"release": "x"}]},
     ],
 )
-def test_another_document_does_not_pass(several: Assessment, change: dict[str, Any]) -> None:
+def test_another_document_does_not_pass(
+    several: Assessment, change: dict[str, Any]
+) -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(several.to_dict() | change, SCHEMA)
 
@@ -69,13 +75,17 @@ def test_the_schema_names_every_word_of_the_table(several: Assessment) -> None:
     assert list(row["properties"]) == row["required"] == list(several.table)
     ratings = {*row["properties"]["rating"]["enum"]}
     assert ratings >= {*verdict._RATING_ORDER, *verdict._UTILITY}
-    verdicts = SCHEMA["properties"]["verdicts"]["items"]["properties"]["verdict"]["enum"]
+    verdicts = SCHEMA["properties"]["verdicts"]["items"]["properties"]["verdict"][
+        "enum"
+    ]
     assert tuple(verdicts) == verdict.VERDICTS
     questions = row["properties"]["question"]["anyOf"][0]["enum"]
     assert {*verdict.CARD, *verdict.DECIDING} <= {*questions}
 
 
-def test_the_page_begins_with_all_releases_and_what_was_assessed(several: Assessment) -> None:
+def test_the_page_begins_with_all_releases_and_what_was_assessed(
+    several: Assessment,
+) -> None:
     page = several.to_html(run=RUN)
     headline = verdict.headline(several.verdicts)
     assert headline == "3 releases: 1 do not release, 2 no sign of disclosure."
@@ -86,7 +96,13 @@ def test_the_page_begins_with_all_releases_and_what_was_assessed(several: Assess
         assert f">{one.verdict}<" in first_table
         assert one.reason in first_table
         assert f"<h2>{escape(one.sentence, quote=False)}" in page.replace("&#34;", '"')
-    for text in ("job; job, town", "sick", "town", "200 records", *map(escape, RUN.values())):
+    for text in (
+        "job; job, town",
+        "sick",
+        "town",
+        "200 records",
+        *map(escape, RUN.values()),
+    ):
         assert f"<dd>{text}</dd>" in page
 
 
@@ -98,19 +114,21 @@ def test_a_measure_a_column_compares_all_releases(several: Assessment) -> None:
 
 
 def test_the_card_names_the_worst_group() -> None:
-    rows = pd.DataFrame({
-        "question": ["identity"] * 3,
-        "n": 50,
-        "z": 3.0,
-        "z_permutation": np.nan,
-        "group": ["town: north", "town: south", "town: east"],
-        "estimate": [0.5, 0.6, 0.9],
-        "se": 0.01,
-        "baseline": [0.1, 0.1, 0.88],
-        "baseline_se": 0.01,
-        "baseline_kind": "fresh sample",
-        "rating": ["high", "high", "as expected"],
-    })  # fmt: skip
+    rows = pd.DataFrame(
+        {
+            "question": ["identity"] * 3,
+            "n": 50,
+            "z": 3.0,
+            "z_permutation": np.nan,
+            "group": ["town: north", "town: south", "town: east"],
+            "estimate": [0.5, 0.6, 0.9],
+            "se": 0.01,
+            "baseline": [0.1, 0.1, 0.88],
+            "baseline_se": 0.01,
+            "baseline_kind": "fresh sample",
+            "rating": ["high", "high", "as expected"],
+        }
+    )
     line = verdict._worst_group(rows)
     assert line["measure"] == "worst group, town: south (identity)"
     assert line["rating"] == "high"
@@ -123,7 +141,9 @@ def test_the_public_page_has_the_date_and_no_setting(several: Assessment) -> Non
     assert "2026-01-02" in page
     assert "srlib 9" in page
     for private in ("a.csv", "town", "job", "copy", "shuffled"):
-        assert not re.search(rf"\b{private}\b", page.split("<body>")[1].split("<details")[0])
+        assert not re.search(
+            rf"\b{private}\b", page.split("<body>")[1].split("<details")[0]
+        )
 
 
 def test_the_printed_page_leaves_folded_tables_out(several: Assessment) -> None:
@@ -156,6 +176,8 @@ def test_a_sentence_that_reassures_says_who_was_not_tested(several: Assessment) 
 
 def test_with_a_model_another_intruder_was_not_tested(several: Assessment) -> None:
     rows = several.table.query("release == 'fresh'").assign(why="")
-    modeled = pd.concat([rows, rows.iloc[:1].assign(question="model: target", in_verdict=False)])
+    modeled = pd.concat(
+        [rows, rows.iloc[:1].assign(question="model: target", in_verdict=False)]
+    )
     assert f"Not tested: {verdict.NOT_TESTED}." in verdict.judge("fresh", rows).sentence
     assert verdict.NOT_TESTED_WITH_MODEL in verdict.judge("fresh", modeled).sentence

@@ -24,14 +24,22 @@ from srlib.risk.black_box import (
 from srlib.trees import Growth, SequentialTrees, fit_trees
 
 
-@pytest.mark.parametrize(("alpha", "sick"), [(0.05, (0, 1)), (1.0, (1, 2)), (1.0, (1, 1))])
-def test_bounds_of_a_family_hold_with_their_confidence(alpha: float, sick: Sequence[int]) -> None:
+@pytest.mark.parametrize(
+    ("alpha", "sick"), [(0.05, (0, 1)), (1.0, (1, 2)), (1.0, (1, 1))]
+)
+def test_bounds_of_a_family_hold_with_their_confidence(
+    alpha: float, sick: Sequence[int]
+) -> None:
     """Counts of six records, of which one is changed or none; 100 samples of eighty releases."""
     table = beta_binomial(n=6, n_s=6, alpha=alpha)
     rows = np.stack([table.row(x) for x in sick])
     rng, prior, p = np.random.default_rng(1), 0.3, np.exp(rows)
     mean_posterior = p[0] @ np.exp(posterior(rows.T, np.log([prior, 1 - prior]))[:, 0])
-    limits = [np.abs(rows[0] - rows[1]).max(), mean_posterior, np.abs(p[0] - p[1]).sum() / 2]
+    limits = [
+        np.abs(rows[0] - rows[1]).max(),
+        mean_posterior,
+        np.abs(p[0] - p[1]).sum() / 2,
+    ]
     over, found = np.zeros(3), np.zeros(3)
     for _ in range(100):
         counts = [sample(table, x, 80, rng=rng) for x in sick]
@@ -52,7 +60,9 @@ def test_a_perfect_test_by_hand() -> None:
     low, high = 0.025 ** (1 / 50), 1 - 0.025 ** (1 / 50)
     mean = low**2 / (low + high) + (1 - low) ** 2 / (2 - low - high)
     expected = np.log(low / high), low - high, mean
-    assert (bound.epsilon, bound.advantage, bound.probability) == pytest.approx(expected)
+    assert (bound.epsilon, bound.advantage, bound.probability) == pytest.approx(
+        expected
+    )
 
 
 def test_a_negative_test_discloses_as_well() -> None:
@@ -65,7 +75,9 @@ def test_a_negative_test_discloses_as_well() -> None:
 
 
 @pytest.mark.parametrize("n", [15, 60])
-def test_the_discriminant_is_that_of_its_formula(n: int, rng: np.random.Generator) -> None:
+def test_the_discriminant_is_that_of_its_formula(
+    n: int, rng: np.random.Generator
+) -> None:
     first, second = rng.normal(1000, size=(n, 40)), rng.normal(1000.5, size=(n, 40))
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
@@ -79,7 +91,9 @@ def test_the_discriminant_is_that_of_its_formula(n: int, rng: np.random.Generato
 
 def people() -> Microdata:
     """Ten cooks of whom one is sick, and ten smiths; the sick cook is the first."""
-    codes = np.array([[0, 1]] + [[0, 0]] * 9 + [[1, 1]] * 5 + [[1, 0]] * 5, dtype=np.uint8)
+    codes = np.array(
+        [[0, 1]] + [[0, 0]] * 9 + [[1, 1]] * 5 + [[1, 0]] * 5, dtype=np.uint8
+    )
     variables = Variable("job", ("cook", "smith")), Variable("sick", ("no", "yes"))
     return Microdata(codes, Schema(variables))
 
@@ -107,7 +121,9 @@ def test_counts_are_of_cells() -> None:
 
     data, rng = people(), np.random.default_rng(6)
     # By sickness: cooks, smiths, and the two with themselves; sick and well likewise.
-    first, second = release_counts(Copy(), data, 0, np.array([[0, 0]]), n_releases=20, rng=rng)
+    first, second = release_counts(
+        Copy(), data, 0, np.array([[0, 0]]), n_releases=20, rng=rng
+    )
     assert (first == first[0]).all()
     counts = sorted([9, 5, 9, 5, 14, 0, 0, 1, 5, 1, 5, 6, 0, 0, 0, 0])
     assert sorted(first[0] ** 2) == pytest.approx(counts, abs=1e-4)
@@ -133,13 +149,22 @@ class Wide:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"data": people().codes}, "data is of type ndarray; it must be a DataFrame or"),
+        (
+            {"data": people().codes},
+            "data is of type ndarray; it must be a DataFrame or",
+        ),
         ({"row": 20}, "row is 20; it must lie in 0 to 19"),
-        ({"alternatives": np.array([[0, 1]])}, "alternatives has the true record itself"),
+        (
+            {"alternatives": np.array([[0, 1]])},
+            "alternatives has the true record itself",
+        ),
         ({"alternatives": np.array([[0, 2]])}, "alternatives has codes out of range"),
         ({"alternatives": np.array([0, 0])}, r"alternatives has shape \(2,\)"),
         ({"alternatives": np.array([[0, 0.5]])}, "and type float64; it must be"),
-        ({"synthesizer": fit_trees(people())}, "synthesizer is Trees, which are fitted to one"),
+        (
+            {"synthesizer": fit_trees(people())},
+            "synthesizer is Trees, which are fitted to one",
+        ),
         ({"n_releases": 19}, "n_releases is 19; it must be 20 or more"),
         ({"prior": 1.0}, r"prior is 1.0; it must lie in \(0, 1\)"),
         ({"synthesizer": PlugInMargins(np.array([2, 2, 2]))}, "argument"),
@@ -147,19 +172,35 @@ class Wide:
     ],
 )
 def test_wrong_input_is_named(change, message, rng):
-    arguments: dict[str, Any] = {"synthesizer": PlugInMargins(np.array([2, 2])), "data": people()}
-    arguments |= {"row": 0, "alternatives": np.array([[0, 0]]), "n_releases": 20, "rng": rng}
+    arguments: dict[str, Any] = {
+        "synthesizer": PlugInMargins(np.array([2, 2])),
+        "data": people(),
+    }
+    arguments |= {
+        "row": 0,
+        "alternatives": np.array([[0, 0]]),
+        "n_releases": 20,
+        "rng": rng,
+    }
     with pytest.raises(ValueError, match=message):
         leakage_bound(**arguments | change)
 
 
 def test_the_audit_of_the_guide_finds_an_order_that_counts_of_cells_do_not() -> None:
-    guide = (Path(__file__).parents[1] / "docs/guide/python.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[1] / "docs/guide/python.md").read_text(
+        encoding="utf-8"
+    )
     section = re.split("### .* that can only be run\n", guide)[1].split("\n## ")[0]
-    network, *audits = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    network, *audits = re.findall(
+        r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL
+    )
     rng = np.random.default_rng(11)
-    variables = tuple(Variable(name, ("a", "b", "c")) for name in ("job", "town", "sick"))
-    original = Microdata(rng.integers(0, 3, (40, 3)).astype(np.uint8), Schema(variables))
+    variables = tuple(
+        Variable(name, ("a", "b", "c")) for name in ("job", "town", "sick")
+    )
+    original = Microdata(
+        rng.integers(0, 3, (40, 3)).astype(np.uint8), Schema(variables)
+    )
     original.codes[7, 2] = 0
 
     class Sample:

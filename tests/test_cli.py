@@ -15,7 +15,13 @@ import toy
 from toy import ROOT, call
 
 from srlib.runner import parameters
-from srlib.runner.parameters import UsageError, find_outputs, find_root, hash_inputs, resolve
+from srlib.runner.parameters import (
+    UsageError,
+    find_outputs,
+    find_root,
+    hash_inputs,
+    resolve,
+)
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -33,12 +39,14 @@ def refused(*arguments: object) -> str:
 
 def test_help_is_one_page_and_has_the_parameters_of_the_assessment() -> None:
     assert len(call("--help").output.splitlines()) < 40
-    assert call("--version").output.endswith(f"version {importlib.metadata.version('srlib')}\n")
+    assert call("--version").output.endswith(
+        f"version {importlib.metadata.version('srlib')}\n"
+    )
     options = set(re.findall(r"--(\w+) ", call("assess", "--help").output))
     assert {"schema", "keys", "target", "within", "by", "holdout", "model"} <= options
 
 
-# ------------------------------------------------------------------------------ what is refused
+# ---------------------------------------------------------------------- what is refused
 
 COUNTS = "many 2.5 2.0 true '5' null [3] 0 -3 101 1000000000000 .inf 1:30 2020-01-01 *a"
 VALUES = {
@@ -67,11 +75,17 @@ def test_a_bad_value_is_one_line_and_starts_nothing(name: str) -> None:
 
 USAGE = [
     ("run tou", "unknown paper 'tou' (known: toy)"),
-    ("run toy --profile publish", "unknown profile 'publish' (known: default, published)"),
+    (
+        "run toy --profile publish",
+        "unknown profile 'publish' (known: default, published)",
+    ),
     ("run toy --params nowhere.yaml", "nowhere.yaml"),
     ("build nothing", "unknown paper 'nothing'"),
     ("run toy -p data nowhere.csv", "toy: file 'nowhere.csv' does not exist"),
-    *((f"sweep notebooks/toy.py --shard {part}", "i/n") for part in ("0/3", "4/3", "1")),
+    *(
+        (f"sweep notebooks/toy.py --shard {part}", "i/n")
+        for part in ("0/3", "4/3", "1")
+    ),
     ("grade .", "No such command"),  # Python cannot confine Python
 ]
 
@@ -96,7 +110,15 @@ def test_a_wrong_option_is_told_before_libraries_are_loaded(
     options: str, message: str, unneeded: set[str]
 ) -> None:
     toy.write_records(Path())
-    command = [sys.executable, "-X", "importtime", "-m", "srlib", "assess", "original.csv"]
+    command = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "srlib",
+        "assess",
+        "original.csv",
+    ]
     command += ["made.csv", *options.split()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     imported = set(re.findall(r"\| +(\S+)$", done.stderr, re.MULTILINE))
@@ -132,9 +154,11 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
 CELLS = [
     ("n: int = 0  # [1, 9] a", "n = 0; it must be int in [1, 9]"),
-    ("n = 3", "not an annotated literal"), ("n: int = 3  # [1, 9] a", "declares output_dir"),
-    ("n: Path = 3", "name 'Path' is not defined"), ("n: int = 1 + 1", "malformed node"),
-]  # fmt: skip
+    ("n = 3", "not an annotated literal"),
+    ("n: int = 3  # [1, 9] a", "declares output_dir"),
+    ("n: Path = 3", "name 'Path' is not defined"),
+    ("n: int = 1 + 1", "malformed node"),
+]
 
 
 @pytest.mark.parametrize(("cell", "told"), CELLS)
@@ -145,10 +169,12 @@ def test_a_wrong_parameters_cell_is_refused(cell: str, told: str) -> None:
         parameters.read_parameters(Path("toy.py"))
 
 
-# ---------------------------------------------------------------------------------- parameters
+# --------------------------------------------------------------------------- parameters
 
 
-def test_values_come_from_defaults_profile_file_and_command_in_this_order(project: Path) -> None:
+def test_values_come_from_defaults_profile_file_and_command_in_this_order(
+    project: Path,
+) -> None:
     Path("params/toy/published.yaml").write_text("n: 5\nshare: 1\nnames: [b]\n")
     Path("010").write_text("share: 0.25\nmethod: simulated\nwithin: {a: 2}\n")
     given = {"names": "[c]", "data": "010", "seed": str(2**128), "delta": "null"}
@@ -163,10 +189,19 @@ def test_values_come_from_defaults_profile_file_and_command_in_this_order(projec
 @pytest.mark.parametrize("paper", parameters.find_papers(ROOT))
 def test_no_count_of_a_notebook_is_without_end_and_no_file_a_text(paper: str) -> None:
     declared = parameters.read_parameters(ROOT / f"notebooks/{paper}.py").items()
-    number, range_ = re.compile(r"(list\[)?(int|float)\]?"), re.compile(r".* in .*\d[)\]]")
+    number, range_ = (
+        re.compile(r"(list\[)?(int|float)\]?"),
+        re.compile(r".* in .*\d[)\]]"),
+    )
     counts = {name: p.allowed for name, p in declared if number.fullmatch(p.annotation)}
-    assert {name for name, said in counts.items() if not range_.fullmatch(said)} <= {"seed"}
-    texts = {n for n, p in declared if "str" in p.annotation and re.search(r"files?\b", p.help)}
+    assert {name for name, said in counts.items() if not range_.fullmatch(said)} <= {
+        "seed"
+    }
+    texts = {
+        n
+        for n, p in declared
+        if "str" in p.annotation and re.search(r"files?\b", p.help)
+    }
     assert texts <= {*parameters.FILE_PARAMETERS}
 
 
@@ -174,25 +209,36 @@ def test_files_count_by_their_contents(tmp_path: Path) -> None:
     (tmp_path / "tool").mkdir()
     for name in ("tool/b.csv", "tool/a.csv", "tool/.hidden", "one.csv"):
         (tmp_path / name).write_text(name)
-    found = hash_inputs({"original": "nowhere.csv", "released": ["tool/", "one.csv"], "schema": ""})
+    found = hash_inputs(
+        {"original": "nowhere.csv", "released": ["tool/", "one.csv"], "schema": ""}
+    )
     assert list(found) == ["tool/a.csv", "tool/b.csv", "one.csv"]
     (tmp_path / "one.csv").write_text("tool/a.csv")
-    assert hash_inputs({"data": "one.csv"})["one.csv"] == found["tool/a.csv"] != found["one.csv"]
+    assert (
+        hash_inputs({"data": "one.csv"})["one.csv"]
+        == found["tool/a.csv"]
+        != found["one.csv"]
+    )
 
 
 def test_where_papers_come_from_and_outputs_go(project: Path) -> None:
     """The nearest project comes first; results are never written beside papers elsewhere."""
     below, elsewhere = project / "params/toy", project.parent
     assert (find_root(below), find_outputs(below)) == (project, project / "outputs")
-    assert (find_root(elsewhere), find_outputs(elsewhere)) == (ROOT, elsewhere / "outputs")
+    assert (find_root(elsewhere), find_outputs(elsewhere)) == (
+        ROOT,
+        elsewhere / "outputs",
+    )
 
 
-# --------------------------------------------------------------------- what is there already
+# ---------------------------------------------------------------- what is there already
 
 
 @pytest.mark.parametrize("output", ["README/x", "x" * 300])
 @pytest.mark.parametrize("command", ["run toy", "sweep sweep_x.yaml"])
-def test_a_folder_that_cannot_be_made_is_told_in_one_line(command: str, output: str) -> None:
+def test_a_folder_that_cannot_be_made_is_told_in_one_line(
+    command: str, output: str
+) -> None:
     Path("README").touch()
     Path("sweep_x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
     result = call(*command.split(), "--output", output)
@@ -216,7 +262,9 @@ def test_names_that_a_terminal_obeys_or_cannot_show_are_quoted(name: bytes) -> N
     (page,) = Path(folder).glob("assess/*/report.html")
     assert html.escape(repr(file)) in page.read_text(encoding="utf-8")
     document = call("assess", "original.csv", file, "--output", folder, "--json").stdout
-    assert json.loads(document)["report"].startswith(f"{Path(folder).resolve()}/assess/")
+    assert json.loads(document)["report"].startswith(
+        f"{Path(folder).resolve()}/assess/"
+    )
     commands = [
         ["assess", damaged, file],
         ["assess", "original.csv", folder],
@@ -281,7 +329,9 @@ def test_a_report_follows_no_links(tmp_path: Path, name: str) -> None:
     assert not (run / "report.html").exists()
 
 
-def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_is_written_and_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also of a run that a killed process was about to replace."""
     opened: list[str] = []
     monkeypatch.setattr("click.launch", opened.append)
@@ -290,4 +340,6 @@ def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.Monk
     result = call("report", report.parent, "--open")
     assert (result.exit_code, result.output) == (0, f"{report}\n")
     assert (report.is_file(), opened) == (True, [str(report)])
-    assert "notebook.ipynb cannot be read: [Errno 2] No such file" in refused("report", tmp_path)
+    assert "notebook.ipynb cannot be read: [Errno 2] No such file" in refused(
+        "report", tmp_path
+    )

@@ -18,18 +18,24 @@ def views(*places: int, digits: str = "1d") -> dict[str, object]:
 
 PAIRS = [
     (TABLE, TABLE.replace("-0.2500", "-0.25000000001"), True),
-    (TABLE, TABLE.replace("  ", " "), True), (TABLE, TABLE + "\nMIL 1", False),
+    (TABLE, TABLE.replace("  ", " "), True),
+    (TABLE, TABLE + "\nMIL 1", False),
     (TABLE, TABLE.replace("-0.2500", "-0.2501"), False),
     (TABLE, TABLE.replace("-0.2500", "0.2500"), False),
-    (TABLE, TABLE.replace("10,000", "10,001"), False), (TABLE, TABLE.replace("SEX", "AGE"), False),
-    ("<td>0.1234</td>", "<td>0.12340000001</td>", True), ("<svg>1</svg>", "<svg>2</svg>", True),
+    (TABLE, TABLE.replace("10,000", "10,001"), False),
+    (TABLE, TABLE.replace("SEX", "AGE"), False),
+    ("<td>0.1234</td>", "<td>0.12340000001</td>", True),
+    ("<svg>1</svg>", "<svg>2</svg>", True),
     ("<td>0.1234</td>", "<th>0.1234</th>", False),
-    # Altair names data by a hash of all their digits, and views by one of all they show.
-    (views(0, 1, 0), views(11, 1, 11, digits="2e"), True), (views(0, 1, 0), views(0, 1, 1), False),
-    (chart(1.0, 2.0), chart(1.0, 2.0 + 1e-12, name="data-2"), True), (chart(1.0), "1.0", False),
+    # Altair names data by a hash of all their digits, and views by one of all they
+    # show.
+    (views(0, 1, 0), views(11, 1, 11, digits="2e"), True),
+    (views(0, 1, 0), views(0, 1, 1), False),
+    (chart(1.0, 2.0), chart(1.0, 2.0 + 1e-12, name="data-2"), True),
+    (chart(1.0), "1.0", False),
     (chart(1.0, 2.0), chart(2.0, 1.0), False),
     (chart(1.0, 2.0), chart(1.0, 2.0, mark="line"), False),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("one", "other", "expected"), PAIRS)

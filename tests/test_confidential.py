@@ -23,16 +23,31 @@ from srlib.runner.run import _failure, _is_ours
 
 # Rare levels, the outcome of the record that has each, and names of folder and files.
 JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
-FOLDER, FILE, MADE, SCHEMA = "canaryfolder3m", "canaryfile9z", "canarymade2k", "canaryschema6w"
+FOLDER, FILE, MADE, SCHEMA = (
+    "canaryfolder3m",
+    "canaryfile9z",
+    "canarymade2k",
+    "canaryschema6w",
+)
 CANARIES = (JOB, TOWN, SICK, FOLDER, FILE, MADE, SCHEMA)
-LEVELS = {"job": ["clerk", "cook", JOB], "town": ["north", "south", TOWN], "sick": ["well", SICK]}
+LEVELS = {
+    "job": ["clerk", "cook", JOB],
+    "town": ["north", "south", TOWN],
+    "sick": ["well", SICK],
+}
 LIBRARY = Path(confidential.__file__).parents[1]
 
 
 def people(n: int = 120) -> pd.DataFrame:
-    towns = pd.Series(["north", "south"] * (n // 2)).sample(frac=1, random_state=1).to_list()
+    towns = (
+        pd.Series(["north", "south"] * (n // 2))
+        .sample(frac=1, random_state=1)
+        .to_list()
+    )
     sick = ["well", SICK, SICK, "well", "well"] * (n // 5)
-    frame = pd.DataFrame({"job": ["clerk", "cook"] * (n // 2), "town": towns, "sick": sick})
+    frame = pd.DataFrame(
+        {"job": ["clerk", "cook"] * (n // 2), "town": towns, "sick": sick}
+    )
     frame.loc[5, "job"] = JOB
     frame.loc[8, "town"] = TOWN
     return frame
@@ -46,18 +61,43 @@ def write_schema(file: Path, levels: dict[str, list[str]]) -> None:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two notebooks and the command, on a user's files."""
-    outputs, folder = tmp_path_factory.mktemp("outputs"), tmp_path_factory.mktemp(FOLDER)
-    file, tool, schema = folder / f"{FILE}.csv", folder / MADE, folder / f"{SCHEMA}.yaml"
+    outputs, folder = (
+        tmp_path_factory.mktemp("outputs"),
+        tmp_path_factory.mktemp(FOLDER),
+    )
+    file, tool, schema = (
+        folder / f"{FILE}.csv",
+        folder / MADE,
+        folder / f"{SCHEMA}.yaml",
+    )
     tool.mkdir()
     people().to_csv(file, index=False)
     people().sample(frac=0.5, random_state=3).to_csv(tool / "made.csv", index=False)
     write_schema(schema, LEVELS)
-    chosen = {"data": file, "schema": schema, "outcome": "sick", "predictors": "[job, town]"}
-    chosen |= {"unknown": "[sick]", "n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4}
-    assessed = {"original": file, "released": f"[{tool}]", "target": "[sick]", "by": "town"}
+    chosen = {
+        "data": file,
+        "schema": schema,
+        "outcome": "sick",
+        "predictors": "[job, town]",
+    }
+    chosen |= {
+        "unknown": "[sick]",
+        "n_classes": 2,
+        "burn_in": 20,
+        "n_draws": 30,
+        "n_chains": 4,
+    }
+    assessed = {
+        "original": file,
+        "released": f"[{tool}]",
+        "target": "[sick]",
+        "by": "town",
+    }
     commands = [["assess", file, tool, "--target", "sick", "--by", "town"]]
     for paper, parameters in (("hu_reiter_wang", chosen), ("assess", assessed)):
-        given = [text for name, value in parameters.items() for text in ("-p", name, value)]
+        given = [
+            text for name, value in parameters.items() for text in ("-p", name, value)
+        ]
         commands.append(["run", paper, *given])
     for command in commands:
         result = call(*command, "--output", outputs)
@@ -74,7 +114,9 @@ def found(text: str) -> list[str]:
     for canary, offset in itertools.product(CANARIES, range(3)):
         encoded = base64.b64encode(b" " * offset + canary.encode()).decode()
         inside.append(encoded[4 if offset else 0 : 12])
-    return [c for c in CANARIES if c.casefold() in plain] + [b for b in inside if b in text]
+    return [c for c in CANARIES if c.casefold() in plain] + [
+        b for b in inside if b in text
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +125,13 @@ def leaving(runs: Path) -> dict[str, str]:
     pages = {}
     for run in (runs / "hu_reiter_wang/default", runs / "assess/default"):
         assert call("report", run, "--public").exit_code == 0
-        pages[f"site {run.parent.name}"] = report.render(*report.read(run), True, ["assess"])
+        pages[f"site {run.parent.name}"] = report.render(
+            *report.read(run), True, ["assess"]
+        )
     files = [*runs.glob("*/*/public/*"), *runs.glob("*/*/report-public.html")]
-    return pages | {str(f.relative_to(runs)): f.read_text(encoding="utf-8") for f in files}
+    return pages | {
+        str(f.relative_to(runs)): f.read_text(encoding="utf-8") for f in files
+    }
 
 
 def test_canaries_are_where_they_should_be(runs: Path) -> None:
@@ -94,8 +140,12 @@ def test_canaries_are_where_they_should_be(runs: Path) -> None:
     assert len(full) == 5
     for file in full:
         assert {JOB, FILE} <= set(found(file.read_text(encoding="utf-8")))
-    assert MADE in found((runs / "assess/command/report.html").read_text(encoding="utf-8"))
-    joint = (runs / "hu_reiter_wang/default/figures/figure_1.vl.json").read_text(encoding="utf-8")
+    assert MADE in found(
+        (runs / "assess/command/report.html").read_text(encoding="utf-8")
+    )
+    joint = (runs / "hu_reiter_wang/default/figures/figure_1.vl.json").read_text(
+        encoding="utf-8"
+    )
     assert {JOB, SICK} <= set(found(joint))
     assert JOB in found(urllib.parse.quote(f"<{JOB}>"))
     for spaces in ("", " ", "  "):
@@ -109,7 +159,9 @@ def test_no_canary_leaves(leaving: dict[str, str]) -> None:
     assert {name: found(text) for name, text in leaving.items() if found(text)} == {}
 
 
-def test_no_chart_and_no_coefficient_leaves(runs: Path, leaving: dict[str, str]) -> None:
+def test_no_chart_and_no_coefficient_leaves(
+    runs: Path, leaving: dict[str, str]
+) -> None:
     """And no number of an assessment's table."""
     coefficients = pd.read_csv(runs / "hu_reiter_wang/default/tables/coefficients.csv")
     answers = pd.concat(map(pd.read_csv, runs.glob("assess/*/tables/answers.csv")))
@@ -124,13 +176,22 @@ def test_no_chart_and_no_coefficient_leaves(runs: Path, leaving: dict[str, str])
         assert "image/svg+xml" not in text
         # A number is one of them if it agrees in all decimals that it is shown with.
         body = text[text.find("<main" if "<main" in text else "<body") :]
-        decimals = {v: len(v.partition(".")[2]) for v in re.findall(r"\d+\.\d{3,}", body)}
-        assert [x for x in numbers for v, n in decimals.items() if f"{abs(x):.{n}f}" == v] == []
+        decimals = {
+            v: len(v.partition(".")[2]) for v in re.findall(r"\d+\.\d{3,}", body)
+        }
+        assert [
+            x for x in numbers for v, n in decimals.items() if f"{abs(x):.{n}f}" == v
+        ] == []
 
 
-def test_the_words_of_a_verdict_leave_and_the_rule(runs: Path, leaving: dict[str, str]) -> None:
+def test_the_words_of_a_verdict_leave_and_the_rule(
+    runs: Path, leaving: dict[str, str]
+) -> None:
     words = pd.read_csv(runs / "assess/default/tables/in_public.csv")
-    rules = {"default": confidential.RULE, "command": "Ratings that rest on ten people or more"}
+    rules = {
+        "default": confidential.RULE,
+        "command": "Ratings that rest on ten people or more",
+    }
     for run, rule in rules.items():
         page = leaving[f"assess/{run}/report-public.html"]
         assert f">{words.loc[0, 'utility']}</td>" in page
@@ -146,14 +207,23 @@ def lacking(tmp_path: Path) -> Path:
 
 
 def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
-    base = {"original": (file := f"{lacking}/people.csv"), "schema": f"{lacking}/schema.yaml"}
-    sweep = {"paper": "assess", "base": base | {"released": [file]}, "grid": {"by": ["town"]}}
+    base = {
+        "original": (file := f"{lacking}/people.csv"),
+        "schema": f"{lacking}/schema.yaml",
+    }
+    sweep = {
+        "paper": "assess",
+        "base": base | {"released": [file]},
+        "grid": {"by": ["town"]},
+    }
     (lacking / "sweep_x.yaml").write_text(yaml.safe_dump(sweep), encoding="utf-8")
     result = call("sweep", lacking / "sweep_x.yaml", "--output", lacking / "o")
     assert result.exit_code == 1
     (failed,) = lacking.glob("o/assess/sweep_x/*.failed")
     index = (failed.parent / "index.csv").read_text(encoding="utf-8")
-    error = json.loads((failed / "provenance.json").read_text(encoding="utf-8"))["error"]
+    error = json.loads((failed / "provenance.json").read_text(encoding="utf-8"))[
+        "error"
+    ]
     for text in (result.output, index, error):
         assert "job has '...' (line 7)" in text
         assert found(text) == []
@@ -173,22 +243,32 @@ def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
 
 
 MESSAGES = [
-    ("job has 'x', 'it\\'s' (line 3), allowed are 'a', 'b; c has'; town has 'y' (line 4)",
-     "job has '...' (line 3), allowed are '...'; town has '...' (line 4)"),
+    (
+        "job has 'x', 'it\\'s' (line 3), allowed are 'a', 'b; c has'; town has 'y' (line 4)",
+        "job has '...' (line 3), allowed are '...'; town has '...' (line 4)",
+    ),
     ("the record's value 'x' isn't \"it's\"", "the record's value '...' isn't '...'"),
     ("keys names 'jobb'; available are job", "keys names 'jobb'; available are job"),
-    ("unknown columns 'ill', \"o'k\"; 'x', 'ill'", "unknown columns 'ill', \"o'k\"; '...'"),
+    (
+        "unknown columns 'ill', \"o'k\"; 'x', 'ill'",
+        "unknown columns 'ill', \"o'k\"; '...'",
+    ),
     ("of columns 'SECRET'", "of columns '...'"),
     ("the variables are say 'a', ill; 'x'", "the variables are say 'a', ill; '...'"),
     ("line 3:\n    secret", "line 3:"),
-    ("the file must have one key, 'variables'", "the file must have one key, 'variables'"),
+    (
+        "the file must have one key, 'variables'",
+        "the file must have one key, 'variables'",
+    ),
     ("", ""),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("message", "told"), MESSAGES)
 def test_values_are_cut_from_messages(message: str, told: str) -> None:
-    found = confidential.without_values("ValueError", message, ["jobb"], ["ill", "o'k", "say 'a'"])
+    found = confidential.without_values(
+        "ValueError", message, ["jobb"], ["ill", "o'k", "say 'a'"]
+    )
     assert found == f"ValueError: {told}"
 
 
@@ -201,8 +281,12 @@ def test_columns_are_named_wherever_they_stand(tmp_path: Path) -> None:
     half = frame.assign(x=frame["x"].sample(frac=1, random_state=1).to_list())
     frame.to_csv(tmp_path / "a.csv", index=False)
     half.to_parquet(tmp_path / "b.parquet")
-    told = "the values of 'job', 't own' equal the original row by row, and only 'x' dif"
-    result = call("assess", tmp_path / "a.csv", tmp_path / "b.parquet", "--output", tmp_path)
+    told = (
+        "the values of 'job', 't own' equal the original row by row, and only 'x' dif"
+    )
+    result = call(
+        "assess", tmp_path / "a.csv", tmp_path / "b.parquet", "--output", tmp_path
+    )
     assert (result.exit_code, found(result.output)) == (2, [])
     assert told in result.stderr
     error: Any = RuntimeError()
@@ -210,22 +294,30 @@ def test_columns_are_named_wherever_they_stand(tmp_path: Path) -> None:
     error.evalue = f"{told}fer '{JOB}'"
     error.traceback = [f"File {LIBRARY}/assessment/tables.py:3, in x"]
     (tmp_path / "n.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook()))
-    given = {"original": str(tmp_path / "a.csv"), "released": [str(tmp_path / "b.parquet")]}
+    given = {
+        "original": str(tmp_path / "a.csv"),
+        "released": [str(tmp_path / "b.parquet")],
+    }
     assert f"{told}fer '...'" in _failure(tmp_path / "n.ipynb", error, given)
 
 
 ROWS = [
-    f"clerk,{TOWN}\n{JOB},north\n", f"clerk\n{JOB},north,{TOWN}\n",
-    f'clerk,north\n"{JOB}"x,{TOWN}\n', f'clerk,north\n"{JOB},{TOWN}\n',
-    f"clerk,north\n{JOB}\0,{TOWN}\n", f"clerk,constructor\n{JOB}\x08,{TOWN}\n",
+    f"clerk,{TOWN}\n{JOB},north\n",
+    f"clerk\n{JOB},north,{TOWN}\n",
+    f'clerk,north\n"{JOB}"x,{TOWN}\n',
+    f'clerk,north\n"{JOB},{TOWN}\n',
+    f"clerk,north\n{JOB}\0,{TOWN}\n",
+    f"clerk,constructor\n{JOB}\x08,{TOWN}\n",
     "".join(f"{JOB} {i},{i}\n" for i in range(200)),
     "".join(f"2020-01-{i + 1} {TOWN},{i}\n" for i in range(40)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("rows", ROWS)
 def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
-    schema = Schema((Variable("job", ("clerk", "cook")), Variable("town", ("north", "south"))))
+    schema = Schema(
+        (Variable("job", ("clerk", "cook")), Variable("town", ("north", "south")))
+    )
     uncut = Schema(tuple(Variable(name, bins=3) for name in schema.names))
     kinds = ("csv", "csv.gz", "zip", "dta", "parquet", "sav")
     messages = []

@@ -45,8 +45,11 @@ def test_log_predictive_is_the_mean_of_multinomials() -> None:
 
 
 def test_cells_without_chance() -> None:
-    cells = np.log(np.array([[0.5, 0.5, 0.0, 0.0]]), where=[True, True, False, False],
-                   out=np.full((1, 4), -np.inf))  # fmt: skip
+    cells = np.log(
+        np.array([[0.5, 0.5, 0.0, 0.0]]),
+        where=[True, True, False, False],
+        out=np.full((1, 4), -np.inf),
+    )
     found, _ = contingency.log_predictive(cells, np.array([[2, 3, 0, 0], [2, 2, 1, 0]]))
     assert found[0] == pytest.approx(np.log(10 / 32))
     assert found[1] == -np.inf
@@ -75,13 +78,15 @@ def test_common_score_is_that_of_a_discrete_prior() -> None:
     cells = np.log(np.random.default_rng(4).dirichlet(np.ones(4), 7))
     score = contingency.log_predictive_score(cells, TABLES)
     joint = np.array([multinomial.pmf(TABLES, 5, np.exp(c)) for c in cells])
-    np.testing.assert_allclose(np.exp(score), joint.T @ joint / joint.sum(axis=0)[:, None])
+    np.testing.assert_allclose(
+        np.exp(score), joint.T @ joint / joint.sum(axis=0)[:, None]
+    )
     for data in (3, 17):
         weighted, _ = contingency.log_predictive(cells, TABLES, cells @ TABLES[data])
         np.testing.assert_allclose(score[data], weighted, atol=1e-12)
 
 
-# --------------------------------------------------------- the sensitivity of scores from draws
+# ------------------------------------------------- the sensitivity of scores from draws
 
 
 def drawn_cells(seed: int, n_draws: int, cells: int) -> np.ndarray:
@@ -91,7 +96,9 @@ def drawn_cells(seed: int, n_draws: int, cells: int) -> np.ndarray:
 
 @given(st.integers(0, 10**6), st.integers(1, 12), st.integers(2, 4), st.integers(1, 6))
 @settings(max_examples=60, deadline=None)
-def test_no_sensitivity_exceeds_its_bound(seed: int, n_draws: int, cells: int, n: int) -> None:
+def test_no_sensitivity_exceeds_its_bound(
+    seed: int, n_draws: int, cells: int, n: int
+) -> None:
     """Enumerated over all data sets and releases."""
     draws, tables = drawn_cells(seed, n_draws, cells), mechanism.compositions(n, cells)
     bound, pairs = contingency.sensitivity_bound(draws), table_neighbors(tables)
@@ -121,7 +128,9 @@ def test_bound_of_one_draw_and_of_impossible_cells() -> None:
     assert contingency.sensitivity_bound(impossible) == np.inf
     limited = contingency.limit_log_ratios(impossible, 2.0)
     np.testing.assert_allclose(np.exp(limited).sum(axis=1), 1)
-    np.testing.assert_allclose(np.exp(limited[0]), np.array([1, 1, np.exp(-1)]) / (2 + np.exp(-1)))
+    np.testing.assert_allclose(
+        np.exp(limited[0]), np.array([1, 1, np.exp(-1)]) / (2 + np.exp(-1))
+    )
     unchanged = contingency.limit_log_ratios(impossible[1:], 2.0)
     np.testing.assert_allclose(unchanged, impossible[1:])
 
@@ -146,7 +155,10 @@ def test_variables_are_independent_without_pairwise_effects() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda c, r: contingency.log_predictive_score(c - np.inf, TABLES), "not finite"),
+        (
+            lambda c, r: contingency.log_predictive_score(c - np.inf, TABLES),
+            "not finite",
+        ),
         (
             lambda c, r: contingency.log_predictive_score(c, 10**4 * TABLES),
             "below the smallest double",

@@ -35,28 +35,38 @@ def test_copies_by_hand() -> None:
     released = table("01", "01", "12", "10", "21")
     found = copies(original, released, [3, 3])
     # Released are 01 twice and 12; 01, 12 and 22 are alone.
-    assert of(found, "repeated", "baseline_se") == pytest.approx(np.sqrt(3 * 2 / 5 + 2) / 5)
+    assert of(found, "repeated", "baseline_se") == pytest.approx(
+        np.sqrt(3 * 2 / 5 + 2) / 5
+    )
     size = 2 / 5 * 3 / 5 / of(found, "repeated", "baseline_se") ** 2 - 1
     tail = stats.betabinom.sf(2, 5, 2 / 5 * max(size, 1), 3 / 5 * max(size, 1))
     assert 0 < of(found, "repeated", "z") <= stats.norm.isf(tail)
     assert found.identical.tolist() == [False, False, True, True, False]
-    # Neighbors: of 00 01 (3) and 10; of 12 10 and 22; of 22 12 (2) and 21; of 01 00 (2) and 21.
+    # Neighbors: of 00 01 (3) and 10; of 12 10 and 22; of 22 12 (2) and 21; of 01 00 (2)
+    # and 21.
     weight = {k: np.log1p(5 / (k + 0.5)) for k in (2, 3, 4)}
-    # Of two records in ten, five of them the original's, one lies there in 25 of 45 ways.
+    # Of two records in ten, five of them the original's, one lies there in 25 of 45
+    # ways.
     excess = weight[3] + weight[2] - weight[4] * 25 / 20
-    assert of(found, "handed_out") == pytest.approx(excess / (weight[3] + weight[2] + weight[3]))
+    assert of(found, "handed_out") == pytest.approx(
+        excess / (weight[3] + weight[2] + weight[3])
+    )
     assert of(found, "handed_out", "z_permutation") <= 0  # two are no sign of anything
 
 
 @given(two_tables())
-def test_neighbors_and_shares_by_brute_force(tables: tuple[Codes, Codes, list[int]]) -> None:
+def test_neighbors_and_shares_by_brute_force(
+    tables: tuple[Codes, Codes, list[int]],
+) -> None:
     original, released, levels = tables
     found = copies(original, released, levels)
     both = np.concatenate(tables[:2])
     different = (both[:, None] != both[None]).sum(axis=2)
     n = len(original)
     assert found.neighbors.tolist() == (different == 1).sum(axis=1)[:n].tolist()
-    assert of(found, "repeated") == pytest.approx((different[n:, :n] == 0).any(axis=1).mean())
+    assert of(found, "repeated") == pytest.approx(
+        (different[n:, :n] == 0).any(axis=1).mean()
+    )
     again = (different[:n, :n] + 9 * np.eye(n) == 0).any(axis=1)
     assert of(found, "repeated", "baseline") == pytest.approx(again.mean())
     assert of(found, "handed_out", "n") == (~again).sum()
@@ -105,13 +115,17 @@ def test_a_copy_in_any_order_is_the_original_itself(rng: np.random.Generator) ->
     assert copies(few, few, [2]).same_table  # and in this order once in a thousand
 
 
-def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_sorted() -> None:
+def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_sorted() -> (
+    None
+):
     rng = np.random.default_rng(2)
     original, other = rng.integers(0, 2, (2, 600, 2))
     half = np.where(rng.random((600, 1)) < 0.5, original, other)
     found = copies(original, half, [2, 2])
     assert of(found, "handed_out", "n") == 0  # so that nobody can be handed out
-    assert np.isnan([of(found, "handed_out", name) for name in ("estimate", "z_permutation")]).all()
+    assert np.isnan(
+        [of(found, "handed_out", name) for name in ("estimate", "z_permutation")]
+    ).all()
     assert np.isnan(of(found, "hidden"))
     assert of(found, "same_row") == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
     assert of(found, "same_row", "baseline") == pytest.approx(0.5, abs=0.05)
@@ -130,9 +144,13 @@ def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() ->
         found, kept = copies(x, released, LEVELS, holdout), set(map(tuple, x))
         by_strangers = np.mean([tuple(row) in kept for row in holdout])
         without = copies(x, released, LEVELS)
-        baseline = of(without, "repeated", "baseline") if n_strangers == 20 else by_strangers
+        baseline = (
+            of(without, "repeated", "baseline") if n_strangers == 20 else by_strangers
+        )
         assert of(found, "repeated", "baseline") == baseline
-        assert of(found, "repeated", "baseline_se") <= of(without, "repeated", "baseline_se")
+        assert of(found, "repeated", "baseline_se") <= of(
+            without, "repeated", "baseline_se"
+        )
         alarms += of(found, "repeated", "z") >= Z_SIGNIFICANT
     assert alarms <= 1
     lone = np.column_stack([np.repeat(np.arange(40), 2)] * 3)
@@ -141,7 +159,9 @@ def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() ->
     assert (known.baseline_problem, of(known, "repeated", "baseline")) == ("", 1)
 
 
-def test_only_records_with_the_numbers_as_well_could_hide(rng: np.random.Generator) -> None:
+def test_only_records_with_the_numbers_as_well_could_hide(
+    rng: np.random.Generator,
+) -> None:
     x, released = samples(rng, 300, 300)
     numbers = np.split(np.arange(600.0), 2)
     met_nowhere = copies(x, released, LEVELS, numbers={0: numbers})
@@ -162,12 +182,17 @@ def test_the_share_handed_out_is_estimated(share: float) -> None:
         handed = rng.permutation(600)[: round(600 * share)]
         released[: len(handed)] = x[handed]
         found.append(copies(x, released, LEVELS))
-    estimates, errors = ([of(x, "handed_out", name) for x in found] for name in ("estimate", "se"))
+    estimates, errors = (
+        [of(x, "handed_out", name) for x in found] for name in ("estimate", "se")
+    )
     assert np.mean(estimates) == pytest.approx(share, abs=0.04)
     assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.5)
     assert np.mean([of(each, "hidden") >= share for each in found]) >= 0.95
     assert (
-        np.mean([of(each, "handed_out", "z_permutation") > Z_SIGNIFICANT for each in found]) > 0.8
+        np.mean(
+            [of(each, "handed_out", "z_permutation") > Z_SIGNIFICANT for each in found]
+        )
+        > 0.8
     )
 
 
@@ -176,7 +201,9 @@ def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
     classes = rng.dirichlet(np.full(3, 0.4), (6, 20))
     for _ in range(3):
         below = classes[rng.integers(0, 6, 1_000)].cumsum(axis=2)
-        x, fresh = np.split((rng.random((1_000, 20, 1)) > below).sum(axis=2).clip(max=2), 2)
+        x, fresh = np.split(
+            (rng.random((1_000, 20, 1)) > below).sum(axis=2).clip(max=2), 2
+        )
         near = copies(x, changed(x, levels, rng, share=1.0), levels)
         assert of(near, "repeated") < 0.25
         assert of(near, "near", "z_permutation") > Z_CERTAIN
@@ -188,10 +215,16 @@ def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() ->
     x, released, dense, other, holdout = samples(rng, 1_000, 2_000, 3_000, 3_000, 500)
     assert copies(x, released, LEVELS).baseline_problem == ""
     twins = copies(np.repeat(x, 2, axis=0), released, LEVELS)
-    assert (twins.baseline_problem, rate_copies(twins)[0]) == ("duplicates", "undecided")
+    assert (twins.baseline_problem, rate_copies(twins)[0]) == (
+        "duplicates",
+        "undecided",
+    )
     some, rid = LEVELS[:6], [np.unique(each[:, :6], axis=0) for each in (dense, other)]
     removed = copies(rid[0], rid[1], some)
-    assert (removed.baseline_problem, rate_copies(removed)[0]) == ("deduplicated", "undecided")
+    assert (removed.baseline_problem, rate_copies(removed)[0]) == (
+        "deduplicated",
+        "undecided",
+    )
     assert np.isnan([of(removed, "repeated", "z"), of(removed, "itself", "z")]).all()
     told = copies(rid[0], rid[1], some, holdout[:, :6])
     assert told.baseline_problem == ""
@@ -199,7 +232,9 @@ def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() ->
         [of(told, "handed_out", "z_permutation"), of(told, "near", "z_permutation")]
     ).all()
     assert rate_copies(told)[0] in ("no sign", "undecided")
-    assert rate_copies(copies(x[:, :6], x[:300, :6], some, holdout[:, :6]))[0] == "found"
+    assert (
+        rate_copies(copies(x[:, :6], x[:300, :6], some, holdout[:, :6]))[0] == "found"
+    )
 
 
 def test_twins_are_a_share_of_the_people_and_removed_ones_of_the_pairs() -> None:
@@ -209,10 +244,14 @@ def test_twins_are_a_share_of_the_people_and_removed_ones_of_the_pairs() -> None
         assert copies(x, x[:5], [100, 100]).baseline_problem == baseline_problem
     for side, baseline_problem in ((4, ""), (5, "deduplicated")):
         cells = np.array([*product(range(side), repeat=2)])
-        assert copies(cells, cells[:5], [side, side]).baseline_problem == baseline_problem
+        assert (
+            copies(cells, cells[:5], [side, side]).baseline_problem == baseline_problem
+        )
 
 
-def test_copies_that_hide_in_a_coarse_release_are_found(rng: np.random.Generator) -> None:
+def test_copies_that_hide_in_a_coarse_release_are_found(
+    rng: np.random.Generator,
+) -> None:
     """They repeat fewer records than strangers would: all 3 %, and most 1 % of those alone."""
     signs: dict[bool, list[bool]] = {False: [], True: []}
     for n, alone in ((300, False), (100, True)) * 3:
@@ -225,7 +264,8 @@ def test_copies_that_hide_in_a_coarse_release_are_found(rng: np.random.Generator
         assert of(found, "repeated") < of(found, "repeated", "baseline")
         assert of(found, "repeated", "z") < Z_SIGNIFICANT
         assert (
-            max(of(found, part, "z_permutation") for part in ("handed_out", "near")) < Z_SIGNIFICANT
+            max(of(found, part, "z_permutation") for part in ("handed_out", "near"))
+            < Z_SIGNIFICANT
         )
         signs[alone].append(rate_copies(found)[0] == "signs")
     assert all(signs[False])
@@ -242,13 +282,22 @@ def test_copies_that_hide_in_a_coarse_release_are_found(rng: np.random.Generator
 def test_other_people_are_seldom_beyond_other_people(n: int, m: int) -> None:
     """Halves of one table: shares have no bias, and deviates a spread of about one."""
     rng, repetitions = np.random.default_rng(7), 60
-    found = [copies(x, z, LEVELS) for x, z in (samples(rng, n, m) for _ in range(repetitions))]
-    repeated = [of(each, "repeated") - of(each, "repeated", "baseline") for each in found]
-    differences = list(zip(repeated, (of(each, "handed_out") for each in found), strict=True))
+    found = [
+        copies(x, z, LEVELS)
+        for x, z in (samples(rng, n, m) for _ in range(repetitions))
+    ]
+    repeated = [
+        of(each, "repeated") - of(each, "repeated", "baseline") for each in found
+    ]
+    differences = list(
+        zip(repeated, (of(each, "handed_out") for each in found), strict=True)
+    )
     error = np.std(differences, axis=0) / np.sqrt(repetitions)
     assert (np.abs(np.mean(differences, axis=0)) < 4.5 * error).all()
     # By tails of few, which are kept on the safe side, and the larger of two.
     deviates = ("repeated", "z"), ("handed_out", "z_permutation"), ("itself", "z")
     spread = np.std([[of(each, *one) for one in deviates] for each in found], axis=0)
     assert ((spread > 0.6) & (spread < 1.2)).all()
-    assert np.mean([rate_copies(each)[0] in ("signs", "found") for each in found]) <= 0.05
+    assert (
+        np.mean([rate_copies(each)[0] in ("signs", "found") for each in found]) <= 0.05
+    )

@@ -70,7 +70,9 @@ def split_r_hat(draws):
 
 
 def test_r_hat_is_the_rank_normalized_split_one(monkeypatch):
-    draws = np.stack([chains(), chains(1.0), chains() ** 3, autoregressive(0.9, 1000)], axis=2)
+    draws = np.stack(
+        [chains(), chains(1.0), chains() ** 3, autoregressive(0.9, 1000)], axis=2
+    )
     expected = [split_r_hat(draws[:, :, j]) for j in range(4)]
     assert diagnostics.r_hat(draws) == pytest.approx(expected)
     of_one = diagnostics.r_hat(draws[:, :, 0])
@@ -84,7 +86,9 @@ def test_r_hat_is_the_rank_normalized_split_one(monkeypatch):
 def test_r_hat_of_degenerate_samples():
     stuck = np.repeat(np.arange(4.0)[:, None], 50, axis=1)
     draws = np.stack([np.ones((4, 50)), stuck, np.full((4, 50), np.nan)], axis=2)
-    assert np.array_equal(diagnostics.r_hat(draws), [np.nan, np.inf, np.nan], equal_nan=True)
+    assert np.array_equal(
+        diagnostics.r_hat(draws), [np.nan, np.inf, np.nan], equal_nan=True
+    )
     assert diagnostics.summary({"stuck": stuck})["verdict"][0] == diagnostics.NOT_MIXED
 
 
@@ -118,7 +122,9 @@ def test_importance_ess_closed_forms():
     assert diagnostics.importance_ess([0.0, -1e5, -np.inf]) == pytest.approx(1)
     # (1 + 1/2)^2 / (1 + 1/4)
     assert diagnostics.importance_ess([[0.0, np.log(0.5)]]) == pytest.approx([1.8])
-    table = diagnostics.importance_summary(np.log([[0.5, 0.25, 0.25], [1 / 3, 1 / 3, 1 / 3]]))
+    table = diagnostics.importance_summary(
+        np.log([[0.5, 0.25, 0.25], [1 / 3, 1 / 3, 1 / 3]])
+    )
     assert table[["synthetic_set", "draws"]].to_numpy().tolist() == [[1, 3], [2, 3]]
     assert table["ess"].to_numpy() == pytest.approx([1 / 0.375, 3])
     assert table["largest_share"].to_numpy() == pytest.approx([0.5, 1 / 3])
@@ -139,7 +145,9 @@ def test_pareto_k_recovers_the_shape_of_the_tail(k):
     estimates = diagnostics.pareto_k(log_weights)
     # The estimate's sd is about (1 + k) / sqrt(tail), shrunk a little towards 0.5.
     tail = 3 * np.sqrt(4000)
-    assert abs(estimates.mean() - k) < 4 * (1 + k) / np.sqrt(20 * tail) + 10 / tail * abs(k - 0.5)
+    assert abs(estimates.mean() - k) < 4 * (1 + k) / np.sqrt(
+        20 * tail
+    ) + 10 / tail * abs(k - 0.5)
 
 
 def test_pareto_k_ignores_a_constant_and_keeps_leading_axes(monkeypatch):
@@ -172,5 +180,7 @@ def test_long_format_names_chain_and_draw_of_every_value():
 
 
 def test_imports_leave_arviz_and_scikit_learn_for_later():
-    code = "import sys, srlib.risk; assert not {'arviz_stats', 'sklearn'} & {*sys.modules}"
+    code = (
+        "import sys, srlib.risk; assert not {'arviz_stats', 'sklearn'} & {*sys.modules}"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

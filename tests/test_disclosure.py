@@ -24,15 +24,26 @@ def shares(found: disclosure.Disclosure) -> list[float]:
 
 
 def test_people_met_by_hand() -> None:
-    original, released = table("0", "0", "1", "2", "3", "3"), table("1", "2", "2", "4", "4", "0")
+    original, released = (
+        table("0", "0", "1", "2", "3", "3"),
+        table("1", "2", "2", "4", "4", "0"),
+    )
     found = disclosure.identity_disclosure(original, released, [5], [0])
-    assert found.eligible.tolist() == [False, False, True, True, False, False]  # 1 and 2
+    assert found.eligible.tolist() == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]  # 1 and 2
     of_two = disclosure.identity_disclosure(
         original, original[[0, 2]], [5], [0]
     )  # of whom 1 alone is alone
     assert of_two.certain.tolist() == [False, False, True, False, False, False]
-    # Of two kinds are one record and of two kinds two, so that one person has 2 * 2 / 2 companions,
-    # in a tree of one key whose six records lack a person's kind and have the companions instead.
+    # Of two kinds are one record and of two kinds two, so that one person has 2 * 2 / 2
+    # companions, in a tree of one key whose six records lack a person's kind and have
+    # the companions instead.
     alone, pairs = 2.0, 1.0
     for _ in range(5):
         alone = 6 * (alone + 0.5) / (6 - 1 + alone + 5 / 2)
@@ -41,17 +52,22 @@ def test_people_met_by_hand() -> None:
     def foretold(r: float) -> float:
         part = (1 + r) ** -1.5
         still = 1, 1, *[1 - part] * 4
-        left = np.average(np.exp(-(1 - part) * np.array([alone] * 2 + [pairs] * 4)), weights=still)
+        left = np.average(
+            np.exp(-(1 - part) * np.array([alone] * 2 + [pairs] * 4)), weights=still
+        )
         return 1 - (2 / sum(still)) ** (-alone * r / np.log(left))
 
     others, by_margins = foretold(1), 1 - (5 / 6) ** 6
     assert shares(found) == pytest.approx([1, others, by_margins])
     fewer = disclosure.identity_disclosure(original, original[[2, 3]], [5], [0])
     assert shares(fewer)[:2] == pytest.approx([1, foretold(1 / 3)])
-    more = disclosure.identity_disclosure(original, np.repeat(released, 2, axis=0), [5], [0])
+    more = disclosure.identity_disclosure(
+        original, np.repeat(released, 2, axis=0), [5], [0]
+    )
     kept = 1 - (1 / 2) ** np.array([2, 4])  # half of the larger release is kept
     assert shares(more) == pytest.approx([kept.mean(), others, by_margins])
-    # Of the people in both files 2 is alone; in a random half of both the expected number is 2.75.
+    # Of the people in both files 2 is alone; in a random half of both the expected
+    # number is 2.75.
     known = disclosure.identity_disclosure(
         original, released, [5], [0], table("1", "3", "3", "4", "4", "4")
     )
@@ -59,7 +75,11 @@ def test_people_met_by_hand() -> None:
     # The people alone are not so in both files together, be these large enough or not.
     for people in (table("0", "1"), table("0", "1", "2", "2")):
         assert (
-            shares(disclosure.identity_disclosure(people, people, [3], [0], table("0", "1")))[1]
+            shares(
+                disclosure.identity_disclosure(
+                    people, people, [3], [0], table("0", "1")
+                )
+            )[1]
             == 1
         )
 
@@ -77,13 +97,19 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
     rng, keys, z, planted = np.random.default_rng(21), [0, 1, 2, 4], [], []
     for _ in range(30):
         (x, age), (released, other) = with_ages(rng, 1_000), with_ages(rng, 1_000)
-        found = disclosure.identity_disclosure(x, released, LEVELS, keys, numbers={1: [age, other]})
-        exact = [(*row, years) for row, years in zip(x[:, [0, 2, 4]].tolist(), age, strict=True)]
+        found = disclosure.identity_disclosure(
+            x, released, LEVELS, keys, numbers={1: [age, other]}
+        )
+        exact = [
+            (*row, years)
+            for row, years in zip(x[:, [0, 2, 4]].tolist(), age, strict=True)
+        ]
         again = Counter(exact)
         unique = np.array([again[person] == 1 for person in exact])
         assert found.eligible.tolist() == unique.tolist()
         kept = {
-            (*row, years) for row, years in zip(released[:, [0, 2, 4]].tolist(), other, strict=True)
+            (*row, years)
+            for row, years in zip(released[:, [0, 2, 4]].tolist(), other, strict=True)
         }
         assert found.certain.tolist() == [
             u and e in kept for u, e in zip(unique, exact, strict=True)
@@ -113,16 +139,20 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
         )
         > 0.9
     )
-    # A date of birth of one's own is no margin: a release of a third of the dates is found.
+    # A date of birth of one's own is no margin: a release of a third of the dates is
+    # found.
     (x,) = samples(rng, 1_000)
     born, others_born = rng.integers(0, 25_000, (2, 1_000)).astype(float)
     others_born[:300] = born[:300]
     shuffled = rng.permutation(1_000)
     dates = {1: [born, others_born[shuffled]]}
-    row = summarize([disclosure.identity_disclosure(x, x[shuffled], LEVELS, [1], numbers=dates)])
+    row = summarize(
+        [disclosure.identity_disclosure(x, x[shuffled], LEVELS, [1], numbers=dates)]
+    )
     assert row["estimate"] > 0.2 > row["baseline"] + 0.1
     assert row["z"] > Z_CERTAIN
-    # A number that is not there is as it is cut, and who is unique may have no companions at all.
+    # A number that is not there is as it is cut, and who is unique may have no
+    # companions at all.
     age[:5] = np.nan
     found = disclosure.identity_disclosure(x, x, LEVELS, keys, numbers={1: [age, age]})
     same = (x[:, keys] == x[0, keys]).all(axis=1) & np.isnan(age)
@@ -133,11 +163,15 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
     )
     alone = disclosure.share_matched_by_fresh_sample(x, LEVELS, 1_000, {1: [age, age]})
     assert 0 < alone < disclosure.share_matched_by_fresh_sample(x, LEVELS, 1_000) < 1
-    assert np.isnan(disclosure.share_matched_by_fresh_sample(np.repeat(x, 2, axis=0), LEVELS, 500))
+    assert np.isnan(
+        disclosure.share_matched_by_fresh_sample(np.repeat(x, 2, axis=0), LEVELS, 500)
+    )
 
 
 @pytest.mark.parametrize("people_held_out", [0, 300, 900])
-def test_people_whom_others_would_meet_are_foretold_without_bias(people_held_out: int) -> None:
+def test_people_whom_others_would_meet_are_foretold_without_bias(
+    people_held_out: int,
+) -> None:
     """From the original and people held out alone; errors are those of another original."""
     rng, keys, n, repetitions = np.random.default_rng(12), [0, 1, 2, 3, 4], 500, 150
     rows = []
@@ -163,7 +197,10 @@ def test_people_handed_out_are_found_and_those_of_fresh_samples_are_not() -> Non
     alarms = dict.fromkeys(("30 %", "60 %", "half copied", "fresh", "margins"), 0)
     for _ in range(repetitions):
         x, fresh = samples(rng, n, n)
-        tables = {"half copied": np.concatenate([x[: n // 2], fresh[n // 2 :]]), "fresh": fresh}
+        tables = {
+            "half copied": np.concatenate([x[: n // 2], fresh[n // 2 :]]),
+            "fresh": fresh,
+        }
         for name, share in (("margins", 0.0), ("30 %", 0.3), ("60 %", 0.6)):
             planted = tables[name] = margins(x, rng)
             alone = np.flatnonzero(
@@ -176,13 +213,19 @@ def test_people_handed_out_are_found_and_those_of_fresh_samples_are_not() -> Non
             alarms[name] += np.fmax(row["z"], row["z_permutation"]) >= Z_SIGNIFICANT
     assert alarms["30 %"] >= 0.5 * repetitions
     assert min(alarms["60 %"], alarms["half copied"]) >= 0.9 * repetitions
-    assert max(alarms["fresh"], alarms["margins"]) <= 2  # of 40, where one of a hundred is allowed
+    assert (
+        max(alarms["fresh"], alarms["margins"]) <= 2
+    )  # of 40, where one of a hundred is allowed
 
 
 def chance_to_agree(like: Sequence[bool], kept: float) -> float:
     """Probability that some records are kept and that all of these are right, by enumeration."""
     chosen = product([False, True], repeat=len(like))
-    right = [c for c in chosen if any(c) and not any(k > of for k, of in zip(c, like, strict=True))]
+    right = [
+        c
+        for c in chosen
+        if any(c) and not any(k > of for k, of in zip(c, like, strict=True))
+    ]
     return sum(kept ** sum(c) * (1 - kept) ** (len(like) - sum(c)) for c in right)
 
 
@@ -193,7 +236,9 @@ def test_numbers_in_thinned_files_by_enumeration(tables, within):
     x, z, levels = tables[0][:6], tables[1][:6], tables[2]
     numbers = tuple(np.where(codes[:, 1] == 2, np.nan, codes[:, 2]) for codes in (x, z))
     n, m = len(x), len(z)
-    found = disclosure.attribute_disclosure(x, z, levels, [0], 2, numbers=numbers, within=within)
+    found = disclosure.attribute_disclosure(
+        x, z, levels, [0], 2, numbers=numbers, within=within
+    )
     assert found.eligible.tolist() == (~np.isnan(numbers[0])).tolist()
     kept = min(1, n / m)
     for i in np.flatnonzero(found.eligible):
@@ -203,11 +248,15 @@ def test_numbers_in_thinned_files_by_enumeration(tables, within):
         )
         of_others.remove(True)  # the person's own
         assert found.release[i] == pytest.approx(chance_to_agree(of_release, kept))
-        assert found.fresh_sample[i] == pytest.approx(chance_to_agree(of_others, min(1, m / n)))
+        assert found.fresh_sample[i] == pytest.approx(
+            chance_to_agree(of_others, min(1, m / n))
+        )
         # Over all numbers that the release's margin gives those who are kept.
         p, s = np.mean(np.abs(numbers[1] - numbers[0][i]) <= within), len(of_release)
-        drawn = [p ** sum(c) * (1 - p) ** (s - sum(c)) * chance_to_agree(c, kept)
-                 for c in product([False, True], repeat=s)]  # fmt: skip
+        drawn = [
+            p ** sum(c) * (1 - p) ** (s - sum(c)) * chance_to_agree(c, kept)
+            for c in product([False, True], repeat=s)
+        ]
         assert found.margins[i] == pytest.approx(sum(drawn))
 
 
@@ -225,7 +274,10 @@ def test_people_met_are_those_of_the_original() -> None:
     """A random division of both files tells who is alone in which."""
     original, released = np.arange(12)[:, None], np.repeat(np.arange(6), 2)[:, None]
     both = original[:, 0], released[:, 0]
-    summarize, of_records = disclosure.permutation_z(*both), disclosure.permutation_z(*both[::-1])
+    summarize, of_records = (
+        disclosure.permutation_z(*both),
+        disclosure.permutation_z(*both[::-1]),
+    )
     assert (
         disclosure.identity_disclosure(original, released, [12], [0]).permutation_z
         == summarize
@@ -256,15 +308,21 @@ def test_nothing_of_a_persons_own_is_used_for_others(monkeypatch, m):
     of_original = [ids for ids in grown if ids.max() < n]
     assert len(of_release) == len(of_original) == 2 * disclosure.PAIRS
     assert {len(ids) for ids in grown} == {m // 2}  # halves of the smaller file
-    by_release = np.array([[number_of(ids, i) for i in range(2 * n + m)] for ids in of_release])
+    by_release = np.array(
+        [[number_of(ids, i) for i in range(2 * n + m)] for ids in of_release]
+    )
     some, strangers = np.flatnonzero(x[:, 1] != 2), holdout[holdout[:, 1] != 2, 0]
     assert np.flatnonzero(found.eligible).tolist() == some.tolist()
     assert found.release[some] == pytest.approx(by_release.mean(axis=0)[some])
     of_strangers = by_release.mean(axis=0)[strangers].mean()
     assert found.holdout["holdout"] == pytest.approx(of_strangers)
     apart = np.subtract(*by_release[:, some].mean(axis=1).reshape(-1, 2).T)
-    by_original = [[number_of(ids, i) for i in some if i not in ids] for ids in of_original]
-    of_others = np.subtract(*np.array([np.mean(each) for each in by_original]).reshape(-1, 2).T)
+    by_original = [
+        [number_of(ids, i) for i in some if i not in ids] for ids in of_original
+    ]
+    of_others = np.subtract(
+        *np.array([np.mean(each) for each in by_original]).reshape(-1, 2).T
+    )
     variance, others_variance = (apart**2).mean() / 4, (of_others**2).mean() / 4
     least = variance + max(variance, others_variance if m == n else 0)
     assert (
@@ -277,12 +335,16 @@ def test_nothing_of_a_persons_own_is_used_for_others(monkeypatch, m):
         assert found.fresh_sample[i] == pytest.approx(others)
 
 
-def test_guesses_are_the_same_with_the_same_seed_and_as_good_of_people_held_out() -> None:
+def test_guesses_are_the_same_with_the_same_seed_and_as_good_of_people_held_out() -> (
+    None
+):
     x, fresh, holdout = samples(np.random.default_rng(3), 600, 600, 600)
 
     def guessed(released: Codes, seed: int) -> disclosure.Disclosure:
         rng = np.random.default_rng(seed)
-        return disclosure.inference(x, released, LEVELS, range(9), 9, holdout=holdout, rng=rng)
+        return disclosure.inference(
+            x, released, LEVELS, range(9), 9, holdout=holdout, rng=rng
+        )
 
     one, again, other = (guessed(fresh, seed) for seed in (1, 1, 2))
     for name, value in one._asdict().items():
@@ -297,7 +359,9 @@ def test_rare_targets_raise_no_alarm(share: float) -> None:
     for seed in range(12):
         rng = np.random.default_rng(seed)
         key = rng.integers(0, [10, 5], (2, 300, 2))
-        rare = (key.sum(axis=2) % 2 if not share else 0) ^ (rng.random((2, 300)) < share)
+        rare = (key.sum(axis=2) % 2 if not share else 0) ^ (
+            rng.random((2, 300)) < share
+        )
         x, z = np.dstack([key, rare]).astype(np.uint8)
         one = summarize([disclosure.inference(x, z, [10, 5, 2], [0, 1], 2, rng=rng)])
         assert one["estimate"] <= 1
@@ -312,11 +376,15 @@ def test_keys_that_are_equally_frequent_raise_no_alarm(n: int, size: int) -> Non
         first, third = rng.integers(0, size, (2, n)), rng.integers(0, 4, (2, n))
         second = (first + rng.integers(0, size // 2, (2, n))) % size
         x, z = np.dstack([first, second, third])
-        found = summarize([disclosure.identity_disclosure(x, z, [size, size, 4], [0, 1, 2])])
+        found = summarize(
+            [disclosure.identity_disclosure(x, z, [size, size, 4], [0, 1, 2])]
+        )
         assert max(found["z"], found["z_permutation"]) < Z_CERTAIN
 
 
-def test_trees_with_small_leaves_tell_a_trained_guess_more(rng: np.random.Generator) -> None:
+def test_trees_with_small_leaves_tell_a_trained_guess_more(
+    rng: np.random.Generator,
+) -> None:
     (x,) = samples(rng, 2_000)
     released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
     found = disclosure.inference(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)
@@ -336,7 +404,9 @@ def test_customary_measures_by_dictionaries(tables):
     right = [original.count(r) / d[r[:-1]] for r in aim]
     found = disclosure.repu_and_tcap(x, z, levels, [0, 1], 2)
     assert found["repU"] == pytest.approx(once)
-    assert found["TCAP"] == pytest.approx(np.mean(right) if right else np.nan, nan_ok=True)
+    assert found["TCAP"] == pytest.approx(
+        np.mean(right) if right else np.nan, nan_ok=True
+    )
     if len(original) >= len(released):  # nothing is thinned
         release = disclosure.attribute_disclosure(x, z, levels, [0, 1], 2).release
         assert release.astype(bool).tolist() == disclosed
@@ -346,9 +416,9 @@ def rare_target(rng: np.random.Generator, n: int) -> Codes:
     """Seven variables and a rare one, which 1.2 % have: more of those with some of the levels."""
     (x,) = samples(rng, n)
     share = np.exp(0.8 * x[:, 1] + 0.7 * (x[:, 2] > 0))
-    return np.column_stack([x[:, :7], rng.random(n) < 0.012 * share / share.mean()]).astype(
-        np.int64
-    )
+    return np.column_stack(
+        [x[:, :7], rng.random(n) < 0.012 * share / share.mean()]
+    ).astype(np.int64)
 
 
 def test_a_rare_target_raises_no_alarm_in_releases_that_know_less() -> None:
@@ -361,13 +431,16 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less() -> None:
         made += [mixture(x, levels, rng)] if seed % 20 == 0 else []
         for z in made:
             for known in ([0, 1, 2], [0, 1, 2, 3, 4, 5, 6]):
-                row = summarize([disclosure.attribute_disclosure(x, z, levels, known, 7)])
+                row = summarize(
+                    [disclosure.attribute_disclosure(x, z, levels, known, 7)]
+                )
                 row["group"] = "all"
                 rate([row], family=False)
                 alarms.append(row["rating"] in ("elevated", "high"))
     assert len(alarms) >= 400
     assert np.mean(alarms) <= 0.01
-    # All with the rare value are moved to one combination of keys, so that all others are told.
+    # All with the rare value are moved to one combination of keys, so that all others
+    # are told.
     rng = np.random.default_rng(5)
     keys = rng.integers(0, 4, (2, 2_000, 3))
     x = np.column_stack([keys[0], rng.random(2_000) < 0.012]).astype(np.int64)

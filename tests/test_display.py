@@ -14,19 +14,28 @@ from IPython.core.formatters import DisplayFormatter
 from srlib.display import callout, numbers, percent, show, with_minus
 
 COLUMNS: list[tuple[list[float], str]] = [
-    ([], ""), ([1000, 25], "1,000 25"), ([17, math.nan, 8709120], "17  8,709,120"),
-    ([0.001, 0.3, 0.999], "0.001 0.300 0.999"), ([1, 0.85, 0], "1 0.85 0"),
-    ([0.01, 0.2, 2, 10, 1000], "0.01 0.2 2 10 1,000"), ([1000, 1e2 - 1e-11, 0.2], "1,000 100 0.2"),
-    ([0.6517, 0.0123, 1 - 1e-9], "0.652 0.012 1.000"), ([684.33, 391.87, 2.7512], "684 392 2.75"),
-    ([1.0012, 1.0064, 0.9971], "1.001 1.006 0.997"), ([1762.07, 1394.35], "1,762 1,394"),
-    ([1.0123, 1.1399, 1.0712, 17.3912], "1.01 1.14 1.07 17.39"), ([1.6512, 1.03], "1.65 1.03"),
-    ([149.32, 1.8412, 1.0001], "149 1.84 1.00"), ([22.123, 0.05, 1.3], "22.12 0.05 1.30"),
+    ([], ""),
+    ([1000, 25], "1,000 25"),
+    ([17, math.nan, 8709120], "17  8,709,120"),
+    ([0.001, 0.3, 0.999], "0.001 0.300 0.999"),
+    ([1, 0.85, 0], "1 0.85 0"),
+    ([0.01, 0.2, 2, 10, 1000], "0.01 0.2 2 10 1,000"),
+    ([1000, 1e2 - 1e-11, 0.2], "1,000 100 0.2"),
+    ([0.6517, 0.0123, 1 - 1e-9], "0.652 0.012 1.000"),
+    ([684.33, 391.87, 2.7512], "684 392 2.75"),
+    ([1.0012, 1.0064, 0.9971], "1.001 1.006 0.997"),
+    ([1762.07, 1394.35], "1,762 1,394"),
+    ([1.0123, 1.1399, 1.0712, 17.3912], "1.01 1.14 1.07 17.39"),
+    ([1.6512, 1.03], "1.65 1.03"),
+    ([149.32, 1.8412, 1.0001], "149 1.84 1.00"),
+    ([22.123, 0.05, 1.3], "22.12 0.05 1.30"),
     ([0.5123, 0.4, 0.3, 0.2, 2e-5], "0.512 0.400 0.300 0.200 <0.001"),
     ([0.5123, 0.4, -1e-9, 1e-12], "0.512 0.400 >−0.001 <0.001"),
     ([0.12521, 0.0101, 0.000578, 3.14e-5], "0.125 0.0101 0.000578 3.14_×_10⁻⁵"),
     ([558912.4, 1.00001, 5589120.4], "558,912 1.00 5.59_×_10⁶"),
-    ([-0.18512, -0.0, 0.2], "−0.185 0 0.200"), ([math.inf, -math.inf, 4.9612], "∞ −∞ 4.96"),
-]  # fmt: skip
+    ([-0.18512, -0.0, 0.2], "−0.185 0 0.200"),
+    ([math.inf, -math.inf, 4.9612], "∞ −∞ 4.96"),
+]
 
 
 @pytest.mark.parametrize(("values", "expected"), COLUMNS)
@@ -53,9 +62,13 @@ def test_a_text_is_near_its_number_and_never_zero_for_another(values):
 
 
 def test_a_table_has_words_for_readers_and_escapes_text():
-    frame = pd.DataFrame({"<b>": ["<i>", "-1.5"], "r_hat": [1.5, np.nan], "is_late": [True, False]})
+    frame = pd.DataFrame(
+        {"<b>": ["<i>", "-1.5"], "r_hat": [1.5, np.nan], "is_late": [True, False]}
+    )
     html = show(frame, caption="a & b", names={"is_late": "late?"}).html
-    marks, cells = zip(*re.findall(r"<(?:caption|t[dh])(.*?)>(.*?)</", html), strict=True)
+    marks, cells = zip(
+        *re.findall(r"<(?:caption|t[dh])(.*?)>(.*?)</", html), strict=True
+    )
     assert cells[:4] == ("a &amp; b", "&lt;b&gt;", "R-hat", "late?")
     assert cells[4:] == ("&lt;i&gt;", "1.5", "yes", "−1.5", "", "no")
     assert ["left" in mark for mark in marks[1:]] == [True, False, True] * 3
@@ -64,15 +77,28 @@ def test_a_table_has_words_for_readers_and_escapes_text():
 
 def test_heads_of_several_rows_are_one():
     heads = pd.MultiIndex.from_tuples([("p0", "r_hat"), ("n", "")])
-    assert repr(show(pd.DataFrame([[1, 2.5]], columns=heads))).split("\n")[0] == "p₀, R-hat    n"
+    assert (
+        repr(show(pd.DataFrame([[1, 2.5]], columns=heads))).split("\n")[0]
+        == "p₀, R-hat    n"
+    )
 
 
 def test_cells_of_one_column_are_written_by_their_kind():
     cells = [np.float64(0.12345), "none", None, True, np.int64(3)]
-    assert repr(show(pd.DataFrame({"x": cells}))).split() == ["x", "0.12", "none", "yes", "3.00"]
+    assert repr(show(pd.DataFrame({"x": cells}))).split() == [
+        "x",
+        "0.12",
+        "none",
+        "yes",
+        "3.00",
+    ]
 
 
-NUMERIC = [["0.16 ± 0.05", "-0.1 ± 0.2"], ["2.7 (2.3 to 3.3)", "≥ 1,000"], ["1", "2", "none"]]
+NUMERIC = [
+    ["0.16 ± 0.05", "-0.1 ± 0.2"],
+    ["2.7 (2.3 to 3.3)", "≥ 1,000"],
+    ["1", "2", "none"],
+]
 WORDS = [["18-29", "60+"], ["1 year", "2 years"], ["1", "none", "some"]]
 
 

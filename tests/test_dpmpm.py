@@ -49,17 +49,20 @@ def small_draws(seed: int = 0, n_classes: int = 3, **settings: Any) -> Draws:
     rng = np.random.default_rng(seed)
     codes = (rng.random((40, 3)) * LEVELS).astype(np.uint8)
     chosen: dict[str, Any] = {"burn_in": 20, "n_draws": 6, "n_chains": 2} | settings
-    return sample_posterior(codes, LEVELS, Chains(n_classes=n_classes, **chosen), rng=rng)
+    return sample_posterior(
+        codes, LEVELS, Chains(n_classes=n_classes, **chosen), rng=rng
+    )
 
 
-# ------------------------------------------------------------------------ the sampler is right
+# ----------------------------------------------------------------- the sampler is right
 
 
 @pytest.mark.parametrize("n_records", [7, pytest.param(60, marks=pytest.mark.slow)])
 def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
     """Geweke (2004): alternating x | theta and theta | x leaves the prior of theta unchanged.
 
-    With 60 records the counts of the six cells are large enough for the binomial branch.
+    With 60 records the counts of the six cells are large enough for the binomial
+    branch.
     """
     prior = Prior(alpha_shape=2.0, alpha_rate=2.0, concentration=0.7)
     n_levels, n_classes = np.array([2, 3]), 3
@@ -69,16 +72,27 @@ def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
     def functions(alpha: float, pi: NDArray, phi: NDArray) -> list[float]:
         cell = np.einsum("f,af,bf->ab", pi, phi[:2], phi[2:]).ravel()
         return [
-            alpha, alpha**2, np.log(alpha), *pi, *(pi**2), pi[0] * pi[1],
-            *phi[0], *(phi[2] ** 2), *(pi * phi[0]), *cell, *(cell**2), pi @ (phi[0] * phi[2]),
-        ]  # fmt: skip
+            alpha,
+            alpha**2,
+            np.log(alpha),
+            *pi,
+            *(pi**2),
+            pi[0] * pi[1],
+            *phi[0],
+            *(phi[2] ** 2),
+            *(pi * phi[0]),
+            *cell,
+            *(cell**2),
+            pi @ (phi[0] * phi[2]),
+        ]
 
     def from_prior() -> list[float]:
         alpha = rng.gamma(prior.alpha_shape) / prior.alpha_rate
         sticks = np.append(rng.beta(1, alpha, n_classes - 1), 1.0)
         pi = sticks * np.cumprod(np.append(1.0, 1 - sticks[:-1]))
         phi = [
-            rng.dirichlet(np.full(levels, prior.concentration), n_classes).T for levels in n_levels
+            rng.dirichlet(np.full(levels, prior.concentration), n_classes).T
+            for levels in n_levels
         ]
         return functions(alpha, pi, np.vstack(phi))
 
@@ -95,7 +109,9 @@ def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
     batches = np.array(chain)[3_000:].reshape(57, 1_000, -1).mean(axis=1)
 
     difference = batches.mean(axis=0) - independent.mean(axis=0)
-    variance = batches.var(axis=0, ddof=1) / len(batches) + independent.var(axis=0) / 20_000
+    variance = (
+        batches.var(axis=0, ddof=1) / len(batches) + independent.var(axis=0) / 20_000
+    )
     assert np.abs(difference / np.sqrt(variance)).max() < 4.5
 
 
@@ -104,10 +120,15 @@ def test_one_class_is_the_dirichlet_multinomial() -> None:
     rng = np.random.default_rng(3)
     codes = (rng.random((50, 3)) * LEVELS).astype(np.uint8)
     draws = sample_posterior(
-        codes, LEVELS, Chains(n_classes=1, burn_in=1, n_draws=4_000, n_chains=2), rng=rng
+        codes,
+        LEVELS,
+        Chains(n_classes=1, burn_in=1, n_draws=4_000, n_chains=2),
+        rng=rng,
     )
     phi = draws.phi[..., 0].reshape(-1, LEVELS.sum()).astype(float)
-    counts = np.concatenate([np.bincount(codes[:, k], minlength=d) for k, d in enumerate(LEVELS)])
+    counts = np.concatenate(
+        [np.bincount(codes[:, k], minlength=d) for k, d in enumerate(LEVELS)]
+    )
     totals = np.repeat(50 + LEVELS, LEVELS)
     mean = (counts + 1) / totals
     sd = np.sqrt(mean * (1 - mean) / (totals + 1))
@@ -123,9 +144,13 @@ def test_recovers_a_latent_class_model() -> None:
     draws = sample_posterior(codes, n_levels, chains, rng=rng)
     sizes = np.sort(draws.class_sizes, axis=2)[..., ::-1].mean(axis=(0, 1))
     assert np.mean((draws.class_sizes > 150).sum(axis=2) == 3) > 0.8
-    np.testing.assert_allclose(sizes[:3], np.bincount(eta), atol=5 * np.sqrt(3_000 * 0.25 * 0.1))
+    np.testing.assert_allclose(
+        sizes[:3], np.bincount(eta), atol=5 * np.sqrt(3_000 * 0.25 * 0.1)
+    )
     cells = all_cells(n_levels)
-    truth = np.einsum("f,fx->x", [0.5, 0.3, 0.2], np.prod(phi[:, np.arange(6), cells], axis=2))
+    truth = np.einsum(
+        "f,fx->x", [0.5, 0.3, 0.2], np.prod(phi[:, np.arange(6), cells], axis=2)
+    )
     fitted = np.exp(cell_log_prob(draws, cells)).mean(axis=(0, 1))
     assert fitted.sum() == pytest.approx(1, abs=1e-5)
     assert np.abs(fitted - truth).sum() / 2 < 0.06
@@ -161,11 +186,12 @@ def test_relabelling_by_swaps_has_the_prior_as_its_target() -> None:
     target = np.exp(target - logsumexp(target))
     observed = np.array(list(visits.values())) / 30_000
     assert len(visits) == 6
-    # The sweeps are correlated; 0.02 is far above their error and far below the differences.
+    # The sweeps are correlated; 0.02 is far above their error and far below the
+    # differences.
     np.testing.assert_allclose(observed, target, atol=0.02)
 
 
-# --------------------------------------------------------------------- probabilities of cells
+# --------------------------------------------------------------- probabilities of cells
 
 
 def direct_log_prob(draws: Draws, codes: NDArray) -> NDArray:
@@ -177,10 +203,14 @@ def direct_log_prob(draws: Draws, codes: NDArray) -> NDArray:
 
 @pytest.mark.parametrize("n_classes", [1, 3, 8, 17])
 @pytest.mark.parametrize("max_cells", [1, 6, 128])
-def test_cell_log_prob(monkeypatch: pytest.MonkeyPatch, n_classes: int, max_cells: int) -> None:
+def test_cell_log_prob(
+    monkeypatch: pytest.MonkeyPatch, n_classes: int, max_cells: int
+) -> None:
     draws = small_draws(n_classes=n_classes)
     cells = all_cells(LEVELS)
-    monkeypatch.setattr(predict, "group_variables", partial(group_variables, max_cells=max_cells))
+    monkeypatch.setattr(
+        predict, "group_variables", partial(group_variables, max_cells=max_cells)
+    )
     log_prob = cell_log_prob(draws, cells)
     np.testing.assert_allclose(log_prob, direct_log_prob(draws, cells), rtol=1e-12)
     np.testing.assert_allclose(np.exp(log_prob).sum(axis=2), 1, rtol=1e-5)
@@ -192,7 +222,9 @@ def test_cell_log_prob(monkeypatch: pytest.MonkeyPatch, n_classes: int, max_cell
             changed = cells.copy()
             changed[:, k] = level
             log_ratio = cell_log_prob(draws, changed) - log_prob
-            expected[:, :, start[k] + level] = logsumexp(log_ratio, axis=1) - np.log(draws.n_draws)
+            expected[:, :, start[k] + level] = logsumexp(log_ratio, axis=1) - np.log(
+                draws.n_draws
+            )
     np.testing.assert_allclose(ratios[0], expected, atol=1e-11)
 
 
@@ -226,7 +258,7 @@ def test_log_likelihood_is_that_of_the_data() -> None:
     np.testing.assert_allclose(draws.pi.sum(axis=2), 1, rtol=1e-12)
 
 
-# -------------------------------------------------------------------------------- synthesis
+# ---------------------------------------------------------------------------- synthesis
 
 
 def test_synthetic_records_follow_the_draw() -> None:
@@ -236,7 +268,9 @@ def test_synthetic_records_follow_the_draw() -> None:
     )
     cells = all_cells(LEVELS)
     expected = 40_000 * np.exp(cell_log_prob(draws, cells)[0, 0])
-    observed = np.bincount(np.ravel_multi_index(tuple(codes.T), tuple(LEVELS)), minlength=24)
+    observed = np.bincount(
+        np.ravel_multi_index(tuple(codes.T), tuple(LEVELS)), minlength=24
+    )
     assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 23)
 
 
@@ -280,14 +314,18 @@ def test_draws_behind_releases_are_far_apart() -> None:
         np.testing.assert_array_equal(
             one, synthesize(draws.pi[at], draws.phi[at], LEVELS, 30, rng=rng)
         )
-    with pytest.raises(ValueError, match="rng has 4 generators; it must be one, or 3, one each"):
+    with pytest.raises(
+        ValueError, match="rng has 4 generators; it must be one, or 3, one each"
+    ):
         draws.release(3, 30, rng=streams)
 
 
-# ------------------------------------------------------------------- reproducible, bad input
+# -------------------------------------------------------------- reproducible, bad input
 
 
-def test_draws_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_do_not_depend_on_the_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cells = all_cells(LEVELS)
     drawn, cell_probs, ratios = [], [], []
     for threads in (1, 3):
@@ -354,7 +392,9 @@ def test_bad_input(change: dict, message: str) -> None:
 )
 def test_bad_chains(name: str, value: int, least: int) -> None:
     good: dict[str, Any] = {"n_classes": 2, "burn_in": 0, "n_draws": 1}
-    with pytest.raises(ValueError, match=f"{name} is {value}; it must be {least} or more"):
+    with pytest.raises(
+        ValueError, match=f"{name} is {value}; it must be {least} or more"
+    ):
         Chains(**(good | {name: value}))
 
 
@@ -369,19 +409,26 @@ def test_allocations_agree_with_each_other() -> None:
         np.unravel_index(np.random.default_rng(3).permutation(72)[:50], (2, 3, 4, 3))
     ).T
     draws = sample_posterior(
-        codes, np.array([2, 3, 4, 3]), Chains(n_classes=5, burn_in=5, n_draws=4, n_chains=2),
-        rng=np.random.default_rng(4), keep_allocations=True,
-    )  # fmt: skip
+        codes,
+        np.array([2, 3, 4, 3]),
+        Chains(n_classes=5, burn_in=5, n_draws=4, n_chains=2),
+        rng=np.random.default_rng(4),
+        keep_allocations=True,
+    )
     kept = draws.allocations
     assert kept is not None
     start = np.array([0, 2, 5, 9])
     for c, d in np.ndindex(2, 4):
         class_of = kept.class_of[c, d]
-        np.testing.assert_array_equal(np.bincount(class_of, minlength=5), draws.class_sizes[c, d])
+        np.testing.assert_array_equal(
+            np.bincount(class_of, minlength=5), draws.class_sizes[c, d]
+        )
         assert draws.n_occupied[c, d] == len(np.unique(class_of))
         counts = np.zeros((12, 5), dtype=int)
         for variable in range(4):
-            np.add.at(counts, (start[variable] + kept.combinations[:, variable], class_of), 1)
+            np.add.at(
+                counts, (start[variable] + kept.combinations[:, variable], class_of), 1
+            )
         np.testing.assert_array_equal(kept.level_counts[c, d], counts)
 
 
@@ -390,8 +437,12 @@ def test_left_out_ratios_against_plain_sums(n_variables: int) -> None:
     """Counts without the record, posterior means, and a sum over classes, as the formula says."""
     rng = np.random.default_rng(5)
     n_levels = np.full(n_variables, 3)
-    codes = np.repeat(rng.integers(0, 3, (6, n_variables)), [1, 1, 2, 1, 130, 1], axis=0)
-    chains = Chains(n_classes=4, burn_in=3, n_draws=3, n_chains=2, prior=Prior(concentration=0.6))
+    codes = np.repeat(
+        rng.integers(0, 3, (6, n_variables)), [1, 1, 2, 1, 130, 1], axis=0
+    )
+    chains = Chains(
+        n_classes=4, burn_in=3, n_draws=3, n_chains=2, prior=Prior(concentration=0.6)
+    )
     draws = sample_posterior(codes, n_levels, chains, rng=rng, keep_allocations=True)
     kept = draws.allocations
     assert kept is not None
@@ -412,7 +463,9 @@ def test_left_out_ratios_against_plain_sums(n_variables: int) -> None:
                 log_pi = np.log(stick) + np.append(0, np.cumsum(np.log1p(-stick[:-1])))
                 log_phi = np.log((0.6 + counts) / (1.8 + sizes))
 
-                def log_prob(y: NDArray, log_pi: NDArray = log_pi, phi: NDArray = log_phi) -> float:
+                def log_prob(
+                    y: NDArray, log_pi: NDArray = log_pi, phi: NDArray = log_phi
+                ) -> float:
                     return float(np.logaddexp.reduce(log_pi + phi[row + y].sum(axis=0)))
 
                 of_x = log_prob(x)
@@ -427,11 +480,17 @@ def test_left_out_ratios_against_plain_sums(n_variables: int) -> None:
 def test_left_out_ratios_say_what_they_need() -> None:
     codes = np.array([[0, 0], [1, 1]])
     chains = Chains(n_classes=2, burn_in=1, n_draws=1, n_chains=1)
-    given: dict[str, Any] = {"codes": codes, "n_levels": np.array([2, 2]), "chains": chains}
+    given: dict[str, Any] = {
+        "codes": codes,
+        "n_levels": np.array([2, 2]),
+        "chains": chains,
+    }
     draws = sample_posterior(**given, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="keep_allocations=True"):
         leave_one_out_log_ratios(draws, codes)
-    draws = sample_posterior(**given, rng=np.random.default_rng(0), keep_allocations=True)
+    draws = sample_posterior(
+        **given, rng=np.random.default_rng(0), keep_allocations=True
+    )
     with pytest.raises(ValueError, match=r"row 1, is \[0, 1\], which does not occur"):
         leave_one_out_log_ratios(draws, np.array([[1, 1], [0, 1]]))
 
@@ -449,12 +508,23 @@ def test_arviz_reads_the_draws() -> None:
 
     draws = small_draws(n_draws=200, n_chains=4)
     tree = draws.to_datatree()
-    table = diagnostics.summary({"alpha": draws.alpha, "log likelihood": draws.log_likelihood})
+    table = diagnostics.summary(
+        {"alpha": draws.alpha, "log likelihood": draws.log_likelihood}
+    )
     for group, name, (_, row) in zip(
-        ("posterior", "sample_stats"), ("alpha", "log_likelihood"), table.iterrows(), strict=True
+        ("posterior", "sample_stats"),
+        ("alpha", "log_likelihood"),
+        table.iterrows(),
+        strict=True,
     ):
-        told = arviz_stats.summary(tree, group=group, var_names=[name], round_to="none").loc[name]
-        for theirs, ours in (("mean", "mean"), ("r_hat", "r_hat"), ("ess_bulk", "ess_bulk")):
+        told = arviz_stats.summary(
+            tree, group=group, var_names=[name], round_to="none"
+        ).loc[name]
+        for theirs, ours in (
+            ("mean", "mean"),
+            ("r_hat", "r_hat"),
+            ("ess_bulk", "ess_bulk"),
+        ):
             assert told[theirs] == pytest.approx(row[ours], rel=1e-12)
         assert told["mcse_mean"] == pytest.approx(row["mcse"], rel=1e-12)
     phi = tree["posterior/phi"]
@@ -470,7 +540,10 @@ def test_a_point_at_the_total_falls_into_a_class_with_weight(n_classes: int) -> 
     padded = -(-n_classes // kernels.LANES) * kernels.LANES
     rng = np.random.default_rng(n_classes)
     for _ in range(50):
-        weights, lanes = np.zeros(padded, np.float32), np.zeros(kernels.LANES + 1, np.float32)
+        weights, lanes = (
+            np.zeros(padded, np.float32),
+            np.zeros(kernels.LANES + 1, np.float32),
+        )
         weights[:n_classes] = rng.random(n_classes) * (rng.random(n_classes) < 0.7)
         weights[rng.integers(n_classes)] = 0.5
         cumulated = weights.copy()

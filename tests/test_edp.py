@@ -23,14 +23,18 @@ WITHOUT = [edp.normal_posterior(np.delete(Y, i)) for i in range(len(Y))]
 
 
 def normal_sample(seed: int = 4, draws: int = 5_000) -> tuple[np.ndarray, np.ndarray]:
-    theta = edp.normal_posterior(Y).rvs((4, draws), random_state=np.random.default_rng(seed))
+    theta = edp.normal_posterior(Y).rvs(
+        (4, draws), random_state=np.random.default_rng(seed)
+    )
     return theta, stats.norm.logpdf(Y, theta[..., None], np.sqrt(5))
 
 
 def test_exact_by_the_definition_in_the_paper() -> None:
     """Equation 2 with probabilities of bins as differences of distribution functions."""
     edges = beta(2, 5).ppf(np.arange(1, 10) / 10)
-    ratios = [np.diff(np.concatenate([[0], beta(x, 5).cdf(edges), [1]])) * 10 for x in (1, 3)]
+    ratios = [
+        np.diff(np.concatenate([[0], beta(x, 5).cdf(edges), [1]])) * 10 for x in (1, 3)
+    ]
     expected = max(abs(np.log(np.max(ratios))), abs(np.log(np.min(ratios))))
     found = edp.exact(beta(2, 5), [beta(1, 5), beta(3, 5)], 10)
     assert found.value == pytest.approx(expected)
@@ -42,7 +46,10 @@ def test_exact_by_the_definition_in_the_paper() -> None:
 def test_it_is_the_conditional_epsilon_of_releasing_a_bin() -> None:
     edges = edp.equal_probability_edges(beta(2, 5), 7)
     log_prob = np.array(
-        [np.full(7, -np.log(7)), *(edp.log_bin_probabilities(beta(x, 5), edges) for x in (1, 3))]
+        [
+            np.full(7, -np.log(7)),
+            *(edp.log_bin_probabilities(beta(x, 5), edges) for x in (1, 3)),
+        ]
     )
     mechanism = Mechanism.from_table(log_prob, np.array([[0, 1], [0, 2]]))
     found = edp.exact(beta(2, 5), [beta(1, 5), beta(3, 5)], 7)
@@ -68,17 +75,23 @@ def test_the_extreme_records_attain_it_in_the_normal_model() -> None:
 
 def test_where_the_density_ratio_is_bounded_it_is_the_limit() -> None:
     """A normal mean known to lie in (-1, 2): the posteriors' log ratio is largest at an end."""
-    here, there = (stats.truncnorm(-1 - shift, 2 - shift, loc=shift) for shift in (0.0, 0.3))
+    here, there = (
+        stats.truncnorm(-1 - shift, 2 - shift, loc=shift) for shift in (0.0, 0.3)
+    )
     limit = np.abs(there.logpdf([-1, 2]) - here.logpdf([-1, 2])).max()
     found = [edp.exact(here, [there], bins).value for bins in (10, 100, 1000)]
     assert found == sorted(found)
     assert found[-1] < limit < found[-1] + 0.01
 
 
-@pytest.mark.parametrize(("kind", "level"), [("replace", 6.79), ("remove", 0.44), ("add", 6.51)])
+@pytest.mark.parametrize(
+    ("kind", "level"), [("replace", 6.79), ("remove", 0.44), ("add", 6.51)]
+)
 def test_neighbors_of_a_proportion(kind: str, level: float) -> None:
     """Five zeros, in Table 2 of Charest and Han for a changed record; by hand for the others."""
-    found = edp.exact(edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, kind), 20).value
+    found = edp.exact(
+        edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, kind), 20
+    ).value
     assert round(found, 2) == level
 
 
@@ -93,7 +106,9 @@ def test_simulated_counts_have_the_distribution_of_counted_draws() -> None:
         edges = draws[np.arange(1, 5) * 40 - 1]
         for i, other in enumerate(others):
             fresh = other.rvs(200, random_state=rng)
-            plain[replicate, i] = np.bincount(np.searchsorted(edges, fresh), minlength=5)
+            plain[replicate, i] = np.bincount(
+                np.searchsorted(edges, fresh), minlength=5
+            )
     for moment in (np.mean, np.std):
         a, b = moment(quick, axis=0), moment(plain, axis=0)
         error = np.sqrt(2 * quick.var(axis=0) / 4_000)
@@ -141,11 +156,19 @@ def test_records_added_and_changed() -> None:
     new = np.full(len(Y), 16.0)
     candidate = stats.norm.logpdf(new, theta[..., None], np.sqrt(5))
     tree = {"posterior": {"mu": theta}, "log_likelihood": {"y": log_likelihood}}
-    added = edp.from_posterior(tree, "mu", 10, "add", new_log_likelihood=candidate[..., :1])["mu"]
-    exact = edp.exact(edp.normal_posterior(Y), [edp.normal_posterior(np.append(Y, 16.0))], 10)
+    added = edp.from_posterior(
+        tree, "mu", 10, "add", new_log_likelihood=candidate[..., :1]
+    )["mu"]
+    exact = edp.exact(
+        edp.normal_posterior(Y), [edp.normal_posterior(np.append(Y, 16.0))], 10
+    )
     assert abs(added.value - exact.value) < 4.5 * added.mcse
-    changed = edp.from_posterior(tree, "mu", 10, "replace", new_log_likelihood=candidate)["mu"]
-    others = [edp.normal_posterior(np.append(np.delete(Y, i), 16.0)) for i in range(len(Y))]
+    changed = edp.from_posterior(
+        tree, "mu", 10, "replace", new_log_likelihood=candidate
+    )["mu"]
+    others = [
+        edp.normal_posterior(np.append(np.delete(Y, i), 16.0)) for i in range(len(Y))
+    ]
     exact = edp.exact(edp.normal_posterior(Y), others, 10)
     assert abs(changed.value - exact.value) < 4.5 * changed.mcse + 0.03
 
@@ -167,7 +190,9 @@ def test_trees_vectors_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     # Bins and weights do not change under a monotone transformation.
     np.testing.assert_allclose(found["b[1]"].by_neighbor, direct.by_neighbor)
     monkeypatch.setattr(edp, "BLOCK_ENTRIES", 2000 * 7)
-    blocks = edp.from_draws(theta, lambda s: -log_likelihood[..., s], 10, n_neighbors=40)
+    blocks = edp.from_draws(
+        theta, lambda s: -log_likelihood[..., s], 10, n_neighbors=40
+    )
     np.testing.assert_allclose(blocks.by_neighbor, direct.by_neighbor)
     assert (blocks.neighbor, blocks.bin, blocks.mcse) == (
         direct.neighbor,
@@ -205,8 +230,14 @@ def test_records_that_need_a_refit_are_named_and_refitted() -> None:
         edp.from_draws(theta, -log_likelihood, 10, refit=lambda i: refit(i)[0, :3])
 
 
-def test_bins_that_a_refit_hardly_meets_are_in_proportion_to_those_that_it_meets() -> None:
-    ordered, starts, weighted = np.arange(4.0), np.arange(4), np.array([0.1, 0.2, 0.3, 0.4])
+def test_bins_that_a_refit_hardly_meets_are_in_proportion_to_those_that_it_meets() -> (
+    None
+):
+    ordered, starts, weighted = (
+        np.arange(4.0),
+        np.arange(4),
+        np.array([0.1, 0.2, 0.3, 0.4]),
+    )
     met_twice = np.repeat([0.5, 1.5, 2.5], [40, 60, 20])  # too few for the third bin
     by_hand = np.array([40, 60, 100 * 0.3 / 0.3, 100 * 0.4 / 0.3])
     found = edp._anchored(np.log(weighted), met_twice, ordered, starts)
@@ -224,18 +255,35 @@ TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
     [
         (lambda: edp.from_draws(GOOD, WEIGHTS, 1), "bins is 1"),
         (lambda: edp.from_draws(GOOD, WEIGHTS, 101), "bins is 101"),
-        (lambda: edp.from_draws(np.ones((2, 50)), WEIGHTS, 5), "theta has the same value"),
-        (lambda: edp.from_draws(GOOD * np.nan, WEIGHTS, 5), "finite"),
-        (lambda: edp.from_draws(GOOD, WEIGHTS[:, :40], 5), "has 80 draws; it must have 100"),
         (
-            lambda: edp.from_draws(GOOD, np.where(np.arange(3) == 1, np.nan, WEIGHTS), 5),
+            lambda: edp.from_draws(np.ones((2, 50)), WEIGHTS, 5),
+            "theta has the same value",
+        ),
+        (lambda: edp.from_draws(GOOD * np.nan, WEIGHTS, 5), "finite"),
+        (
+            lambda: edp.from_draws(GOOD, WEIGHTS[:, :40], 5),
+            "has 80 draws; it must have 100",
+        ),
+        (
+            lambda: edp.from_draws(
+                GOOD, np.where(np.arange(3) == 1, np.nan, WEIGHTS), 5
+            ),
             "not finite for neighbors 1$",
         ),
-        (lambda: edp.from_draws(GOOD, lambda s: WEIGHTS[..., s], 5), "n_neighbors is None"),
-        (lambda: edp.from_posterior({"posterior": {"mu": GOOD}}, "mu", 5), "no group 'log_lik"),
+        (
+            lambda: edp.from_draws(GOOD, lambda s: WEIGHTS[..., s], 5),
+            "n_neighbors is None",
+        ),
+        (
+            lambda: edp.from_posterior({"posterior": {"mu": GOOD}}, "mu", 5),
+            "no group 'log_lik",
+        ),
         (lambda: edp.from_posterior(TREE, "nu", 5), r"no variable 'nu' \(it has: mu\)"),
         (lambda: edp.from_posterior(TREE, "mu", 5, "swap"), "neighbors is 'swap'"),
-        (lambda: edp.from_posterior(TREE, "mu", 5, "add"), "new_log_likelihood must be given"),
+        (
+            lambda: edp.from_posterior(TREE, "mu", 5, "add"),
+            "new_log_likelihood must be given",
+        ),
         (
             lambda: edp.from_posterior(
                 TREE, "mu", 5, "replace", new_log_likelihood=WEIGHTS[..., :2]
@@ -249,8 +297,14 @@ TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
             "must name one of the variables",
         ),
         (lambda: edp.exact(stats.norm(), [], 5), "neighbors is empty"),
-        (lambda: edp.simulate_counts(stats.norm(), [], 3, 10, 1, rng=RNG), "multiple of bins = 3"),
-        (lambda: edp.estimate_from_counts(np.ones((1, 1, 2), int), 0.0), "pseudocount is 0.0"),
+        (
+            lambda: edp.simulate_counts(stats.norm(), [], 3, 10, 1, rng=RNG),
+            "multiple of bins = 3",
+        ),
+        (
+            lambda: edp.estimate_from_counts(np.ones((1, 1, 2), int), 0.0),
+            "pseudocount is 0.0",
+        ),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

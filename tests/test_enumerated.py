@@ -12,7 +12,9 @@ from srlib.dpmpm import exact as enumerated
 from srlib.mechanism import contingency
 
 
-@pytest.mark.parametrize(("n_levels", "n_classes"), [((2,), 1), ((2,), 3), ((3,), 2), ((2, 2), 2)])
+@pytest.mark.parametrize(
+    ("n_levels", "n_classes"), [((2,), 1), ((2,), 3), ((3,), 2), ((2, 2), 2)]
+)
 def test_marginal_likelihood_by_all_allocations(n_levels, n_classes):
     model, cells = (n_levels, n_classes, Prior(0.7, 0.4, 1.3)), all_cells(n_levels)
     found = enumerated.log_marginal_likelihood(3, *model)
@@ -23,8 +25,14 @@ def test_marginal_likelihood_by_all_allocations(n_levels, n_classes):
 
 def test_draws_from_the_prior_have_its_marginal_likelihood():
     """Three records on 2 x 2 cells: the mean over draws against the sum over allocations."""
-    prior, cells, rng = Prior(0.7, 0.4, 1.3), all_cells((2, 2)), np.random.default_rng(5)
-    draws = prior_cell_log_prob(cells, np.array([2, 2]), 3, 40_000, rng=rng, prior=prior)
+    prior, cells, rng = (
+        Prior(0.7, 0.4, 1.3),
+        all_cells((2, 2)),
+        np.random.default_rng(5),
+    )
+    draws = prior_cell_log_prob(
+        cells, np.array([2, 2]), 3, 40_000, rng=rng, prior=prior
+    )
     np.testing.assert_allclose(np.exp(draws).sum(axis=1), 1)
     tables = mechanism.compositions(3, 4)
     found, mcse = contingency.log_predictive(draws, tables)
@@ -36,7 +44,8 @@ def test_draws_from_the_prior_have_its_marginal_likelihood():
 def test_the_papers_prior_reaches_far_down(rng):
     """Its alpha is as small as 1e-60 with a probability that counts."""
     (found,) = enumerated.log_marginal_likelihood(2, (2,), 2)[1:2]
-    # Two records that differ: in one class 1/6, apart 1/4; the chance of one class, by alpha alone.
+    # Two records that differ: in one class 1/6, apart 1/4; the chance of one class, by
+    # alpha alone.
     stick = rng.beta(1, rng.gamma(0.25, 4, 400_000))
     together = stick**2 + (1 - stick) ** 2
     values = together / 6 + (1 - together) / 4
@@ -55,11 +64,13 @@ def test_one_class_is_the_dirichlet_multinomial():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0, 1, (2,), 1), "n is 0; it must be 1"), ((1, 0, (2,), 1), "n_s is 0; it must be 1"),
-        ((1, 1, (1,), 1), r"n_levels is \(1,\); each"), ((1, 1, (2,), 0), "n_classes is 0; it"),
+        ((0, 1, (2,), 1), "n is 0; it must be 1"),
+        ((1, 0, (2,), 1), "n_s is 0; it must be 1"),
+        ((1, 1, (1,), 1), r"n_levels is \(1,\); each"),
+        ((1, 1, (2,), 0), "n_classes is 0; it"),
         ((20, 20, (2, 2), 4), "at most 1,000,000 are enumerated"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_enumerated_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         enumerated.enumerate_mechanism(*arguments)

@@ -29,22 +29,34 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> No
     """Four records on a 2 x 2 table, two releases: all allocations, alpha by quadrature."""
     support = disclosure.subset_support(DATA[3], [0, 1], TWO)
     exact = exact_log_risk(DATA, 3, support, RELEASES, [2, 2], n_classes, PRIOR)
-    assert np.abs(exact - np.log(0.25)).max() > 0.15  # the prior's quarter would not pass
-    # Few draws carry most of the weight, so that an error takes many chains to be known.
+    assert (
+        np.abs(exact - np.log(0.25)).max() > 0.15
+    )  # the prior's quarter would not pass
+    # Few draws carry most of the weight, so that an error takes many chains to be
+    # known.
     rng, given = np.random.default_rng(17), {"burn_in": 200, "n_chains": 32}
     given |= {"n_classes": n_classes, "n_draws": n_draws, "thin": 2 * n_classes - 1}
-    chains, every = Chains(prior=PRIOR, **given), (DATA, *(np.vstack([DATA, z]) for z in RELEASES))
+    chains, every = (
+        Chains(prior=PRIOR, **given),
+        (DATA, *(np.vstack([DATA, z]) for z in RELEASES)),
+    )
     data, *joined = (
-        sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True) for codes in every
+        sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True)
+        for codes in every
     )
     plain = support_log_ratios(data, support)
-    weighted = support_log_ratios(data, support, disclosure.release_log_prob(data, RELEASES))
+    weighted = support_log_ratios(
+        data, support, disclosure.release_log_prob(data, RELEASES)
+    )
     ratios = [plain[0], *(support_log_ratios(draws, support)[0] for draws in joined)]
     sampled = disclosure.importance_sampling(weighted, plain)
     for risk in (sampled, disclosure.predictive_ratio(ratios)):
         agree(risk.log_prob[0], exact, risk.log_mcse[0], 0.05)
-    # From the same draws, collapsed ratios are more precise; with one class they have no error.
-    collapsed = [disclosure.collapsed_log_ratios(draws, DATA)[0] for draws in (data, *joined)]
+    # From the same draws, collapsed ratios are more precise; with one class they have
+    # no error.
+    collapsed = [
+        disclosure.collapsed_log_ratios(draws, DATA)[0] for draws in (data, *joined)
+    ]
     risk = disclosure.predictive_ratio(collapsed)
     for i, support in enumerate(disclosure.one_variable_supports(DATA, TWO)):
         exact = exact_log_risk(DATA, i, support, RELEASES, [2, 2], n_classes, PRIOR)
@@ -54,10 +66,14 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> No
 def test_part_of_a_record_against_enumeration(rng: np.random.Generator) -> None:
     """Equation 16 on a 2 x 2 table, two classes, for all four records."""
     releases = [table("01", "11", "11"), table("01", "01", "01")]
-    chains = Chains(n_classes=2, burn_in=100, n_draws=500, thin=3, n_chains=24, prior=PRIOR)
+    chains = Chains(
+        n_classes=2, burn_in=100, n_draws=500, thin=3, n_chains=24, prior=PRIOR
+    )
 
     def means(codes: NDArray) -> NDArray:
-        return disclosure.subset_log_means(sample_posterior(codes, TWO, chains, rng=rng), DATA, [1])
+        return disclosure.subset_log_means(
+            sample_posterior(codes, TWO, chains, rng=rng), DATA, [1]
+        )
 
     log_ratios = [means(DATA), *(means(np.vstack([DATA, z])) for z in releases)]
     risk = disclosure.predictive_ratio(log_ratios)
@@ -80,12 +96,16 @@ def test_both_kinds_of_support_give_the_same_ratios() -> None:
     log_weights = np.random.default_rng(0).normal(scale=300, size=(3, 2, 5))
     log_weights[0, :, 3] = -np.inf  # leaves a draw out
     fast = disclosure.one_variable_log_ratios(draws, codes, log_weights)
-    for i, support in enumerate(disclosure.one_variable_supports(codes, draws.n_levels)):
+    for i, support in enumerate(
+        disclosure.one_variable_supports(codes, draws.n_levels)
+    ):
         slow = support_log_ratios(draws, support, log_weights)[:, :, 0]
         np.testing.assert_allclose(fast[:, :, i], slow, rtol=1e-9)
     release = codes[[0, 0, 1, 5, 5, 5]]
     expected = cell_log_prob(draws, release).sum(axis=2)
-    np.testing.assert_allclose(disclosure.release_log_prob(draws, [release])[0], expected)
+    np.testing.assert_allclose(
+        disclosure.release_log_prob(draws, [release])[0], expected
+    )
 
 
 @pytest.mark.parametrize("unknown", [[1], [2, 0], [0, 1, 2]])
@@ -101,8 +121,13 @@ def test_all_records_at_once_as_one_by_one(unknown, monkeypatch):
         one = support_log_ratios(draws, support)[0][:, 0]
         np.testing.assert_allclose(found[:, i], one, rtol=1e-5, atol=1e-6)
         prob = np.exp(cell_log_prob(draws, support))
-        plain, at = np.log(prob.mean(axis=1)), np.exp(cell_log_prob(draws, codes[::-1][[i]]))
-        np.testing.assert_allclose(partly[:, i], one if mixed[i] else plain, rtol=1e-5, atol=1e-6)
+        plain, at = (
+            np.log(prob.mean(axis=1)),
+            np.exp(cell_log_prob(draws, codes[::-1][[i]])),
+        )
+        np.testing.assert_allclose(
+            partly[:, i], one if mixed[i] else plain, rtol=1e-5, atol=1e-6
+        )
         placed = np.log((prob / at).mean(axis=1))
         np.testing.assert_allclose(others[:, i], placed, rtol=1e-5, atol=1e-6)
 
@@ -130,7 +155,9 @@ def test_standard_errors_cover() -> None:
     cover((risk.log_prob - posterior(1.5 * log_truth, log_prior)) / risk.log_mcse)
 
 
-def test_errors_of_importance_sampling_cover_and_leave_out_one_chain_at_a_time() -> None:
+def test_errors_of_importance_sampling_cover_and_leave_out_one_chain_at_a_time() -> (
+    None
+):
     log_truth, log_prior, (plain, *_) = simulated()
     rng = np.random.default_rng(5)
     noise = np.log(rng.gamma(50, 1 / 50, (3, *plain.shape)))
@@ -152,20 +179,30 @@ def test_errors_of_importance_sampling_cover_and_leave_out_one_chain_at_a_time()
 
 
 def test_ranks_share_ties() -> None:
-    log_prob = np.log([[0.2, 0.5, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25], [0.7, 0.1, 0.1, 0.1]])
+    log_prob = np.log(
+        [[0.2, 0.5, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25], [0.7, 0.1, 0.1, 0.1]]
+    )
     assert rank(log_prob).tolist() == [2.5, 2.5, 1.0]
     with pytest.raises(ValueError, match="is -inf for every row"):
         posterior(np.zeros(2), np.full(2, -np.inf))
 
 
 def test_summary_and_repeatability() -> None:
-    log_prob = np.log([[p, 0.15, 0.15, 0.12, 0.1 + 1e-9] for p in (0.5, 0.1, 0.2, 0.13)])
+    log_prob = np.log(
+        [[p, 0.15, 0.15, 0.12, 0.1 + 1e-9] for p in (0.5, 0.1, 0.2, 0.13)]
+    )
     one = Risk(log_prob, np.full((4, 5), 0.1))
     assert one.summary(0.15) == {
-        "median": pytest.approx(0.165), "largest": pytest.approx(0.5), "above 0.15": 2,
-        "rank 1": 2, "rank 1 to 3": 3, "median log_mcse": 0.1,
-    }  # fmt: skip
-    shifted = one.log_prob + np.array([[0.1], [0.2], [-0.43], [-2.0]]) * (np.arange(5) == 0)
+        "median": pytest.approx(0.165),
+        "largest": pytest.approx(0.5),
+        "above 0.15": 2,
+        "rank 1": 2,
+        "rank 1 to 3": 3,
+        "median log_mcse": 0.1,
+    }
+    shifted = one.log_prob + np.array([[0.1], [0.2], [-0.43], [-2.0]]) * (
+        np.arange(5) == 0
+    )
     agreement = disclosure.repeatability(one, Risk(shifted, one.log_mcse))
     assert agreement["median difference"] == pytest.approx(0.315)
     assert agreement["within 2 standard errors"] == 1 / 2
@@ -175,12 +212,23 @@ def test_summary_and_repeatability() -> None:
 def test_supports() -> None:
     codes = np.array([[2, 0, 1], [0, 4, 0]], dtype=np.uint8)
     supports = disclosure.one_variable_supports(codes, np.array([3, 5, 2]))
-    assert supports.shape == (2, 8, 3)  # section 3.1: a 3 x 5 x 2 table has eight candidates
+    assert supports.shape == (
+        2,
+        8,
+        3,
+    )  # section 3.1: a 3 x 5 x 2 table has eight candidates
     np.testing.assert_array_equal(supports[:, 0], codes)
     assert ((supports != codes[:, None]).sum(axis=2)[:, 1:] == 1).all()
     assert all(len(np.unique(support, axis=0)) == 8 for support in supports)
     support = disclosure.subset_support([1, 0, 1], [0, 2], np.array([3, 2, 2]))
-    assert support.tolist() == [[1, 0, 1], [0, 0, 0], [0, 0, 1], [1, 0, 0], [2, 0, 0], [2, 0, 1]]
+    assert support.tolist() == [
+        [1, 0, 1],
+        [0, 0, 0],
+        [0, 0, 1],
+        [1, 0, 0],
+        [2, 0, 0],
+        [2, 0, 1],
+    ]
     for unknown, message in (
         ([1, 1], "it must name at least one variable, and none twice"),
         ([2], r"unknown is \[2\]; the variables are 0 to 1"),

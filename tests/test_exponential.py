@@ -29,14 +29,18 @@ def test_probabilities_by_definition() -> None:
     weights = np.exp(0.8 / 6 * SCORE)
     table = exponential(SCORE, 0.8, PATH)
     for row in range(4):
-        np.testing.assert_allclose(np.exp(table.row(row)), weights[row] / weights[row].sum())
+        np.testing.assert_allclose(
+            np.exp(table.row(row)), weights[row] / weights[row].sum()
+        )
 
 
 @given(st.integers(0, 10**6), st.floats(0.05, 8))
 @settings(max_examples=40)
 def test_budget_is_kept_and_can_be_spent(seed: int, epsilon: float) -> None:
     score = np.random.default_rng(seed).normal(size=(4, 6))
-    assert exact_epsilon(exponential(score, epsilon, PATH)).value <= epsilon * (1 + 1e-9)
+    assert exact_epsilon(exponential(score, epsilon, PATH)).value <= epsilon * (
+        1 + 1e-9
+    )
     rate = mechanism.calibrate_rate(score, epsilon, PATH)
     spent = exact_epsilon(gibbs(score, rate, PATH)).value
     assert epsilon * (1 - 1e-9) <= spent <= epsilon
@@ -60,7 +64,9 @@ def test_a_sensitivity_that_is_too_small_is_told_with_the_exact_epsilon() -> Non
         exponential(SCORE, 0.8, PATH, sensitivity=3.0)
 
 
-@pytest.mark.parametrize(("cells", "n", "n_s"), [(2, 3, 4), (3, 2, 3), (4, 2, 2), (2, 5, 1)])
+@pytest.mark.parametrize(
+    ("cells", "n", "n_s"), [(2, 3, 4), (3, 2, 3), (4, 2, 2), (2, 5, 1)]
+)
 def test_dirichlet_multinomial_condition_is_necessary_and_sufficient(
     cells: int, n: int, n_s: int
 ) -> None:
@@ -79,10 +85,12 @@ def test_sensitivity_of_log_p_is_the_epsilon_of_sampling_from_p(gamma: float) ->
     score = table.block(np.arange(13), np.arange(13))
     found = sensitivity(score, count_neighbors(12))
     assert found == pytest.approx(np.log1p(12 / gamma))
-    np.testing.assert_allclose(gibbs(score, 1.0, count_neighbors(12)).row(4), table.row(4))
+    np.testing.assert_allclose(
+        gibbs(score, 1.0, count_neighbors(12)).row(4), table.row(4)
+    )
 
 
-# ------------------------------------------------------------------------------------- audit
+# -------------------------------------------------------------------------------- audit
 
 
 def test_clopper_pearson_limits_by_definition() -> None:

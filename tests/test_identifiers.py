@@ -16,13 +16,17 @@ def test_one_common_passport_is_enough(rng: np.random.Generator) -> None:
     numbers = rng.choice(10**8, 800, replace=False)
     passports = [f"C{number:08d}" for number in numbers]
     assert found(passports[:400], passports[400:]) == [(0, "no sign")]
-    assert found(passports[:400], [*passports[400:799], f" {passports[0].lower()}"]) == [
-        (1 / 400, "found")
-    ]
-    row, *_ = common_identifiers({"id": pd.Series(passports)}, {"id": pd.Series(passports[:2])})
+    assert found(
+        passports[:400], [*passports[400:799], f" {passports[0].lower()}"]
+    ) == [(1 / 400, "found")]
+    row, *_ = common_identifiers(
+        {"id": pd.Series(passports)}, {"id": pd.Series(passports[:2])}
+    )
     assert row["why"] == "it contains 2 of the original's values of id"
     assert (row["in_verdict"], row["n"]) == (True, 2)
-    names = [f"{letter}{other}" for letter in "abcdefghijklmnopqrst" for other in "uvwxyz"]
+    names = [
+        f"{letter}{other}" for letter in "abcdefghijklmnopqrst" for other in "uvwxyz"
+    ]
     assert found(names[:60], names[59:]) == [(1 / 61, "found")]
 
 
@@ -39,7 +43,9 @@ def test_common_numbers_are_as_many_as_chance_makes() -> None:
     first, second = numbers[:400], numbers[399:]
     for common, word in ((2, "no sign"), (3, "found")):
         released = np.append(first[-common:], second[common:])
-        row, *_ = common_identifiers({"id": pd.Series(first)}, {"id": pd.Series(released)})
+        row, *_ = common_identifiers(
+            {"id": pd.Series(first)}, {"id": pd.Series(released)}
+        )
         assert row["baseline"] == pytest.approx(400 / 800_000, rel=0.3)
         assert (row["estimate"], row["rating"]) == (common / 400, word)
 
@@ -50,7 +56,9 @@ def test_dates_and_amounts_are_seldom_taken_for_copies() -> None:
         rng = np.random.default_rng(seed)
         numbers = rng.integers(1_000, 9_999, 800)
         cases = [f"{'ABC'[i % 3]}-{number}" for i, number in enumerate(numbers)]
-        days = pd.Timestamp(1930, 1, 1) + pd.to_timedelta(rng.integers(0, 70 * 365, 800), unit="D")
+        days = pd.Timestamp(1930, 1, 1) + pd.to_timedelta(
+            rng.integers(0, 70 * 365, 800), unit="D"
+        )
         dates = days.strftime("%Y-%m-%d").to_numpy()
         incomes = np.exp(rng.normal(10, 0.7, 800)).round()
         for values in (dates, incomes, cases):
@@ -66,4 +74,6 @@ def test_what_differs_for_few_or_stands_in_one_file_is_not_compared() -> None:
     assert found([None, ""] * 20, towns) == []
     assert common_identifiers({"id": pd.Series(range(9))}, {"name": towns}) == []
     assert found(["a", "b", None, "NA"] * 10, ["", "NA"] * 9) == []
-    assert found([f"x{i}y{i**2}" for i in range(40)], ["", "NA"] * 9) == [(0, "no sign")]
+    assert found([f"x{i}y{i**2}" for i in range(40)], ["", "NA"] * 9) == [
+        (0, "no sign")
+    ]

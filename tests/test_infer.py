@@ -15,13 +15,21 @@ from hypothesis import strategies as st
 from srlib.assessment import read_inputs
 from srlib.assessment.disclosure import attribute_disclosure
 from srlib.data import infer
-from srlib.data.infer import add_missing_levels, bin_numbers, infer_schema, quantile_cut_points
+from srlib.data.infer import (
+    add_missing_levels,
+    bin_numbers,
+    infer_schema,
+    quantile_cut_points,
+)
 from srlib.data.microdata import read_table, read_uncoded
 from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.runner.cli import main
 
-NUMBERS, UNITS = st.lists(st.integers(-1000, 1000), min_size=2, max_size=300), [1.0, 1e-3, 1e6]
+NUMBERS, UNITS = (
+    st.lists(st.integers(-1000, 1000), min_size=2, max_size=300),
+    [1.0, 1e-3, 1e6],
+)
 INCOME = Variable("income", ("below 10", "10 or more", "N"), cut_points=(10.0,))
 OWN = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
 SEX_OWN = Schema(
@@ -33,10 +41,14 @@ SEX_OWN = Schema(
 def table(n: int = 300) -> pd.DataFrame:
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({"age": rng.integers(16, 96, n)})
-    frame["income"] = np.where(rng.random(n) < 0.4, 0, rng.integers(1, 90_000, n)).astype(object)
+    frame["income"] = np.where(
+        rng.random(n) < 0.4, 0, rng.integers(1, 90_000, n)
+    ).astype(object)
     frame.loc[frame.index % 7 == 3, "income"] = "N"
     frame["code"] = rng.choice([f"{i:03d}" for i in range(60)], n)
-    return frame.assign(sex=rng.choice(["f", "m"], n), own=rng.choice(["yes", "no", None], n))
+    return frame.assign(
+        sex=rng.choice(["f", "m"], n), own=rng.choice(["yes", "no", None], n)
+    )
 
 
 @given(NUMBERS, st.integers(2, 12), st.sampled_from(UNITS))
@@ -59,17 +71,24 @@ def test_cut_points_are_round_and_a_frequent_number_has_its_own_bin() -> None:
     cut_points = quantile_cut_points(np.arange(16, 96), np.ones(80), 10)
     assert all(edge % 5 == 0 for edge in cut_points)
     cut_points = quantile_cut_points([-5, 0, 3, 7, 20, 60], [5, 60, 10, 10, 10, 5], 10)
-    below, zero, minus_zero, above = np.searchsorted(cut_points, [-5, 0, -0.0, 3], side="right")
+    below, zero, minus_zero, above = np.searchsorted(
+        cut_points, [-5, 0, -0.0, 3], side="right"
+    )
     assert (below, above, minus_zero) == (zero - 1, zero + 1, zero)
 
 
-@given(st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True), st.integers(-99, 99))
+@given(
+    st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True),
+    st.integers(-99, 99),
+)
 def test_labels_of_bins_state_their_range(cut_points: list[int], value: int) -> None:
     cut_points = sorted(cut_points)
     names = infer.bin_labels(list(map(float, cut_points)), whole=True)
     assert len(set(names)) == len(cut_points) + 1
     name = names[int(np.searchsorted(cut_points, value, side="right"))]
-    low, _, high = name.removesuffix(" or more").removeprefix("below ").partition(" to ")
+    low, _, high = (
+        name.removesuffix(" or more").removeprefix("below ").partition(" to ")
+    )
     least = -math.inf if name.startswith("below") else int(low)
     most = int(low) - 1 if name.startswith("below") else int(high or low)
     assert least <= value <= (math.inf if name.endswith("or more") else most)
@@ -78,13 +97,23 @@ def test_labels_of_bins_state_their_range(cut_points: list[int], value: int) -> 
 def test_numbers_are_binned_by_one_table_only() -> None:
     first = pd.DataFrame({"x": np.arange(100)})
     schema, notes = bin_numbers(Schema((Variable("x", bins=4),)), first)
-    assert "x is binned near the original's quantiles, with cut points 20, 50, 80." in notes
-    assert schema.variables[0].levels == ("below 20", "20 to 49", "50 to 79", "80 or more")
+    assert (
+        "x is binned near the original's quantiles, with cut points 20, 50, 80."
+        in notes
+    )
+    assert schema.variables[0].levels == (
+        "below 20",
+        "20 to 49",
+        "50 to 79",
+        "80 or more",
+    )
     other = pd.DataFrame({"x": [-1e9, 19.5, 20, 1e9]})
     assert Microdata.from_frame(other, schema).codes[:, 0].tolist() == [0, 0, 1, 3]
     far = table()[::-1].assign(age=table()["age"] + 1000)
     found = read_inputs(table(), [table(), far])
-    assert found.schema.variables[0] == read_inputs(table(), table()).schema.variables[0]
+    assert (
+        found.schema.variables[0] == read_inputs(table(), table()).schema.variables[0]
+    )
     assert set(found.synthesizers["release 2"][0].codes[:, 0]) == {
         len(found.schema.variables[0].cut_points)
     }
@@ -111,7 +140,10 @@ def test_declared_cut_points_bin_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (["1", "1"], "x is declared to be numeric but has 1 distinct numbers; binning needs"),
+        (
+            ["1", "1"],
+            "x is declared to be numeric but has 1 distinct numbers; binning needs",
+        ),
         (
             ["1", "2", *map("n{}".format, range(101))],
             "but has 101 values that are not numbers, such as 'n0'",
@@ -132,9 +164,13 @@ def test_columns_that_cannot_be_binned(column: list[str], message: str) -> None:
         (OWN.add_missing_level(), "yes -9 N null missing", [0, 2, 2, 2, 2]),
     ],
 )
-def test_codes_of_texts_as_they_are_written(variable: Variable, texts: str, codes: list) -> None:
+def test_codes_of_texts_as_they_are_written(
+    variable: Variable, texts: str, codes: list
+) -> None:
     assert variable.codes_of(texts.split()) == codes
-    assert variable.add_missing_level().add_missing_level() == variable.add_missing_level()
+    assert (
+        variable.add_missing_level().add_missing_level() == variable.add_missing_level()
+    )
     assert Variable("x", ("missing", "no")).add_missing_level().levels == (
         "missing",
         "no",
@@ -148,9 +184,19 @@ def test_codes_that_say_that_a_variable_does_not_apply() -> None:
     schema, _ = add_missing_levels(bin_numbers(schema, frame)[0], frame)
     x = schema.variables[0]
     assert x.levels == ("below 2", "2 or more", "-9", "N", "missing")
-    assert Microdata.from_frame(frame, schema).codes[:, 0].tolist() == [0, 1, 1, 2, 2, 3, 4]
+    assert Microdata.from_frame(frame, schema).codes[:, 0].tolist() == [
+        0,
+        1,
+        1,
+        2,
+        2,
+        3,
+        4,
+    ]
     assert x.codes_without_value == (2, 3, 4)
-    np.testing.assert_array_equal(x.numbers_of(["1", "-9.0", "N", "x"]), [1, *[np.nan] * 3])
+    np.testing.assert_array_equal(
+        x.numbers_of(["1", "-9.0", "N", "x"]), [1, *[np.nan] * 3]
+    )
 
 
 def test_people_without_a_value_of_the_target_are_not_counted() -> None:
@@ -193,16 +239,26 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
         (("1.70", "1.8"), ["1.7", "1.800"], ["1.70", "1.8"]),
     ],
 )
-def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, other, meant):
+def test_levels_of_another_table_in_other_case_with_decimals_or_new(
+    levels, other, meant
+):
     schema, notes = infer.add_unseen_levels(
         Schema((Variable("a", levels),)), pd.DataFrame({"a": other})
     )
-    found, more = schema.variables[0].levels, [text for text in meant if text not in levels]
+    found, more = (
+        schema.variables[0].levels,
+        [text for text in meant if text not in levels],
+    )
     codes = Microdata.from_frame(pd.DataFrame({"a": other}), schema).codes[:, 0]
     assert [found[code] for code in codes] == meant
     assert found == (*levels, *more)
-    assert notes == tuple(f"Levels that the original does not have: a {new!r}." for new in more)
-    assert infer.add_unseen_levels(schema, pd.DataFrame({"a": [*other, "NA"]})) == (schema, ())
+    assert notes == tuple(
+        f"Levels that the original does not have: a {new!r}." for new in more
+    )
+    assert infer.add_unseen_levels(schema, pd.DataFrame({"a": [*other, "NA"]})) == (
+        schema,
+        (),
+    )
 
 
 def test_a_text_that_matches_two_levels_but_for_case_is_an_error() -> None:
@@ -230,11 +286,15 @@ def test_a_text_that_matches_two_levels_but_for_case_is_an_error() -> None:
         ),
     ],
 )
-def test_values_of_which_none_is_known_are_an_error(change: dict[str, Any], message: str) -> None:
+def test_values_of_which_none_is_known_are_an_error(
+    change: dict[str, Any], message: str
+) -> None:
     original = table().drop(columns="own")
     with pytest.raises(ValueError, match=f"^made: {message}"):
         read_inputs(original, {"made": original.assign(**change)})
-    some = original.assign(age=original["age"].astype(object).where(original["sex"] == "f", "old"))
+    some = original.assign(
+        age=original["age"].astype(object).where(original["sex"] == "f", "old")
+    )
     found = read_inputs(original, some[::-1])
     assert "Levels that the original does not have: age 'old'." in found.notes
 
@@ -244,8 +304,12 @@ def test_what_is_recognized() -> None:
     assert [bool(v.bins) for v in found.variables] == [True, True, False, False, False]
     income = bin_numbers(found, table())[0].variables[1]
     assert (income.levels[-1], len(income.levels)) == ("N", len(income.cut_points) + 2)
-    assert not infer_schema(table().astype({"age": "category"})).variables[0].needs_binning
-    weight = pd.DataFrame({"weight": np.random.default_rng(1).random(300)})  # all of them differ
+    assert (
+        not infer_schema(table().astype({"age": "category"})).variables[0].needs_binning
+    )
+    weight = pd.DataFrame(
+        {"weight": np.random.default_rng(1).random(300)}
+    )  # all of them differ
     assert infer_schema(weight).variables[0].needs_binning
 
 
@@ -264,7 +328,9 @@ def test_what_is_no_variable_is_named_at_once(column: object, message: str) -> N
     frame = table().assign(day=column, place=[f"street {i % 150}" for i in range(300)])
     with pytest.raises(ValueError, match=message) as refused:
         infer_schema(frame)
-    assert "place: it has 150 values that are not numbers, such as 'street 0'" in str(refused.value)
+    assert "place: it has 150 values that are not numbers, such as 'street 0'" in str(
+        refused.value
+    )
     assert "Leave these columns out with --leave-out day --leave-out place (in" in str(
         refused.value
     )
@@ -298,7 +364,9 @@ def test_decimal_commas_are_read_if_they_are_certain(tmp_path, texts, meant):
 
 
 def test_points_that_may_stand_between_thousands_are_noted(tmp_path: Path) -> None:
-    told = "Points before three digits were read as decimal points, but may be thousands "
+    told = (
+        "Points before three digits were read as decimal points, but may be thousands "
+    )
     told += "separators: 'x'."
     for texts, mark, notes in (
         (["950", "1.234", "2.500"], ";", (told,)),
@@ -314,7 +382,9 @@ def test_points_that_may_stand_between_thousands_are_noted(tmp_path: Path) -> No
 def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
     """Binned numbers, and few numbers that are levels; levels of a schema stay."""
     rng = np.random.default_rng(2)
-    frame = pd.DataFrame({"height": rng.normal(1.7, 0.1, 200).round(3), "sick": [*"ny"] * 100})
+    frame = pd.DataFrame(
+        {"height": rng.normal(1.7, 0.1, 200).round(3), "sick": [*"ny"] * 100}
+    )
     frame["dose"] = rng.choice([0.5, 1.25, 2], 200)
     frame.to_csv(tmp_path / "comma.csv", index=False, sep=";", decimal=",")
     frame.to_csv(tmp_path / "point.csv", index=False)
@@ -326,7 +396,9 @@ def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
         np.testing.assert_array_equal(made.numbers[0], frame["height"])
         (told,) = [note for note in found.choices if "decimal comma" in note]
         assert told.endswith("comma: 'height', 'dose'.")
-    schema = Schema((Variable("dose", ("0,5", "1,25", "2,0")), Variable("sick", ("n", "y"))))
+    schema = Schema(
+        (Variable("dose", ("0,5", "1,25", "2,0")), Variable("sick", ("n", "y")))
+    )
     assert read_table(comma, schema, ignore_columns=True).schema == schema
 
 
@@ -337,18 +409,25 @@ def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
         (["17.05.1990", "1.2.2001"], ["1990-05-17", "2001-02-01"]),
         (["05/17/1990", "1/2/2001"], ["1990-05-17", "2001-01-02"]),
         (["17/5/1990", "01/02/2001"], ["1990-05-17", "2001-02-01"]),
-        (["1990-05-17 00:00:00", "2001-12-31T12:30:00"], ["1990-05-17", "2001-12-31 12:30:00"]),
+        (
+            ["1990-05-17 00:00:00", "2001-12-31T12:30:00"],
+            ["1990-05-17", "2001-12-31 12:30:00"],
+        ),
         (["17.05.90", "1.2.01"], None),
         (["31.02.1990", "1.2.2001"], None),
         (["1990-05-17", "x"], None),
         ([19900517, 20011231], None),
     ],
 )
-def test_dates_are_read_where_all_values_are_dates(texts: list, meant: list | None) -> None:
+def test_dates_are_read_where_all_values_are_dates(
+    texts: list, meant: list | None
+) -> None:
     found, notes = harmonize_notation(pd.DataFrame({"day": texts}), None)
     assert found["day"].dropna().tolist() == (meant or texts)
     assert notes == (["Dates, read as numbers of days: 'day'."] if meant else [])
-    with pytest.raises(ValueError, match=r"dates of 'day' may be day/month/year or month/day/year"):
+    with pytest.raises(
+        ValueError, match=r"dates of 'day' may be day/month/year or month/day/year"
+    ):
         harmonize_notation(pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]}), None)
 
 
@@ -360,9 +439,13 @@ def test_dates_are_binned_as_days_in_any_notation(tmp_path: Path) -> None:
     frame = pd.DataFrame({"born": born, "sick": [*"ny"] * 100})
     frame.to_parquet(tmp_path / "a.parquet")
     frame.to_stata(tmp_path / "a.dta", write_index=False)
-    frame.assign(born=born.dt.strftime("%d.%m.%Y")).to_csv(tmp_path / "a.csv", index=False)
+    frame.assign(born=born.dt.strftime("%d.%m.%Y")).to_csv(
+        tmp_path / "a.csv", index=False
+    )
     files = [tmp_path / name for name in ("a.csv", "a.parquet", "a.dta")]
-    found = read_inputs(frame, dict(zip("abc", files, strict=True)), within={"born": 365})
+    found = read_inputs(
+        frame, dict(zip("abc", files, strict=True)), within={"born": 365}
+    )
     born_on = found.schema.variables[0]
     days = (born - pd.Timestamp(0)) / pd.Timedelta(days=1)
     for file in (found.original, *(file for (file,) in found.synthesizers.values())):
@@ -409,7 +492,9 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
         assert len(found.original.left_out["one"]) == len(found.original)
         assert "one" not in made.left_out
     assert read_inputs(table(), table()).original.left_out == {}
-    with pytest.raises(ValueError, match="leave_out names 'ID', but no file has such a column"):
+    with pytest.raises(
+        ValueError, match="leave_out names 'ID', but no file has such a column"
+    ):
         read_inputs(*files, leave_out=["id", "one", "ID"])
     with pytest.raises(
         ValueError, match="target names 'id', which is among the columns to leave out"
@@ -420,8 +505,9 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
         ValueError, match="keys names 'one', which has the same value in every record"
     ):
         read_inputs(*constant, keys=["sex", "one"])
-    result = CliRunner().invoke(main, ["schema", *map(str, files), "--leave-out", "id",
-                                       "--leave-out", "one"])  # fmt: skip
+    result = CliRunner().invoke(
+        main, ["schema", *map(str, files), "--leave-out", "id", "--leave-out", "one"]
+    )
     assert "id is left out: you named it in leave_out." in result.stderr
     assert "leave_out:\n- id\n- one\n" in result.stdout
 
@@ -444,16 +530,21 @@ def test_a_message_names_different_codings(ours, theirs, told):
     original, released = (frame.assign(sick=each * 150) for each in (ours, theirs))
     with pytest.raises(ValueError, match=told) as refused:
         read_inputs(original, released)
-    assert "leave the column out: --leave-out sick (in Python leave_out=['sick'])" in str(
-        refused.value
+    assert (
+        "leave the column out: --leave-out sick (in Python leave_out=['sick'])"
+        in str(refused.value)
     )
 
 
 def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path: Path) -> None:
     original = table().drop(columns=["own", "code"])
-    given = original.assign(country="CA", none="", flag=np.where(original["sex"] == "f", "1", ""))
+    given = original.assign(
+        country="CA", none="", flag=np.where(original["sex"] == "f", "1", "")
+    )
     path = tmp_path / "a.csv"
-    path.write_text(given.to_csv(index=False).replace("\n", ",,\n"))  # as spreadsheets leave them
+    path.write_text(
+        given.to_csv(index=False).replace("\n", ",,\n")
+    )  # as spreadsheets leave them
     found = read_inputs(path, path)
     assert found.schema.names == (*original.columns, "flag")
     assert found.schema.variables[-1].levels == ("1", "missing")
@@ -475,9 +566,13 @@ variables:
 
 def test_a_declaration_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "schema.yaml").write_text(DECLARED)
-    sex = Variable("sex", ("f", "m"), ("female", "male"), not_applicable=("N",)).add_missing_level()
+    sex = Variable(
+        "sex", ("f", "m"), ("female", "male"), not_applicable=("N",)
+    ).add_missing_level()
     age = Variable("age", title="age in years", bins=5, missing="missing")
-    income = Variable("income", cut_points=(0, 1e4), drop_missing=True, missing_codes=("N", "-9"))
+    income = Variable(
+        "income", cut_points=(0, 1e4), drop_missing=True, missing_codes=("N", "-9")
+    )
     own = Variable("own", ("yes", "no"), drop_missing=False)
     code = Variable("code", ("01", "1", "null", "1.0")).add_missing_level()
     expected = Schema((age, income, sex, own, code), ("id",))
@@ -488,33 +583,54 @@ def test_a_declaration_in_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{name: a, bins: 5, cut_points: [2]}", "'a' needs exactly one of levels, bins and cut"),
+        (
+            "{name: a, bins: 5, cut_points: [2]}",
+            "'a' needs exactly one of levels, bins and cut",
+        ),
         ("{name: a, width: 5}", "'a' has unknown keys 'width'; allowed are name, "),
         ("{name: a, bins: 1}", "bins must be a whole number, 2 to 100"),
-        ("{name: a, cut_points: [2, 1]}", r"cut_points of a are \[2.0, 1.0\]; they must increase"),
-        ("{name: a, cut_points: [x]}", r"cut_points of a are \[nan\]; .* must increase"),
+        (
+            "{name: a, cut_points: [2, 1]}",
+            r"cut_points of a are \[2.0, 1.0\]; they must increase",
+        ),
+        (
+            "{name: a, cut_points: [x]}",
+            r"cut_points of a are \[nan\]; .* must increase",
+        ),
         ("{name: a, cut_points: 3}", "'a': cut_points is '3'; it must be a list"),
         ("{name: a, levels: [x, [y]]}", "'a': levels is .*; it must be a list"),
         ("{name: a, levels: [x]}", "a has 1 levels; it needs at least 2"),
-        ("{name: a, levels: [b, c], missing: no}", "missing must be one of level, drop, error"),
+        (
+            "{name: a, levels: [b, c], missing: no}",
+            "missing must be one of level, drop, error",
+        ),
         ("{levels: [a, b]}", "each variable needs a name"),
-        ("{name: a, bins: 3}]\nleave_out: [a", "names of variables must differ; repeated are 'a'"),
+        (
+            "{name: a, bins: 3}]\nleave_out: [a",
+            "names of variables must differ; repeated are 'a'",
+        ),
         ("{name: a, bins: 3}]\nlevels: [", "the file has unknown keys 'levels'"),
-        ("", "variables is empty"), ("]\nvariables: 3 #", "repeats 'variables'"), ("[", "expected"),
+        ("", "variables is empty"),
+        ("]\nvariables: 3 #", "repeats 'variables'"),
+        ("[", "expected"),
     ],
-)  # fmt: skip
+)
 def test_bad_declarations(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "schema.yaml"
     path.write_text(f"variables: [{text}]")
     with pytest.raises(ValueError, match=f"schema.yaml: .*{message}"):
         Schema.from_yaml(path)
     path.write_text("variables: 3")
-    with pytest.raises(ValueError, match="the file must have a list 'variables', or leave_out"):
+    with pytest.raises(
+        ValueError, match="the file must have a list 'variables', or leave_out"
+    ):
         Schema.from_yaml(path)
 
 
 def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
-    original = table().assign(id=np.arange(300), day=[f"31.12.{i % 90:02d}" for i in range(300)])
+    original = table().assign(
+        id=np.arange(300), day=[f"31.12.{i % 90:02d}" for i in range(300)]
+    )
     released = original[::-1].assign(sex=original["sex"].replace("m", "x"), draw=1)
     released.loc[0, "own"] = "NO"
     original["weight"] = 1
@@ -532,8 +648,16 @@ def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
     assert schema.leave_out == tuple(left)
     *_, sex, own = schema.variables
     assert (sex.levels, own.levels) == (("f", "m", "x"), ("no", "yes", "missing"))
-    assert read_inputs(*files, schema=path).schema.names == ("age", "income", "code", "sex", "own")
-    with pytest.raises(ValueError, match="no column can be used: it is not in all files"):
+    assert read_inputs(*files, schema=path).schema.names == (
+        "age",
+        "income",
+        "code",
+        "sex",
+        "own",
+    )
+    with pytest.raises(
+        ValueError, match="no column can be used: it is not in all files"
+    ):
         infer.suggest_schema([original[["age"]], released[["own"]]])
 
 
@@ -556,6 +680,8 @@ def test_files_with_types_read_as_text_does(tmp_path: Path, suffix: str) -> None
     np.testing.assert_array_equal(other.original.codes, one.original.codes)
     assert other.original.lines[0] == 1  # records are numbered where there are no lines
     typed.write_bytes(b"SECRET")
-    with pytest.raises(ValueError, match=f"{typed.name}: the file cannot be read as") as refused:
+    with pytest.raises(
+        ValueError, match=f"{typed.name}: the file cannot be read as"
+    ) as refused:
         read_table(typed)
     assert "SECRET" not in str(refused.value)

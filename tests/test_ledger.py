@@ -35,10 +35,17 @@ def checked(verdict="holds", **given):
         ("depends on the case", {"value": [0.5, 1.01, 2.0], "error": 0.1}),
         ("holds", {"value": [0.5] * 19 + [2.0], "required_share": 0.95}),
         ("fails", {"value": [0.5] + [2.0] * 19, "required_share": 0.95}),
-        ("depends on the case", {"value": [0.5] * 2 + [2.0] * 18, "required_share": 0.95}),
+        (
+            "depends on the case",
+            {"value": [0.5] * 2 + [2.0] * 18, "required_share": 0.95},
+        ),
         (
             "not decided",
-            {"value": [0.5] * 93 + [2.0] * 4 + [1.01] * 3, "error": 0.1, "required_share": 0.95},
+            {
+                "value": [0.5] * 93 + [2.0] * 4 + [1.01] * 3,
+                "error": 0.1,
+                "required_share": 0.95,
+            },
         ),
         ("fails", {"value": math.inf}),
     ],
@@ -55,14 +62,21 @@ def test_authors_verdict_stands_where_the_run_supports_it():
     assert shown.kind == "C1 depends on the score"
     said = "epsilon: the claim holds in 2 of 3 cases; worst case: 1.8 at log P, claimed: ≤\u00a01."
     assert shown.text == f"As written. ({said})"
-    _, shown = checked("fails", value=cases.set_axis([("d", 1), ("d", 2), ("e", 1)]) + 1.5)
+    _, shown = checked(
+        "fails", value=cases.set_axis([("d", 1), ("d", 2), ("e", 1)]) + 1.5
+    )
     assert shown.text.endswith(" at e, 1, claimed: ≤\u00a01.)")
     _, shown = checked("proved", value=0.7)
     assert (shown.kind, shown.text) == (
         "C1 proved",
         "As written. (epsilon: 0.7; claimed: ≤\u00a01.)",
     )
-    for verdict in ("holds", "proved", "fails", "not decided"):  # and not where it does not
+    for verdict in (
+        "holds",
+        "proved",
+        "fails",
+        "not decided",
+    ):  # and not where it does not
         claims, shown = checked(verdict, value=[0.9, 1.1])
         assert shown.kind == "C1 depends on the case"
         unsupported = f"This run does not support the stated verdict *{verdict}*. ("
@@ -80,7 +94,9 @@ def test_list_at_the_top_is_filled_by_the_run(monkeypatch):
         return DisplayHandle("x")
 
     monkeypatch.setattr("IPython.display.display", display)
-    monkeypatch.setattr(DisplayHandle, "update", lambda self, shown, **_: told.append(shown))
+    monkeypatch.setattr(
+        DisplayHandle, "update", lambda self, shown, **_: told.append(shown)
+    )
     claims = Claims({"C1": "For |x| < 1.", "C2": "Always."})
     claims._ipython_display_()
     claims.check("C2", "fails", "Never.", **HELD | {"value": -1.5, "relation": ">"})
@@ -116,7 +132,7 @@ def test_what_cannot_be_judged_is_refused(given, message):
         Claims({"C1": "For every prior."}).check(**asked)
 
 
-# -------------------------------------------------------------------------------------- ledger
+# ------------------------------------------------------------------------------- ledger
 
 
 @pytest.fixture
@@ -156,14 +172,20 @@ def test_numbers_are_judged_by_the_last_digit_printed(book, key, value, verdict)
 
 
 def test_tolerance_is_two_errors_and_what_is_not_judged_has_a_reason(book):
-    told = [book({"a": -0.27}, errors={"a": error})["verdict"]["a"] for error in (0.011, 0.0098)]
+    told = [
+        book({"a": -0.27}, errors={"a": error})["verdict"]["a"]
+        for error in (0.011, 0.0098)
+    ]
     assert told == ["match", "differs"]
     ours = book({"a": -0.25}, consistent={"a": (9.0, "a check")})
     assert ours.loc["a", ["computed", "verdict"]].tolist() == [-0.25, "match"]
     settings = {"settings": {"d": 35}, "skip": {"a": "other data"}, "notes": {}}
     found = book({"a": 3.0}, **settings)
     assert found["verdict"].tolist() == ["skipped", "skipped", "skipped", "setting"]
-    assert found["note"].tolist()[::3] == ["other data", "differs from the paper's setting"]
+    assert found["note"].tolist()[::3] == [
+        "other data",
+        "differs from the paper's setting",
+    ]
     assert found["computed"].tolist()[::3] == [3.0, 35.0]
 
 
@@ -172,25 +194,35 @@ def test_tolerance_is_two_errors_and_what_is_not_judged_has_a_reason(book):
     [
         ({"x": 1.0}, {}, "computed has ids that are not printed in charest: .'x'"),
         ({}, {"notes": {"x": ""}}, "notes has ids"),
-        ({"a": 1.0}, {"settings": {"a": 1.0}}, "either a setting or computed; both have: .'a'"),
+        (
+            {"a": 1.0},
+            {"settings": {"a": 1.0}},
+            "either a setting or computed; both have: .'a'",
+        ),
         ({}, {"missing": None}, "neither computed nor skipped: .'a', 'b', 'c', 'd'"),
         ({"a": 1.0}, {"notes": {}}, "need a note: .'a'"),
     ],
 )
-def test_what_is_not_printed_left_out_or_unexplained_is_refused(book, computed, given, message):
+def test_what_is_not_printed_left_out_or_unexplained_is_refused(
+    book, computed, given, message
+):
     with pytest.raises(ValueError, match=message):
         book(computed, **given)
 
 
 def test_summary_counts_by_source_and_tells_what_differs_and_what_is_not_judged(book):
-    counts, differs, skipped = ledger.summary(book({"a": 1.0, "b": 3.0, "c": 2.0})).parts
+    counts, differs, skipped = ledger.summary(
+        book({"a": 1.0, "b": 3.0, "c": 2.0})
+    ).parts
     assert repr(counts).splitlines()[-1].split() == ["all", "1", "2", "1"]
     assert "see section 6" in differs.html
     assert "≤\u00a01.25" in repr(differs)
     assert "no data" in skipped.html
 
 
-@pytest.mark.parametrize("name", ["charest", "charest_han", "hu_reiter_wang", "mcclure_reiter"])
+@pytest.mark.parametrize(
+    "name", ["charest", "charest_han", "hu_reiter_wang", "mcclure_reiter"]
+)
 def test_printed_numbers_are_well_formed(name):
     table = ledger.printed(name)
     assert table["id"].is_unique

@@ -20,14 +20,18 @@ from srlib.mechanism.core import Mechanism
 PATH = mechanism.count_neighbors(2)
 
 
-def random_tables(most_rows: int = 4, most_columns: int = 6) -> st.SearchStrategy[NDArray]:
+def random_tables(
+    most_rows: int = 4, most_columns: int = 6
+) -> st.SearchStrategy[NDArray]:
     """Probabilities, rows that sum to one, some of them zero."""
 
     def table(rows: int, columns: int, seed: int, sparse: bool) -> NDArray:
         rng = np.random.default_rng(seed)
         p = rng.dirichlet(np.full(columns, 0.7), rows)
         if sparse:
-            p = np.where(rng.random(p.shape) < 0.3, 0.0, p) + 1e-9 * (np.arange(columns) == 0)
+            p = np.where(rng.random(p.shape) < 0.3, 0.0, p) + 1e-9 * (
+                np.arange(columns) == 0
+            )
         return p / p.sum(axis=1, keepdims=True)
 
     return st.builds(
@@ -41,22 +45,31 @@ def random_tables(most_rows: int = 4, most_columns: int = 6) -> st.SearchStrateg
 
 def from_probability(p: NDArray, outputs: tuple = ()) -> Mechanism:
     with np.errstate(divide="ignore"):
-        return Mechanism.from_table(np.log(p), mechanism.count_neighbors(len(p) - 1), (), outputs)
+        return Mechanism.from_table(
+            np.log(p), mechanism.count_neighbors(len(p) - 1), (), outputs
+        )
 
 
 def epsilon_of(p: NDArray) -> float:
     return mechanism.exact_epsilon(from_probability(p)).value
 
 
-# ------------------------------------------------------------------------------- by enumeration
+# ----------------------------------------------------------------------- by enumeration
 
 
 @given(random_tables())
 def test_readings_against_enumeration(p: NDArray) -> None:
     table = from_probability(p)
-    pairs = [(a, b) for i in range(len(p) - 1) for a, b in ((p[i], p[i + 1]), (p[i + 1], p[i]))]
+    pairs = [
+        (a, b)
+        for i in range(len(p) - 1)
+        for a, b in ((p[i], p[i + 1]), (p[i + 1], p[i]))
+    ]
     ratio = max(
-        np.inf if y == 0 else x / y for a, b in pairs for x, y in zip(a, b, strict=True) if x > 0
+        np.inf if y == 0 else x / y
+        for a, b in pairs
+        for x, y in zip(a, b, strict=True)
+        if x > 0
     )
     found = mechanism.exact_epsilon(table)
     assert found.value == pytest.approx(np.log(ratio))
@@ -66,7 +79,8 @@ def test_readings_against_enumeration(p: NDArray) -> None:
         attained = column[first] - column[second]
     assert attained == pytest.approx(found.value)
     of_rows = [
-        max(epsilon_of(p[[i, j]]) for j in (i - 1, i + 1) if 0 <= j < len(p)) for i in range(len(p))
+        max(epsilon_of(p[[i, j]]) for j in (i - 1, i + 1) if 0 <= j < len(p))
+        for i in range(len(p))
     ]
     np.testing.assert_allclose(mechanism.conditional_epsilon(table), of_rows)
     # Post-processing by all subsets of outputs is what delta maximises over.
@@ -76,7 +90,9 @@ def test_readings_against_enumeration(p: NDArray) -> None:
             itertools.combinations(columns, size) for size in range(p.shape[1] + 1)
         )
         worst = max(
-            a[list(s)].sum() - np.exp(epsilon) * b[list(s)].sum() for s in subsets for a, b in pairs
+            a[list(s)].sum() - np.exp(epsilon) * b[list(s)].sum()
+            for s in subsets
+            for a, b in pairs
         )
         assert mechanism.delta(table, epsilon) == pytest.approx(worst, abs=1e-12)
 
@@ -84,7 +100,9 @@ def test_readings_against_enumeration(p: NDArray) -> None:
 def test_two_rows_by_hand() -> None:
     """Randomised response with probability 3/4 of the truth: epsilon is log 3."""
     p = np.array([[0.75, 0.25], [0.25, 0.75]])
-    table = Mechanism.from_table(np.log(p), [[0, 1]], ["no", "yes"], ["says no", "says yes"])
+    table = Mechanism.from_table(
+        np.log(p), [[0, 1]], ["no", "yes"], ["says no", "says yes"]
+    )
     found = mechanism.exact_epsilon(table)
     assert found.value == pytest.approx(np.log(3))
     assert (found.pair, found.output) == (("no", "yes"), "says no")
@@ -97,7 +115,9 @@ def test_two_rows_by_hand() -> None:
 
 
 def test_infinite_epsilon_says_why() -> None:
-    found = mechanism.exact_epsilon(from_probability(np.array([[0.5, 0.5], [1.0, 0.0]])))
+    found = mechanism.exact_epsilon(
+        from_probability(np.array([[0.5, 0.5], [1.0, 0.0]]))
+    )
     assert found.value == np.inf
     assert str(found) == (
         "Exact epsilon is infinite: output 1 is possible given data set 0 and impossible "
@@ -105,7 +125,7 @@ def test_infinite_epsilon_says_why() -> None:
     )
 
 
-# ------------------------------------------------------------------------ invariants
+# --------------------------------------------------------------------------- invariants
 
 
 @given(random_tables(), st.integers(0, 10**6))
@@ -117,7 +137,9 @@ def test_post_processing_never_raises_epsilon(p: NDArray, seed: int) -> None:
 
 
 @given(random_tables(), st.integers(0, 10**6), st.floats(0, 1))
-def test_a_mixture_never_exceeds_the_larger(p: NDArray, seed: int, share: float) -> None:
+def test_a_mixture_never_exceeds_the_larger(
+    p: NDArray, seed: int, share: float
+) -> None:
     q = np.random.default_rng(seed).dirichlet(np.ones(p.shape[1]), len(p))
     mixed = epsilon_of(share * p + (1 - share) * q)
     assert mixed <= max(epsilon_of(p), epsilon_of(q)) + 1e-9
@@ -168,8 +190,12 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_large_table_is_never_held() -> None:
-    table = mechanism.bernoulli_plugin(20_000, 20_000, mechanism.bernoulli_plugin_alpha(1, 20_000))
-    middle = Mechanism(table.block, table.n_inputs, table.n_outputs, table.neighbors[::80])
+    table = mechanism.bernoulli_plugin(
+        20_000, 20_000, mechanism.bernoulli_plugin_alpha(1, 20_000)
+    )
+    middle = Mechanism(
+        table.block, table.n_inputs, table.n_outputs, table.neighbors[::80]
+    )
     tracemalloc.start()
     found = mechanism.exact_epsilon(middle)
     peak = tracemalloc.get_traced_memory()[1]
@@ -178,17 +204,23 @@ def test_a_large_table_is_never_held() -> None:
     assert peak < 200e6
 
 
-# ------------------------------------------------------------------------------ synthesizers
+# ------------------------------------------------------------------------- synthesizers
 
 
 def plugin_exactly(n: int, n_s: int, alpha: float, x: int, y: int) -> mpmath.mpf:
     p = (mpmath.mpf(x) + alpha) / (n + 2 * mpmath.mpf(alpha))
-    return mpmath.log(mpmath.binomial(n_s, y)) + y * mpmath.log(p) + (n_s - y) * mpmath.log(1 - p)
+    return (
+        mpmath.log(mpmath.binomial(n_s, y))
+        + y * mpmath.log(p)
+        + (n_s - y) * mpmath.log(1 - p)
+    )
 
 
 def predictive_exactly(n: int, n_s: int, alpha: float, x: int, y: int) -> mpmath.mpf:
     a, b = mpmath.mpf(alpha) + x, mpmath.mpf(alpha) + n - x
-    log_beta = mpmath.log(mpmath.beta(a + y, b + n_s - y)) - mpmath.log(mpmath.beta(a, b))
+    log_beta = mpmath.log(mpmath.beta(a + y, b + n_s - y)) - mpmath.log(
+        mpmath.beta(a, b)
+    )
     return mpmath.log(mpmath.binomial(n_s, y)) + log_beta
 
 
@@ -197,7 +229,11 @@ def test_hard_corners_in_high_precision(epsilon: float) -> None:
     n = 1000
     cases = [
         (mechanism.bernoulli_plugin, mechanism.bernoulli_plugin_alpha, plugin_exactly),
-        (mechanism.beta_binomial, mechanism.dirichlet_multinomial_alpha, predictive_exactly),
+        (
+            mechanism.beta_binomial,
+            mechanism.dirichlet_multinomial_alpha,
+            predictive_exactly,
+        ),
     ]
     for family, calibrated, exactly in cases:
         if family is mechanism.beta_binomial:
@@ -211,12 +247,16 @@ def test_hard_corners_in_high_precision(epsilon: float) -> None:
                 assert found == pytest.approx(expected, rel=1e-11, abs=1e-10)
             exact = exactly(n, n, alpha, 1, n) - exactly(n, n, alpha, 0, n)
         assert float(exact) == pytest.approx(epsilon, rel=1e-9)
-        assert mechanism.exact_epsilon(table).value == pytest.approx(float(exact), rel=1e-9)
+        assert mechanism.exact_epsilon(table).value == pytest.approx(
+            float(exact), rel=1e-9
+        )
 
 
 @settings(max_examples=30)
 @given(st.integers(1, 12), st.integers(1, 12), st.floats(0.05, 20), st.floats(0.05, 20))
-def test_closed_forms_are_the_exact_epsilon(n: int, n_s: int, alpha: float, beta: float) -> None:
+def test_closed_forms_are_the_exact_epsilon(
+    n: int, n_s: int, alpha: float, beta: float
+) -> None:
     plugin = mechanism.bernoulli_plugin(n, n_s, alpha, beta)
     closed = n_s * np.log1p(1 / min(alpha, beta))  # equation 9
     assert mechanism.exact_epsilon(plugin).value == pytest.approx(closed)
@@ -240,7 +280,8 @@ def test_dirichlet_multinomial(alpha: list[float]) -> None:
         assert sorted(difference)[0] == -1
         assert np.abs(difference).sum() == 2
     by_hand = sum(
-        np.abs(np.subtract(a, b)).sum() == 2 for a, b in itertools.combinations(table.inputs, 2)
+        np.abs(np.subtract(a, b)).sum() == 2
+        for a, b in itertools.combinations(table.inputs, 2)
     )
     assert len(table.neighbors) == by_hand
 
@@ -250,7 +291,8 @@ def test_two_cells_are_the_beta_binomial() -> None:
     counts = mechanism.beta_binomial(5, 4, 0.7, 1.9)
     # A table of two cells lists the count of the first one.
     np.testing.assert_allclose(
-        cells.block(np.arange(6), np.arange(5)), counts.block(np.arange(6), np.arange(5))
+        cells.block(np.arange(6), np.arange(5)),
+        counts.block(np.arange(6), np.arange(5)),
     )
 
 
@@ -260,14 +302,18 @@ def test_calibration() -> None:
         assert n_s * np.log1p(1 / alpha) == pytest.approx(epsilon)
         alpha = mechanism.dirichlet_multinomial_alpha(epsilon, n_s)
         assert np.log1p(n_s / alpha) == pytest.approx(epsilon)
-    found = mechanism.calibrate(lambda a: mechanism.beta_binomial(5, 7, a), 1.5, 1e-3, 1e3)
+    found = mechanism.calibrate(
+        lambda a: mechanism.beta_binomial(5, 7, a), 1.5, 1e-3, 1e3
+    )
     assert found == pytest.approx(mechanism.dirichlet_multinomial_alpha(1.5, 7))
     with pytest.raises(ValueError, match="must lie between the exact epsilons"):
         mechanism.calibrate(lambda a: mechanism.beta_binomial(5, 7, a), 1.5, 10, 20)
 
 
 @settings(max_examples=60)
-@given(st.integers(1, 9), st.integers(1, 9), st.floats(0.02, 20), st.sampled_from([1, -1]))
+@given(
+    st.integers(1, 9), st.integers(1, 9), st.floats(0.02, 20), st.sampled_from([1, -1])
+)
 def test_a_calibrated_family_spends_the_budget_and_no_more(
     n: int, n_s: int, epsilon: float, power: int
 ) -> None:
@@ -285,7 +331,8 @@ def test_neighbors_of_tables_by_definition() -> None:
     expected = {
         frozenset((i, j))
         for i, j in itertools.combinations(range(len(tables)), 2)
-        if np.abs(tables[i] - tables[j]).sum() == 2 and tables[i].sum() == tables[j].sum()
+        if np.abs(tables[i] - tables[j]).sum() == 2
+        and tables[i].sum() == tables[j].sum()
     }
     assert len(changed) == len(expected)
     assert set(map(frozenset, changed.tolist())) == expected
@@ -298,10 +345,12 @@ def test_sampling() -> None:
     observed = np.bincount(drawn, minlength=6)
     assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 5)
     impossible = from_probability(np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
-    assert mechanism.sample(impossible, 0, 1_000, rng=np.random.default_rng(1)).max() == 1
+    assert (
+        mechanism.sample(impossible, 0, 1_000, rng=np.random.default_rng(1)).max() == 1
+    )
 
 
-# -------------------------------------------------------------------------------- bad input
+# ---------------------------------------------------------------------------- bad input
 
 ROWS = np.log([[0.5, 0.5], [0.4, 0.6]])
 PAIR = [[0, 1]]
@@ -315,13 +364,25 @@ PAIR = [[0, 1]]
             "row 0 .* sum to 0.9",
         ),
         (lambda: Mechanism.from_table([[np.nan, 0.0], [0.0, 0.0]], PAIR), "row 0"),
-        (lambda: Mechanism.from_table(ROWS, [[0, 2]]), r"the pair \[0, 2\].* in 0 to 1"),
+        (
+            lambda: Mechanism.from_table(ROWS, [[0, 2]]),
+            r"the pair \[0, 2\].* in 0 to 1",
+        ),
         (lambda: Mechanism.from_table(ROWS, [[1, 1]]), "two different rows"),
         (lambda: Mechanism.from_table(ROWS, PAIR, ["a"]), "inputs has 1 names"),
         (lambda: Mechanism.from_table(ROWS[0], PAIR), "log_prob has shape"),
-        (lambda: mechanism.exact_epsilon(Mechanism.from_table(ROWS, [])), "no neighbors"),
-        (lambda: mechanism.delta(Mechanism.from_table(ROWS, PAIR), -1), "epsilon is -1"),
-        (lambda: mechanism.risk(Mechanism.from_table(ROWS, PAIR), 0, 1, 1.5), "prior is 1.5"),
+        (
+            lambda: mechanism.exact_epsilon(Mechanism.from_table(ROWS, [])),
+            "no neighbors",
+        ),
+        (
+            lambda: mechanism.delta(Mechanism.from_table(ROWS, PAIR), -1),
+            "epsilon is -1",
+        ),
+        (
+            lambda: mechanism.risk(Mechanism.from_table(ROWS, PAIR), 0, 1, 1.5),
+            "prior is 1.5",
+        ),
         (lambda: mechanism.posterior_bound(-1.0, 0.5), "epsilon is -1"),
         (lambda: mechanism.count_neighbors(0), "n is 0"),
         (lambda: mechanism.bernoulli_plugin(0, 5, 1.0), "n is 0"),

@@ -29,7 +29,9 @@ from srlib.data.schema import Microdata, Schema, Variable
 
 SIZE = Variable("size", ("1", "2"), ("small", "large"), "size of the thing")
 SMALL = Schema((Variable("color", ("red", "green", "blue")), SIZE))
-WRONG = pd.DataFrame({"color": ["red", "pink"], "size": [3, 1]}, index=["first", "second"])
+WRONG = pd.DataFrame(
+    {"color": ["red", "pink"], "size": [3, 1]}, index=["first", "second"]
+)
 AB, RNG = ("a", "b"), np.random.default_rng(0)
 HINT = "save the file as UTF-8, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
 
@@ -49,7 +51,8 @@ def refusal(path: Path, schema: Schema | None = SMALL, **options: bool) -> str:
 
 
 texts = st.text(
-    st.characters(exclude_categories=["Cs", "Cc", "Cf"]) | st.sampled_from('",\n\r;0123456789.'),
+    st.characters(exclude_categories=["Cs", "Cc", "Cf"])
+    | st.sampled_from('",\n\r;0123456789.'),
     min_size=1,
     max_size=6,
 ).filter(lambda text: text == text.strip())
@@ -67,11 +70,14 @@ def tables(draw: st.DrawFn, least: int = 1) -> Microdata:
 
 
 @given(tables(), st.sampled_from([".csv", ".csv.gz"]), st.integers(1, 4), st.randoms())
-def test_frames_and_files_give_back_their_records(tmp_path_factory, table, suffix, chunk, random):
+def test_frames_and_files_give_back_their_records(
+    tmp_path_factory, table, suffix, chunk, random
+):
     path = tmp_path_factory.mktemp("tables") / f"table{suffix}"
     frame = table.to_frame(labels=False)
     frame = frame[random.sample(list(frame.columns), frame.shape[1])]
-    # Older Pythons quote a carriage return only at line ends, or if everything is quoted.
+    # Older Pythons quote a carriage return only at line ends, or if everything is
+    # quoted.
     styles = [{"quoting": csv.QUOTE_ALL}, {"lineterminator": "\r\n"}]
     # Unquoted characters in the header may be taken for its separator.
     if set("".join(frame)) & set(";|"):
@@ -83,7 +89,11 @@ def test_frames_and_files_give_back_their_records(tmp_path_factory, table, suffi
     categories = Microdata.from_frame(table.to_frame())
     for again in (read, Microdata.from_frame(frame, table.schema), categories):
         np.testing.assert_array_equal(again.codes, table.codes)
-        assert (again.codes.dtype, again.schema, again.notes) == (np.uint8, table.schema, ())
+        assert (again.codes.dtype, again.schema, again.notes) == (
+            np.uint8,
+            table.schema,
+            (),
+        )
 
 
 @given(tables(), st.data())
@@ -92,11 +102,17 @@ def test_labels_come_back_or_are_refused(table, data):
     variables = []
     for variable in table.schema.variables:
         label = st.sampled_from(variable.levels) | texts
-        labels = st.lists(label, min_size=len(variable.levels), max_size=len(variable.levels))
-        chosen = tuple(data.draw(labels.filter(lambda those: len({*those}) == len(those))))
+        labels = st.lists(
+            label, min_size=len(variable.levels), max_size=len(variable.levels)
+        )
+        chosen = tuple(
+            data.draw(labels.filter(lambda those: len({*those}) == len(those)))
+        )
         variables.append(Variable(variable.name, variable.levels, chosen))
     labelled = Microdata(table.codes, Schema(tuple(variables)))
-    permuted = any(v.labels != v.levels and {*v.labels} == {*v.levels} for v in variables)
+    permuted = any(
+        v.labels != v.levels and {*v.labels} == {*v.levels} for v in variables
+    )
     if permuted:
         with pytest.raises(ValueError, match="are both labels and levels"):
             Microdata.from_frame(labelled.to_frame(), labelled.schema)
@@ -109,8 +125,9 @@ def test_labels_come_back_or_are_refused(table, data):
 def test_labels_of_a_text_column_are_read_where_none_is_a_level():
     schema = Schema((Variable("sick", ("0", "1", "9"), ("no", "yes", "1")),))
     told = "Labels were read as levels: 'sick'."
-    found = Microdata.from_frame(pd.DataFrame({"sick": ["yes", "no", None]}), schema,
-                                 drop_missing=True)  # fmt: skip
+    found = Microdata.from_frame(
+        pd.DataFrame({"sick": ["yes", "no", None]}), schema, drop_missing=True
+    )
     assert (found.codes[:, 0].tolist(), told in found.notes) == ([1, 0], True)
     levels = Microdata.from_frame(pd.DataFrame({"sick": ["1", "0"]}), schema)
     assert (levels.codes[:, 0].tolist(), levels.notes) == ([1, 0], ())
@@ -119,13 +136,18 @@ def test_labels_of_a_text_column_are_read_where_none_is_a_level():
 
 
 @given(tables(least=0))
-@example(Microdata(np.random.default_rng(1).integers(0, 256, (50, 9), dtype=np.uint8), SMALL))
+@example(
+    Microdata(np.random.default_rng(1).integers(0, 256, (50, 9), dtype=np.uint8), SMALL)
+)
 @example(Microdata(np.eye(70, dtype=np.uint8), SMALL))
 def test_distinct_counts_combinations_in_lexicographic_order(table):
     codes = table.codes
     combinations, counts, inverse = distinct(codes)
     expected = sorted(Counter(map(tuple, codes.tolist())).items())
-    assert list(zip(map(tuple, combinations.tolist()), counts.tolist(), strict=True)) == expected
+    assert (
+        list(zip(map(tuple, combinations.tolist()), counts.tolist(), strict=True))
+        == expected
+    )
     np.testing.assert_array_equal(combinations[inverse], codes)
     assert combinations.dtype == codes.dtype
     numbers = row_numbers(codes, codes.max(axis=0, initial=0) + 1)
@@ -161,30 +183,58 @@ def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
     [
         (partial(Variable, "v", ("a", "a")), "levels of v: 'a' must be unique"),
         (partial(Variable, "v", AB, ("x",)), "v has 2 levels and 1 labels"),
-        (partial(Variable, "v", ("a", " b")), "levels of v: .* without surrounding spaces"),
-        (partial(Variable, " v", AB), "the name: ' v' must be .* without surrounding spaces"),
+        (
+            partial(Variable, "v", ("a", " b")),
+            "levels of v: .* without surrounding spaces",
+        ),
+        (
+            partial(Variable, " v", AB),
+            "the name: ' v' must be .* without surrounding spaces",
+        ),
         (partial(Variable, "v\nw", AB), "the name: .* has control characters"),
-        (partial(Variable, "v", AB, ("x", "y\x7f")), "labels of v: .* has control characters"),
-        (partial(Variable, "v", AB, title="\x1b[1m"), "title of v: .* has control characters"),
-        (partial(Variable, "v", ("a\ud800", "b")), r"'a\\ud800' has control characters"),
+        (
+            partial(Variable, "v", AB, ("x", "y\x7f")),
+            "labels of v: .* has control characters",
+        ),
+        (
+            partial(Variable, "v", AB, title="\x1b[1m"),
+            "title of v: .* has control characters",
+        ),
+        (
+            partial(Variable, "v", ("a\ud800", "b")),
+            r"'a\\ud800' has control characters",
+        ),
         (partial(Variable, "__proto__", AB), "'__proto__' .* is reserved in charts"),
-        (partial(Variable, "v", AB, missing="gone"), "missing of v is 'gone'; it must be one of"),
+        (
+            partial(Variable, "v", AB, missing="gone"),
+            "missing of v is 'gone'; it must be one of",
+        ),
         (partial(Schema, (SIZE, SIZE)), "repeated are 'size'"),
-        *((partial(SMALL.decode, codes), r"must be \(n, 2\), from 0 to n_levels")
-          for codes in ([0], [[0]], [[0, 2]], [[-1, 0]])),
-        (partial(Microdata.from_frame, WRONG, SMALL),
-         r"'pink' \(row second\).*size has '3' \(row first"),
-        (partial(Microdata.from_frame, WRONG.iloc[:, [0, 1, 1]], SMALL),
-         "duplicate column names 'size'"),
-        (partial(SMALL.check_reserved_names, ["size", "odds"]),
-         "may not be named 'size'; reserved are size"),
-        (partial(Schema.from_frame, pd.DataFrame({"id": range(101), "one": "same"})),
-         "columns without 2 to 100 distinct values: id 101, one 1"),
+        *(
+            (partial(SMALL.decode, codes), r"must be \(n, 2\), from 0 to n_levels")
+            for codes in ([0], [[0]], [[0, 2]], [[-1, 0]])
+        ),
+        (
+            partial(Microdata.from_frame, WRONG, SMALL),
+            r"'pink' \(row second\).*size has '3' \(row first",
+        ),
+        (
+            partial(Microdata.from_frame, WRONG.iloc[:, [0, 1, 1]], SMALL),
+            "duplicate column names 'size'",
+        ),
+        (
+            partial(SMALL.check_reserved_names, ["size", "odds"]),
+            "may not be named 'size'; reserved are size",
+        ),
+        (
+            partial(Schema.from_frame, pd.DataFrame({"id": range(101), "one": "same"})),
+            "columns without 2 to 100 distinct values: id 101, one 1",
+        ),
         (partial(load, "", rng=RNG, n_records=0), "n_records is 0"),
         (partial(microdata.embedded_population, 0, rng=RNG), "n is 0"),
         (partial(load, "", SMALL, rng=RNG), "schema must be '' or 'acs' if data is ''"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
@@ -215,25 +265,38 @@ def test_texts_that_are_read(tmp_path, text, codes):
         ("", "the file is empty, or its header has no column names"),
         ("color,size\n", "the file has a header but no records"),
         ("color,size,size\nred,1,1\n", "duplicate column names 'size'"),
-        ("color,size\nred\nred,1\nred,1,2\n" + "red\n" * 6,
-         "every record must have 2 fields, like the header: line 2 has 1; line 4 has 3; "
-         "line 5 has 1; line 6 has 1; line 7 has 1; and more"),
-        ('color,size\nred,1\n"red"x,1\n',
-         "line 3 is not valid CSV: ',' expected after '\"'"),
+        (
+            "color,size\nred\nred,1\nred,1,2\n" + "red\n" * 6,
+            "every record must have 2 fields, like the header: line 2 has 1; line 4 has 3; "
+            "line 5 has 1; line 6 has 1; line 7 has 1; and more",
+        ),
+        (
+            'color,size\nred,1\n"red"x,1\n',
+            "line 3 is not valid CSV: ',' expected after '\"'",
+        ),
         ('color,size\n"red,1\n', "line 2 is not valid CSV: unexpected end of data"),
-        ("color,size\nred,1\ngrün,1\n".encode("latin-1"), f"line 3 is not UTF-8 text; {HINT}"),
+        (
+            "color,size\nred,1\ngrün,1\n".encode("latin-1"),
+            f"line 3 is not UTF-8 text; {HINT}",
+        ),
         ("color,size\nred,1\n".encode("utf-16"), f"line 1 is not UTF-8 text; {HINT}"),
         ("color,size\nred,1\nre\0d,1\n", f"line 3 is not UTF-8 text; {HINT}"),
-        ('color,size\n\n"\nred",1\nred,01\n',  # the lines are those of the file
-         "values outside the levels: size has '01' (line 5), allowed are '1', '2'"),
-        ("color,size\nred,1\npink,1\nred,5\n" + "red,7\n" * 7,
-         "values outside the levels: color has 'pink' (line 3), allowed are 'red', 'green', "
-         "'blue'; size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), allowed are '1', '2'"),
-        ("color,weight,id\nred,1,7\n",
-         "missing columns size; unknown columns 'weight', 'id' (leave them out with "
-         "leave_out in a schema, or with srlib assess --leave-out); the schema has color, size"),
+        (
+            'color,size\n\n"\nred",1\nred,01\n',  # the lines are those of the file
+            "values outside the levels: size has '01' (line 5), allowed are '1', '2'",
+        ),
+        (
+            "color,size\nred,1\npink,1\nred,5\n" + "red,7\n" * 7,
+            "values outside the levels: color has 'pink' (line 3), allowed are 'red', 'green', "
+            "'blue'; size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), allowed are '1', '2'",
+        ),
+        (
+            "color,weight,id\nred,1,7\n",
+            "missing columns size; unknown columns 'weight', 'id' (leave them out with "
+            "leave_out in a schema, or with srlib assess --leave-out); the schema has color, size",
+        ),
     ],
-)  # fmt: skip
+)
 def test_texts_that_are_refused_in_one_line(tmp_path, text, message):
     assert refusal(write(tmp_path / "a.csv", text)) == message
 
@@ -260,8 +323,12 @@ def test_what_is_no_file(tmp_path):
         assert refusal(tmp_path / "pipe.csv") == "this is not a regular file"
 
 
-@pytest.mark.parametrize("text", ["color,size\n" + "r" * 10**7, "c" * 10**7, "\n" * 10**4])
-def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypatch, text):
+@pytest.mark.parametrize(
+    "text", ["color,size\n" + "r" * 10**7, "c" * 10**7, "\n" * 10**4]
+)
+def test_a_small_file_that_stands_for_a_large_one_is_refused(
+    tmp_path, monkeypatch, text
+):
     monkeypatch.setattr(microdata, "MAX_TEXT", 2000)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -304,7 +371,9 @@ def write_shared(path: Path) -> None:
     """Texts with delta encoding: each is coded by its prefix of the one before."""
     rows = pa.table({"a": pa.array([TEXT] * 50)})
     coding = {"use_dictionary": False, "column_encoding": {"a": "DELTA_BYTE_ARRAY"}}
-    with parquet.ParquetWriter(path, rows.schema, compression="zstd", **coding) as writer:
+    with parquet.ParquetWriter(
+        path, rows.schema, compression="zstd", **coding
+    ) as writer:
         for _ in range(10):
             writer.write_table(rows)
 
@@ -336,12 +405,18 @@ LARGE = [
 ]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="measures a peak of memory as Linux tells it")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="measures a peak of memory as Linux tells it"
+)
 @pytest.mark.parametrize(("written", "name", "most"), LARGE)
-def test_what_a_file_stands_for_is_refused_before_it_takes_memory(tmp_path, written, name, most):
+def test_what_a_file_stands_for_is_refused_before_it_takes_memory(
+    tmp_path, written, name, most
+):
     written(tmp_path / name)
     command = [sys.executable, "-c", CHILD, str(tmp_path / name), str(most)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    told = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     message, figures = told.splitlines()
     line = "line 1 has more than 10,000,000 characters"
     large = f"its decoded records need more than {most:,} bytes, with 8 or more per value; split it"
@@ -352,11 +427,15 @@ def test_what_a_file_stands_for_is_refused_before_it_takes_memory(tmp_path, writ
     assert seconds < 10
 
 
-def test_spss_files_that_do_not_tell_their_records_are_read_within_bounds(tmp_path, monkeypatch):
+def test_spss_files_that_do_not_tell_their_records_are_read_within_bounds(
+    tmp_path, monkeypatch
+):
     write_spss(tmp_path / "a.sav", -1)
     assert len(read_table(tmp_path / "a.sav")) == 1000
     monkeypatch.setattr(size_limits, "MAX_BYTES", 16 * 999)
-    assert "its decoded records need more than 15,984 bytes" in refusal(tmp_path / "a.sav", None)
+    assert "its decoded records need more than 15,984 bytes" in refusal(
+        tmp_path / "a.sav", None
+    )
     monkeypatch.setattr(size_limits, "MAX_BYTES", 16 * 1000)
     assert len(read_table(tmp_path / "a.sav")) == 1000
 
@@ -412,7 +491,11 @@ def test_names_of_columns_are_read_from_the_header(tmp_path, suffix):
 
 @pytest.mark.parametrize(
     "head",
-    [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xd8\xff\xe0\0\x10JFIF", b"PK\3\4\x14\0\x98\xff"],
+    [
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        b"\xff\xd8\xff\xe0\0\x10JFIF",
+        b"PK\3\4\x14\0\x98\xff",
+    ],
 )
 def test_what_is_no_text_is_no_table(tmp_path, head):
     assert refusal(write(tmp_path / "a.csv", head + b"\xde\xad" * 99)).startswith(
@@ -422,7 +505,9 @@ def test_what_is_no_text_is_no_table(tmp_path, head):
 
 @pytest.mark.parametrize("blank", ["", " ", "NA", "NaN", "nan", "null"])
 def test_missing_values_are_counted_or_dropped(tmp_path, blank):
-    path = write(tmp_path / "a.csv", f"color,size\nred,{blank}\n{blank},{blank}\nblue,2\n")
+    path = write(
+        tmp_path / "a.csv", f"color,size\nred,{blank}\n{blank},{blank}\nblue,2\n"
+    )
     assert "missing values: color 1, size 2 (lines 2, 3)" in refusal(path)
     table = read_table(path, SMALL, drop_missing=True)
     assert table.codes.tolist() == [[2, 1]]
@@ -437,7 +522,9 @@ def test_read_table_takes_a_schema_or_its_path_or_nothing(tmp_path):
     data = write(tmp_path / "a.csv", "size\n2\n1\n")
     path = write(tmp_path / "s.yaml", "variables: [{name: size, levels: [1, 2, 3]}]")
     declared = Schema((Variable("size", ("1", "2", "3")),))
-    assert all(read_table(data, of).schema == declared for of in (path, str(path), declared))
+    assert all(
+        read_table(data, of).schema == declared for of in (path, str(path), declared)
+    )
     assert read_table(data).schema.n_levels.tolist() == [2]
     with pytest.raises(ValueError, match="missing columns SEX"):
         read_table(data, "acs")
@@ -446,7 +533,10 @@ def test_read_table_takes_a_schema_or_its_path_or_nothing(tmp_path):
     more = write(tmp_path / "b.csv", "id,area,w\n7,NA,b\n8,EU,a\n")
     level = Schema((Variable("w", ("a", "b")), Variable("area", ("NA", "EU"))))
     table = read_table(more, level, ignore_columns=True)
-    assert (table.codes.tolist(), table.notes) == ([[1, 0], [0, 1]], ("Columns left out: 'id'.",))
+    assert (table.codes.tolist(), table.notes) == (
+        [[1, 0], [0, 1]],
+        ("Columns left out: 'id'.",),
+    )
 
 
 def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
@@ -455,7 +545,9 @@ def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
     def sampled(seed: int, n: int) -> Microdata:
         return load(str(data), rng=np.random.default_rng(seed), n_records=n)
 
-    first, again, other, every = (sampled(*of) for of in ((1, 40), (1, 40), (2, 40), (1, 90)))
+    first, again, other, every = (
+        sampled(*of) for of in ((1, 40), (1, 40), (2, 40), (1, 90))
+    )
     assert (len(first), len(every.notes)) == (40, 1)
     assert (np.diff(first.codes[:, 0].astype(int)) > 0).all()
     assert first.notes[-1] == "A simple random sample of 40 of the 90 records."

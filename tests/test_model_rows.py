@@ -22,15 +22,23 @@ MODEL = [2, 3], 2, dpmpm.Prior()
 
 
 def test_risks_of_target_and_record_by_enumeration(rng: np.random.Generator) -> None:
-    learned, agree, risks = model_risks(DATA, RELEASES, N_LEVELS, TARGET, chains=CHAINS, rng=rng)
+    learned, agree, risks = model_risks(
+        DATA, RELEASES, N_LEVELS, TARGET, chains=CHAINS, rng=rng
+    )
     exact = []
     for i, x in enumerate(DATA[:3]):
         # The target's values, the own one first, and the other value of the key.
-        support = np.array([x, *((x[0], t) for t in range(3) if t != x[1]), (1 - x[0], x[1])])
+        support = np.array(
+            [x, *((x[0], t) for t in range(3) if t != x[1]), (1 - x[0], x[1])]
+        )
         told = exact_log_risk(DATA, i, support, RELEASES, *MODEL)
-        tables = [np.vstack([np.delete(DATA, i, axis=0), other]) for other in support[:3]]
+        tables = [
+            np.vstack([np.delete(DATA, i, axis=0), other]) for other in support[:3]
+        ]
         alone = np.array([log_marginal_likelihood(codes, *MODEL) for codes in tables])
-        exact.append(np.exp([posterior(alone)[0], posterior(alone + told[:3])[0], told[0]]))
+        exact.append(
+            np.exp([posterior(alone)[0], posterior(alone + told[:3])[0], told[0]])
+        )
         row = risks.iloc[i]
         assert abs(np.log(row["probability"]) - told[0]) < 5 * row["log_mcse"] < 0.5
     before, after, of_record = np.transpose(exact)
@@ -66,7 +74,8 @@ def test_a_difference_has_its_own_error_and_all_sets_of_chains_must_agree(
     draws = DrawSets.fit(DATA, RELEASES, N_LEVELS, chains, rng=streams[1])
     combinations, repetitions, _ = distinct(DATA)
     likelihood = draws.likelihood(combinations)
-    # Of the target's values, the true one first: (n_sets, n_chains, n_combinations, n_values).
+    # Of the target's values, the true one first: (n_sets, n_chains, n_combinations,
+    # n_values).
     sets = np.exp(likelihood.sets)[..., [0, 2, 3]]
 
     def gain(means: np.ndarray) -> float:
@@ -85,7 +94,9 @@ def test_a_difference_has_its_own_error_and_all_sets_of_chains_must_agree(
         variance += 2 * np.var(left_out)
     answers = model_rows(learned.to_dict("records"), agreed, 4)
     target = answers[1]
-    assert target["estimate"] - target["baseline"] == pytest.approx(gain(sets.mean(axis=1)))
+    assert target["estimate"] - target["baseline"] == pytest.approx(
+        gain(sets.mean(axis=1))
+    )
     assert target["z"] == pytest.approx(gain(sets.mean(axis=1)) / np.sqrt(variance))
     n_apart = (likelihood.r_hat > MAX_R_HAT).any(axis=1).sum()
     assert (agreed, n_apart) == (agree, 0 if agree else 1)

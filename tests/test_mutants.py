@@ -1,6 +1,6 @@
 """The wrong lines of `mutants.py` keep up with the library."""
 
-from mutants import ROOT, mutants
+from mutants import ROOT, mutants, places
 
 
 def test_each_text_stands_once_in_its_module() -> None:
@@ -8,5 +8,5 @@ def test_each_text_stands_once_in_its_module() -> None:
     assert rows
     for row in rows:
         source = (ROOT / f"srlib/{row.module}.py").read_text(encoding="utf-8")
-        assert source.count(row.old) == 1, f"{row.module}: {row.old}"
+        assert len(places(row, source)) == 1, f"{row.module}: {row.old}"
         assert row.new != row.old

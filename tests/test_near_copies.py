@@ -19,10 +19,13 @@ from srlib.data.infer import bin_numbers, infer_schema
 SURVEY = Path(__file__).parents[2] / "shared/data/acs2011_pums_person_sample.csv"
 
 
-def people(rng: np.random.Generator, n: int, levels: list[int], *, even: float = 1.0) -> Codes:
+def people(
+    rng: np.random.Generator, n: int, levels: list[int], *, even: float = 1.0
+) -> Codes:
     """Records from twelve classes, each with shares of its own."""
     classes = [
-        np.random.default_rng(k).dirichlet([even] * size, 12) for k, size in enumerate(levels)
+        np.random.default_rng(k).dirichlet([even] * size, 12)
+        for k, size in enumerate(levels)
     ]
     of_class = rng.integers(0, 12, n)
     columns = [
@@ -51,9 +54,10 @@ def test_edges_between_files_by_all_divisions() -> None:
     """Groups of one, two and one record, and so on; two of the single ones lead to each other."""
     group = np.array([0, 1, 1, 2, 3, 4, 4, 5])
     edges = Edges(
-        np.array([0, 2, 2, 3, 5, 5]), np.array([2, 0, 3, 1, 4, 3]),
+        np.array([0, 2, 2, 3, 5, 5]),
+        np.array([2, 0, 3, 1, 4, 3]),
         np.array([1, 0.5, 0.5, 0.5, 1 / 3, 1 / 3]),
-    )  # fmt: skip
+    )
     z = []
     for original in combinations(range(8), 3):
         o = np.bincount(group[list(original)], minlength=6)
@@ -69,7 +73,9 @@ def test_nearest_neighbors_by_brute_force(rng: np.random.Generator) -> None:
     agree = (both[:, None] == both[None]).sum(axis=2)
     single = (agree == 5).sum(axis=1) == 1
     np.fill_diagonal(agree, 0)
-    groups, first, cell = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    groups, first, cell = np.unique(
+        both, axis=0, return_index=True, return_inverse=True
+    )
     o = np.bincount(cell[:40], minlength=len(groups))
     s = np.bincount(cell[40:], minlength=len(groups))
     found = near_duplicates._nearest(groups, o, s)
@@ -99,9 +105,13 @@ def test_records_with_many_values_redrawn_are_found(
         x, redrawn(x, fresh, rng, share=share, values=values), levels
     )
     assert row["z_permutation"] > ratings.Z_CERTAIN
-    assert row["estimate"] > row["baseline"] + 3 * np.hypot(row["se"], row["baseline_se"])
+    assert row["estimate"] > row["baseline"] + 3 * np.hypot(
+        row["se"], row["baseline_se"]
+    )
     least = row["detail"].split()[1]
-    agree = np.mean([(x == record).sum(axis=1).max() >= int(least) for record in fresh[:400]])
+    agree = np.mean(
+        [(x == record).sum(axis=1).max() >= int(least) for record in fresh[:400]]
+    )
     assert row["baseline"] == pytest.approx(agree, abs=0.06)
     honest = near_duplicates.find_near_duplicates(x, fresh[:1_500], levels)
     assert honest["z_permutation"] < ratings.Z_SIGNIFICANT
@@ -151,7 +161,9 @@ def test_one_person_released_ten_times_is_found() -> None:
     for _ in range(6):
         x, released = (table[:, :12] for table in samples(rng, 3_000, 3_000))
         fresh = copies(x, released, LEVELS[:12])
-        _, place, repetitions = np.unique(x, axis=0, return_inverse=True, return_counts=True)
+        _, place, repetitions = np.unique(
+            x, axis=0, return_inverse=True, return_counts=True
+        )
         unique = repetitions[place] == 1
         differences = np.array([(x != person).sum(axis=1) for person in x[unique][:60]])
         lonely = x[unique][:60][(differences == 1).sum(axis=1) <= 2]
@@ -168,7 +180,9 @@ def test_a_rough_release_that_repeats_itself_repeats_no_person() -> None:
     rng = np.random.default_rng(33)
     x, fresh = samples(rng, 1_000, 50)
     thirty = np.repeat(fresh, 20, axis=0)
-    _, place, repetitions = np.unique(x, axis=0, return_inverse=True, return_counts=True)
+    _, place, repetitions = np.unique(
+        x, axis=0, return_inverse=True, return_counts=True
+    )
     thirty[:20] = x[repetitions[place] == 1][0]
     assert copies(x, thirty, LEVELS).rows["repeated unique"]["z"] < ratings.UNLIKELY
 
@@ -178,12 +192,16 @@ def test_one_persons_record_by_hand(own_pairs: int) -> None:
     """What makes it more probable counts: a fresh sample, or a release that repeats itself."""
     o = np.array([1] * 60 + [2] * 20 + [0] * 40)
     s = np.array([10] + [0] * 79 + [2] * own_pairs + [1] * (40 - own_pairs))
-    row = multiplicity.most_repeated_unique(o, s, np.zeros(120, int), np.zeros(120, int))
+    row = multiplicity.most_repeated_unique(
+        o, s, np.zeros(120, int), np.zeros(120, int)
+    )
     x = s.sum() / 100 * multiplicity._log_series(101 / 80)
     of_sample = (x / (1 + x)) ** 10
     of_release = stats.logser.sf(9, multiplicity._log_series((40 + own_pairs + 1) / 40))
     assert (of_release > of_sample) == (own_pairs == 20)
-    assert stats.norm.sf(row["z"]) == pytest.approx(60 * max(of_sample, of_release), rel=1e-6)
+    assert stats.norm.sf(row["z"]) == pytest.approx(
+        60 * max(of_sample, of_release), rel=1e-6
+    )
     assert row["baseline"] == pytest.approx(x / s.sum())
     assert (row["n"], row["estimate"]) == (60, 10 / s.sum())
 
@@ -218,7 +236,9 @@ def test_how_often_a_fresh_sample_has_a_unique_person(rng: np.random.Generator) 
         for k in (1, 2, 3):
             expected = (larger * x / (1 + larger * x)) ** k
             error = np.sqrt(expected * (1 - expected) / once.sum())
-            assert np.mean(again >= k) == pytest.approx(expected, abs=4.5 * error + 0.01)
+            assert np.mean(again >= k) == pytest.approx(
+                expected, abs=4.5 * error + 0.01
+            )
 
 
 def tables() -> dict[str, tuple[Codes, list[int]]]:
@@ -240,6 +260,8 @@ def test_halves_of_real_tables_have_no_near_copies_and_nobody_many_times() -> No
     for codes, levels in tables().values():
         for _ in range(10):
             x, z = np.array_split(rng.permutation(codes), 2)
-            rows = copies(x, z[: len(z) if rng.random() < 0.7 else len(z) // 3], levels).rows
+            rows = copies(
+                x, z[: len(z) if rng.random() < 0.7 else len(z) // 3], levels
+            ).rows
             assert not rows["near-duplicates"]["z_permutation"] >= ratings.Z_CERTAIN
             assert not rows["repeated unique"]["z"] >= ratings.ONE_PERSON

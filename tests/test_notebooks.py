@@ -42,14 +42,18 @@ def test_text_and_notebook_agree(text: Path) -> None:
 
 
 def test_saving_in_jupyterlab_leaves_the_text_as_it_is(text: Path) -> None:
-    assert jupytext.writes(jupytext.read(text), "py:percent") == text.read_text(encoding="utf-8")
+    assert jupytext.writes(jupytext.read(text), "py:percent") == text.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_hints_and_solutions_are_folded(text: Path) -> None:
     for cell in executed(text).cells:
         if {"hint", "solution"} & tags(cell):
             words = re.fullmatch("(?s)<details><summary>.*</details>", cell.source)
-            assert words or (cell.metadata.jupyter.source_hidden and "# Solution\n" in cell.source)
+            assert words or (
+                cell.metadata.jupyter.source_hidden and "# Solution\n" in cell.source
+            )
 
 
 def test_every_code_cell_was_executed_in_order(text: Path) -> None:
@@ -60,13 +64,18 @@ def test_every_code_cell_was_executed_in_order(text: Path) -> None:
 def test_no_error_and_no_warning_is_stored(text: Path) -> None:
     outputs = [output for cell in code_cells(text) for output in cell.outputs]
     assert outputs
-    assert [o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"] == []
+    assert [
+        o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"
+    ] == []
 
 
 def test_a_notebook_is_one_sitting(text: Path) -> None:
     """Exercises included. Cells show the computation."""
     project = tomllib.loads((text.parents[1] / "pyproject.toml").read_text("utf-8"))
-    cells, lines = executed(text).cells, [len(c.source.splitlines()) for c in code_cells(text)]
+    cells, lines = (
+        executed(text).cells,
+        [len(c.source.splitlines()) for c in code_cells(text)],
+    )
     words = sum(len(c.source.split()) for c in cells if c.cell_type == "markdown")
     size: dict[str, float] = {"cells": len(cells), "words": words, "lines": max(lines)}
     size["median_lines"] = statistics.median(lines)
@@ -75,17 +84,27 @@ def test_a_notebook_is_one_sitting(text: Path) -> None:
 
 
 NUMBER = re.compile(r"(?<![\w.,/(−-])(?:\d{1,3}(?:,\d{3})+|\d*\.\d+|\d+(?=\s?%))")
-# Exact numbers in prose that neither a paper prints nor a cell holds, by notebook: results of
-# arithmetic that stands beside them, conventions, and places such as sections.
+# Exact numbers in prose that neither a paper prints nor a cell holds, by notebook:
+# results of arithmetic that stands beside them, conventions, and places such as
+# sections.
 EXACT = {
     "charest": {"1.78", "3.93"},
     "hu_reiter_wang": {"0.62", "8.7", "0.7", "1.01", "13.3", "6.7"},
     "mcclure_reiter": {"7.4", "1.5", ".4055"},
-    "one_table_two_readings": {"45", "0.003", "0.964", "0.077", "0.02", "0.14", "0.08", "1.42"},
+    "one_table_two_readings": {
+        "45",
+        "0.003",
+        "0.964",
+        "0.077",
+        "0.02",
+        "0.14",
+        "0.08",
+        "1.42",
+    },
     "privacy_loss": {"0.5", "0.147"},
     "sequential_trees": {".35", ".26", ".08", ".64"},
     "what_a_risk_means": {".036"},
-}  # fmt: skip
+}
 
 
 def prose(text: Path) -> str:
@@ -110,7 +129,11 @@ def test_typed_numbers_are_exact_or_printed(text: Path) -> None:
 
 def test_cells_that_record_public_files_are_tagged(text: Path) -> None:
     for cell in code_cells(text):
-        keywords = [k.arg for k in ast.walk(ast.parse(cell.source)) if isinstance(k, ast.keyword)]
+        keywords = [
+            k.arg
+            for k in ast.walk(ast.parse(cell.source))
+            if isinstance(k, ast.keyword)
+        ]
         assert "public" not in keywords or "public" in tags(cell)
 
 
@@ -119,7 +142,10 @@ def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text: Path) -> No
     declared = read_parameters(text)
     if declared.keys().isdisjoint(FILE_PARAMETERS):
         return
-    given = {name: declared[name].default for name in declared.keys() - {*FILE_PARAMETERS, "seed"}}
+    given = {
+        name: declared[name].default
+        for name in declared.keys() - {*FILE_PARAMETERS, "seed"}
+    }
     given |= {"outputs": Outputs(""), "output_dir": "", "display": str}
     for cell in jupytext.read(text).cells:
         imports = not tags(cell) and cell.source.startswith(("import ", "from "))
@@ -130,7 +156,11 @@ def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text: Path) -> No
 
 def test_a_cell_that_needs_something_names_a_parameter(text: Path) -> None:
     every = {tag for cell in jupytext.read(text).cells for tag in tags(cell)}
-    needed = [tag.removeprefix("needs-").split("-or-") for tag in every if tag.startswith("needs-")]
+    needed = [
+        tag.removeprefix("needs-").split("-or-")
+        for tag in every
+        if tag.startswith("needs-")
+    ]
     assert {name for names in needed for name in names} <= set(read_parameters(text))
 
 
@@ -138,6 +168,10 @@ def test_solutions_leave_the_names_of_the_notebook_alone(text: Path) -> None:
     """So that a cell above can be run again after an exercise."""
     bound: dict[bool, set[str]] = {True: set(), False: set()}
     for cell in code_cells(text):
-        steps = [step for step in dis.get_instructions(cell.source) if step.opname == "STORE_NAME"]
+        steps = [
+            step
+            for step in dis.get_instructions(cell.source)
+            if step.opname == "STORE_NAME"
+        ]
         bound["solution" in tags(cell)] |= {step.argval for step in steps}
     assert bound[True] & bound[False] == set()

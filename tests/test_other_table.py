@@ -28,7 +28,10 @@ def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) ->
 
 
 WRONG = [
-    ({"unknown": ["sick", "twon"]}, "unknown names twon; available are job, town, sick"),
+    (
+        {"unknown": ["sick", "twon"]},
+        "unknown names twon; available are job, town, sick",
+    ),
     (
         {"predictors": ["job", "sick"]},
         "outcome with predictors is [sick, job, sick]; no variable may",
@@ -37,14 +40,23 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wrong", "told"), WRONG)
-def test_wrong_names_are_refused_before_any_chain(tmp_path: Path, wrong: dict, told: str) -> None:
+def test_wrong_names_are_refused_before_any_chain(
+    tmp_path: Path, wrong: dict, told: str
+) -> None:
     text, data = ROOT / "notebooks/hu_reiter_wang.py", tmp_path / "table.csv"
     records(200, 3).to_csv(data, index=False)
     given = {name: one.default for name, one in read_parameters(text).items()}
-    given |= {"data": str(data), "outcome": "sick", "n_records": 150, "output_dir": ""} | wrong
+    given |= {
+        "data": str(data),
+        "outcome": "sick",
+        "n_records": 150,
+        "output_dir": "",
+    } | wrong
     sources = [cell.source for cell in jupytext.read(text).cells]
     (imports,) = [source for source in sources if source.startswith("import")]
-    (at,) = [at for at, source in enumerate(sources) if source.startswith("## The data\n")]
+    (at,) = [
+        at for at, source in enumerate(sources) if source.startswith("## The data\n")
+    ]
     with pytest.raises(ValueError, match=r"names|outcome") as refused:
         exec(f"{imports}\n{sources[at + 1]}", given)
     assert told in str(refused.value).replace("'", "")
@@ -67,7 +79,10 @@ def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
     ledger = pd.read_csv(folder / "tables/ledger.csv").set_index("id")
     of_paper = {"match": 7, "consistent": 25, "setting": 5, "skipped": 24}
     assert ledger["verdict"].value_counts().to_dict() == of_paper
-    assert ledger.loc["n_synthetic_sets", ["computed", "verdict"]].tolist() == [2, "setting"]
+    assert ledger.loc["n_synthetic_sets", ["computed", "verdict"]].tolist() == [
+        2,
+        "setting",
+    ]
     assert not (folder / "public").exists()
     assert "<b>clerk" not in (folder / "report.html").read_text(encoding="utf-8")
 
@@ -80,16 +95,28 @@ def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
     assert claimed.loc["C2", "worst_value"] == (~inside).sum()
     ours = combinations[combinations["estimator"] == "predictive_ratio"]
     assert claimed.loc["C3", "worst_value"] == pytest.approx((ours["rank"] <= 3).mean())
-    assert claimed.loc["C8", "worst_value"] == pytest.approx((ours["probability"] > 2 / 7).mean())
+    assert claimed.loc["C8", "worst_value"] == pytest.approx(
+        (ours["probability"] > 2 / 7).mean()
+    )
     assert claimed.loc["C5", "n_cases"] == len(subsets)
     weights = pd.read_csv(folder / "tables/importance_weights.csv")
     least = weights.loc[weights["case"] == "generating draws left out", "ess"].min()
-    assert claimed.loc["C6", ["worst_value", "limit"]].tolist() == pytest.approx([least, 30])
+    assert claimed.loc["C6", ["worst_value", "limit"]].tolist() == pytest.approx(
+        [least, 30]
+    )
 
 
-def test_trees_run_on_any_categorical_table(tmp_path: Path, rng: np.random.Generator) -> None:
-    frame = pd.DataFrame({k: rng.choice(list("abcd"), 90) for k in ("job", "town", "sick", "age")})
-    chosen = {"order": "[age, sick, town, job]", "ordered": "[age]", "unknown": "[sick, town]"}
+def test_trees_run_on_any_categorical_table(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    frame = pd.DataFrame(
+        {k: rng.choice(list("abcd"), 90) for k in ("job", "town", "sick", "age")}
+    )
+    chosen = {
+        "order": "[age, sick, town, job]",
+        "ordered": "[age]",
+        "unknown": "[sick, town]",
+    }
     sizes: dict[str, object] = {"n_releases": 2, "n_publications": 2, "leaves": "[20]"}
     sizes |= {"n_targets": 20, "n_places": 10, "sizes": "[30, 60]", "n_nested": 2}
     sizes |= {"n_records": 90, "n_audited": 3, "n_in_audit": 60, "n_runs": 20}
@@ -99,15 +126,28 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path, rng: np.random.Gener
     folder = tmp_path / "sequential_trees/default"
     frontier = pd.read_csv(folder / "tables/frontier.csv")
     assert frontier["case"].tolist() == [
-        "unpruned trees", "unpruned trees", "pruned as rpart", "pruned as rpart",
-        "smoothed leaves", "Laplace margins", "mixture",
-    ]  # fmt: skip
+        "unpruned trees",
+        "unpruned trees",
+        "pruned as rpart",
+        "pruned as rpart",
+        "smoothed leaves",
+        "Laplace margins",
+        "mixture",
+    ]
     assert frontier["several"].between(0, 1).all()
     assert (frontier["loss"] > 0).all()
-    assert pd.read_csv(folder / "tables/nested.csv")["records"].tolist() == [30, 30, 60, 60]
+    assert pd.read_csv(folder / "tables/nested.csv")["records"].tolist() == [
+        30,
+        30,
+        60,
+        60,
+    ]
     members = pd.read_csv(folder / "tables/membership.csv")
     assert members["power"].isna().all()  # 18 people held out cannot tell 1 %
-    assert pd.read_csv(folder / "tables/fewer_variables.csv")["prior"].tolist() == [1 / 16] * 2
+    assert (
+        pd.read_csv(folder / "tables/fewer_variables.csv")["prior"].tolist()
+        == [1 / 16] * 2
+    )
     public = {path.stem for path in (folder / "public").iterdir()}
     assert public == {"audit_by_hand", "cooks_by_hand", "smallest_example"}
     audits = pd.read_csv(folder / "tables/audits.csv")

@@ -35,13 +35,15 @@ def files(folder: Path) -> set[str]:
     return {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
 
 
-# ----------------------------------------------------------------------------- the front door
+# ----------------------------------------------------------------------- the front door
 
 NAMES = [name for name in srlib.__all__ if hasattr(getattr(srlib, name), "__module__")]
 
 
 def test_importing_imports_nothing() -> None:
-    imported = run(sys.executable, "-c", "import srlib, sys; print(*sys.modules)").split()
+    imported = run(
+        sys.executable, "-c", "import srlib, sys; print(*sys.modules)"
+    ).split()
     assert not {"numpy", "pandas", "altair"} & {*imported}
     assert [name for name in imported if name.startswith("srlib")] == ["srlib"]
 
@@ -57,16 +59,20 @@ def test_every_name_has_an_example_that_runs(name: str) -> None:
     thing = getattr(srlib, name)
     finder = doctest.DocTestFinder(recurse=isinstance(thing, type))
     found = finder.find(thing, name, module=sys.modules[thing.__module__])
-    failed, attempted = map(sum, zip(*map(doctest.DocTestRunner().run, found), strict=True))
+    failed, attempted = map(
+        sum, zip(*map(doctest.DocTestRunner().run, found), strict=True)
+    )
     assert failed == 0 < attempted
 
 
 def test_the_version_is_the_packages() -> None:
     assert srlib.__version__ == PROJECT["version"]
-    assert f"version: {srlib.__version__}" in (toy.ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"version: {srlib.__version__}" in (toy.ROOT / "CITATION.cff").read_text(
+        "utf-8"
+    )
 
 
-# ------------------------------------------------------------------------------ what it needs
+# ------------------------------------------------------------------------ what it needs
 
 
 def names(requirements: list[str]) -> set[str]:
@@ -103,7 +109,14 @@ for call in (srlib.posterior_risk, srlib.assess):  # what fails is printed
 def with_the_core(code: str) -> subprocess.CompletedProcess[str]:
     """Run code where what only extras require is missing."""
     missing = modules(DIRECT - CORE) - modules(CORE)
-    assert {"altair", "click", "papermill", "xarray", "distributed", "pytest"} <= missing
+    assert {
+        "altair",
+        "click",
+        "papermill",
+        "xarray",
+        "distributed",
+        "pytest",
+    } <= missing
     command = [sys.executable, "-c", WITH_THE_CORE.format(missing=missing) + code]
     return subprocess.run(command, capture_output=True, text=True)
 
@@ -112,7 +125,9 @@ def test_the_core_alone_has_every_method_and_runs_the_two_calls() -> None:
     done = with_the_core(METHODS)
     assert done.returncode == 0, done.stderr
     imported = done.stdout.splitlines()
-    assert {"srlib.assessment.run", "srlib.risk.posterior", "srlib.trees.kernels"} < {*imported}
+    assert {"srlib.assessment.run", "srlib.risk.posterior", "srlib.trees.kernels"} < {
+        *imported
+    }
     assert [line for line in imported if not line.startswith("srlib.")] == []
 
 
@@ -124,24 +139,33 @@ def test_the_command_says_which_extra_it_needs() -> None:
 
 def test_what_the_library_imports_is_declared() -> None:
     form = re.compile(r"^\s*(?:import (\w+)|from (\w+)[\w.]* import )", re.MULTILINE)
-    imported = {one or other for one, other in form.findall("\n".join(texts("srlib").values()))}
+    imported = {
+        one or other for one, other in form.findall("\n".join(texts("srlib").values()))
+    }
     assert imported - sys.stdlib_module_names - modules(DIRECT) == {"srlib"}
 
 
 def test_the_lock_has_plain_lines_and_every_direct_dependency() -> None:
     lock = (toy.ROOT / "requirements.lock").read_text(encoding="utf-8")
-    plain = re.findall(r"^([a-z0-9][a-z0-9._-]*)==[\w.+!-]+(?: ; .+)?$", lock, re.MULTILINE)
+    plain = re.findall(
+        r"^([a-z0-9][a-z0-9._-]*)==[\w.+!-]+(?: ; .+)?$", lock, re.MULTILINE
+    )
     assert len(plain) == len(lock.splitlines())
     assert set(plain) >= DIRECT
 
 
-# ------------------------------------------------------------------------- what a wheel holds
+# ------------------------------------------------------------------- what a wheel holds
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lib")
-    build = ["egg_info", f"--egg-base={folder}", "build_py", f"--build-lib={folder}/site"]
+    build = [
+        "egg_info",
+        f"--egg-base={folder}",
+        "build_py",
+        f"--build-lib={folder}/site",
+    ]
     run(sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", *build)
     return folder / "site"
 
@@ -160,15 +184,23 @@ def test_an_installed_package_carries_all_papers_and_parameters(site: Path) -> N
     assert files(shipped / "params") == profiles
 
 
-def test_an_installed_package_assesses_files_in_a_folder_of_their_own(site, own, monkeypatch):
+def test_an_installed_package_assesses_files_in_a_folder_of_their_own(
+    site, own, monkeypatch
+):
     """It has its own notebooks, and writes beside the files alone."""
     monkeypatch.setenv("PYTHONPATH", str(site))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # nothing is compiled there, and tables are small
+    monkeypatch.setenv(
+        "NUMBA_DISABLE_JIT", "1"
+    )  # nothing is compiled there, and tables are small
     command, before = [sys.executable, "-m", "srlib"], files(site)
     told = run(*command, "assess", "original.csv", "made.csv", "--json", cwd=own)
     assert Path(json.loads(told)["report"]).is_relative_to(own / "outputs/assess")
-    assert {path.name for path in own.iterdir()} == {"original.csv", "made.csv", "outputs"}
+    assert {path.name for path in own.iterdir()} == {
+        "original.csv",
+        "made.csv",
+        "outputs",
+    }
     built = subprocess.run([*command, "build"], cwd=own, capture_output=True, text=True)
     assert (built.returncode, "built in a checkout" in built.stderr) == (2, True)
     assert files(site) == before
@@ -181,14 +213,25 @@ def test_a_fresh_install_assesses_and_runs_a_paper(own: Path) -> None:
     scripts = folder / "venv/bin"
     run("git", "clone", "--quiet", toy.ROOT, folder / "clone")
     run(sys.executable, "-m", "venv", folder / "venv")
-    run(scripts / "python", "-m", "pip", "install", "--quiet", f"{folder}/clone[notebooks]")
+    run(
+        scripts / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        f"{folder}/clone[notebooks]",
+    )
     run(scripts / "srlib", "assess", "original.csv", "made.csv", cwd=own)
     told = run(scripts / "srlib", "run", "charest_han", cwd=own)
     assert "outputs/charest_han/default" in told
-    assert {path.name for path in own.iterdir()} == {"original.csv", "made.csv", "outputs"}
+    assert {path.name for path in own.iterdir()} == {
+        "original.csv",
+        "made.csv",
+        "outputs",
+    }
 
 
-# ----------------------------------------------------------------------------- how large it is
+# ---------------------------------------------------------------------- how large it is
 
 
 def tokens_by_line(text: str) -> Counter[int]:
@@ -202,7 +245,10 @@ def texts(folder: str) -> dict[str, str]:
     """Texts of the Python files of a folder; of srlib's ground floor for ``srlib/ground``."""
     pattern = "srlib/*.py" if folder == "srlib/ground" else f"{folder}/**/*.py"
     files = sorted(toy.ROOT.glob(pattern))
-    return {str(file.relative_to(toy.ROOT)): file.read_text(encoding="utf-8") for file in files}
+    return {
+        str(file.relative_to(toy.ROOT)): file.read_text(encoding="utf-8")
+        for file in files
+    }
 
 
 def functions(folder: str) -> Iterator[tuple[int, str]]:
@@ -239,7 +285,12 @@ def test_functions_are_short() -> None:
 
 def test_an_assignment_binds_one_value() -> None:
     trees = [ast.parse(text) for text in texts("srlib").values()]
-    assigned = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    assigned = [
+        node
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+    ]
     several = sum(map(binds_several, assigned))
     assert several / len(assigned) <= SIZE["several_bound"]
 

@@ -29,7 +29,11 @@ COMBINATIONS = distinct(CODES)[0]
 
 
 def risk_of(*tables: Any, **settings: Any) -> PosteriorRisk:
-    given: dict[str, Any] = {"chains": FEW, "rng": np.random.default_rng(5), "progress": False}
+    given: dict[str, Any] = {
+        "chains": FEW,
+        "rng": np.random.default_rng(5),
+        "progress": False,
+    }
     original, released = tables or (ORIGINAL, RELEASED)
     return disclosure.posterior_risk(original, released, **(given | settings))
 
@@ -41,7 +45,9 @@ def sets() -> DrawSets:
     return DrawSets.fit(CODES, CODES_RELEASED, SCHEMA.n_levels, FEW, rng=rng)
 
 
-def test_the_same_numbers_as_step_by_step(sets: DrawSets, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_numbers_as_step_by_step(
+    sets: DrawSets, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the same draws, fitted here or given, and in blocks, as what it is made of."""
     both = [disclosure.collapsed_log_ratios(each, COMBINATIONS) for each in sets]
     ratios, log_prob = zip(*both, strict=True)
@@ -72,7 +78,9 @@ def test_unknown_variables_and_their_prior(sets: DrawSets) -> None:
         return np.where(candidates["sick"] == "yes", np.log(0.1), np.log(0.9))
 
     found = risk_of(unknown=unknown, log_prior=log_prior)
-    supports = np.stack([disclosure.subset_support(x, at, SCHEMA.n_levels) for x in COMBINATIONS])
+    supports = np.stack(
+        [disclosure.subset_support(x, at, SCHEMA.n_levels) for x in COMBINATIONS]
+    )
     log_prob = np.log([0.9, 0.1])[supports[:, :, SCHEMA.names.index("sick")]]
     means = [disclosure.subset_log_means(each, COMBINATIONS, at) for each in sets]
     expected = disclosure.predictive_ratio(means, log_prob)
@@ -85,11 +93,15 @@ def test_unknown_variables_and_their_prior(sets: DrawSets) -> None:
 def test_one_class_against_enumeration() -> None:
     """With one class nothing is left to chance: pi and phi are integrated out."""
     prior = Prior(concentration=0.7)
-    found = risk_of(chains=Chains(n_classes=1, burn_in=0, n_draws=4, n_chains=2, prior=prior))
+    found = risk_of(
+        chains=Chains(n_classes=1, burn_in=0, n_draws=4, n_chains=2, prior=prior)
+    )
     for x, probability in zip(COMBINATIONS, found.probability, strict=True):
         record = int((x == CODES).all(axis=1).argmax())
         support = disclosure.one_variable_supports(x[None], SCHEMA.n_levels)[0]
-        exact = exact_log_risk(CODES, record, support, CODES_RELEASED, [3, 4, 2], 1, prior)
+        exact = exact_log_risk(
+            CODES, record, support, CODES_RELEASED, [3, 4, 2], 1, prior
+        )
         assert probability == pytest.approx(np.exp(exact[0]), rel=1e-9)
     assert found.log_mcse.max() < 1e-9
 
@@ -105,7 +117,9 @@ def test_categorical_columns_and_microdata_are_taken_as_they_are() -> None:
     one_release = risk_of(frames[0], frames[1])  # a single release needs no list
     assert len(one_release.share_not_converged) == 2
     # A value that no record has is a candidate where it is declared.
-    wide = ORIGINAL.astype("category").assign(job=pd.Categorical(ORIGINAL["job"], [*"abcd"]))
+    wide = ORIGINAL.astype("category").assign(
+        job=pd.Categorical(ORIGINAL["job"], [*"abcd"])
+    )
     assert risk_of(wide, RELEASED).support_size == 8
 
 
@@ -128,15 +142,31 @@ def test_chains_that_disagree_are_reported() -> None:
 @pytest.mark.parametrize(
     ("support_size", "counted"),
     [
-        (2, "above 0.5, more than all other candidates together, for 5 of the combinations."),
-        (10, "above 0.5, more than all other candidates together, for 5 of the combinations."),
-        (11, "above 0.91, ten times the share 1 / support_size, for 1 of the combinations."),
-        (100, "above 0.1, ten times the share 1 / support_size, for 9 of the combinations."),
+        (
+            2,
+            "above 0.5, more than all other candidates together, for 5 of the combinations.",
+        ),
+        (
+            10,
+            "above 0.5, more than all other candidates together, for 5 of the combinations.",
+        ),
+        (
+            11,
+            "above 0.91, ten times the share 1 / support_size, for 1 of the combinations.",
+        ),
+        (
+            100,
+            "above 0.1, ten times the share 1 / support_size, for 9 of the combinations.",
+        ),
     ],
 )
-def test_the_summary_counts_above_a_limit_below_one(support_size: int, counted: str) -> None:
+def test_the_summary_counts_above_a_limit_below_one(
+    support_size: int, counted: str
+) -> None:
     found = risk_of(chains=Chains(n_classes=1, burn_in=0, n_draws=4, n_chains=2))
-    found = replace(found, probability=np.linspace(0.05, 0.95, 10), rank=np.array([1, 1, 1.5, 2]))
+    found = replace(
+        found, probability=np.linspace(0.05, 0.95, 10), rank=np.array([1, 1, 1.5, 2])
+    )
     summary = replace(found, support_size=support_size).summary()
     assert f"a maximum of 0.95; it is {counted}" in summary
     assert "the most probable candidate for 2." in summary
@@ -161,7 +191,9 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
     assert max(lengths) < 64_000
     assert found.converged
     lengths.clear()
-    checked = pd.DataFrame({"share_not_converged": [agreement.MAX_NOT_CONVERGED + 0.01]})
+    checked = pd.DataFrame(
+        {"share_not_converged": [agreement.MAX_NOT_CONVERGED + 0.01]}
+    )
     monkeypatch.setattr("srlib.risk.draw_sets.convergence", lambda *_: checked)
     risk_of(chains=rounds[:2])
     assert lengths == [500, 2_000] * 3
@@ -171,21 +203,52 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
     ("tables", "settings", "message"),
     [
         ((ORIGINAL, []), {}, "released is empty; it must hold one table or more"),
-        ((ORIGINAL, [RELEASED[0][:0]]), {}, "released, table 1: the table has 0 records"),
-        ((ORIGINAL, [RELEASED[0], ORIGINAL[["job"]]]), {}, "released, table 2: missing columns"),
+        (
+            (ORIGINAL, [RELEASED[0][:0]]),
+            {},
+            "released, table 1: the table has 0 records",
+        ),
+        (
+            (ORIGINAL, [RELEASED[0], ORIGINAL[["job"]]]),
+            {},
+            "released, table 2: missing columns",
+        ),
         ((ORIGINAL, RELEASED[0].replace("b", "d")), {}, "table 1: values outside"),
-        ((ORIGINAL.replace({"job": {"b": None}}), RELEASED), {}, "original: missing values"),
-        ((), {"unknown": ["age"]}, "unknown names 'age'"), ((), {"unknown": []}, "unknown is"),
-        ((), {"log_prior": lambda some: 0.0}, r"log_prior returns shape \(\) for 7 candidates"),
-        ((), {"log_prior": lambda some: np.full(len(some), np.nan)}, "and none missing"),
+        (
+            (ORIGINAL.replace({"job": {"b": None}}), RELEASED),
+            {},
+            "original: missing values",
+        ),
+        ((), {"unknown": ["age"]}, "unknown names 'age'"),
+        ((), {"unknown": []}, "unknown is"),
+        (
+            (),
+            {"log_prior": lambda some: 0.0},
+            r"log_prior returns shape \(\) for 7 candidates",
+        ),
+        (
+            (),
+            {"log_prior": lambda some: np.full(len(some), np.nan)},
+            "and none missing",
+        ),
         ((), {"chains": replace(FEW, n_chains=1)}, "chains has 1 chains of 40 draws"),
         ((), {"chains": []}, "chains is empty"),
         ((), {"draws": "sets"}, "draws and chains are both given"),
-        ((ORIGINAL, RELEASED[:1]), {"draws": "sets", "chains": None}, "releases; the tables have"),
-        ([each.rename(columns={"sick": "rank"}) for each in (ORIGINAL, RELEASED[0])], {}, "'rank'"),
+        (
+            (ORIGINAL, RELEASED[:1]),
+            {"draws": "sets", "chains": None},
+            "releases; the tables have",
+        ),
+        (
+            [each.rename(columns={"sick": "rank"}) for each in (ORIGINAL, RELEASED[0])],
+            {},
+            "'rank'",
+        ),
     ],
-)  # fmt: skip
-def test_bad_input_is_found_before_sampling(tables, settings, message, sets, monkeypatch):
+)
+def test_bad_input_is_found_before_sampling(
+    tables, settings, message, sets, monkeypatch
+):
     monkeypatch.delattr("srlib.risk.draw_sets.sample_posterior")
     given = {"draws": sets} if "draws" in settings else {}
     with pytest.raises(ValueError, match=message):

@@ -10,7 +10,9 @@ from srlib.progress import in_blocks, progress, silent
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_drawn_on_a_terminal_only(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drawn_on_a_terminal_only(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stderr = io.StringIO()
     monkeypatch.setattr(stderr, "isatty", lambda: terminal)
     monkeypatch.setattr("sys.stderr", stderr)

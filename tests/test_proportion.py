@@ -25,9 +25,9 @@ def test_count_prior_is_the_beta_binomial() -> None:
 def test_known_count_is_a_beta_posterior() -> None:
     given = beta(1 + 3, 1 + 7)
     expected = given.var() + (given.mean() - 0.4) ** 2
-    assert Study(bernoulli_plugin(10, 1, 1.0), 0.4).squared_error_given_count()[3] == pytest.approx(
-        expected
-    )
+    assert Study(bernoulli_plugin(10, 1, 1.0), 0.4).squared_error_given_count()[
+        3
+    ] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (0.5, 2.0)])
@@ -46,7 +46,9 @@ def test_utility_against_quadrature(family: type, prior: tuple[float, float]) ->
     released = quad(lambda p: density(p) * (p - p0) ** 2, 0, 1, limit=200)[0] / total
     given = beta(prior[0] + x, prior[1] + n - x)
     expected = np.log10(released / (given.var() + (given.mean() - p0) ** 2))
-    assert Study(table, p0, prior).utility(x, x_star) == pytest.approx(expected, abs=1e-6)
+    assert Study(table, p0, prior).utility(x, x_star) == pytest.approx(
+        expected, abs=1e-6
+    )
 
 
 def test_utility_of_many_pairs_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,19 +73,35 @@ def test_all_pairs_are_the_enumerated_ones() -> None:
     assert found.probability.sum() == pytest.approx(1)
     expected = [risk(table, x, int(alternative[x]), prior) for x in range(n + 1)]
     np.testing.assert_allclose(found.risk, np.ravel(expected))
-    np.testing.assert_array_equal(found.x * (n_s + 1) + found.x_star, np.arange(weight.size))
+    np.testing.assert_array_equal(
+        found.x * (n_s + 1) + found.x_star, np.arange(weight.size)
+    )
     for name in ("risk", "utility"):
         values = getattr(found, name)
         at = found.quantile(name, 0.3)
-        assert found.probability[values <= at].sum() >= 0.3 > found.probability[values < at].sum()
-        # Four pairs: the largest stays below with the fourth power of one's probability.
-        top, low = found.maximum_quantile(name, 4, 0.3), found.minimum_quantile(name, 4, 0.3)
-        cumulative = [found.probability[op].sum() for op in (values <= top, values < top)]
+        assert (
+            found.probability[values <= at].sum()
+            >= 0.3
+            > found.probability[values < at].sum()
+        )
+        # Four pairs: the largest stays below with the fourth power of one's
+        # probability.
+        top, low = (
+            found.maximum_quantile(name, 4, 0.3),
+            found.minimum_quantile(name, 4, 0.3),
+        )
+        cumulative = [
+            found.probability[op].sum() for op in (values <= top, values < top)
+        ]
         assert cumulative[0] ** 4 >= 0.3 > cumulative[1] ** 4
-        cumulative = [found.probability[op].sum() for op in (values <= low, values < low)]
+        cumulative = [
+            found.probability[op].sum() for op in (values <= low, values < low)
+        ]
         assert 1 - (1 - cumulative[0]) ** 4 >= 0.3 > 1 - (1 - cumulative[1]) ** 4
     event = found.x == 2
-    assert found.event_probability(event, 3) == pytest.approx(1 - (1 - binom.pmf(2, n, p0)) ** 3)
+    assert found.event_probability(event, 3) == pytest.approx(
+        1 - (1 - binom.pmf(2, n, p0)) ** 3
+    )
     assert found.quantile_summary()["utility_median"] == found.quantile("utility", 0.5)
 
 
@@ -112,7 +130,9 @@ def test_expected_log_gain_against_the_joint_distribution() -> None:
         gain = (given * np.log(given / marginal)).sum(axis=1)
         of_one += binom.pmf(others, n - 1, p0) * gain[1]
         average += binom.pmf(others, n - 1, p0) * ((1 - p0) * gain[0] + p0 * gain[1])
-    assert Study(table, p0).expected_log_relative_risk() == pytest.approx((of_one, average))
+    assert Study(table, p0).expected_log_relative_risk() == pytest.approx(
+        (of_one, average)
+    )
     assert average > 0
     assert Study(table, 1.0).expected_log_relative_risk() == (0.0, 0.0)
 

@@ -24,10 +24,18 @@ def deviate_of(question: str) -> str:
 
 
 def copied(
-    alone: int = 400, released: int = 500, at_most: float = 0.04, held: float = 0.1,
-    handed_out: float = 0.0, repeated: float = 0.3, others: float = 0.32,
-    complete: float = 0.3, baseline_problem: str = "", same_table: bool = False, **z: float,
-) -> Copies:  # fmt: skip
+    alone: int = 400,
+    released: int = 500,
+    at_most: float = 0.04,
+    held: float = 0.1,
+    handed_out: float = 0.0,
+    repeated: float = 0.3,
+    others: float = 0.32,
+    complete: float = 0.3,
+    baseline_problem: str = "",
+    same_table: bool = False,
+    **z: float,
+) -> Copies:
     """A release without copies, but for what is given."""
     shares = {
         "identical records": {
@@ -41,12 +49,19 @@ def copied(
         "near-duplicates": {"estimate": 0.2, "baseline": 0.1},
         "repeated unique": {"estimate": 0.1, "baseline": 0.0},
         "excess over own duplicates": {},
-        "identical before binning": {"estimate": min(repeated, complete), "baseline": others},
+        "identical before binning": {
+            "estimate": min(repeated, complete),
+            "baseline": others,
+        },
         "row order": {"estimate": 0.5},
     }
-    rows = {question: new_row(question, released) | of for question, of in shares.items()}
+    rows = {
+        question: new_row(question, released) | of for question, of in shares.items()
+    }
     rows["undetected copies"]["n"] = alone
-    rows["near-duplicates"]["detail"] = "share 9 or more of 14 values with an original record"
+    rows["near-duplicates"]["detail"] = (
+        "share 9 or more of 14 values with an original record"
+    )
     rows["repeated unique"]["detail"] = "one unique record, 12 times"
     rows["identical records"]["z"] = z.get("repeated_z", -1.0)
     for question in ("copied uniques", "near-duplicates", "identical before binning"):
@@ -54,10 +69,14 @@ def copied(
     rows["identical before binning"]["z"] = z.get("complete_z", 1.7)
     for question in ("repeated unique", "excess over own duplicates", "row order"):
         rows[question]["z"] = z.get(deviate_of(question), 0.0)
-    return Copies(rows, same_table, baseline_problem, np.zeros(1_000, bool), np.zeros(1_000, int))
+    return Copies(
+        rows, same_table, baseline_problem, np.zeros(1_000, bool), np.zeros(1_000, int)
+    )
 
 
-def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Generator) -> None:
+def test_errors_are_not_smaller_than_the_spread_over_releases(
+    rng: np.random.Generator,
+) -> None:
     """One original, 60 releases of its margins, and several releases answered together."""
     (x,) = samples(rng, 500)
     released = [margins(x, rng) for _ in range(60)]
@@ -66,7 +85,9 @@ def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Gen
         [disclosure.attribute_disclosure(x, z, LEVELS, KEYS, TARGET) for z in released],
     ):
         rows = [ratings.summarize([one]) for one in each]
-        values, errors = (np.array([row[name] for row in rows]) for name in ("estimate", "se"))
+        values, errors = (
+            np.array([row[name] for row in rows]) for name in ("estimate", "se")
+        )
         assert 0.9 < errors.mean() / values.std(ddof=1) < 5
         assert np.mean([row["z"] >= ratings.Z_SIGNIFICANT for row in rows]) <= 0.05
         together = ratings.summarize(each[:3])
@@ -76,7 +97,10 @@ def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Gen
     # Everybody is told the same by each release, so that only releases differ.
     none, everybody, shares = np.zeros(9), np.ones(9, bool), (0.2, 0.5, 0.6)
     alike = np.arange(9), everybody
-    each = [disclosure.Disclosure(everybody, none + share, none, none, *alike) for share in shares]
+    each = [
+        disclosure.Disclosure(everybody, none + share, none, none, *alike)
+        for share in shares
+    ]
     error = ratings.summarize(each)["se"]
     assert error == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
     for of_others, of_margins in ((0.1, 0.3), (0.3, 0.1)):
@@ -95,7 +119,9 @@ def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> Non
     one, group = disclosure.identity_disclosure(x, z, LEVELS, KEYS), x[:, 4]
     companions = np.bincount(one.cluster)[one.cluster] - 1.0
     unmet = 1 - one.fresh_sample.sum() / (companions == 0).sum()
-    power = np.log(unmet) / np.log((companions == 0).sum() / ((1 - 0.5**1.5) ** companions).sum())
+    power = np.log(unmet) / np.log(
+        (companions == 0).sum() / ((1 - 0.5**1.5) ** companions).sum()
+    )
 
     def foretold(weight: Any) -> float:
         """Number of people alone whom others' records meet, of people who weigh so much."""
@@ -109,10 +135,14 @@ def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> Non
         row = ratings.summarize([one], part)
         assert row["n"] == alone.sum()
         assert row["estimate"] == pytest.approx(one.release[alone].mean())
-        others = (foretold(1 + 1e-5 * part) - foretold(1 - 1e-5 * part)) / 2e-5 / alone.sum()
+        others = (
+            (foretold(1 + 1e-5 * part) - foretold(1 - 1e-5 * part)) / 2e-5 / alone.sum()
+        )
         assert row["fresh_sample"] == pytest.approx(np.clip(others, 0, 1), abs=1e-6)
         if part.sum() >= 100:
-            drawn = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), 800)[:, of_told.cluster]
+            drawn = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), 800)[
+                :, of_told.cluster
+            ]
             values = drawn @ (part * of_told.release) / (drawn @ part)
             row = ratings.summarize([of_told], part)
             assert row["se"] == pytest.approx(np.std(values), rel=0.15)
@@ -125,20 +155,28 @@ def test_people_held_out_by_hand() -> None:
     released, levels = np.array([(0, 0), (0, 0), (1, 1)]), np.array([3, 2])
     schema = Schema((Variable("key", ("a", "b", "c")), Variable("target", ("d", "e"))))
     strangers = CodedTable(holdout)
-    tables = Tables(schema, CodedTable(used), {}, [(0,)], [1], False, strangers, None, {}, [])
+    tables = Tables(
+        schema, CodedTable(used), {}, [(0,)], [1], False, strangers, None, {}, []
+    )
     copied, *_ = run._measure_full_matches(tables, [CodedTable(released)])
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
     assert (copied["n"], copied["estimate"], copied["holdout"]) == (4, 1 / 2, 1 / 5)
     assert copied["z_holdout"] == pytest.approx((1 / 2 - 1 / 5) / spread)
-    # Two groups of people who move together: what is told of the first, and of the others.
+    # Two groups of people who move together: what is told of the first, and of the
+    # others.
     tells, group = np.array([1.0, 0, 1, 0, 0]), np.array([0, 1, 0, 1, 1])
     found = holdout_contrast(tells, np.ones(5), 2, group)
     assert found["z_holdout"] == pytest.approx((1 / 2 - 1 / 3) / (np.sqrt(2) / 36))
-    disclosed = disclosure.attribute_disclosure(used, released, levels, [0], 1, (), holdout).holdout
+    disclosed = disclosure.attribute_disclosure(
+        used, released, levels, [0], 1, (), holdout
+    ).holdout
     assert disclosed["holdout"] == 1 / 5
     # In four of the five, those with 0 and 1 are alone, and those with 2 never are.
     assert (
-        disclosure.identity_disclosure(used, released, levels, [0], holdout).holdout["holdout"] == 1
+        disclosure.identity_disclosure(used, released, levels, [0], holdout).holdout[
+            "holdout"
+        ]
+        == 1
     )
 
 
@@ -147,8 +185,14 @@ def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
     for _ in range(60):
         used, holdout, released = samples(rng, 300, 250, 300)
         given = used, released, LEVELS
-        met = [disclosure.identity_disclosure(*given, keys, holdout) for keys in (range(14), KEYS)]
-        rows = [*met, disclosure.attribute_disclosure(*given, KEYS, TARGET, (), holdout)]
+        met = [
+            disclosure.identity_disclosure(*given, keys, holdout)
+            for keys in (range(14), KEYS)
+        ]
+        rows = [
+            *met,
+            disclosure.attribute_disclosure(*given, KEYS, TARGET, (), holdout),
+        ]
         z.append([one.holdout["z_holdout"] for one in rows])
     # Standard errors of a standard deviation and of a mean, of 60: 0.09 and 0.13.
     assert (np.abs(np.std(z, axis=0) - 1) < 0.4).all()
@@ -156,18 +200,30 @@ def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
 
 
 def row(value: float, others: float, z: float, **more: object) -> Row:
-    return {"estimate": value, "baseline": others, "z": z, "z_permutation": NAN, "n": 200,
-            "group": "all", "baseline_kind": "fresh sample"} | more  # fmt: skip
+    return {
+        "estimate": value,
+        "baseline": others,
+        "z": z,
+        "z_permutation": NAN,
+        "n": 200,
+        "group": "all",
+        "baseline_kind": "fresh sample",
+    } | more
 
 
 def test_words_are_shares_of_what_is_left() -> None:
     """The same share of what is left, also where the baseline is above one half."""
     for value, others, z, word in (
-        (0.3, 0.2, 2.5, "as expected"), (0.1, 0.2, -5.0, "as expected"),
+        (0.3, 0.2, 2.5, "as expected"),
+        (0.1, 0.2, -5.0, "as expected"),
         (0.37, 0.2, NAN, "as expected"),
-        (0.3, 0.2, 3.0, "elevated"), (0.37, 0.2, 3.0, "high"), (0.904, 0.9, 3.0, "as expected"),
-        (0.91, 0.9, 3.0, "elevated"), (0.93, 0.9, 3.0, "high"), (1.0, 1.0, 3.0, "as expected"),
-    ):  # fmt: skip
+        (0.3, 0.2, 3.0, "elevated"),
+        (0.37, 0.2, 3.0, "high"),
+        (0.904, 0.9, 3.0, "as expected"),
+        (0.91, 0.9, 3.0, "elevated"),
+        (0.93, 0.9, 3.0, "high"),
+        (1.0, 1.0, 3.0, "as expected"),
+    ):
         rows = [row(value, others, z), row(value, others, -9.0, z_permutation=z)]
         ratings.rate(rows, family=False)
         assert [each["rating"] for each in rows] == [word, word]
@@ -176,12 +232,16 @@ def test_words_are_shares_of_what_is_left() -> None:
 def test_of_many_questions_each_is_as_sure_as_one() -> None:
     """Holm by hand: of three, 2.94, 2.81 and 2.58 errors are needed, the largest first."""
     for z, clear in (
-        ((2.9, 2.9, 2.9), (0, 0, 0)), ((2.95, 2.80, 2.7), (1, 0, 0)),
-        ((2.59, 2.82, 2.95), (1, 1, 1)), ((2.57, 2.82, 2.95), (0, 1, 1)),
-    ):  # fmt: skip
+        ((2.9, 2.9, 2.9), (0, 0, 0)),
+        ((2.95, 2.80, 2.7), (1, 0, 0)),
+        ((2.59, 2.82, 2.95), (1, 1, 1)),
+        ((2.57, 2.82, 2.95), (0, 1, 1)),
+    ):
         rows = [row(0.5, 0.2, each) for each in z]
         ratings.rate(rows, family=True)
-        assert [each["rating"] == "high" for each in rows] == [bool(each) for each in clear]
+        assert [each["rating"] == "high" for each in rows] == [
+            bool(each) for each in clear
+        ]
     few = [row(0.9, 0.1, 9.0, group="town: x", n=people) for people in (9, 10)]
     ratings.rate(few, family=False)
     assert [each["rating"] for each in few] == ["too few people", "high"]
@@ -189,10 +249,12 @@ def test_of_many_questions_each_is_as_sure_as_one() -> None:
 
 def test_far_more_of_a_target_takes_a_guess_that_agrees() -> None:
     for z_guess, word in ((2.5, "elevated"), (NAN, "elevated"), (2.6, "high")):
-        rows = [row(0.9, 0.2, 9.0, question="attribute", variables="job → sick"),
-                row(0.3, 0.2, z_guess, question="inference", variables="job → sick"),
-                row(0.9, 0.2, 9.0, question="inference", variables="town → sick"),
-                row(0.9, 0.2, 9.0, question="identity", variables="job")]  # fmt: skip
+        rows = [
+            row(0.9, 0.2, 9.0, question="attribute", variables="job → sick"),
+            row(0.3, 0.2, z_guess, question="inference", variables="job → sick"),
+            row(0.9, 0.2, 9.0, question="inference", variables="town → sick"),
+            row(0.9, 0.2, 9.0, question="identity", variables="job"),
+        ]
         ratings.rate(rows, family=False)
         ratings.cap_unsupported_ratings(rows)
         assert [rows[0]["rating"], rows[3]["rating"]] == [word, "high"]
@@ -207,9 +269,17 @@ def test_errors_of_shares_of_few_people_are_not_shown() -> None:
 
 
 def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None:
-    deciding = {deviate_of(question): line for question, line in verdict.DECIDING.items()}
+    deciding = {
+        deviate_of(question): line for question, line in verdict.DECIDING.items()
+    }
     always = [*verdict.CARD.values(), "utility loss, two-way tables"]
-    for z in ("", "row_order_z", "near_duplicates_z", "repeated_unique_z", "copied_uniques_z"):
+    for z in (
+        "",
+        "row_order_z",
+        "near_duplicates_z",
+        "repeated_unique_z",
+        "copied_uniques_z",
+    ):
         _, table = judged(copies={z: 9.0} if z else {})
         card = verdict.card(table).set_index("measure")
         further = [line for line in card.index if line not in always]
@@ -236,7 +306,8 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         "inference": "mean probability of the true sick, predicted from the release",
     }
     rows = [
-        row(0.2 + 0.8 * given.get(q, 0), 0.2, 40 * given.get(q, 0), question=q, why=why) | named
+        row(0.2 + 0.8 * given.get(q, 0), 0.2, 40 * given.get(q, 0), question=q, why=why)
+        | named
         for q, why in questions.items()
     ]
     ratings.rate(rows, family=False)
@@ -246,7 +317,9 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
     }
     by_chance = row(0.9, 0.9, -1.0, question="one-way tables", rating="good", se=0.01)
     copy_rows = ratings.copy_rows([copied(), copied(**given.get("copies", {}))])
-    table = pd.DataFrame([*copy_rows, *rows, by_chance, losses | {"question": "two-way tables"}])
+    table = pd.DataFrame(
+        [*copy_rows, *rows, by_chance, losses | {"question": "two-way tables"}]
+    )
     table = table.assign(release=name, in_verdict=table["in_verdict"] == True)  # noqa: E712
     table = table.fillna({"detail": ""})
     table = table.fillna({"group": "all", "baseline_kind": "", "rating": ""})
@@ -256,14 +329,35 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
 @pytest.mark.parametrize(
     ("given", "advice", "first"),
     [
-        ({}, "no sign of disclosure", "Utility: like a fresh sample. Not tested: an intruder who"),
-        ({"copies": {"alone": 0, "at_most": NAN, "held": NAN}}, "no sign of disclosure", ""),
-        ({"copies": {"at_most": 0.13}}, "undecided", "copies of up to 13.0\xa0% of the"),
+        (
+            {},
+            "no sign of disclosure",
+            "Utility: like a fresh sample. Not tested: an intruder who",
+        ),
+        (
+            {"copies": {"alone": 0, "at_most": NAN, "held": NAN}},
+            "no sign of disclosure",
+            "",
+        ),
+        (
+            {"copies": {"at_most": 0.13}},
+            "undecided",
+            "copies of up to 13.0\xa0% of the",
+        ),
         ({"copies": {"at_most": 0.13, "alone": 23}}, "no sign of disclosure", ""),
-        ({"copies": {"at_most": 0.13, "alone": 24}}, "undecided", "could go undetected"),
-        # Where a fresh sample would have the values of more than a third, a copy says little.
+        (
+            {"copies": {"at_most": 0.13, "alone": 24}},
+            "undecided",
+            "could go undetected",
+        ),
+        # Where a fresh sample would have the values of more than a third, a copy says
+        # little.
         ({"copies": {"at_most": 0.9, "held": 0.34}}, "no sign of disclosure", ""),
-        ({"copies": {"at_most": 0.9, "held": 0.33}}, "undecided", "could go undetected"),
+        (
+            {"copies": {"at_most": 0.9, "held": 0.33}},
+            "undecided",
+            "could go undetected",
+        ),
         (
             {"copies": {"repeated": 0.006, "others": 0.0005}},
             "undecided",
@@ -274,7 +368,11 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
             "no sign of disclosure",
             "the keys, but 3 of its 500 records are complete copies",
         ),
-        ({"copies": {"complete": 0.006, "others": 0.0005}}, "undecided", "0.6\xa0% of its records"),
+        (
+            {"copies": {"complete": 0.006, "others": 0.0005}},
+            "undecided",
+            "0.6\xa0% of its records",
+        ),
         (
             {"copies": {"repeated": 0.004, "others": 0.0}},
             "no sign of disclosure",
@@ -291,13 +389,37 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
             "Utility: like a fresh",
         ),
         ({"copies": {"repeated": 0.006, "others": 0.006}}, "no sign of disclosure", ""),
-        ({"copies": {"repeated_z": 2.6}}, "review", "there are signs of copied records"),
-        ({"copies": {"copied_uniques_z": 2.6}}, "review", "there are signs of copied records"),
-        ({"copies": {"near_duplicates_z": 2.6}}, "review", "there are signs of copied records"),
-        ({"copies": {"repeated_unique_z": 1.7}}, "review", "there are signs of copied records"),
+        (
+            {"copies": {"repeated_z": 2.6}},
+            "review",
+            "there are signs of copied records",
+        ),
+        (
+            {"copies": {"copied_uniques_z": 2.6}},
+            "review",
+            "there are signs of copied records",
+        ),
+        (
+            {"copies": {"near_duplicates_z": 2.6}},
+            "review",
+            "there are signs of copied records",
+        ),
+        (
+            {"copies": {"repeated_unique_z": 1.7}},
+            "review",
+            "there are signs of copied records",
+        ),
         ({"copies": {"repeated_unique_z": 1.6}}, "no sign of disclosure", ""),
-        ({"copies": {"excess_over_own_duplicates_z": 3.0}}, "review", "signs of copied"),
-        ({"copies": {"excess_over_own_duplicates_z": 2.9}}, "no sign of disclosure", ""),
+        (
+            {"copies": {"excess_over_own_duplicates_z": 3.0}},
+            "review",
+            "signs of copied",
+        ),
+        (
+            {"copies": {"excess_over_own_duplicates_z": 2.9}},
+            "no sign of disclosure",
+            "",
+        ),
         ({"copies": {"identical_before_binning_z": 3.4}}, "review", "signs of copied"),
         ({"copies": {"identical_before_binning_z": 3.2}}, "no sign of disclosure", ""),
         (
@@ -310,14 +432,22 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
             "do not release",
             "estimated 10.0\xa0%",
         ),
-        ({"copies": {"same_table": True}}, "do not release", "it is the original itself"),
+        (
+            {"copies": {"same_table": True}},
+            "do not release",
+            "it is the original itself",
+        ),
         (
             {"copies": {"row_order_z": 7.0}},
             "do not release",
             "its rows are in the order of the original: 50.0",
         ),
         ({"copies": {"row_order_z": 6.5}}, "no sign of disclosure", ""),
-        ({"copies": {"released": 20, "alone": 180, "at_most": 0.1}}, "no sign of disclosure", ""),
+        (
+            {"copies": {"released": 20, "alone": 180, "at_most": 0.1}},
+            "no sign of disclosure",
+            "",
+        ),
         ({"copies": {"at_most": 0.12, "alone": 900}}, "no sign of disclosure", ""),
         (
             {"copies": {"near_duplicates_z": 3.4}},
@@ -340,11 +470,27 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
             "undecided",
             "seem to have been removed",
         ),
-        ({"copies": {"released": 19}}, "undecided", "there are too few records to judge"),
-        ({"loss": 0.05}, "no sign of disclosure", "Utility: slightly below a fresh sample."),
-        ({"loss": 0.1}, "no sign of disclosure", "Utility: clearly below a fresh sample."),
+        (
+            {"copies": {"released": 19}},
+            "undecided",
+            "there are too few records to judge",
+        ),
+        (
+            {"loss": 0.05},
+            "no sign of disclosure",
+            "Utility: slightly below a fresh sample.",
+        ),
+        (
+            {"loss": 0.1},
+            "no sign of disclosure",
+            "Utility: clearly below a fresh sample.",
+        ),
         ({"loss": 0.3}, "no sign of disclosure", "Utility: poor."),
-        ({"attribute": 0.1}, "review", "28.0\xa0% of the records have their sick disclosed"),
+        (
+            {"attribute": 0.1},
+            "review",
+            "28.0\xa0% of the records have their sick disclosed",
+        ),
         (
             {"identity": 0.3},
             "do not release",
@@ -362,7 +508,11 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
             "do not release",
             "44.0\xa0% of the records have their sick disclosed",
         ),
-        ({"copies": {"repeated_z": 3.0}, "loss": 0.3}, "review", "signs of copied records"),
+        (
+            {"copies": {"repeated_z": 3.0}, "loss": 0.3},
+            "review",
+            "signs of copied records",
+        ),
         (
             {"copies": {"same_table": True}, "identity": 0.3},
             "do not release",
@@ -370,7 +520,9 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         ),
     ],
 )
-def test_the_worst_answer_decides(given: dict[str, Any], advice: str, first: str) -> None:
+def test_the_worst_answer_decides(
+    given: dict[str, Any], advice: str, first: str
+) -> None:
     judgment, _ = judged(**given)
     assert judgment.verdict == advice
     assert first in judgment.sentence
@@ -391,18 +543,25 @@ def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() ->
     assert text.count("target disclosed by all matches") == len(given)
     public = verdict.public_table(ordered, table)
     ten, rows = judged(people=MIN_RECORDS)
-    further = rows[rows["question"] == "attribute"].assign(rating="elevated")  # the worst is shown
+    further = rows[rows["question"] == "attribute"].assign(
+        rating="elevated"
+    )  # the worst is shown
     shown = verdict.public_table([ten], pd.concat([rows, further]))
     assert shown[["verdict", "attribute"]].to_numpy().tolist() == [
         ["no sign of disclosure", "elevated"]
     ]
     assert public["attribute"].tolist()[:5] == ["high", *["as expected"] * 3, NOT_SHOWN]
-    assert (public["identical records"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
+    assert (public["identical records"] == NOT_SHOWN).tolist() == [False] * 4 + [
+        True,
+        False,
+    ]
     assert (public["verdict"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
     assert not public.drop(columns="release").stack().str.contains(r"\d").any()
 
 
-def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_or_all() -> None:
+def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_or_all() -> (
+    None
+):
     text = " ".join(verdict.rules_text())
     numbers = (
         ratings.Z_SIGNIFICANT,
@@ -412,7 +571,19 @@ def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_
         ratings.MIN_RECORDS_JUDGED,
     )
     assert all(f"{number:g}" in text for number in numbers)
-    limits = ratings.HIGH, ratings.ELEVATED, ratings.MAX_UNDETECTED, utility.GOOD, utility.LIMITED
+    limits = (
+        ratings.HIGH,
+        ratings.ELEVATED,
+        ratings.MAX_UNDETECTED,
+        utility.GOOD,
+        utility.LIMITED,
+    )
     assert all(percent(share) in text for share in limits)
-    for share, shown in ((0, "0"), (1, "100"), (4e-4, "<0.1"), (0.9996, ">99.9"), (0.123, "12.3")):
+    for share, shown in (
+        (0, "0"),
+        (1, "100"),
+        (4e-4, "<0.1"),
+        (0.9996, ">99.9"),
+        (0.123, "12.3"),
+    ):
         assert percent_with_error(share) == f"{shown}\xa0%"

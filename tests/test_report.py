@@ -25,10 +25,12 @@ def chart(label: str) -> Any:
 
 
 def seen(*cells: Any, **how: Any) -> Any:
-    return BeautifulSoup(render(notebook(*cells), {"n": 1}, COMPLETE, **how), "html.parser")
+    return BeautifulSoup(
+        render(notebook(*cells), {"n": 1}, COMPLETE, **how), "html.parser"
+    )
 
 
-# ------------------------------------------------------------------------------- what is kept out
+# --------------------------------------------------------------------- what is kept out
 
 
 def test_a_report_is_one_file_that_loads_nothing() -> None:
@@ -38,10 +40,15 @@ def test_a_report_is_one_file_that_loads_nothing() -> None:
     bare = re.sub(r"<script>.*</script>", "", html, flags=re.DOTALL)
     assert re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', bare) == []
     assert re.search(r"@import|url\((?!data:)", bare) is None
-    assert bare.count("url(data:font/woff2;base64,") == len([*TEMPLATES.glob("fonts/*.woff2")]) > 0
+    assert (
+        bare.count("url(data:font/woff2;base64,")
+        == len([*TEMPLATES.glob("fonts/*.woff2")])
+        > 0
+    )
 
 
-# Content that would run, load, send, redirect or restyle; the policy stops only scripts.
+# Content that would run, load, send, redirect or restyle; the policy stops only
+# scripts.
 EVIL = [
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>",
     '<meta http-equiv="refresh" content="0; url=http://example.org">',
@@ -60,7 +67,15 @@ EVIL = [
     "<figure class=picture></figure><figure class=table><caption>a</caption></figure><p></p>"
     "<details class=code></details><details class=code></details><p class=title></p><h3></h3>",
 ]
-WRAPS = ["{}", "a {} b", "# {}", "|a|\n|-|\n|{}|", "```mermaid\n{}\n```", "![{}](a)", "$${}$$"]
+WRAPS = [
+    "{}",
+    "a {} b",
+    "# {}",
+    "|a|\n|-|\n|{}|",
+    "```mermaid\n{}\n```",
+    "![{}](a)",
+    "$${}$$",
+]
 WRAPS += [r"$\text{{{}}}$"]
 
 
@@ -69,9 +84,14 @@ WRAPS += [r"$\text{{{}}}$"]
 def test_no_text_runs_or_leads_away_from_the_page(html: str, wrap: str) -> None:
     evil = wrap.format(html)
     callout = display.callout(f'C1 fails"><b {html}', evil)
-    outputs = [displayed({f"text/{kind}": evil}) for kind in ("markdown", "latex", "html", "plain")]
+    outputs = [
+        displayed({f"text/{kind}": evil})
+        for kind in ("markdown", "latex", "html", "plain")
+    ]
     outputs += [
-        displayed({"text/html": display.show(pd.DataFrame({evil: [evil]}), caption=evil).html}),
+        displayed(
+            {"text/html": display.show(pd.DataFrame({evil: [evil]}), caption=evil).html}
+        ),
         displayed({"text/markdown": callout._repr_markdown_()}),
         nbformat.v4.new_output("stream", name="stdout", text=evil),
         nbformat.v4.new_output("error", ename=evil, evalue=evil, traceback=[evil]),
@@ -82,7 +102,9 @@ def test_no_text_runs_or_leads_away_from_the_page(html: str, wrap: str) -> None:
     page = BeautifulSoup(render(cells, {evil: evil}, about), "html.parser")
     assert len(page.find_all("script")) == 1
     main: Any = page.main
-    assert not main.select("meta, base, form, input, iframe, object, embed, svg, style, script")
+    assert not main.select(
+        "meta, base, form, input, iframe, object, embed, svg, style, script"
+    )
     for part in main.find_all(True):
         assert not [name for name in part.attrs if name.startswith("on") or ":" in name]
         assert re.fullmatch("(text-align:[a-z]+;?)?", str(part.get("style", "")))
@@ -92,7 +114,9 @@ def test_no_text_runs_or_leads_away_from_the_page(html: str, wrap: str) -> None:
     assert main.select_one("header > section > h1")
 
 
-def test_what_a_library_lets_through_is_cleaned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_library_lets_through_is_cleaned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(_environment.filters, "ansi", str)
     page = seen(code("1", nbformat.v4.new_output("stream", text=EVIL[0])))
     assert (len(page("script")), page.select("[onerror]")) == (1, [])
@@ -100,7 +124,10 @@ def test_what_a_library_lets_through_is_cleaned(monkeypatch: pytest.MonkeyPatch)
 
 HARMLESS = [
     ("<details><summary>a</summary>x<sup>2</sup></details>",) * 2,
-    ("[a](https://a.org/other.ipynb) [b](b.ipynb)", '<a href="https://a.org/other.ipynb">a</a> b'),
+    (
+        "[a](https://a.org/other.ipynb) [b](b.ipynb)",
+        '<a href="https://a.org/other.ipynb">a</a> b',
+    ),
     ("[a](other.ipynb#Part)", '<a href="other.html#Part">a</a>'),
     ("[a](../docs/guide/b.md#c-d)", '<a href="../guide/b.html#c-d">a</a>'),
     ("", '<li><a href="../index.html">'),
@@ -108,9 +135,14 @@ HARMLESS = [
     ("![a](attachment:a.png)", '<img alt="a"'),
     ("```\n## a\n```\n\n## b", "<code>## a\n</code>"),
     ("$x < y \\,$", "<mi>x</mi><mo>&lt;</mo><mi>y</mi><mspace"),
-    ("$\\log D' \\text{<b>}$", "<mrow><mi>D</mi><mo>′</mo></mrow></mrow><mtext>&lt;b&gt;</mtext>"),
+    (
+        "$\\log D' \\text{<b>}$",
+        "<mrow><mi>D</mi><mo>′</mo></mrow></mrow><mtext>&lt;b&gt;</mtext>",
+    ),
     ("$\\begin$ and `$y$`", "<code>\\begin</code> and <code>$y$</code>"),
-    *((f"${sign * 999}$", f"<code>{sign * 3}") for sign in ("{", "(", "⌊")),  # without end
+    *(
+        (f"${sign * 999}$", f"<code>{sign * 3}") for sign in ("{", "(", "⌊")
+    ),  # without end
 ]
 
 
@@ -120,7 +152,9 @@ def test_harmless_elements_stay_and_formulas_are_mathml(source: str, html: str) 
 
 
 def test_links_to_the_guide_are_plain_text_where_a_report_stands_alone() -> None:
-    page = seen(text("A [sample unique](../docs/guide/glossary.md#sample-unique) is rare."))
+    page = seen(
+        text("A [sample unique](../docs/guide/glossary.md#sample-unique) is rare.")
+    )
     assert "A sample unique is rare." in page.get_text()
     assert not page.select("a[href*=glossary]")
 
@@ -132,15 +166,22 @@ PNG = {"image/png": "aGk=\n"}
 def test_a_chart_that_is_none_is_shown_as_its_best_picture(spec: Any) -> None:
     chart = displayed({charts.MIME_TYPE: spec, "image/svg+xml": "<svg/>", **PNG})
     page = seen(code("1", displayed(PNG), chart))
-    assert [picture["src"][11:14] for picture in page.select(".chart > img")] == ["png", "svg"]
+    assert [picture["src"][11:14] for picture in page.select(".chart > img")] == [
+        "png",
+        "svg",
+    ]
     assert not page.select(".vega-lite")
 
 
-# ----------------------------------------------------------------------------------- what is public
+# ----------------------------------------------------------------------- what is public
 
 
 FILES = [
-    ({"data": "people.csv", "within": {"income": 2.0}, "keys": [["town"]]}, COMPLETE, True),
+    (
+        {"data": "people.csv", "within": {"income": 2.0}, "keys": [["town"]]},
+        COMPLETE,
+        True,
+    ),
     ({"released": ["people.csv"]}, COMPLETE, True),
     ({"n": 1}, COMPLETE | {"inputs": {"people.csv": "e3b0"}}, True),
     *[({}, {}, True), ({"n": 1}, {}, True)],
@@ -149,19 +190,37 @@ FILES = [
 
 
 @pytest.mark.parametrize(("parameters", "provenance", "closed"), FILES)
-def test_of_a_users_file_nothing_is_public_that_is_not_marked(parameters, provenance, closed):
+def test_of_a_users_file_nothing_is_public_that_is_not_marked(
+    parameters, provenance, closed
+):
     """Also if it is unknown whose file it is."""
-    parameters, provenance = (it and it | {"seed": 48151623} for it in (parameters, provenance))
-    injected = code('data = "people.csv"\nseed = 48151623', tags=("injected-parameters",))
-    one = code("1", displayed({"text/plain": "12th"}), chart("record 12"), tags=("confidential",))
+    parameters, provenance = (
+        it and it | {"seed": 48151623} for it in (parameters, provenance)
+    )
+    injected = code(
+        'data = "people.csv"\nseed = 48151623', tags=("injected-parameters",)
+    )
+    one = code(
+        "1",
+        displayed({"text/plain": "12th"}),
+        chart("record 12"),
+        tags=("confidential",),
+    )
     caption = text("**It rises.** Yes.\n\nAfter it.")
     whole = notebook(injected, one, caption, text("In words", "public-only"))
-    full, public = (render(whole, parameters, provenance, public=only) for only in (False, True))
+    full, public = (
+        render(whole, parameters, provenance, public=only) for only in (False, True)
+    )
     secret = {"record 12", "12th", "people", "48151623", "income", "town", "It rises"}
     in_full = {word for word in secret | {'vega-lite"'} if word in full}
     assert "record 12" in in_full
-    assert {word for word in in_full if word in public} == (set() if closed else in_full)
-    assert ("Confidential: single combinations" in full, "In words" in public) == (closed, closed)
+    assert {word for word in in_full if word in public} == (
+        set() if closed else in_full
+    )
+    assert ("Confidential: single combinations" in full, "In words" in public) == (
+        closed,
+        closed,
+    )
     assert ("In words" in full, "After it." in public) == (False, True)
     one.metadata["tags"] = ["public"]
     marked = render(whole, parameters, provenance, public=True)
@@ -169,30 +228,42 @@ def test_of_a_users_file_nothing_is_public_that_is_not_marked(parameters, proven
     assert "It rises." in marked
 
 
-@pytest.mark.parametrize(("by", "shown"), [("", False), ([], False), (0.0, False), (["SEX"], True)])
+@pytest.mark.parametrize(
+    ("by", "shown"), [("", False), ([], False), (0.0, False), (["SEX"], True)]
+)
 def test_a_users_report_leaves_out_what_needs_a_parameter_that_is_empty(by, shown):
     cells = notebook(text("### By group", "needs-by"), text("An example", "example"))
     for original, public in (("mine.csv", False), ("mine.csv", True), ("", False)):
         html = render(cells, {"original": original, "by": by}, COMPLETE, public=public)
-        assert ("By group" in html, "An example" in html) == (shown or not original, not original)
+        assert ("By group" in html, "An example" in html) == (
+            shown or not original,
+            not original,
+        )
 
 
-# -------------------------------------------------------------------------------------- the layout
+# --------------------------------------------------------------------------- the layout
 
 
-def test_a_report_opens_with_title_lead_picture_paper_and_what_became_of_the_claims() -> None:
+def test_a_report_opens_with_title_lead_picture_paper_and_what_became_of_the_claims() -> (
+    None
+):
     opening = "# A finding\n\n**Hu, J. (2014).** A paper.\n\nThe lead."
     claims = "| |b|c|\n|-|-|-|\n|**C1**|It is $x$.|depends on $n$|\n|**C1**|1|2|"
     decided = display.callout("C1 depends on $n$", "It is 3.")._repr_markdown_()
     shown = [displayed({"text/markdown": text}) for text in (claims, decided)]
     cells = [text(opening), code("1", *shown, chart("first"))]
-    cells += code("2", chart("best"), tags=("hero",)), text("**It rises.** By two.\n\nIt goes on.")
+    cells += (
+        code("2", chart("best"), tags=("hero",)),
+        text("**It rises.** By two.\n\nIt goes on."),
+    )
     html = render(nbformat.v4.new_notebook(cells=cells), {"n": 1}, COMPLETE)
     page: Any = BeautifulSoup(html, "html.parser")
     parts = ["A finding", "Hu, J", "The lead", "It rises", "By two", "depends 1"]
     assert re.findall("|".join(parts), page.header.get_text(" ", strip=True)) == parts
     assert "<title>A finding</title>" in html
-    assert [img["alt"] for img in page.select("header .hero img, section img")] == ["best"]
+    assert [img["alt"] for img in page.select("header .hero img, section img")] == [
+        "best"
+    ]
     assert page.select("section")[-1].get_text(strip=True) == "It goes on."
     (link,) = page.select("td > a.verdict.said-depends")
     (callout,) = page.select("blockquote.callout.said-depends")
@@ -201,30 +272,61 @@ def test_a_report_opens_with_title_lead_picture_paper_and_what_became_of_the_cla
 
 def test_what_is_for_students_stays_in_the_notebook() -> None:
     tags = ("hint", "solution", "notebook-only", "parameters", "injected-parameters")
-    hidden = [cell for tag in tags for cell in (text("a", tag), code("n = 4", tags=(tag,)))]
+    hidden = [
+        cell for tag in tags for cell in (text("a", tag), code("n = 4", tags=(tag,)))
+    ]
     main = seen(text("### Exercise 1: think"), *hidden, text("After it.")).main
     shown = [part.get_text(strip=True) for part in main.select("section, details.code")]
     assert shown == ["Title", "After it."]
 
 
 def test_code_and_small_print_are_folded() -> None:
-    table = displayed({"text/html": display.show(pd.DataFrame({"n": [1]}), caption="A & b").html})
-    proof = text("**No** caption.\n\n## Proof\n\nIt is so.", "appendix"), text("### A detail")
-    page = seen(code("a = 1"), code("b", table, chart("c")), *proof, text("## Next\n\nLast."))
-    assert page.select("details.code")[0].get_text(" ").split() == ["Code", "a", "=", "1", "b"]
+    table = displayed(
+        {"text/html": display.show(pd.DataFrame({"n": [1]}), caption="A & b").html}
+    )
+    proof = (
+        text("**No** caption.\n\n## Proof\n\nIt is so.", "appendix"),
+        text("### A detail"),
+    )
+    page = seen(
+        code("a = 1"), code("b", table, chart("c")), *proof, text("## Next\n\nLast.")
+    )
+    assert page.select("details.code")[0].get_text(" ").split() == [
+        "Code",
+        "a",
+        "=",
+        "1",
+        "b",
+    ]
     assert [head.get_text() for head in page.select("figure > figcaption")] == ["A & b"]
     assert page.select("figure.table .scroll > table")
     (folded,) = page.select("details.appendix")
-    assert re.sub(r"[¶\s]+", " ", folded.get_text(" ")).strip() == "Proof It is so. A detail"
+    assert (
+        re.sub(r"[¶\s]+", " ", folded.get_text(" ")).strip()
+        == "Proof It is so. A detail"
+    )
     assert not folded.select("summary a")  # no control stands in another one
     contents = [link.get_text() for link in page.select(".contents li > a")]
     assert contents == ["Proof", "Next", "How this report was made"]
 
 
 def test_how_a_report_was_made_stands_at_its_end() -> None:
-    about = COMPLETE | {"versions": {"numpy": "2.5"}, "inputs": {"people.csv": "e3b0c442"}}
-    html = render(notebook(), {"data": "people.csv", "n": 31}, about | {"seed": 48151623})
+    about = COMPLETE | {
+        "versions": {"numpy": "2.5"},
+        "inputs": {"people.csv": "e3b0c442"},
+    }
+    html = render(
+        notebook(), {"data": "people.csv", "n": 31}, about | {"seed": 48151623}
+    )
     footer = " ".join(html.partition("<footer")[2].split())
     title = yaml_io.read(TEMPLATES.parents[2] / "CITATION.cff")["title"]
-    told = ("profile <code>people", "people.csv", "e3b0c442", "2.5", "48151623", "31", title)
+    told = (
+        "profile <code>people",
+        "people.csv",
+        "e3b0c442",
+        "2.5",
+        "48151623",
+        "31",
+        title,
+    )
     assert [words for words in told if words not in footer] == []

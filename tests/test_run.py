@@ -31,15 +31,21 @@ WHOLE = "notebook.ipynb parameters.yaml provenance.json report.html results.json
 STOPPED = "cell 4: stopped"
 
 
-def srlib(work: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def srlib(
+    work: Path, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     command, env = [SCRIPT, *arguments], os.environ | environment
-    done = subprocess.run(command, cwd=work, env=env, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(
+        command, cwd=work, env=env, capture_output=True, text=True, timeout=100
+    )
     assert "from the working folder" not in done.stdout + done.stderr
     return done
 
 
 def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
-    (project / "notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE)
+    (project / "notebooks/toy.py").write_text(
+        toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE
+    )
     given = ("--profile", "published", "-p", "names", "[x, y]", "--output", "out")
     (long := project / ("long" * 30)).mkdir()  # for a path of a socket
     env = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "TMPDIR": str(long)}
@@ -47,14 +53,22 @@ def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "toy: out/toy/published/report.html\n"
     (final,) = (work / "out/toy").iterdir()
-    held = [p.relative_to(final).as_posix() for p in sorted(final.rglob("*")) if p.is_file()]
+    held = [
+        p.relative_to(final).as_posix() for p in sorted(final.rglob("*")) if p.is_file()
+    ]
     assert held == WHOLE.split()
     for path in (final, *final.rglob("*")):
         assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
         assert path.is_dir() or str(project) not in path.read_text(encoding="utf-8")
-    assert json.loads((final / "results.json").read_text()) == {"threads": 1, "total": 5.0}
+    assert json.loads((final / "results.json").read_text()) == {
+        "threads": 1,
+        "total": 5.0,
+    }
     about = json.loads((final / "provenance.json").read_text())
-    assert (about["status"], about["changed_parameters"]) == ("complete", {"names": ["x", "y"]})
+    assert (about["status"], about["changed_parameters"]) == (
+        "complete",
+        {"names": ["x", "y"]},
+    )
     assert (about["seed"], len(about["source_sha256"])) == (1, 64)
 
 
@@ -68,9 +82,13 @@ def test_the_assessment_imports_nothing_from_the_working_folder(work: Path) -> N
 def test_a_run_that_is_told_to_end_leaves_nothing(project: Path) -> None:
     (project / "notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
     process = subprocess.Popen(
-        [SCRIPT, "run", "toy"], stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # ignored under nohup
-    )  # fmt: skip
+        [SCRIPT, "run", "toy"],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGHUP, signal.SIG_DFL
+        ),  # ignored under nohup
+    )
     kernel, _ = toy.kernel()
     process.send_signal(signal.SIGHUP)
     _, told = process.communicate(timeout=60)
@@ -100,7 +118,9 @@ def test_a_signal_ends_what_runs_wherever_it_comes() -> None:
 
 
 @toy.posix
-def test_a_second_signal_ends_what_has_caught_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_signal_ends_what_has_caught_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with ended_by_signals():
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
@@ -110,7 +130,9 @@ def test_a_second_signal_ends_what_has_caught_the_first(monkeypatch: pytest.Monk
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_a_built_notebook_has_no_paths(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_built_notebook_has_no_paths(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And a failed build replaces nothing."""
     result = toy.call("build", "toy")
     assert (result.exit_code, result.output) == (0, "toy: notebooks/toy.ipynb\n")
@@ -118,17 +140,22 @@ def test_a_built_notebook_has_no_paths(project: Path, monkeypatch: pytest.Monkey
     first = built.read_text(encoding="utf-8")
     assert "papermill" not in first
     assert str(project) not in first
-    assert nbformat.writes(run.normalized(nbformat.read(built, as_version=4))) + "\n" == first
+    assert (
+        nbformat.writes(run.normalized(nbformat.read(built, as_version=4))) + "\n"
+        == first
+    )
     monkeypatch.setattr(run, "_execute", lambda *_, **__: STOPPED)
     result = toy.call("build", "toy")
     assert (result.exit_code, result.stderr) == (1, f"Error: toy: {STOPPED}\n")
     assert built.read_text(encoding="utf-8") == first
 
 
-# ------------------------------------------------------------------------------ without a kernel
+# --------------------------------------------------------------------- without a kernel
 
 
-def execute(project: Path, changed: str = "unread", error: str = "", **given: str) -> Path:
+def execute(
+    project: Path, changed: str = "unread", error: str = "", **given: str
+) -> Path:
     """Run the notebook without a kernel, while a file changes or the run fails."""
 
     def executed(text: bytes, saved: Path, *_: object, **__: object) -> str:
@@ -149,12 +176,16 @@ WHY = {
 
 
 @pytest.mark.parametrize(("changed", "why"), WHY.items())
-def test_a_run_not_to_be_trusted_is_kept_as_failed(project: Path, changed: str, why: str) -> None:
+def test_a_run_not_to_be_trusted_is_kept_as_failed(
+    project: Path, changed: str, why: str
+) -> None:
     """And a complete run stays."""
     Path("records.csv").write_text("1")
     whole = execute(project, data="records.csv") / "provenance.json"
     before = whole.read_text()
-    with pytest.raises(run.NotebookFailed, match=f"^toy: {why}\nkept: outputs/toy/default.failed"):
+    with pytest.raises(
+        run.NotebookFailed, match=f"^toy: {why}\nkept: outputs/toy/default.failed"
+    ):
         execute(project, changed, STOPPED if why == STOPPED else "", data="records.csv")
     failed = json.loads(Path("outputs/toy/default.failed/provenance.json").read_text())
     assert (failed["status"], failed["error"]) == ("failed", why)
@@ -163,8 +194,12 @@ def test_a_run_not_to_be_trusted_is_kept_as_failed(project: Path, changed: str, 
 
 
 @pytest.mark.parametrize("name", ["default", "default.failed"])
-@pytest.mark.parametrize("held", [["thesis.txt"], [".thesis"], ["provenance.json", "notes.md"]])
-def test_a_folder_that_no_run_has_written_stays(project: Path, name: str, held: list[str]) -> None:
+@pytest.mark.parametrize(
+    "held", [["thesis.txt"], [".thesis"], ["provenance.json", "notes.md"]]
+)
+def test_a_folder_that_no_run_has_written_stays(
+    project: Path, name: str, held: list[str]
+) -> None:
     folder = project / "outputs/toy" / name
     folder.mkdir(parents=True)
     for file in held:
@@ -198,8 +233,12 @@ def killed_at_once(final: Path, number: int, when: str) -> bool:
     return subprocess.run(command, timeout=60).returncode == -signal.SIGKILL
 
 
-@pytest.mark.filterwarnings("ignore:unclosed file")  # interrupted before anything was in the folder
-@pytest.mark.parametrize("end", [interrupted, pytest.param(killed_at_once, marks=toy.posix)])
+@pytest.mark.filterwarnings(
+    "ignore:unclosed file"
+)  # interrupted before anything was in the folder
+@pytest.mark.parametrize(
+    "end", [interrupted, pytest.param(killed_at_once, marks=toy.posix)]
+)
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("earlier", ["earlier", "nothing"])
 def test_nothing_that_was_finished_is_lost(
@@ -214,7 +253,9 @@ def test_nothing_that_was_finished_is_lost(
         was_ended = end(final, number, when)
         killed.write(final.with_name("next"), "next")
         assert {*final.parent.iterdir()} <= {final, final.with_name("next")}
-        outcomes.append((final / "provenance.json").read_text() if final.exists() else "nothing")
+        outcomes.append(
+            (final / "provenance.json").read_text() if final.exists() else "nothing"
+        )
         if not was_ended:
             break
     assert outcomes == sorted(outcomes, key=[earlier, "new"].index)
@@ -222,7 +263,9 @@ def test_nothing_that_was_finished_is_lost(
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_run_goes_on_whenever_another_command_begins(tmp_path: Path, when: str) -> None:
+def test_a_run_goes_on_whenever_another_command_begins(
+    tmp_path: Path, when: str
+) -> None:
     """Also if its folder exists but not yet the lock that shows that it is alive."""
     final = tmp_path / "run"
     settled = list[int]()
@@ -261,13 +304,25 @@ def test_where_files_cannot_be_locked_nothing_of_others_is_removed(
 @toy.posix
 def test_a_run_in_another_container_goes_on(tmp_path: Path) -> None:
     """Two containers may share a folder, and have the same host name and process IDs."""
-    container = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    container = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+    ]
     if not shutil.which("unshare") or subprocess.run([*container, "true"]).returncode:
         pytest.skip("no containers are allowed here")
     numbers = 'for _ in 1 2 3; do true & done; wait; "$@"; exit $?'  # those of the first are larger
     first = [*container, "sh", "-c", numbers, "sh", sys.executable, killed.__file__]
     second = [*container, sys.executable, killed.__file__]
-    arguments = [str(tmp_path / "run"), "4", "after", "wait"]  # as it has made its folder
+    arguments = [
+        str(tmp_path / "run"),
+        "4",
+        "after",
+        "wait",
+    ]  # as it has made its folder
     waiting = subprocess.Popen([*first, *arguments], stdin=subprocess.PIPE)
     toy.wait_until(lambda: [*tmp_path.glob(".run*/new")])
     subprocess.run([*second, str(tmp_path / "other"), "0", ""], check=True)
@@ -276,7 +331,9 @@ def test_a_run_in_another_container_goes_on(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"run", "other"}
 
 
-def test_a_full_disk_leaves_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(path: Path, content: bytes) -> None:
         path.open("wb").close()
         raise OSError(28, "No space left on device")
@@ -286,7 +343,10 @@ def test_a_full_disk_leaves_what_is_there(tmp_path: Path, monkeypatch: pytest.Mo
     before = {*tmp_path.rglob("*")}
     monkeypatch.setattr(Path, "write_bytes", full)
     result = toy.call("report", report.parent)
-    assert (result.exit_code, result.stderr) == (1, "Error: [Errno 28] No space left on device\n")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "Error: [Errno 28] No space left on device\n",
+    )
     assert report.read_text() == "before"
     assert {*tmp_path.rglob("*")} == before
 

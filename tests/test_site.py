@@ -40,7 +40,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def links(page: Path) -> tuple[list[str], set[str]]:
     """Return what a page leads to and loads, and the places in it that a link can lead to."""
-    html = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", page.read_text(encoding="utf-8"))
+    html = re.sub(
+        r"(?s)(<script[^>]*>).*?</script>", r"\1", page.read_text(encoding="utf-8")
+    )
     addresses = re.findall(r'<[^<>]*?\s(?:href|src)="([^"]*)"', html)
     places = re.findall(r'<[^<>]*?\sid="([^"]*)"', html)
     return [*map(unescape, addresses)], {"", "top", *map(unescape, places)}
@@ -54,7 +56,9 @@ def test_links_lead_to_what_is_there(site: Path) -> None:
             file, _, place = (unquote(part) for part in address.partition("#"))
             to = (page.parent / file.partition("?")[0]).resolve() if file else page
             local = not re.match(r"https?:|mailto:|data:", address)
-            if local and (not to.exists() or (to in pages and place not in pages[to][1])):
+            if local and (
+                not to.exists() or (to in pages and place not in pages[to][1])
+            ):
                 dead.append((page.name, address))
     assert dead == []
     between = [address.partition("#")[0] for address in links(site / REPORT)[0]]
@@ -80,13 +84,20 @@ def test_the_front_page_leads_agencies_teachers_and_researchers(site: Path) -> N
 
 
 def test_the_reference_has_each_name_once_and_all_of_the_front_door(site: Path) -> None:
-    pages = [(site / f"{name}.html").read_text(encoding="utf-8") for name in ("api", "packages")]
-    at_the_door, further = (re.findall(r'<dt class="sig[^>]* id="([\w.]+)">', p) for p in pages)
+    pages = [
+        (site / f"{name}.html").read_text(encoding="utf-8")
+        for name in ("api", "packages")
+    ]
+    at_the_door, further = (
+        re.findall(r'<dt class="sig[^>]* id="([\w.]+)">', p) for p in pages
+    )
     described = [*at_the_door, *further]
     assert len(described) == len({*described})
     shown = {name for name in srlib.__all__ if callable(getattr(srlib, name))}
     assert {f"srlib.{name}" for name in shown} <= {*at_the_door}
-    assert not shown & {name.rpartition(".")[2] for name in described if name.count(".") > 1}
+    assert not shown & {
+        name.rpartition(".")[2] for name in described if name.count(".") > 1
+    }
 
 
 def test_the_site_shows_of_a_users_file_what_is_public(site: Path) -> None:

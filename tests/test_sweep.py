@@ -33,7 +33,7 @@ def asked(*options: str) -> Result:
     return toy.call("sweep", "sweep_x.yaml", *options)
 
 
-# ----------------------------------------------------------------------------------- the file
+# ----------------------------------------------------------------------------- the file
 
 
 def test_points_are_all_combinations() -> None:
@@ -49,7 +49,10 @@ def test_points_are_all_combinations() -> None:
 
 def test_seeds_of_replicates_are_those_that_they_always_were() -> None:
     points = read("replicates: 2\nseed: 5\n")
-    assert [p.parameters["seed"] for p in points] == [1098639371749156, 6300548710043576]
+    assert [p.parameters["seed"] for p in points] == [
+        1098639371749156,
+        6300548710043576,
+    ]
     seeds = [row["seed"] for row in sweep.Plan(paper="toy", replicates=10_000).rows()]
     assert len(set(seeds)) == 10_000
     assert all(seed == int(float(seed)) for seed in seeds)
@@ -79,13 +82,15 @@ def test_sweeps_that_ship_are_valid_and_have_no_profiles_folder() -> None:
     assert len(files) == 3
     for file in files:
         points, tables = sweep.read_sweep(toy.ROOT, file, Path())
-        assert {p.folder.parent for p in points} == {Path(file.parent.name, file.stem).absolute()}
+        assert {p.folder.parent for p in points} == {
+            Path(file.parent.name, file.stem).absolute()
+        }
         assert tables
     (point,) = read("grid: {n: [1]}", "published")
     assert point.folder.parent == Path("outputs/toy/sweep_published").absolute()
 
 
-# --------------------------------------------------------- without a kernel, in this process
+# ---------------------------------------------------- without a kernel, in this process
 
 
 @pytest.fixture
@@ -93,7 +98,9 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Values of n of the points that were started; the first with n = 2 fails."""
     begun = list[int]()
 
-    def execute(text: bytes, saved: Path, parameters: dict[str, int], **_: object) -> str:
+    def execute(
+        text: bytes, saved: Path, parameters: dict[str, int], **_: object
+    ) -> str:
         begun.append(parameters["n"])
         (saved.parent / "tables").mkdir()
         saved.write_text("{}")
@@ -106,10 +113,15 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return begun
 
 
-def test_points_that_fail_are_told_and_the_rest_is_not_repeated(executed: list[int]) -> None:
+def test_points_that_fail_are_told_and_the_rest_is_not_repeated(
+    executed: list[int],
+) -> None:
     read("grid: {n: [1, 2, 3]}")
     result = asked()
-    assert (result.exit_code, result.stdout) == (1, "outputs/toy/sweep_x: 2 of 3 points are done\n")
+    assert (result.exit_code, result.stdout) == (
+        1,
+        "outputs/toy/sweep_x: 2 of 3 points are done\n",
+    )
     assert "toy: cell 4: stopped\nkept: outputs/toy/sweep_x/n=2-" in result.stderr
     index = pd.read_csv("outputs/toy/sweep_x/index.csv", keep_default_na=False)
     done, failed = ["done", ""], ["failed", "cell 4: stopped"]
@@ -117,7 +129,10 @@ def test_points_that_fail_are_told_and_the_rest_is_not_repeated(executed: list[i
     assert asked("--dry-run").stdout == result.stdout
     for part, begun in (("1/3", [1, 2, 3]), ("2/3", [1, 2, 3, 2])):
         told = asked("--shard", part).stdout
-        assert (told, executed) == ("outputs/toy/sweep_x: 1 of 1 points are done\n", begun)
+        assert (told, executed) == (
+            "outputs/toy/sweep_x: 1 of 1 points are done\n",
+            begun,
+        )
     assert (asked().exit_code, executed) == (0, begun)
     for point in [*Path("outputs/toy/sweep_x").glob("n=*")]:
         toy.leave_hidden(point)
@@ -130,18 +145,36 @@ def test_tables_have_parameters_before_and_provenance_behind() -> None:
     folder = points[0].folder.parent
     asked()
     index = pd.read_csv(folder / "index.csv")
-    assert index.columns.tolist() == ["point", "status", "error", "seconds", "n", "names"]
-    assert sweep.load(folder, "t")["names"].tolist() == ["a", '["a", "b"]', '["a", "b"]']
+    assert index.columns.tolist() == [
+        "point",
+        "status",
+        "error",
+        "seconds",
+        "n",
+        "names",
+    ]
+    assert sweep.load(folder, "t")["names"].tolist() == [
+        "a",
+        '["a", "b"]',
+        '["a", "b"]',
+    ]
     assert not (folder / "t.csv").exists()
     asked()
     gathered = pd.read_csv(folder / "t.csv")
-    assert gathered.columns.tolist() == ["parameter_n", "names", "n", "x", "point", "git_commit"]
+    assert gathered.columns.tolist() == [
+        "parameter_n",
+        "names",
+        "n",
+        "x",
+        "point",
+        "git_commit",
+    ]
     assert sweep.load(folder)["total"].tolist() == [1] * len(gathered) == [1] * 4
     with pytest.raises(ValueError, match=r"no finished point in .* has it"):
         sweep.load(folder, "u")
 
 
-# ------------------------------------------------------------------------------------ processes
+# ---------------------------------------------------------------------------- processes
 
 
 @toy.posix
@@ -151,8 +184,14 @@ def test_a_killed_kernel_fails_its_point(work: Path) -> None:
     Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, killed))
     (work / "x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
     done = srlib(work, "sweep", "x.yaml", "--output", "out", "--jobs", "2")
-    assert (done.returncode, done.stdout) == (1, "out/toy/sweep_x: 0 of 1 points are done\n")
-    assert "toy: cell 4, under 'A toy': DeadKernelError: Kernel died\nkept: out/" in done.stderr
+    assert (done.returncode, done.stdout) == (
+        1,
+        "out/toy/sweep_x: 0 of 1 points are done\n",
+    )
+    assert (
+        "toy: cell 4, under 'A toy': DeadKernelError: Kernel died\nkept: out/"
+        in done.stderr
+    )
     assert (work / "out/toy/sweep_x").stat().st_mode & 0o077 == 0
 
 
@@ -173,7 +212,10 @@ def test_a_killed_sweep_leaves_no_process_and_the_next_command_no_records() -> N
         assert len(list(Path(sockets).glob("*/*/kernel.json"))) == 1
         Path("go").touch()
         srlib(Path(), "sweep", "sweep_x.yaml", "--shard", "1/2", TMPDIR=sockets)
-        assert {path.name for path in folder.iterdir()} == {"index.csv", points[0].folder.name}
+        assert {path.name for path in folder.iterdir()} == {
+            "index.csv",
+            points[0].folder.name,
+        }
         assert list(Path(sockets).iterdir()) == []
 
 
@@ -191,7 +233,9 @@ def test_an_interruption_kills_the_workers_at_once() -> None:
 @toy.posix
 def test_semaphores_of_an_ended_process_are_no_news() -> None:
     code = "import os\nfrom srlib.runner.sweep import workers\nwith workers(1): os._exit(1)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stdout + done.stderr) == (1, "")
 
 
@@ -207,7 +251,9 @@ def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> No
     )
     code = "from srlib.runner.sweep import workers\nwith workers(1) as pool: pool.submit(print)"
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    parent = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment
+    )
     toy.wait_until((tmp_path / "started").exists)
     parent.kill()
     parent.wait()
@@ -219,8 +265,14 @@ def test_a_dask_cluster_runs_the_points() -> None:
     distributed = pytest.importorskip("distributed")
     Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
     Path("go").touch()
-    settings: dict = {"dashboard_address": ":0", "protocol": "tcp", "silence_logs": "CRITICAL"}
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, **settings) as cluster:
+    settings: dict = {
+        "dashboard_address": ":0",
+        "protocol": "tcp",
+        "silence_logs": "CRITICAL",
+    }
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, **settings
+    ) as cluster:
         points = read("grid: {n: [1]}")
         sweep.run_sweep(points, points, scheduler=cluster.scheduler_address)
     _, worker = toy.kernel(1)
@@ -228,13 +280,19 @@ def test_a_dask_cluster_runs_the_points() -> None:
     assert points[0].status == "done"
 
 
-def test_a_cluster_that_is_not_there_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_is_not_there_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     read("grid: {n: [1]}")
     monkeypatch.setattr(sweep, "_PATIENCE", 0.5)
     found = asked("--scheduler", "tcp://127.0.0.1:1")
     assert (found.exit_code, len(found.stderr.splitlines())) == (1, 1)
     monkeypatch.setenv("PYTHONSAFEPATH", "1")  # which the command sets
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.setattr(sys, "argv", ["srlib", "sweep", "sweep_x.yaml", "--scheduler", "tcp://a:1"])
-    with pytest.raises(SystemExit, match=r'needs distributed, .*: pip install "srlib\[cluster\]"'):
+    monkeypatch.setattr(
+        sys, "argv", ["srlib", "sweep", "sweep_x.yaml", "--scheduler", "tcp://a:1"]
+    )
+    with pytest.raises(
+        SystemExit, match=r'needs distributed, .*: pip install "srlib\[cluster\]"'
+    ):
         main()

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from srlib.data.codes import cell_numbers
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, DPMPMSynthesizer
-from srlib.margins import DirichletMargins, LaplaceMargins, PlugInMargins, _log_above, _log_below
+from srlib.margins import (
+    DirichletMargins,
+    LaplaceMargins,
+    PlugInMargins,
+    _log_above,
+    _log_below,
+)
 from srlib.mechanism import MechanismSynthesizer, beta_binomial, dirichlet_multinomial
 from srlib.risk import one_variable_supports, posterior_risk
 from srlib.risk.synthesizers import Density, Synthesizer, log_likelihoods
@@ -25,7 +31,9 @@ CELLS = list(itertools.product(range(2), range(3)))
 DENSITIES: dict[str, Density] = {
     "family": MechanismSynthesizer(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS),
     "trees": SequentialTrees(SCHEMA, growth=Growth(1)),
-    "smoothed trees": SequentialTrees(SCHEMA, ["town", "job"], Growth(1, smoothing=1.0), ["town"]),
+    "smoothed trees": SequentialTrees(
+        SCHEMA, ["town", "job"], Growth(1, smoothing=1.0), ["town"]
+    ),
     "plug-in margins": PlugInMargins(LEVELS),
     "one class": DirichletMargins(LEVELS, 0.5),
     "Laplace margins": LaplaceMargins(LEVELS, 4.0),
@@ -50,7 +58,9 @@ def test_releases_are_drawn_with_their_probabilities(density: Density) -> None:
     assert chi2 < df + 4.5 * np.sqrt(2 * df)
 
 
-def one_by_one(density: Any, released: list[NDArray], data: NDArray, supports: NDArray) -> NDArray:
+def one_by_one(
+    density: Any, released: list[NDArray], data: NDArray, supports: NDArray
+) -> NDArray:
     """The column of the releases by their density, a record after the other changed."""
     found = np.zeros(supports.shape[:2])
     for row, i in np.ndindex(found.shape):
@@ -61,7 +71,9 @@ def one_by_one(density: Any, released: list[NDArray], data: NDArray, supports: N
 
 
 @pytest.mark.parametrize("density", DENSITIES.values(), ids=DENSITIES)
-def test_a_column_is_that_of_the_density_at_each_changed_table(density: Density) -> None:
+def test_a_column_is_that_of_the_density_at_each_changed_table(
+    density: Density,
+) -> None:
     rng, rows = np.random.default_rng(2), np.arange(3)
     far = np.broadcast_to(np.array(CELLS, dtype=np.uint8), (3, 6, 2))
     candidates = np.concatenate([one_variable_supports(DATA, LEVELS), far], axis=1)
@@ -69,7 +81,9 @@ def test_a_column_is_that_of_the_density_at_each_changed_table(density: Density)
     found = log_likelihoods(density, released, DATA, rows, candidates)
     if not hasattr(density, "log_likelihoods"):  # several records in one task
         with ThreadPoolExecutor(1) as pool:
-            again = log_likelihoods(density, released, DATA, rows, candidates, executor=pool)
+            again = log_likelihoods(
+                density, released, DATA, rows, candidates, executor=pool
+            )
         np.testing.assert_array_equal(again, found)
     expected = one_by_one(density, released, DATA, candidates)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
@@ -91,7 +105,8 @@ def test_laplace_noise_is_integrated_out(released: tuple[int, int]) -> None:
     """Against quadrature over the noisy counts of both levels."""
     margins, counts = LaplaceMargins(np.array([2]), epsilon=1.5), (3, 2)
     b = margins.scale
-    # Nodes of each noisy count: zero, from zero to the count, and beyond; denser near zero.
+    # Nodes of each noisy count: zero, from zero to the count, and beyond; denser near
+    # zero.
     x, w = np.polynomial.legendre.leggauss(300)
     x, w = (x + 1) ** 2 / 4, w * (x + 1) / 2
     nodes = [np.concatenate([[0], count * x, count + 40 * b * x]) for count in counts]
@@ -134,16 +149,29 @@ def test_incomplete_gamma_functions_far_from_their_middle() -> None:
         at = np.array([s]), np.array([rate]), np.array([limit])
         with mpmath.workdps(30):
             kummer = mpmath.hyp1f1(1, s + 1, mpmath.mpf(rate) * limit)
-            below = s * mpmath.log(limit) - rate * limit - mpmath.log(s) + mpmath.log(kummer)
-            assert _log_below(*at)[0] == pytest.approx(float(below), rel=1e-12, abs=1e-12)
+            below = (
+                s * mpmath.log(limit)
+                - rate * limit
+                - mpmath.log(s)
+                + mpmath.log(kummer)
+            )
+            assert _log_below(*at)[0] == pytest.approx(
+                float(below), rel=1e-12, abs=1e-12
+            )
             if rate > 0:
-                above = mpmath.log(mpmath.gammainc(s, rate * limit)) - s * mpmath.log(rate)
-                assert _log_above(*at)[0] == pytest.approx(float(above), rel=1e-12, abs=1e-12)
+                above = mpmath.log(mpmath.gammainc(s, rate * limit)) - s * mpmath.log(
+                    rate
+                )
+                assert _log_above(*at)[0] == pytest.approx(
+                    float(above), rel=1e-12, abs=1e-12
+                )
 
 
 def test_a_family_of_counts_has_the_size_of_its_table() -> None:
     table, data = beta_binomial(n=4, n_s=2, alpha=1.0), np.array([[0], [1], [1]])
-    with pytest.raises(ValueError, match=r"data has counts \[1, 2\]; the mechanism has no such"):
+    with pytest.raises(
+        ValueError, match=r"data has counts \[1, 2\]; the mechanism has no such"
+    ):
         MechanismSynthesizer(table, [2]).log_prob(data[:2], data)
     with pytest.raises(ValueError, match="makes 6 cells; it must make 2"):
         MechanismSynthesizer(table, LEVELS)
@@ -151,7 +179,10 @@ def test_a_family_of_counts_has_the_size_of_its_table() -> None:
 
 def test_the_mixture_releases_and_has_no_density() -> None:
     mixture = DPMPMSynthesizer(LEVELS, Chains(n_classes=2, burn_in=5, n_draws=5))
-    assert [isinstance(mixture, kind) for kind in (Synthesizer, Density)] == [True, False]
+    assert [isinstance(mixture, kind) for kind in (Synthesizer, Density)] == [
+        True,
+        False,
+    ]
     released = mixture.release(DATA, rng=np.random.default_rng(6))
     assert released.shape == DATA.shape
     assert (released < LEVELS).all()
@@ -164,7 +195,9 @@ def test_what_is_no_logarithm_of_a_probability_is_refused(value: float) -> None:
             return np.where(np.arange(4) == 1, value, np.zeros((3, 4)))
 
     data = Microdata(DATA, SCHEMA)
-    with pytest.raises(ValueError, match=r"Wrong.log_likelihoods returns NaN or infinity"):
+    with pytest.raises(
+        ValueError, match=r"Wrong.log_likelihoods returns NaN or infinity"
+    ):
         posterior_risk(data, data, synthesizer=Wrong(LEVELS))
 
 

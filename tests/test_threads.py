@@ -28,7 +28,9 @@ LEVELS = [2, 4, 6, 4, 5, 2, 7, 3, 3, 2]
 def computed() -> Iterator[tuple[str, object]]:
     """Results of every part of the library that has threads, or calls BLAS on much."""
     rng = np.random.default_rng(1)
-    original, released, other = (rng.random((3, 20_000, len(LEVELS))) ** 2 * LEVELS).astype("u1")
+    original, released, other = (
+        rng.random((3, 20_000, len(LEVELS))) ** 2 * LEVELS
+    ).astype("u1")
     few, levels = original[:300, :6], np.array(LEVELS[:6])
 
     chains = dpmpm.Chains(n_classes=6, burn_in=20, n_draws=20, thin=4, n_chains=3)
@@ -38,13 +40,19 @@ def computed() -> Iterator[tuple[str, object]]:
     yield "release", disclosure.release_log_prob(data, [released[:, :6]])
     yield "neighbours", dpmpm.neighbor_log_ratios(data, original[:1500, :6])
     yield "subset", disclosure.subset_log_means(data, few, [1, 3, 4])
-    large = dpmpm.sample_posterior(original, np.array(LEVELS), replace(chains, n_draws=2), rng=rng)
+    large = dpmpm.sample_posterior(
+        original, np.array(LEVELS), replace(chains, n_draws=2), rng=rng
+    )
     yield "many combinations", large.log_likelihood
 
-    variables = (Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(LEVELS))
+    variables = (
+        Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(LEVELS)
+    )
     schema = Schema(tuple(variables))
     codes = [Microdata(table, schema) for table in (original, released, other)]
-    found = assess(codes[0], {"tool": codes[1:]}, target="v9", rng=np.random.default_rng(2))
+    found = assess(
+        codes[0], {"tool": codes[1:]}, target="v9", rng=np.random.default_rng(2)
+    )
     yield "assessment", found.table
 
     study = proportion.Study(beta_binomial(300, 300, 1.0), 0.3)
@@ -56,10 +64,14 @@ def computed() -> Iterator[tuple[str, object]]:
 
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
     def start(threads: str) -> Popen[bytes]:
-        numbers = {f"{who}_NUM_THREADS": threads for who in ("NUMBA", "OPENBLAS", "OMP")}
+        numbers = {
+            f"{who}_NUM_THREADS": threads for who in ("NUMBA", "OPENBLAS", "OMP")
+        }
         return Popen([sys.executable, __file__], env=os.environ | numbers, stdout=PIPE)
 
-    one, two = [json.loads(process.communicate()[0]) for process in (start("1"), start("2"))]
+    one, two = [
+        json.loads(process.communicate()[0]) for process in (start("1"), start("2"))
+    ]
     assert len(one) == 9
     assert one == two
 

@@ -25,15 +25,29 @@ from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains
 from srlib.margins import DirichletMargins
 from srlib.mechanism.bayes import posterior
-from srlib.risk import one_variable_supports, posterior_risk, subset_support, synthesizers
+from srlib.risk import (
+    one_variable_supports,
+    posterior_risk,
+    subset_support,
+    synthesizers,
+)
 from srlib.rng import stream
-from srlib.trees import Growth, SequentialTrees, Trees, changes, fit_trees, kernels, log_likelihoods
+from srlib.trees import (
+    Growth,
+    SequentialTrees,
+    Trees,
+    changes,
+    fit_trees,
+    kernels,
+    log_likelihoods,
+)
 
 
 def schema(*n_levels: int) -> Schema:
     return Schema(
         tuple(
-            Variable(f"v{k}", tuple(f"level {i}" for i in range(n))) for k, n in enumerate(n_levels)
+            Variable(f"v{k}", tuple(f"level {i}" for i in range(n)))
+            for k, n in enumerate(n_levels)
         )
     )
 
@@ -43,24 +57,32 @@ def people(n: int, n_levels: tuple[int, ...], seed: int) -> Microdata:
     rng = np.random.default_rng(seed)
     group = rng.integers(0, 3, n)
     noise = [rng.integers(0, levels, n) * (rng.random(n) < 0.5) for levels in n_levels]
-    codes = np.stack([(x + group) % k for x, k in zip(noise, n_levels, strict=True)], axis=1)
+    codes = np.stack(
+        [(x + group) % k for x, k in zip(noise, n_levels, strict=True)], axis=1
+    )
     return Microdata(codes.astype(np.uint8), schema(*n_levels))
 
 
-def grown(data: Microdata, growth: Growth, order: Any = None, ordered: Any = ()) -> Trees:
+def grown(
+    data: Microdata, growth: Growth, order: Any = None, ordered: Any = ()
+) -> Trees:
     return fit_trees(data, order, growth, ordered=ordered)
 
 
-# ---------------------------------------------------------------------------- a second way to grow
+# ----------------------------------------------------------------- a second way to grow
 
 
 def exact_log_prob(
-    codes: NDArray, released: NDArray, levels: list[int], ordered: set[int], growth: Growth
+    codes: NDArray,
+    released: NDArray,
+    levels: list[int],
+    ordered: set[int],
+    growth: Growth,
 ) -> float:
     """log p(released | data) with Gini's impurity in fractions, by recursion over lists.
 
-    Splits that tie exactly are resolved by the rule of `Growth`. Of all subtrees the cheapest is
-    taken, and of these the smallest.
+    Splits that tie exactly are resolved by the rule of `Growth`. Of all subtrees the
+    cheapest is taken, and of these the smallest.
     """
 
     def purity(rows: list[Any], k: int) -> Fraction:
@@ -105,7 +127,10 @@ def exact_log_prob(
         chosen: Any = None
         for j in range(k) if len(rows) >= growth.minsplit else ():
             for left, whole in sides(rows, j, k):
-                sets = [[row for row in rows if (row[j] in left) == side] for side in (True, False)]
+                sets = [
+                    [row for row in rows if (row[j] in left) == side]
+                    for side in (True, False)
+                ]
                 if min(map(len, sets)) < growth.min_leaf:
                     continue
                 gain = sum((purity(some, k) for some in sets), -purity(rows, k))
@@ -165,21 +190,27 @@ def test_as_grown_in_fractions(
         assert trees.log_prob(table) == pytest.approx(expected, rel=1e-12)
 
 
-def sklearn_log_prob(codes: NDArray, released: NDArray, min_leaf: int, seed: int) -> float:
+def sklearn_log_prob(
+    codes: NDArray, released: NDArray, min_leaf: int, seed: int
+) -> float:
     """log p(released | data) by scikit-learn's trees, which resolve ties by chance."""
     from sklearn.tree import DecisionTreeClassifier
 
     total = 0.0
     for k in range(codes.shape[1]):
         # A column of zeros: the first variable has a tree without a split.
-        x, z = (np.column_stack([np.zeros(len(c)), c[:, :k]]) for c in (codes, released))
+        x, z = (
+            np.column_stack([np.zeros(len(c)), c[:, :k]]) for c in (codes, released)
+        )
         tree = DecisionTreeClassifier(
-            min_samples_leaf=min_leaf, random_state=seed,
+            min_samples_leaf=min_leaf,
+            random_state=seed,
             min_impurity_decrease=1e-9,
-        ).fit(x, codes[:, k])  # fmt: skip
+        ).fit(x, codes[:, k])
         probability = dict(zip(tree.classes_, tree.predict_proba(z).T, strict=True))
         drawn = [
-            probability.get(level, np.zeros(len(z)))[i] for i, level in enumerate(released[:, k])
+            probability.get(level, np.zeros(len(z)))[i]
+            for i, level in enumerate(released[:, k])
         ]
         with np.errstate(divide="ignore"):
             total += np.log(drawn).sum()
@@ -193,7 +224,9 @@ def test_as_scikit_learn_grows_them_where_nothing_ties() -> None:
         data = people(400, (3, 4, 2, 5), seed)
         trees = grown(data, Growth(20), ordered=data.schema.names)
         (released,) = trees.release(1, rng=np.random.default_rng(seed))
-        theirs = {sklearn_log_prob(data.codes, released.codes, 20, draw) for draw in range(4)}
+        theirs = {
+            sklearn_log_prob(data.codes, released.codes, 20, draw) for draw in range(4)
+        }
         if max(theirs) - min(theirs) < 1e-9:
             compared += 1
             assert trees.log_prob(released) == pytest.approx(theirs.pop(), rel=1e-12)
@@ -206,7 +239,9 @@ def test_a_leaf_of_five_by_hand() -> None:
     data = Microdata(np.array([job, sick], dtype=np.uint8).T, schema(2, 2))
     trees = grown(data, Growth(min_leaf=5))
     assert trees.n_leaves == [1, 2]
-    expected = np.log([[10 / 15 * 9 / 10, 10 / 15 / 10], [5 / 15 * 2 / 5, 5 / 15 * 3 / 5]])
+    expected = np.log(
+        [[10 / 15 * 9 / 10, 10 / 15 / 10], [5 / 15 * 2 / 5, 5 / 15 * 3 / 5]]
+    )
     for x in itertools.product((0, 1), repeat=2):
         assert trees.log_prob(np.array([x])) == pytest.approx(expected[x])
     # With six records a leaf the smiths are too few.
@@ -221,10 +256,14 @@ def test_a_leaf_of_five_by_hand() -> None:
         Microdata(np.array([[0, 0]] * 3 + [[1, 1]] * 3), schema(3, 2)),
         Growth(smoothing=1, min_leaf=1),
     )
-    assert equal.log_prob(np.array([[2, 0]])) == pytest.approx(np.log(1 / 3 / 7 * 3.5 / 4))
+    assert equal.log_prob(np.array([[2, 0]])) == pytest.approx(
+        np.log(1 / 3 / 7 * 3.5 / 4)
+    )
     # Had the sick cook been well, no release could show one.
     sick_cook = np.array([[0, 1]], dtype=np.uint8)
-    (log_prob,) = log_likelihoods(trees, sick_cook, np.array([9]), np.array([[[0, 1], [0, 0]]]))
+    (log_prob,) = log_likelihoods(
+        trees, sick_cook, np.array([9]), np.array([[[0, 1], [0, 0]]])
+    )
     assert log_prob[0] == trees.log_prob(sick_cook)
     assert np.isneginf(log_prob[1])
 
@@ -237,12 +276,17 @@ def test_probabilities_of_all_releases_sum_to_one() -> None:
         cells = np.array(list(itertools.product(range(2), range(3), range(2))))
         single = np.exp([trees.log_prob(cell[None]) for cell in cells])
         assert single.sum() == pytest.approx(1)
-        pairs = [trees.log_prob(np.stack(pair)) for pair in itertools.product(cells, repeat=2)]
+        pairs = [
+            trees.log_prob(np.stack(pair))
+            for pair in itertools.product(cells, repeat=2)
+        ]
         assert np.exp(pairs).sum() == pytest.approx(1)
 
 
 def test_releases_are_drawn_with_their_probabilities() -> None:
-    trees = grown(people(60, (2, 3, 2), 2), Growth(5, smoothing=1.0), order=["v1", "v2", "v0"])
+    trees = grown(
+        people(60, (2, 3, 2), 2), Growth(5, smoothing=1.0), order=["v1", "v2", "v0"]
+    )
     (released,) = trees.release(1, 40_000, rng=np.random.default_rng(3))
     cells, counts = np.unique(released.codes, axis=0, return_counts=True)
     expected = 40_000 * np.exp([trees.log_prob(cell[None]) for cell in cells])
@@ -266,20 +310,24 @@ def of_each_tree(codes: NDArray, release: NDArray, schema: Schema) -> NDArray:
     trees = fit_trees(Microdata(codes, schema))
     shown = distinct(release)[:2]
     return np.array(
-        [kernels.route(trees.task(at, shown), tree).log_prob[1, 0] for at, tree in
-         enumerate(trees.trees)]
-    )  # fmt: skip
+        [
+            kernels.route(trees.task(at, shown), tree).log_prob[1, 0]
+            for at, tree in enumerate(trees.trees)
+        ]
+    )
 
 
 def test_the_default_is_what_rpart_grows_in_r() -> None:
     """tests/rpart.json is what tools/rpart_reference.py had R compute.
 
-    With one record changed seven of more than two thousand trees are others: two splits tie, and
-    rpart takes the one that rounding favors.
+    With one record changed seven of more than two thousand trees are others: two splits
+    tie, and rpart takes the one that rounding favors.
     """
     reference = json.loads(Path(__file__).with_name("rpart.json").read_text())
     data = microdata.load("", n_records=500, rng=stream(1, "records"))
-    release = np.array([list(map(int, record)) for record in reference["release"]], np.uint8)
+    release = np.array(
+        [list(map(int, record)) for record in reference["release"]], np.uint8
+    )
     trees = fit_trees(data)
     assert trees.n_leaves == reference["leaves"]
     found = of_each_tree(data.codes, release, data.schema)
@@ -301,7 +349,7 @@ def test_the_default_is_what_rpart_grows_in_r() -> None:
     np.testing.assert_allclose(posterior[:, 0], of_rpart[:, 0], atol=1e-6)
 
 
-# ------------------------------------------------------------------------------ one record changed
+# ------------------------------------------------------------------- one record changed
 
 
 def refitted(trees: Trees, row: int, candidate: NDArray, shown: NDArray) -> float:
@@ -310,7 +358,11 @@ def refitted(trees: Trees, row: int, candidate: NDArray, shown: NDArray) -> floa
     names = trees.schema.names
     data = Microdata(codes, trees.schema)
     order = [names[k] for k in trees.order]
-    ordered = [name for name, is_ordered in zip(names, trees.ordered, strict=True) if is_ordered]
+    ordered = [
+        name
+        for name, is_ordered in zip(names, trees.ordered, strict=True)
+        if is_ordered
+    ]
     return grown(data, trees.growth, order, ordered).log_prob(shown)
 
 
@@ -372,22 +424,35 @@ def test_all_neighbors_of_all_tables_for_all_releases(
     data = list(itertools.combinations_with_replacement(range(len(cells)), n))
     releases = list(itertools.combinations_with_replacement(range(len(cells)), size))
     trees = [
-        grown(Microdata(cells[list(d)], schema(*levels)), growth, ordered=ordered) for d in data
+        grown(Microdata(cells[list(d)], schema(*levels)), growth, ordered=ordered)
+        for d in data
     ]
-    table = np.array([[tree.log_prob(cells[list(z)]) for z in releases] for tree in trees])
+    table = np.array(
+        [[tree.log_prob(cells[list(z)]) for z in releases] for tree in trees]
+    )
     row_of = {d: row for row, d in enumerate(data)}
     neighbors = np.array(
         [
-            [[row_of[tuple(sorted(d[:i] + d[i + 1 :] + (x,)))] for x in range(len(cells))]
-            for i in range(n)]
+            [
+                [
+                    row_of[tuple(sorted(d[:i] + d[i + 1 :] + (x,)))]
+                    for x in range(len(cells))
+                ]
+                for i in range(n)
+            ]
             for d in data
         ]
-    )  # fmt: skip
+    )
     support = np.broadcast_to(cells, (n, *cells.shape))
     for tree, near in zip(trees, neighbors, strict=True):
-        found = [log_likelihoods(tree, cells[list(z)], np.arange(n), support) for z in releases]
+        found = [
+            log_likelihoods(tree, cells[list(z)], np.arange(n), support)
+            for z in releases
+        ]
         np.testing.assert_array_equal(np.stack(found, axis=-1), table[near])
-    with np.errstate(invalid="ignore"):  # of releases that neither of two tables can have led to
+    with np.errstate(
+        invalid="ignore"
+    ):  # of releases that neither of two tables can have led to
         loss = np.abs(table[:, None, None] - table[neighbors])
     epsilon = np.nanmax(loss, axis=(1, 2, 3))  # conditional on each table
     s, k = growth.smoothing, np.array(levels)
@@ -424,7 +489,8 @@ def dask() -> Iterator[Executor]:
     ids=["threads", "processes", "dask"],
 )
 def test_risks_are_the_same_bytes_wherever_blocks_are_done(
-    place: Callable[[], AbstractContextManager[Executor]], monkeypatch: pytest.MonkeyPatch
+    place: Callable[[], AbstractContextManager[Executor]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = people(300, (3, 4, 2, 5), 5)
     trees = grown(data, Growth(5))
@@ -432,7 +498,9 @@ def test_risks_are_the_same_bytes_wherever_blocks_are_done(
     here = posterior_risk(data, released, synthesizer=trees, progress=False)
     monkeypatch.setattr(changes, "_EXECUTOR_BLOCK", 300)
     with place() as executor:
-        there = posterior_risk(data, released, synthesizer=trees, executor=executor, progress=False)
+        there = posterior_risk(
+            data, released, synthesizer=trees, executor=executor, progress=False
+        )
         rows, some = np.arange(100), data.codes[:100, None]
         of_any = synthesizers.log_likelihoods(
             Regrown(data, trees.growth),
@@ -447,7 +515,7 @@ def test_risks_are_the_same_bytes_wherever_blocks_are_done(
     np.testing.assert_array_equal(of_any, trees.log_prob(released[0]))
 
 
-# ----------------------------------------------------------------------------------- posterior risk
+# ----------------------------------------------------------------------- posterior risk
 
 
 @pytest.mark.parametrize("growth", [Growth(4), Growth(2, minsplit=6, cp=1e-8)])
@@ -462,7 +530,12 @@ def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
         n = len(np.unique(data.codes, axis=0))
         log_prior = prior.normal(size=(n, size))
         risk = posterior_risk(
-            data, released, synthesizer=trees, unknown=unknown, log_prior=log_prior, progress=False
+            data,
+            released,
+            synthesizer=trees,
+            unknown=unknown,
+            log_prior=log_prior,
+            progress=False,
         )
         assert risk.exact
         assert risk.converged
@@ -470,12 +543,16 @@ def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
         for i, x in enumerate(risk.combinations):
             row = int(np.flatnonzero((data.codes == x).all(axis=1))[0])
             levels = data.schema.n_levels
-            some = one_variable_supports(x[None], levels)[0] if unknown is None else None
+            some = (
+                one_variable_supports(x[None], levels)[0] if unknown is None else None
+            )
             support = subset_support(x, [0, 2], levels) if some is None else some
             log_prob = np.array([refitted(trees, row, y, shown) for y in support])
             assert risk.n_excluded[i] == np.isneginf(log_prob).sum()
             joint = np.exp(log_prob - log_prob.max() + log_prior[i])
-            assert risk.probability[i] == pytest.approx(joint[0] / joint.sum(), rel=1e-9)
+            assert risk.probability[i] == pytest.approx(
+                joint[0] / joint.sum(), rel=1e-9
+            )
     assert "cannot have led to the releases" in risk.summary()
     assert risk.to_frame()["n_excluded"].tolist() == risk.n_excluded.tolist()
 
@@ -485,8 +562,8 @@ def places_of_truths(
 ) -> Iterator[float]:
     """Posterior distribution function at the true record, most probable first, ties at random.
 
-    Of the first record of a table the intruder does not know two variables; what was believed of
-    them before the release is a prior from which the true record is drawn.
+    Of the first record of a table the intruder does not know two variables; what was
+    believed of them before the release is a prior from which the true record is drawn.
     """
     rng = np.random.default_rng(seed)
     for _ in range(90):
@@ -498,7 +575,9 @@ def places_of_truths(
         order, ordered = rng.permutation(data.schema.names).tolist(), ["v1"]
         released = grown(data, growth, order, ordered).release(4, rng=rng)
         trees = grown(data, believed, order, ordered)
-        log_prob = log_likelihoods(trees, released, np.zeros(1, np.int64), support[None])
+        log_prob = log_likelihoods(
+            trees, released, np.zeros(1, np.int64), support[None]
+        )
         probability = np.exp(posterior(log_prob, np.log(prior)[None])[0])
         tied = probability[probability == probability[truth]].sum()
         yield probability[probability > probability[truth]].sum() + rng.random() * tied
@@ -518,7 +597,9 @@ def test_probabilities_come_true() -> None:
 
     smoothed, wrong = Growth(10, smoothing=1.0), Growth(2, smoothing=1.0)
     every = Growth(1), Growth(3, smoothing=1.0), Growth(5), smoothed, Growth(1, cp=0.1)
-    assert distance(*((growth, growth) for growth in every)) < 2.2  # once in ten thousand
+    assert (
+        distance(*((growth, growth) for growth in every)) < 2.2
+    )  # once in ten thousand
     # An intruder with wrong assumptions about the size of the leaves is detected.
     assert distance((smoothed, wrong)) > 3
 
@@ -549,7 +630,9 @@ def test_the_mixture_of_one_class_is_exact_by_its_density() -> None:
     data = people(50, (2, 3), 15)
     model = DirichletMargins(data.schema.n_levels)
     rng = np.random.default_rng(16)
-    released = [Microdata(model.release(data.codes, rng=rng), data.schema) for _ in range(2)]
+    released = [
+        Microdata(model.release(data.codes, rng=rng), data.schema) for _ in range(2)
+    ]
     exact = posterior_risk(data, released, synthesizer=model, progress=False)
     few = Chains(n_classes=1, burn_in=5, n_draws=20, n_chains=2)
     chains = posterior_risk(data, released, chains=few, rng=rng, progress=False)
@@ -587,12 +670,20 @@ any_growth: Any = Growth
 
 
 def changed(data: Microdata, **settings: Any) -> None:
-    given: dict[str, Any] = {"released": data, "rows": [0], "candidates": data.codes[:1, None]}
+    given: dict[str, Any] = {
+        "released": data,
+        "rows": [0],
+        "candidates": data.codes[:1, None],
+    }
     log_likelihoods(fit(data), **given | settings)
 
 
 def risk(data: Microdata, **settings: Any) -> None:
-    given: dict[str, Any] = {"released": data, "synthesizer": fit(data), "progress": False}
+    given: dict[str, Any] = {
+        "released": data,
+        "synthesizer": fit(data),
+        "progress": False,
+    }
     posterior_risk(data, **given | settings)
 
 
@@ -604,13 +695,31 @@ def risk(data: Microdata, **settings: Any) -> None:
             r"order is \['v0'\]; it must name each of v0, v1 once",
         ),
         (lambda data: fit(data, ["v0", "v0"]), "each of v0, v1 once"),
-        (lambda data: fit(data, "v0"), "order is 'v0'; it must name each of v0, v1 once"),
-        (lambda data: fit(data, any_growth(5)), r"order is Growth\(min_leaf=5.*; it must name"),
+        (
+            lambda data: fit(data, "v0"),
+            "order is 'v0'; it must name each of v0, v1 once",
+        ),
+        (
+            lambda data: fit(data, any_growth(5)),
+            r"order is Growth\(min_leaf=5.*; it must name",
+        ),
         (lambda data: fit(data, growth=5), "growth is 5; it must be of type Growth"),
-        (lambda data: fit(data.codes), "data is of type ndarray; it must be a DataFrame or"),
-        (lambda data: fit(data.to_frame(), schema="v"), "schema is of type str; it must be a Sch"),
-        (lambda data: fit(data, ordered="v0"), "ordered is 'v0'; it must be a list of names"),
-        (lambda data: fit(data, ordered=True), "ordered is True; it must be a list of names"),
+        (
+            lambda data: fit(data.codes),
+            "data is of type ndarray; it must be a DataFrame or",
+        ),
+        (
+            lambda data: fit(data.to_frame(), schema="v"),
+            "schema is of type str; it must be a Sch",
+        ),
+        (
+            lambda data: fit(data, ordered="v0"),
+            "ordered is 'v0'; it must be a list of names",
+        ),
+        (
+            lambda data: fit(data, ordered=True),
+            "ordered is True; it must be a list of names",
+        ),
         (lambda _: any_growth(2.5), "min_leaf is 2.5; it must be a whole number"),
         (lambda _: any_growth(max_depth=None), "max_depth is None; it must be a whole"),
         (lambda _: any_growth(smoothing="1"), "smoothing is '1'; it must be a number"),
@@ -620,11 +729,20 @@ def risk(data: Microdata, **settings: Any) -> None:
         (lambda _: any_growth(cp=-0.01), "cp is -0.01; it must be 0 or more"),
         (lambda _: any_growth(cp=1.5), "cp is 1.5; it must lie in 0 to 1"),
         (lambda _: any_growth(cp="1"), "cp is '1'; it must be a number"),
-        (lambda _: any_growth(smoothing=-1.0), "smoothing is -1.0; it must be 0 or more"),
+        (
+            lambda _: any_growth(smoothing=-1.0),
+            "smoothing is -1.0; it must be 0 or more",
+        ),
         (lambda _: any_growth(smoothing=np.inf), "smoothing is inf; it must be finite"),
         (lambda data: fit(data.to_frame()[:0]), "record"),
-        (lambda data: fit(data, schema=data.schema), "schema is given, but the Microdata have"),
-        (lambda _: fit(people(9, (2, 70), 1)), "v1 has 70 levels; trees take at most 64"),
+        (
+            lambda data: fit(data, schema=data.schema),
+            "schema is given, but the Microdata have",
+        ),
+        (
+            lambda _: fit(people(9, (2, 70), 1)),
+            "v1 has 70 levels; trees take at most 64",
+        ),
         (lambda data: fit(data).release(0, rng=np.random.default_rng()), "n is 0"),
         (lambda data: fit(data).log_prob(np.array([[0, 3]])), "out of range"),
         (lambda data: fit(data).log_prob(np.array([[0]])), "must have 2 columns"),
@@ -637,23 +755,56 @@ def risk(data: Microdata, **settings: Any) -> None:
             lambda data: fit(data).release(1.5, rng=np.random.default_rng()),
             "n is 1.5; it must be a whole number",
         ),
-        (lambda data: changed(data, rows=[0.5]), "rows has type float64; it must be of integers"),
+        (
+            lambda data: changed(data, rows=[0.5]),
+            "rows has type float64; it must be of integers",
+        ),
         (lambda data: changed(data, rows=[20]), "rows must lie in 0 to 19"),
-        (lambda data: changed(data, candidates=[[[0.5, 0]]]), "candidates has type float64"),
-        (lambda data: changed(data, candidates=[[[0, 3]]]), "candidates has codes out of range"),
-        (lambda data: changed(data, candidates=[[0, 1]]), r"candidates has shape \(1, 2\)"),
+        (
+            lambda data: changed(data, candidates=[[[0.5, 0]]]),
+            "candidates has type float64",
+        ),
+        (
+            lambda data: changed(data, candidates=[[[0, 3]]]),
+            "candidates has codes out of range",
+        ),
+        (
+            lambda data: changed(data, candidates=[[0, 1]]),
+            r"candidates has shape \(1, 2\)",
+        ),
         (lambda data: changed(data, released=[]), "released is empty"),
-        (lambda data: risk(data, released=None), "table 1 is of type NoneType; it must be a Data"),
-        (lambda data: risk(data, released="a.csv"), "released, table 1 is of type str; it must be"),
-        (lambda data: risk(data, released=data.to_frame().assign(v0="x")), "v0 has 'x'"),
-        (lambda data: risk(data, released=people(20, (3, 3), 1)), "has another schema than the"),
-        (lambda data: risk(data, synthesizer=Trees), "it must be Trees, or have the functions"),
+        (
+            lambda data: risk(data, released=None),
+            "table 1 is of type NoneType; it must be a Data",
+        ),
+        (
+            lambda data: risk(data, released="a.csv"),
+            "released, table 1 is of type str; it must be",
+        ),
+        (
+            lambda data: risk(data, released=data.to_frame().assign(v0="x")),
+            "v0 has 'x'",
+        ),
+        (
+            lambda data: risk(data, released=people(20, (3, 3), 1)),
+            "has another schema than the",
+        ),
+        (
+            lambda data: risk(data, synthesizer=Trees),
+            "it must be Trees, or have the functions",
+        ),
         (
             lambda data: risk(data, synthesizer=SequentialTrees(schema(3, 3))),
             "synthesizer has another schema than the original",
         ),
-        (lambda data: risk(data, executor=2), "executor is 2; it must have the interface of"),
-        (lambda data: risk(data, unknown="v0"), "unknown is 'v0'; it must be a list of names"),
+        (
+            lambda data: risk(data, executor=2),
+            "executor is 2; it must have the interface of",
+        ),
+        (
+            lambda data: risk(data, unknown="v0"),
+            "unknown is 'v0'; it must be a list of names",
+        ),
         (lambda data: risk(data, log_prior=np.zeros(3)), r"log_prior has shape \(3,\)"),
         (
             lambda data: risk(data, log_prior=np.full((6, 4), np.nan)),
@@ -667,11 +818,15 @@ def test_wrong_input_is_named(wrong: Any, message: str) -> None:
 
 
 def test_trees_of_frames() -> None:
-    frame = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10})
+    frame = pd.DataFrame(
+        {"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10}
+    )
     trees = fit_trees(frame, ["sick", "job"], Growth(10))
     assert trees.order == (1, 0)
     (released,) = trees.release(rng=np.random.default_rng(1))
-    risk = posterior_risk(Microdata.from_frame(frame), released, synthesizer=trees, progress=False)
+    risk = posterior_risk(
+        Microdata.from_frame(frame), released, synthesizer=trees, progress=False
+    )
     assert risk.support_size == 3
     assert kernels.LEAF == -1
 

@@ -11,7 +11,13 @@ import yaml
 from srlib import yaml_io
 
 VALUES = [
-    *[("010", 10), ("0o10", 8), ("0x1F", 31), ("-1_000", -1000), ("9" * 40, int("9" * 40))],
+    *[
+        ("010", 10),
+        ("0o10", 8),
+        ("0x1F", 31),
+        ("-1_000", -1000),
+        ("9" * 40, int("9" * 40)),
+    ],
     *[("1:30", "1:30"), ("2020-01-01", "2020-01-01"), ("2020-99-99", "2020-99-99")],
     *[("yes", "yes"), ("on", "on"), ("True", True), ("~", None), ("", None)],
     *[("1e-3", 1e-3), ("1e3", 1000.0), (".5", 0.5), ("5.", 5.0), ("-.inf", -math.inf)],
@@ -27,15 +33,26 @@ def test_values_are_those_of_the_core_schema(text: str, value: object) -> None:
 
 
 def test_what_is_written_is_read_back() -> None:
-    words = dict.fromkeys(["yes", "off", "1:30", "2020-01-01", "~", "5.", "a: b", "é"], "on")
+    words = dict.fromkeys(
+        ["yes", "off", "1:30", "2020-01-01", "~", "5.", "a: b", "é"], "on"
+    )
     assert yaml.safe_load(yaml_io.dump(words)) == words  # by YAML 1.1 too
-    values = words | {"b": 1e-12, "a": [0.5, 3], "c": None, "d": "010", "e": {"x": True}, "g": ""}
+    values = words | {
+        "b": 1e-12,
+        "a": [0.5, 3],
+        "c": None,
+        "d": "010",
+        "e": {"x": True},
+        "g": "",
+    }
     assert list(yaml_io.load(yaml_io.dump(values)).items()) == list(values.items())
 
 
 def test_every_scalar_can_be_the_text_that_stands_there() -> None:
     texts = ["1e-3", "~", "yes", "2020-01-01"]
-    assert yaml_io.load("{010: [1e-3, ~, yes, 2020-01-01]}", texts=True) == {"010": texts}
+    assert yaml_io.load("{010: [1e-3, ~, yes, 2020-01-01]}", texts=True) == {
+        "010": texts
+    }
 
 
 REFUSED = [
@@ -44,7 +61,10 @@ REFUSED = [
     ("n: !!bool abc", "line 1: tags (!) are not allowed"),
     ("n: !!python/object/apply:os.getcwd []", "line 1: tags (!) are not allowed"),
     ("[" * 3000, "more than 32 deep"),
-    ("a:\n  n: " + "1" * 40 + "0", "line 2: an integer has 41 digits; at most 40 are allowed"),
+    (
+        "a:\n  n: " + "1" * 40 + "0",
+        "line 2: an integer has 41 digits; at most 40 are allowed",
+    ),
     ("? [a]\n: 1", "a key must be a single text or number"),
     ("n: " + "x" * yaml_io.MAX_BYTES, "too large; at most 1,000,000 bytes are allowed"),
     ("n: \x00", "special characters are not allowed"),
@@ -60,14 +80,23 @@ def test_refuses_in_one_line(text: str, message: str) -> None:
 
 
 def test_no_message_quotes_a_value() -> None:
-    for text in ("a: 5\na: Mary-7", "a: [Mary-7", "a: 'Mary-7", "a: Mary-7: b", "- Mary-7\nb: 1"):
+    for text in (
+        "a: 5\na: Mary-7",
+        "a: [Mary-7",
+        "a: 'Mary-7",
+        "a: Mary-7: b",
+        "- Mary-7\nb: 1",
+    ):
         with pytest.raises(ValueError, match=r"^line \d") as caught:
             yaml_io.load(text)
         assert "Mary" not in str(caught.value)
 
 
 def test_files_that_never_end_are_refused(tmp_path: Path) -> None:
-    for content, message in ((b"\xff", "not UTF-8"), (b"a" * (yaml_io.MAX_BYTES + 1), "too large")):
+    for content, message in (
+        (b"\xff", "not UTF-8"),
+        (b"a" * (yaml_io.MAX_BYTES + 1), "too large"),
+    ):
         (tmp_path / "file.yaml").write_bytes(content)
         with pytest.raises(ValueError, match=message):
             yaml_io.read(tmp_path / "file.yaml")

@@ -18,9 +18,19 @@ from srlib.display import show
 from srlib.runner.cli import main
 
 ROOT = Path(__file__).parents[1]
-HOSTILE = ("json", "pickle", "queue", "numpy", "pyarrow", "ipykernel_launcher", "traitlets")
+HOSTILE = (
+    "json",
+    "pickle",
+    "queue",
+    "numpy",
+    "pyarrow",
+    "ipykernel_launcher",
+    "traitlets",
+)
 alive = psutil.pid_exists
-posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for processes as POSIX does")
+posix = pytest.mark.skipif(
+    os.name != "posix", reason="ends and asks for processes as POSIX does"
+)
 
 # Replaces a line of the notebook: it writes which process runs it, and waits.
 MARK = 'Path("started").touch()'
@@ -156,7 +166,10 @@ assert suspects == {"smith", "cook"}
 
 def make(folder: Path, text: str = TEXT) -> Path:
     """Write the project to a folder, and return the folder."""
-    for file, content in (("notebooks/toy.py", text), ("params/toy/published.yaml", "n: 5\n")):
+    for file, content in (
+        ("notebooks/toy.py", text),
+        ("params/toy/published.yaml", "n: 5\n"),
+    ):
         (folder / file).parent.mkdir(parents=True)
         (folder / file).write_text(content, encoding="utf-8")
     return folder
@@ -203,9 +216,13 @@ def text(source: str, *tags: str) -> NotebookNode:
     return nbformat.v4.new_markdown_cell(source, metadata={"tags": [*tags]})
 
 
-def code(source: str, *outputs: NotebookNode, tags: tuple[str, ...] = ()) -> NotebookNode:
+def code(
+    source: str, *outputs: NotebookNode, tags: tuple[str, ...] = ()
+) -> NotebookNode:
     """Return an executed code cell."""
-    return nbformat.v4.new_code_cell(source, outputs=[*outputs], metadata={"tags": [*tags]})
+    return nbformat.v4.new_code_cell(
+        source, outputs=[*outputs], metadata={"tags": [*tags]}
+    )
 
 
 def displayed(data: Mapping[str, object]) -> NotebookNode:
@@ -220,11 +237,15 @@ def finished(outputs: Path, data: str = "") -> Path:
     """
     run = outputs / "toy" / "published"
     run.mkdir(parents=True)
-    frame = pd.DataFrame({"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}, index=[1, 2, 3])
+    frame = pd.DataFrame(
+        {"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}, index=[1, 2, 3]
+    )
     wide = pd.DataFrame({f"a rather long name {i}": [1000.0 * i] for i in range(9)})
 
     def chart(name: str) -> NotebookNode:
-        chart = charts.lines(frame, f"{name} in years", "risk", description="Two lines.")
+        chart = charts.lines(
+            frame, f"{name} in years", "risk", description="Two lines."
+        )
         spec = charts.specification(chart)
         return displayed({charts.MIME_TYPE: spec, "image/svg+xml": charts.svg(spec)})
 
@@ -235,10 +256,20 @@ def finished(outputs: Path, data: str = "") -> Path:
         text("### A smaller part\n\n|a|b|\n|-|-|\n|1|2|"),
         code("picture()", chart("first"), tags=("public",)),
         text("**What it shows.** Two lines.\n\nMore."),
-        code(f"x = {'1 + ' * 60}1", chart("second"), displayed({"text/html": show(wide).html})),
+        code(
+            f"x = {'1 + ' * 60}1",
+            chart("second"),
+            displayed({"text/html": show(wide).html}),
+        ),
     ]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), run / "notebook.ipynb")
     (run / "parameters.yaml").write_text(f"n: 5\ndata: '{data}'\n", encoding="utf-8")
-    about = {"status": "complete", "paper": "toy", "profile": "published", "seconds": 1, "seed": 7}
+    about = {
+        "status": "complete",
+        "paper": "toy",
+        "profile": "published",
+        "seconds": 1,
+        "seed": 7,
+    }
     (run / "provenance.json").write_text(json.dumps(about), encoding="utf-8")
     return run

@@ -10,7 +10,9 @@ from srlib.trees import UNPRUNED
 
 rng = np.random.default_rng(1)
 people, made = (
-    pd.DataFrame({name: rng.choice(["a", "b", "c"], 60) for name in ("job", "town", "sick")})
+    pd.DataFrame(
+        {name: rng.choice(["a", "b", "c"], 60) for name in ("job", "town", "sick")}
+    )
     for _ in range(2)
 )
 if sys.argv[1] == "mixture":
@@ -19,4 +21,6 @@ if sys.argv[1] == "mixture":
 else:
     for settings in ({}, {"growth": UNPRUNED}):
         trees = srlib.fit_trees(people, **settings)
-        srlib.posterior_risk(people, trees.release(1, rng=rng), synthesizer=trees, progress=False)
+        srlib.posterior_risk(
+            people, trees.release(1, rng=rng), synthesizer=trees, progress=False
+        )

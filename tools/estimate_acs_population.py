@@ -42,7 +42,9 @@ Network = dict[int, list[int]]
 Tables = dict[int, NDArray[np.float64]]
 
 
-def raked_table(codes: NDArray[np.integer], child: int, parents: list[int]) -> NDArray[np.float64]:
+def raked_table(
+    codes: NDArray[np.integer], child: int, parents: list[int]
+) -> NDArray[np.float64]:
     """Return p(child | parents), one row for each combination of the parents' levels."""
     shape = (*ACS.n_levels[parents], ACS.n_levels[child])
     counts = joint(codes, [*parents, child]).reshape(shape)
@@ -70,7 +72,9 @@ def joint(codes: NDArray[np.integer], variables: list[int]) -> NDArray[np.float6
     return np.bincount(cells, minlength=int(n_levels.prod())).astype(float)
 
 
-def simulate(network: Network, tables: Tables, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+def simulate(
+    network: Network, tables: Tables, uniforms: NDArray[np.float64]
+) -> NDArray[np.int64]:
     """Draw records from the network, (n_variables, n) uniforms to (n, n_variables) codes."""
     codes = np.zeros(uniforms.T.shape, np.int64)
     for child, parents in network.items():
@@ -101,12 +105,17 @@ def estimate(codes: NDArray[np.integer]) -> tuple[Network, Tables]:
     uniforms = np.random.default_rng(0).random((len(order), SIMULATED_RECORDS))
     while True:
         simulated = simulate(network, tables, uniforms)
-        misfits = {pair: misfit(codes, simulated, pair) for pair in combinations(order, 2)}
+        misfits = {
+            pair: misfit(codes, simulated, pair) for pair in combinations(order, 2)
+        }
         for parent, child in sorted(misfits, key=misfits.__getitem__, reverse=True):
             if misfits[parent, child] < NEAR_ENOUGH:
                 return network, tables
             family = [*network[child], parent, child]
-            if parent not in network[child] and ACS.n_levels[family].prod() <= MAX_TABLE_CELLS:
+            if (
+                parent not in network[child]
+                and ACS.n_levels[family].prod() <= MAX_TABLE_CELLS
+            ):
                 network[child].append(parent)
                 tables[child] = raked_table(codes, child, network[child])
                 break

@@ -26,9 +26,15 @@ FOLDERS = {
     "stix-two-math": "fontsource-stix-two-math-5.3.0/package",
 }
 FACES = {
-    "source-serif-regular": ("source-serif", "WOFF2/TTF/SourceSerif4-Regular.ttf.woff2"),
+    "source-serif-regular": (
+        "source-serif",
+        "WOFF2/TTF/SourceSerif4-Regular.ttf.woff2",
+    ),
     "source-serif-italic": ("source-serif", "WOFF2/TTF/SourceSerif4-It.ttf.woff2"),
-    "source-serif-semibold": ("source-serif", "WOFF2/TTF/SourceSerif4-Semibold.ttf.woff2"),
+    "source-serif-semibold": (
+        "source-serif",
+        "WOFF2/TTF/SourceSerif4-Semibold.ttf.woff2",
+    ),
     "source-sans-regular": ("source-sans", "WOFF2/TTF/SourceSans3-Regular.ttf.woff2"),
     "source-sans-semibold": ("source-sans", "WOFF2/TTF/SourceSans3-Semibold.ttf.woff2"),
     "stix-two-math": ("stix-two-math", "files/stix-two-math-latin-400-normal.woff2"),
@@ -57,7 +63,11 @@ def main() -> None:
     for name, (family, file) in FACES.items():
         characters = MATHEMATICS if name == "stix-two-math" else TEXT
         unicodes = ",".join(f"U+{part}" for part in characters.split())
-        features = "*" if name == "stix-two-math" else "kern,liga,mark,mkmk,ccmp,locl,tnum,lnum"
+        features = (
+            "*"
+            if name == "stix-two-math"
+            else "kern,liga,mark,mkmk,ccmp,locl,tnum,lnum"
+        )
         target = FONTS / f"{name}.woff2"
         subset.main(
             [

@@ -66,7 +66,9 @@ def main() -> None:
     """Write tests/rpart.json."""
     data = microdata.load("", n_records=N_RECORDS, rng=stream(1, "records"))
     (release,) = fit_trees(data).release(rng=stream(1, "release"))
-    _, first, count = np.unique(data.codes, axis=0, return_index=True, return_counts=True)
+    _, first, count = np.unique(
+        data.codes, axis=0, return_index=True, return_counts=True
+    )
     rows = np.sort(first[count == 1])[:N_TARGETS]
     candidates = one_variable_supports(data.codes[rows], data.schema.n_levels)
     with tempfile.TemporaryDirectory() as name:

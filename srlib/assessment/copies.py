@@ -1,17 +1,18 @@
 """Copies: how often released records are identical to original records, and a fresh sample's are.
 
-If a release were a fresh sample of the population, the records of both files would be exchangeable.
-A fresh record is identical to an original record with the probability that an original record is
-identical to another (Good 1953, Biometrika 40, 237-264: one minus the share of sample uniques), and
-equal records lie in the two files as after a random split of both. Records in sparse regions, where
-two people are hardly ever identical, weigh most. No model is used, and no threshold is estimated
-from the release.
+If a release were a fresh sample of the population, the records of both files would be
+exchangeable. A fresh record is identical to an original record with the probability
+that an original record is identical to another (Good 1953, Biometrika 40, 237-264: one
+minus the share of sample uniques), and equal records lie in the two files as after a
+random split of both. Records in sparse regions, where two people are hardly ever
+identical, weigh most. No model is used, and no threshold is estimated from the release.
 
-Copies can go undetected: a synthesizer that is coarser than the population yields fewer identical
-records than a fresh sample. So the release is also compared with itself: does it contain records
-identical to original ones more often than duplicates of its own, at the same density? That is a
-sign and no proof, since a synthesizer that distorts only some of its records, or suppresses
-duplicates, does so without copies. The row *undetected copies* bounds what remains.
+Copies can go undetected: a synthesizer that is coarser than the population yields fewer
+identical records than a fresh sample. So the release is also compared with itself: does
+it contain records identical to original ones more often than duplicates of its own, at
+the same density? That is a sign and no proof, since a synthesizer that distorts only
+some of its records, or suppresses duplicates, does so without copies. The row
+*undetected copies* bounds what remains.
 """
 
 from collections.abc import Sequence
@@ -48,20 +49,21 @@ from srlib.assessment.z_scores import (
 from srlib.data.codes import Codes, Levels
 from srlib.margins import chow_liu_tree, log_density, two_way_table
 
-# Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the log of how much more often
-# such a pair lies in different files if some records were copied. Set once; the test is exact for
-# all weights that depend on both files symmetrically.
+# Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the log of how much
+# more often such a pair lies in different files if some records were copied. Set once;
+# the test is exact for all weights that depend on both files symmetrically.
 COPIED, ITSELF = 5.0, 0.5
 COINCIDENCE = 1e-3  # equal tables at least this probable are a coincidence
 ROWS = 20_000  # rows whose order is compared
 
-# The original contains duplicates if they are at least this share of the records without neighbors,
-# and at least this number of pairs.
+# The original contains duplicates if they are at least this share of the records
+# without neighbors, and at least this number of pairs.
 DUPLICATES, FEWEST_DUPLICATES = 0.25, 10
-# Expected pairs of equal records, if none is observed, from which on a file counts as deduplicated.
+# Expected pairs of equal records, if none is observed, from which on a file counts as
+# deduplicated.
 DEDUPLICATED = 10.0
-# For the excess over own duplicates: parts of both files, strata of density, and what is added to
-# the share found in a stratum, whose inverse is the stratum's weight.
+# For the excess over own duplicates: parts of both files, strata of density, and what
+# is added to the share found in a stratum, whose inverse is the stratum's weight.
 PARTS, STRATA, RARELY = 10, 10, 0.005
 LIMIT = 0.95  # confidence of the upper limit
 _UNIQUE = "sample uniques on all variables"
@@ -75,30 +77,33 @@ class Copies(NamedTuple):
     rows : dict of Row
         The rows of the table by question, with z NaN where nothing can be said.
 
-        - *identical records*: the share of released records identical to an original record.
-        - *copied uniques*: the estimated share of the sample uniques on all variables that was
-          copied, beyond coincidence.
-        - *undetected copies*: an upper 95 % limit of that share, with exact numbers, if all
-          identical records were copies; or, where that is less, the larger of the limits of the
-          excess over own duplicates and of the copied uniques. The baseline is the share of these
-          sample uniques that a fresh sample matches.
+        - *identical records*: the share of released records identical to an original
+          record.
+        - *copied uniques*: the estimated share of the sample uniques on all variables
+          that was copied, beyond coincidence.
+        - *undetected copies*: an upper 95 % limit of that share, with exact numbers, if
+          all identical records were copies; or, where that is less, the larger of the
+          limits of the excess over own duplicates and of the copied uniques. The
+          baseline is the share of these sample uniques that a fresh sample matches.
         - *near-duplicates*: see `near_duplicates.find_near_duplicates`.
         - *repeated unique*: see `multiplicity.most_repeated_unique`.
-        - *excess over own duplicates*: how much more often original records are found in the
-          release than its own records of the same density.
+        - *excess over own duplicates*: how much more often original records are found
+          in the release than its own records of the same density.
         - *identical before binning*: the identical records with exact numbers.
-        - *row order*: the share of values that agree with those of the original's row at the best
-          offset between rows; the baseline is that at the second best.
+        - *row order*: the share of values that agree with those of the original's row
+          at the best offset between rows; the baseline is that at the second best.
     same_table : bool
-        Whether both tables have the same records, and chance is an improbable explanation.
+        Whether both tables have the same records, and chance is an improbable
+        explanation.
     baseline_problem : str
-        Why the original does not show how often a fresh sample is identical to it: "duplicates"
-        (equal records without neighbors), "deduplicated" (no equal records where many have
-        neighbors; z is then NaN), or "".
+        Why the original does not show how often a fresh sample is identical to it:
+        "duplicates" (equal records without neighbors), "deduplicated" (no equal records
+        where many have neighbors; z is then NaN), or "".
     identical : (n,) bool
         Original records that are sample uniques and released.
     neighbors : (n,) int
-        Numbers of records of both files that differ from each original record in one variable.
+        Numbers of records of both files that differ from each original record in one
+        variable.
     """
 
     rows: dict[str, Row]
@@ -112,9 +117,10 @@ class Copies(NamedTuple):
 class _Files:
     """Both files, and their groups of equal records.
 
-    `cell` and `of_record` are the groups of the original's and of the release's records; `o` and
-    `s` are the numbers of both in each group; `neighbors`, (2, n_groups), are the numbers of
-    records in each file that differ from the group in exactly one variable.
+    `cell` and `of_record` are the groups of the original's and of the release's
+    records; `o` and `s` are the numbers of both in each group; `neighbors`, (2,
+    n_groups), are the numbers of records in each file that differ from the group in
+    exactly one variable.
     """
 
     original: Codes
@@ -137,26 +143,32 @@ class _Files:
 
 
 def copies(
-    original: Codes, released: Codes, n_levels: Levels, holdout: Codes | None = None, *,
+    original: Codes,
+    released: Codes,
+    n_levels: Levels,
+    holdout: Codes | None = None,
+    *,
     numbers: Numbers = MappingProxyType({}),
-) -> Copies:  # fmt: skip
+) -> Copies:
     r"""Count the released records that are copies, and those expected by coincidence.
 
-    Let o and s be the numbers of original and of released records of a combination of values. With
-    f_1 combinations with o = 1 and n records, a fresh record is identical to an original record
-    with probability 1 - f_1 / n. The number of identical records is then beta-binomial, with the
-    standard error of that estimate.
+    Let o and s be the numbers of original and of released records of a combination of
+    values. With f_1 combinations with o = 1 and n records, a fresh record is identical
+    to an original record with probability 1 - f_1 / n. The number of identical records
+    is then beta-binomial, with the standard error of that estimate.
 
-    Among the combinations with t = o + s > 1 records, those with o = 1 are compared with those in
-    one file only, o = t or s = t. A random split yields the three with hypergeometric odds.
-    Combinations have the weight log(1 + 5 / (k + 1/2)), with k the number of records of both files
-    that differ from them in one variable. The copied share is the weight of the former, less their
-    odds times the weight of the latter, over the weight of all sample uniques. Its tail is that of
-    a weighted sum of independent Bernoulli variables, by a saddlepoint approximation, with and
-    without s = t, since a coarse synthesizer has many duplicates of its own. The larger z counts.
+    Among the combinations with t = o + s > 1 records, those with o = 1 are compared
+    with those in one file only, o = t or s = t. A random split yields the three with
+    hypergeometric odds. Combinations have the weight log(1 + 5 / (k + 1/2)), with k the
+    number of records of both files that differ from them in one variable. The copied
+    share is the weight of the former, less their odds times the weight of the latter,
+    over the weight of all sample uniques. Its tail is that of a weighted sum of
+    independent Bernoulli variables, by a saddlepoint approximation, with and without s
+    = t, since a coarse synthesizer has many duplicates of its own. The larger z counts.
 
-    `holdout` are people of the same population who are not in the original; `numbers` are the exact
-    numbers of binned columns, by column, for the original and for the release.
+    `holdout` are people of the same population who are not in the original; `numbers`
+    are the exact numbers of binned columns, by column, for the original and for the
+    release.
     """
     files = _Files.of(original, released, n_levels)
     original_problem = _baseline_problem(
@@ -183,7 +195,9 @@ def copies(
         if numbers:
             _, at_most = _excess_over_own_duplicates(exact)
     at_most = max(at_most, _upper_limit(_copied_share(exact)))
-    identical = _identical_records(files, holdout, original_problem, (copied_uniques, near))
+    identical = _identical_records(
+        files, holdout, original_problem, (copied_uniques, near)
+    )
     identical["detail"] += ", numbers binned" if numbers else ""
     rows = [
         identical,
@@ -217,11 +231,15 @@ def _identical_records(
         files.original, files.levels, holdout, not baseline_problem
     )
     row = new_row(
-        "identical records", m, detail="records identical to an original record",
-        estimate=value, baseline=expected,
-        se=float(np.sqrt(value * (1 - value) / m)), baseline_se=expected_se,
+        "identical records",
+        m,
+        detail="records identical to an original record",
+        estimate=value,
+        baseline=expected,
+        se=float(np.sqrt(value * (1 - value) / m)),
+        baseline_se=expected_se,
         z_permutation=float(np.fmax.reduce([one["z_permutation"] for one in more])),
-    )  # fmt: skip
+    )
     if baseline_problem != "deduplicated" or holdout is not None:
         row["z"] = beta_binomial_z(round(value * m), m, a, b)
     return row
@@ -231,7 +249,9 @@ def _is_same_table(files: _Files) -> bool:
     """Return whether both tables have the same records, and hardly by chance."""
     o, n = files.o, len(files.original)
     if np.array_equal(files.original, files.released):
-        chance = np.prod((o / n) ** o)  # a sample with the table's shares, in this order
+        chance = np.prod(
+            (o / n) ** o
+        )  # a sample with the table's shares, in this order
     else:
         chance = scipy.stats.multinomial.pmf(o, n, o / n)
     return bool((o == files.s).all() and chance < COINCIDENCE)
@@ -254,7 +274,9 @@ def _identical_before_binning(files: _Files, numbers: Numbers, comparable: bool)
 def _with_numbers(files: _Files, numbers: Numbers) -> list[Ints]:
     """Return the groups of equal records of both files, with exact numbers."""
     every = range(len(files.levels))
-    return Keys.of([files.original, files.released], files.levels, every, numbers).cell_ids()
+    return Keys.of(
+        [files.original, files.released], files.levels, every, numbers
+    ).cell_ids()
 
 
 def _exact(files: _Files, numbers: Numbers) -> _Files:
@@ -312,7 +334,9 @@ def _undetected_copies(files: _Files, at_most: float, numbers: Numbers) -> Row:
     mean = weight[unique].mean()
     if identical.any():
         mean = (weight[identical] ** 2).sum() / weight[identical].sum()
-    limit = mean * scipy.stats.chi2.ppf(LIMIT, 2 * (weight[identical].sum() / mean + 1)) / 2
+    limit = (
+        mean * scipy.stats.chi2.ppf(LIMIT, 2 * (weight[identical].sum() / mean + 1)) / 2
+    )
     row["estimate"] = float(min(1.0, at_most, limit / weight[unique].sum()))
     row["baseline"] = share_matched_by_fresh_sample(
         files.original, files.levels, len(files.released), numbers
@@ -323,13 +347,14 @@ def _undetected_copies(files: _Files, at_most: float, numbers: Numbers) -> Row:
 def _excess_over_own_duplicates(files: _Files) -> tuple[Row, float]:
     """Compare the original records found in the release with its own duplicates.
 
-    A tenth of the original and a tenth of the release are taken, ten times. The records of both
-    that are unique in their tenth are searched in the other nine tenths of the release, in strata
-    of their log density in a tree of two-way tables (Chow and Liu 1968) with the shares of these
-    nine tenths. The score is the covariance of file and match in each stratum over the share found
-    there; its standard error is clustered by combination. The second result is the upper limit of
-    the share by which original records are found more often, each stratum weighted by its original
-    records, and scaled up from nine tenths of the release.
+    A tenth of the original and a tenth of the release are taken, ten times. The records
+    of both that are unique in their tenth are searched in the other nine tenths of the
+    release, in strata of their log density in a tree of two-way tables (Chow and Liu
+    1968) with the shares of these nine tenths. The score is the covariance of file and
+    match in each stratum over the share found there; its standard error is clustered by
+    combination. The second result is the upper limit of the share by which original
+    records are found more often, each stratum weighted by its original records, and
+    scaled up from nine tenths of the release.
     """
     row = new_row(
         "excess over own duplicates",
@@ -345,12 +370,21 @@ def _excess_over_own_duplicates(files: _Files) -> tuple[Row, float]:
     people = np.bincount(stratum, of_original, STRATA)
     share = people / np.maximum(records, 1)
     hits = np.bincount(stratum, found, STRATA) / np.maximum(records, 1)
-    scores = 1 / (hits[stratum] + RARELY) * (of_original - share[stratum]) * (found - hits[stratum])
+    scores = (
+        1
+        / (hits[stratum] + RARELY)
+        * (of_original - share[stratum])
+        * (found - hits[stratum])
+    )
     row["z"] = z_score(scores.sum(), clustered_se(scores, key))
 
     own = records - people
-    by_people = np.bincount(stratum, of_original * found, STRATA) / np.maximum(people, 1)
-    by_own = np.bincount(stratum, (1 - of_original) * found, STRATA) / np.maximum(own, 1)
+    by_people = np.bincount(stratum, of_original * found, STRATA) / np.maximum(
+        people, 1
+    )
+    by_own = np.bincount(stratum, (1 - of_original) * found, STRATA) / np.maximum(
+        own, 1
+    )
     weight = people / max(people.sum(), 1)
     row["estimate"] = float(weight @ by_people)
     row["baseline"] = float(weight @ by_own)
@@ -370,14 +404,15 @@ def _search_release(files: _Files) -> tuple[Ints, Ints, Floats, Ints] | None:
     Returns
     -------
     of_original, found, log_p, group : (n_sought,)
-        Whether each is an original record, whether it was found, its log density in these nine
-        tenths, and its group of equal records. None if a file is too small.
+        Whether each is an original record, whether it was found, its log density in
+        these nine tenths, and its group of equal records. None if a file is too small.
     """
     n, m = len(files.original), len(files.released)
     size = min(n, m) // PARTS
     if size < STRATA:
         return None
-    # Sorted files are spread over the parts, and rows with the same number over different parts.
+    # Sorted files are spread over the parts, and rows with the same number over
+    # different parts.
     part_of_record = (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int)
     part_of_person = np.arange(n) % PARTS
     tree = chow_liu_tree(files.released, files.levels)
@@ -407,12 +442,15 @@ def _search_release(files: _Files) -> tuple[Ints, Ints, Floats, Ints] | None:
 
 
 def _expected_duplicate_rate(
-    original: Codes, levels: Sequence[int], holdout: Codes | None = None, trusted: bool = True
+    original: Codes,
+    levels: Sequence[int],
+    holdout: Codes | None = None,
+    trusted: bool = True,
 ) -> tuple[float, float, float, float]:
     """Return a fresh sample's share of identical records, its se, and a beta distribution.
 
-    It is estimated from the original or, if that is more precise or the original is not trusted,
-    from the holdout.
+    It is estimated from the original or, if that is more precise or the original is not
+    trusted, from the holdout.
     """
     n = len(original)
     (cell,) = cell_ids(range(len(levels)), levels, original)
@@ -433,8 +471,9 @@ def _expected_duplicate_rate(
 def _duplicate_rate_from_counts(counts: Ints) -> tuple[float, float]:
     """Return the share of fresh records identical to a counted one, and its standard error.
 
-    Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). At least one
-    pair is assumed: with none, every identical record would be a certain copy.
+    Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). At
+    least one pair is assumed: with none, every identical record would be a certain
+    copy.
     """
     n = int(counts.sum())
     once = np.count_nonzero(counts == 1)
@@ -443,7 +482,9 @@ def _duplicate_rate_from_counts(counts: Ints) -> tuple[float, float]:
     return float(1 - once / n), float(error)
 
 
-def _baseline_problem(table: Codes, levels: Sequence[int], counts: Ints, neighbors: Ints) -> str:
+def _baseline_problem(
+    table: Codes, levels: Sequence[int], counts: Ints, neighbors: Ints
+) -> str:
     """Return why a table does not show how often a fresh sample is identical to it, or ""."""
     isolated = (neighbors == 0) & (counts > 0)
     duplicates = isolated & (counts > 1)
@@ -487,17 +528,22 @@ def _row_order(original: Codes, released: Codes) -> Row:
 def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]:
     """Return the shares of values that agree at the best and second best offset of rows, and z.
 
-    Rows at other offsets are compared, not random rows, since both files may be sorted or periodic.
+    Rows at other offsets are compared, not random rows, since both files may be sorted
+    or periodic.
     """
     n, m = len(original), len(released)
     most, rows, agree = min(n, m) // 2, min(n, m, ROWS), []
     reach = {*range(min(61, most + 1)), *np.geomspace(1, most, 40).astype(int).tolist()}
     for k in sorted({sign * k for k in reach for sign in (1, -1)}):
-        pairs = zip(original[max(-k, 0) :][:rows].T, released[max(k, 0) :][:rows].T, strict=True)
+        pairs = zip(
+            original[max(-k, 0) :][:rows].T, released[max(k, 0) :][:rows].T, strict=True
+        )
         length = min(rows, n - max(-k, 0), m - max(k, 0))
         agree.append(np.mean([x[:length] == z[:length] for x, z in pairs], axis=0))
     means = np.array([each.mean() for each in agree])
     second_best, best = np.argsort(means)[-2:]
-    error = np.hypot(*(agree[k].std() / np.sqrt(len(agree[k])) for k in (best, second_best)))
+    error = np.hypot(
+        *(agree[k].std() / np.sqrt(len(agree[k])) for k in (best, second_best))
+    )
     difference = means[best] - means[second_best]
     return float(means[best]), float(means[second_best]), z_score(difference, error)

@@ -52,7 +52,9 @@ def counts_at(ids: Ints, at: Ints) -> Ints:
 def cell_counts(original_ids: Ints, released_ids: Ints) -> tuple[Ints, Ints]:
     """Return the numbers of original and of released records with each id."""
     size = int(max(original_ids.max(), released_ids.max())) + 1
-    return np.bincount(original_ids, minlength=size), np.bincount(released_ids, minlength=size)
+    return np.bincount(original_ids, minlength=size), np.bincount(
+        released_ids, minlength=size
+    )
 
 
 def clustered_se(residuals: Floats, cluster: Ints) -> float:
@@ -67,7 +69,11 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def se_between_releases(values: Sequence[float]) -> float:
     """Return the standard error of a mean over releases, by their spread; NaN for a single one."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+    return (
+        float(np.std(values, ddof=1) / np.sqrt(len(values)))
+        if len(values) > 1
+        else np.nan
+    )
 
 
 def z_score(difference: float, error: float) -> float:
@@ -82,10 +88,11 @@ def holdout_contrast(
 ) -> dict[str, float]:
     """Return the share disclosed in the holdout, and the z of the difference from the original.
 
-    The first n people are in the original. Shares are sums of what is disclosed over sums of
-    weights. If the release discloses no more of people in the original, the holdout is a random
-    split of the same people: the standard error is that of such splits, by linearization, clustered
-    by `cluster`. It is somewhat too large where the difference is not zero.
+    The first n people are in the original. Shares are sums of what is disclosed over
+    sums of weights. If the release discloses no more of people in the original, the
+    holdout is a random split of the same people: the standard error is that of such
+    splits, by linearization, clustered by `cluster`. It is somewhat too large where the
+    difference is not zero.
     """
     if not (weight[:n].any() and weight[n:].any()):
         return {"holdout": np.nan, "z_holdout": np.nan}

@@ -1,8 +1,8 @@
 """Identifiers: common values of the columns that are left out of both files.
 
-Names and ID numbers say nothing about the population, so a release must not contain any of the
-original's. One common value is enough, unless common values arise by chance: record numbers run
-from 1 in both files, and amounts can be equal.
+Names and ID numbers say nothing about the population, so a release must not contain any
+of the original's. One common value is enough, unless common values arise by chance:
+record numbers run from 1 in both files, and amounts can be equal.
 """
 
 from collections.abc import Mapping
@@ -28,9 +28,10 @@ def common_identifiers(
     Returns
     -------
     list of Row
-        A row for each column with nearly as many values as original records: the share of released
-        records with a value of the original, and the share expected by chance. The rating is
-        "found" if chance is an improbable explanation, else "no sign".
+        A row for each column with nearly as many values as original records: the share
+        of released records with a value of the original, and the share expected by
+        chance. The rating is "found" if chance is an improbable explanation, else "no
+        sign".
     """
     rows = []
     for name, column in original.items():
@@ -45,7 +46,9 @@ def common_identifiers(
         if equal_pairs := _pairs(values.value_counts()).sum():
             # With few equal pairs the expected number is itself uncertain.
             ratio = len(values) * len(others) / _pairs(len(values))
-            by_pairs = scipy.stats.nbinom.sf(common - 1, equal_pairs + 1, 1 / (1 + ratio))
+            by_pairs = scipy.stats.nbinom.sf(
+                common - 1, equal_pairs + 1, 1 / (1 + ratio)
+            )
             by_chance = max(by_chance, by_pairs)
         found = common > 0 and by_chance < BY_CHANCE
         row = new_row("identifiers", len(others), variables=name)
@@ -55,7 +58,9 @@ def common_identifiers(
         row["baseline_kind"] = "chance"
         row["in_verdict"] = True
         if found:
-            row["why"] = f"it contains {common:,} of the original's values of {printable(name)}"
+            row["why"] = (
+                f"it contains {common:,} of the original's values of {printable(name)}"
+            )
         rows.append(row)
     return rows
 
@@ -71,13 +76,15 @@ def _present(column: pd.Series) -> pd.Series:
 def _expected(values: pd.Series, others: pd.Series) -> float:
     """Return the number of common values expected by chance, from duplicates in the original.
 
-    For texts of one pattern with numbers in it, the number is estimated from close numbers, each
-    position by itself.
+    For texts of one pattern with numbers in it, the number is estimated from close
+    numbers, each position by itself.
     """
     n = len(values)
     repetitions = values.value_counts()
     probability = _pairs(repetitions).sum() / max(_pairs(n), 1)
-    one_form = pd.concat([values, others]).str.replace(r"\d+", "0", regex=True).nunique() == 1
+    one_form = (
+        pd.concat([values, others]).str.replace(r"\d+", "0", regex=True).nunique() == 1
+    )
     numbers = values.str.findall(r"\d+")
     if one_form and len(numbers.iloc[0]):
         parts = np.array(numbers.tolist(), float).T

@@ -34,7 +34,8 @@ from srlib.data.schema import Microdata, Schema
 from srlib.data.size_limits import check_width
 from srlib.display import percent
 
-# Records: a DataFrame of categorical, text or number columns, microdata, or a file's path.
+# Records: a DataFrame of categorical, text or number columns, microdata, or a file's
+# path.
 type Table = pd.DataFrame | Microdata | str | Path
 # Tables, or folders or named sequences of them: the releases of one synthesizer.
 type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
@@ -45,8 +46,8 @@ type Names = str | Sequence[str]
 class CodedTable:
     """A table as codes from 0, (n, p), and the exact numbers of binned columns, NaN where missing.
 
-    `lines` are the lines of a file where its records begin. `left_out` are the columns that a user
-    or a schema leaves out, as text of the same records, NA where missing.
+    `lines` are the lines of a file where its records begin. `left_out` are the columns
+    that a user or a schema leaves out, as text of the same records, NA where missing.
     """
 
     codes: Codes
@@ -110,11 +111,12 @@ class _Source(NamedTuple):
 class Tables(NamedTuple):
     """All tables, coded alike, and the questions that are asked of them.
 
-    `synthesizers` has the releases by the name under which they are judged. All else is given by
-    column numbers: sets of `keys` and `targets`, of which the first decide, `by` of groups, and
-    the distances `within` which numbers are disclosed. With `all_keys` the keys are all variables
-    except the target. `notes` are sentences on what was read, recognized, dropped or chosen;
-    `choices` are the notes on what was done without being asked for.
+    `synthesizers` has the releases by the name under which they are judged. All else is
+    given by column numbers: sets of `keys` and `targets`, of which the first decide,
+    `by` of groups, and the distances `within` which numbers are disclosed. With
+    `all_keys` the keys are all variables except the target. `notes` are sentences on
+    what was read, recognized, dropped or chosen; `choices` are the notes on what was
+    done without being asked for.
     """
 
     schema: Schema
@@ -135,10 +137,17 @@ class Tables(NamedTuple):
 
 
 def read_inputs(
-    original: Table, released: Releases, *, keys: Names | Sequence[Names] = (), target: Names = (),
-    schema: SchemaSource = None, within: Mapping[str, float] | None = None, by: str = "",
-    holdout: Table | None = None, leave_out: Names = (),
-) -> Tables:  # fmt: skip
+    original: Table,
+    released: Releases,
+    *,
+    keys: Names | Sequence[Names] = (),
+    target: Names = (),
+    schema: SchemaSource = None,
+    within: Mapping[str, float] | None = None,
+    by: str = "",
+    holdout: Table | None = None,
+    leave_out: Names = (),
+) -> Tables:
     """Read and check an original and its releases; the arguments are those of `assess`.
 
     Notebooks and the command give empty texts for what is not given.
@@ -146,7 +155,8 @@ def read_inputs(
     Raises
     ------
     ValueError
-        If a table or an argument does not fit: which one, its value, and what is allowed.
+        If a table or an argument does not fit: which one, its value, and what is
+        allowed.
     """
     leave_out = [leave_out] if isinstance(leave_out, str) else leave_out
     _check_arguments(schema, within, leave_out)
@@ -159,7 +169,8 @@ def read_inputs(
     complete, texts, schema_notes = _read(sources, declared, excluded)
     check_leave_out(leave_out, texts)
     dropped = dict.fromkeys(
-        complete.leave_out, "has the same value in every record, or none, and was dropped"
+        complete.leave_out,
+        "has the same value in every record, or none, and was dropped",
     )
     dropped |= dict.fromkeys(excluded, "is among the columns to leave out")
     _check_present(complete, dropped, keys=keys, target=target, within=within, by=by)
@@ -167,8 +178,14 @@ def read_inputs(
     key_sets, targets, role_notes = _resolve_roles(complete, keys or (), target)
     role_notes += _note_numeric_keys(complete, key_sets)
     distances = _resolve_distances(complete, within or {}, key_sets[0] if keys else ())
-    files, size_notes, file_notes = _encode_all(sources, texts, complete, distances, excluded)
-    choices = [*schema_notes, *_note_missing_targets(complete, files[0], targets), *role_notes]
+    files, size_notes, file_notes = _encode_all(
+        sources, texts, complete, distances, excluded
+    )
+    choices = [
+        *schema_notes,
+        *_note_missing_targets(complete, files[0], targets),
+        *role_notes,
+    ]
     synthesizers: dict[str, list[CodedTable]] = {}
     for source, file in zip(sources, files, strict=True):
         if source.synthesizer:
@@ -195,12 +212,16 @@ def _check_arguments(schema: Any, within: Any, leave_out: Any) -> None:
             f"schema is of type {type(schema).__name__}; it must be a Schema or the path of a file"
         )
     if not isinstance(within, Mapping | None):
-        raise ValueError(f"within is {within!r}; it must map names of variables to distances")
+        raise ValueError(
+            f"within is {within!r}; it must map names of variables to distances"
+        )
     if not isinstance(leave_out, Collection):
         raise ValueError(f"leave_out is {leave_out!r}; it must be a list of names")
 
 
-def _note_numeric_keys(schema: Schema, key_sets: Sequence[tuple[int, ...]]) -> list[str]:
+def _note_numeric_keys(
+    schema: Schema, key_sets: Sequence[tuple[int, ...]]
+) -> list[str]:
     """Return a note on the keys that are numbers, if there are any."""
     keys = [schema.variables[k] for k in sorted({*chain(*key_sets)})]
     numeric = quoted(variable.name for variable in keys if variable.cut_points)
@@ -220,7 +241,9 @@ def _resolve_distances(
     for name, distance in within.items():
         (column,) = schema.positions([name], "within")
         if column in keys:
-            raise ValueError(f"within names {name!r}, which is a key; it must name other variables")
+            raise ValueError(
+                f"within names {name!r}, which is a key; it must name other variables"
+            )
         if not schema.variables[column].cut_points:
             raise ValueError(
                 f"within names {name!r}, which is not numeric; "
@@ -243,7 +266,8 @@ def _encode_all(
     Returns
     -------
     files, size_notes, file_notes
-        The tables; notes on the size of each with its further notes; and the latter alone.
+        The tables; notes on the size of each with its further notes; and the latter
+        alone.
     """
     files: list[CodedTable] = []
     size_notes: list[str] = []
@@ -273,7 +297,9 @@ def _note_missing_targets(
     n = len(original)
     for target in targets:
         variable = schema.variables[target]
-        n_missing = int(np.isin(original.codes[:, target], variable.codes_without_value).sum())
+        n_missing = int(
+            np.isin(original.codes[:, target], variable.codes_without_value).sum()
+        )
         if n_missing == n:
             raise ValueError(
                 f"target is {variable.name!r}, which is missing or not applicable "
@@ -296,7 +322,9 @@ _ROLES = {
 }
 
 
-def _check_present(schema: Schema, dropped: Mapping[str, str], **arguments: Any) -> None:
+def _check_present(
+    schema: Schema, dropped: Mapping[str, str], **arguments: Any
+) -> None:
     """Refuse arguments that name a dropped column, with the reason."""
     for argument, names in arguments.items():
         for name in _texts_in(names):
@@ -323,7 +351,9 @@ def _list_sources(released: Releases) -> tuple[list[_Source], list[str]]:
         released = [released]
     if not isinstance(released, Mapping):
         each = enumerate(released, start=1)
-        paths = [Path(z if isinstance(z, str | Path) else f"release {i}") for i, z in each]
+        paths = [
+            Path(z if isinstance(z, str | Path) else f"release {i}") for i, z in each
+        ]
         names = [printable(path.name or path.resolve().name) for path in paths]
         # Names that occur twice get their folders.
         if duplicates(names):
@@ -333,12 +363,20 @@ def _list_sources(released: Releases) -> tuple[list[_Source], list[str]]:
     for synthesizer, given in released.items():
         tables: Mapping[str, Any] = {synthesizer: given}
         if isinstance(given, str | Path) and Path(given).is_dir():
-            files = [path for path in sorted(Path(given).iterdir()) if path.name[0] != "."]
+            files = [
+                path for path in sorted(Path(given).iterdir()) if path.name[0] != "."
+            ]
             tables = {f"{synthesizer}/{printable(file.name)}": file for file in files}
-            notes.append(f"{synthesizer}: a folder of {len(files)} releases, judged together.")
+            notes.append(
+                f"{synthesizer}: a folder of {len(files)} releases, judged together."
+            )
         elif isinstance(given, Sequence) and not isinstance(given, str):
-            tables = {f"{synthesizer} {i}": table for i, table in enumerate(given, start=1)}
-        require(tables, f"{synthesizer} contains no releases; it must contain at least one")
+            tables = {
+                f"{synthesizer} {i}": table for i, table in enumerate(given, start=1)
+            }
+        require(
+            tables, f"{synthesizer} contains no releases; it must contain at least one"
+        )
         found += [_Source(table, name, synthesizer) for name, table in tables.items()]
     return found, notes
 
@@ -370,11 +408,15 @@ def _read(
 
 
 def _encode(
-    texts: UncodedTable, schema: Schema, distances: Collection[int], wished: Collection[str]
+    texts: UncodedTable,
+    schema: Schema,
+    distances: Collection[int],
+    wished: Collection[str],
 ) -> tuple[CodedTable, str, list[str]]:
     """Return a table of at least two records as codes, the number of records, and notes.
 
-    Columns left out by the argument are kept as text; those left out by the schema are not.
+    Columns left out by the argument are kept as text; those left out by the schema are
+    not.
     """
     codes, kept = schema.encode_complete(texts.frame, drop_missing=False)
     n, numbers = len(codes), {}
@@ -392,7 +434,9 @@ def _encode(
     is_file = texts.frame.index.name is not None  # "line" or "record"
     lines = np.asarray(texts.frame.index if is_file else np.arange(1, len(kept) + 1))
     left_out = {
-        name: _as_text(column[kept]) for name, column in texts.left_out.items() if name in wished
+        name: _as_text(column[kept])
+        for name, column in texts.left_out.items()
+        if name in wished
     }
     notes = [*texts.notes, *schema.note_respellings(texts.frame)]
     return CodedTable(codes, numbers, lines[kept], left_out), f"{size} records.", notes
@@ -413,7 +457,8 @@ def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
     names = np.array(schema.names, object)
     all_or_none = same.all() or not same.any()
     require(
-        all_or_none or aligned_rows(original[:, same], released[:, same])[2] < 2 * Z_CERTAIN,
+        all_or_none
+        or aligned_rows(original[:, same], released[:, same])[2] < 2 * Z_CERTAIN,
         f"the values of {quoted(names[same])} equal the original row by row, and only "
         f"{quoted(names[~same])} differ; the assessment is for fully synthetic data: "
         "synthesize every variable, or use other measures",
@@ -445,7 +490,9 @@ def _resolve_roles(
         keys = [keys if several else [keys]]
     found = [tuple(schema.positions(known, "keys")) for known in keys]
     if not targets:
-        free = [name for k, name in enumerate(names) if not any(k in at for at in found)]
+        free = [
+            name for k, name in enumerate(names) if not any(k in at for at in found)
+        ]
         require(free, "keys name all variables; target must be given")
         targets = free[-1:]
         chosen.append(f"No target given; using {free[-1]!r}, the last non-key column.")
@@ -460,5 +507,7 @@ def _resolve_roles(
         )
     if not found:
         found = [tuple(k for k in range(len(names)) if k != wanted[0])]
-        chosen.append(f"No keys given; using every variable except the target ({len(names) - 1}).")
+        chosen.append(
+            f"No keys given; using every variable except the target ({len(names) - 1})."
+        )
     return found, wanted, chosen

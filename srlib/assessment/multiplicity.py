@@ -1,10 +1,11 @@
 """Repeated unique: one unique record released more often than in a fresh sample.
 
-How often a fresh sample repeats a sample unique depends on how many similar people there are.
-Counts of equal records in regions of similar density, measured by the records that differ in one
-variable, follow Fisher's log series (Fisher, Corbet and Williams 1943, Journal of Animal Ecology
-12, 42-58): a count is j with a probability proportional to x^j / j. Values that occur once then
-occur k times or more in a fresh sample of r times the size with probability (r x / (1 + r x))^k.
+How often a fresh sample repeats a sample unique depends on how many similar people
+there are. Counts of equal records in regions of similar density, measured by the
+records that differ in one variable, follow Fisher's log series (Fisher, Corbet and
+Williams 1943, Journal of Animal Ecology 12, 42-58): a count is j with a probability
+proportional to x^j / j. Values that occur once then occur k times or more in a fresh
+sample of r times the size with probability (r x / (1 + r x))^k.
 """
 
 import numpy as np
@@ -22,22 +23,24 @@ def most_repeated_unique(
 ) -> Row:
     """Find the sample unique that is released improbably often for a fresh sample.
 
-    A coarse synthesizer repeats many records. So the repetitions are also compared with those of
-    released records that are not in the original, and the larger probability counts. There is no
-    sign if the release repeats another record of similar density, not a sample unique, as often.
+    A coarse synthesizer repeats many records. So the repetitions are also compared with
+    those of released records that are not in the original, and the larger probability
+    counts. There is no sign if the release repeats another record of similar density,
+    not a sample unique, as often.
 
     Parameters
     ----------
     o, s : (n_groups,) int
         Numbers of original and of released records in each group of equal records.
     neighbors_original, neighbors_released : (n_groups,) int
-        Numbers of records in each file that differ from the group in exactly one variable.
+        Numbers of records in each file that differ from the group in exactly one
+        variable.
 
     Returns
     -------
     Row
-        The share of the release that repeats the record, and the expected share; z is corrected
-        for the number of sample uniques.
+        The share of the release that repeats the record, and the expected share; z is
+        corrected for the number of sample uniques.
     """
     n, m, n_unique = int(o.sum()), int(s.sum()), int((o == 1).sum())
     row = new_row("repeated unique", n_unique, detail="one unique record")
@@ -49,7 +52,9 @@ def most_repeated_unique(
     x = (m / n) * _series(o, neighbors_original, neighbors_original[repeated])
     own = _series(of_nobody, neighbors_released, neighbors_released[repeated])
     log_tail = np.fmax(times * np.log(x / (1 + x)), _log_tail(times, own))
-    most_of_others = _most(np.where(o == 1, 0, s), neighbors_released, neighbors_released[repeated])
+    most_of_others = _most(
+        np.where(o == 1, 0, s), neighbors_released, neighbors_released[repeated]
+    )
     log_tail[most_of_others >= times] = 0.0
     worst = int(log_tail.argmin())
     return row | {
@@ -70,13 +75,18 @@ def _series(counts: Ints, neighbors: Ints, where: Ints) -> Floats:
     series = np.ones(len(where))
     for stratum in np.unique(_density(where)):
         highest = stratum
-        while np.count_nonzero((density >= stratum) & (density <= highest)) < FEWEST_GROUPS:
+        while (
+            np.count_nonzero((density >= stratum) & (density <= highest))
+            < FEWEST_GROUPS
+        ):
             if highest >= density.max(initial=0):
                 break
             highest += 1
         some = counts[(density >= stratum) & (density <= highest)]
         if len(some):
-            series[_density(where) == stratum] = _log_series((some.sum() + 1) / len(some))
+            series[_density(where) == stratum] = _log_series(
+                (some.sum() + 1) / len(some)
+            )
     return series
 
 

@@ -1,9 +1,10 @@
 """The one table of an assessment: its rows, their standard errors and their ratings.
 
-A row answers a question by a release, or by all releases of one synthesizer: an estimate and its
-baseline with standard errors; z, the standard errors between the two, and z_permutation, by a
-random split of both files, which needs no prediction; the same for a holdout; and a rating, which
-follows from the thresholds below. Rows that have a part in the verdict give its reason (why).
+A row answers a question by a release, or by all releases of one synthesizer: an
+estimate and its baseline with standard errors; z, the standard errors between the two,
+and z_permutation, by a random split of both files, which needs no prediction; the same
+for a holdout; and a rating, which follows from the thresholds below. Rows that have a
+part in the verdict give its reason (why).
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,14 @@ import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import Copies
-from srlib.assessment.counts import Bools, Row, clustered_se, means, se_between_releases, z_score
+from srlib.assessment.counts import (
+    Bools,
+    Row,
+    clustered_se,
+    means,
+    se_between_releases,
+    z_score,
+)
 from srlib.assessment.disclosure import Disclosure
 from srlib.assessment.z_scores import MIN_COINCIDENCES, beta, beta_binomial_z
 from srlib.display import MIN_RECORDS, percent_with_error
@@ -21,16 +29,20 @@ from srlib.display import MIN_RECORDS, percent_with_error
 # Standard errors between an estimate and its baseline: significant, and beyond doubt.
 Z_SIGNIFICANT = 2.58
 Z_CERTAIN = 3.3
-# Shares of what the baseline leaves undisclosed: a significant risk is elevated or high from here.
+# Shares of what the baseline leaves undisclosed: a significant risk is elevated or high
+# from here.
 ELEVATED = 0.05
 HIGH = 0.20
-# For the excess over own duplicates: at Z_SIGNIFICANT, 1 % of fresh samples would show signs.
+# For the excess over own duplicates: at Z_SIGNIFICANT, 1 % of fresh samples would show
+# signs.
 Z_OWN_DUPLICATES = 3.0
-# Undecided: copies of a larger share of the sample uniques could go undetected, where finding one
-# in the release multiplies the odds that the person is in the file by at least this factor.
+# Undecided: copies of a larger share of the sample uniques could go undetected, where
+# finding one in the release multiplies the odds that the person is in the file by at
+# least this factor.
 MAX_UNDETECTED = 0.12
 MIN_ODDS_FACTOR = 3.0
-# For one repeated unique, whoever it is: one fresh sample in a hundred has one by chance.
+# For one repeated unique, whoever it is: one fresh sample in a hundred has one by
+# chance.
 ONE_PERSON = 2.33
 UNLIKELY = 1.645  # three or more identical records exceed this by chance in 5 % of fresh samples
 COPY_RATINGS = ("no sign", "undecided", "signs", "found")  # best first
@@ -44,7 +56,9 @@ COPY_BASELINES = {
     "row order": "other rows",
 }
 MIN_RECORDS_JUDGED = 20  # of either file; below, only outright copies are judged
-MIN_ERROR = 2.0  # people: the least standard error of a sum, one pair more than observed
+MIN_ERROR = (
+    2.0  # people: the least standard error of a sum, one pair more than observed
+)
 # A value that all but this share of people have is disclosed by its margin already.
 ALL_BUT_CERTAIN = 0.10
 
@@ -65,8 +79,8 @@ _NUMBERS = (
 def summarize(each: Sequence[Disclosure], group: Bools | None = None) -> Row:
     """Return the row of all eligible people, or of a group, over the releases of a synthesizer.
 
-    All releases share the original's part of the standard error, so only the spread between
-    releases is divided by their number.
+    All releases share the original's part of the standard error, so only the spread
+    between releases is divided by their number.
     """
     rows = [_of_release(one, group) for one in each]
     found: Row = means(rows) | (
@@ -78,7 +92,11 @@ def summarize(each: Sequence[Disclosure], group: Bools | None = None) -> Row:
     is_margins = found["margins"] > found["fresh_sample"]
     kind = "independent margins" if is_margins else "fresh sample"
     baseline_se = found["margins_se" if is_margins else "fresh_sample_se"]
-    return found | {"n": int(found["n"]), "baseline_se": baseline_se, "baseline_kind": kind}
+    return found | {
+        "n": int(found["n"]),
+        "baseline_se": baseline_se,
+        "baseline_kind": kind,
+    }
 
 
 def _of_release(disclosure: Disclosure, group: Bools | None) -> Row:
@@ -88,7 +106,8 @@ def _of_release(disclosure: Disclosure, group: Bools | None) -> Row:
     if not people:
         return {"n": 0} | dict.fromkeys(_NUMBERS, np.nan)
     release, others, margins = each = [
-        v * part for v in (disclosure.release, disclosure.fresh_sample, disclosure.margins)
+        v * part
+        for v in (disclosure.release, disclosure.fresh_sample, disclosure.margins)
     ]
     value, by_others, by_margins = shares = [float(v.sum()) / people for v in each]
     error, others_error, margins_error = (
@@ -104,37 +123,57 @@ def _of_release(disclosure: Disclosure, group: Bools | None) -> Row:
         group is None and not np.isnan(disclosure.permutation_z),
     )
     spread = (
-        np.sqrt(people * gap[counted].var()) if by_trees else clustered_se(gap, disclosure.cluster)
+        np.sqrt(people * gap[counted].var())
+        if by_trees
+        else clustered_se(gap, disclosure.cluster)
     )
-    # One pair of people more than observed: without pairs the fresh sample would have no error.
+    # One pair of people more than observed: without pairs the fresh sample would have
+    # no error.
     z = z_score(
-        gap.sum(), np.sqrt(spread**2 + MIN_ERROR**2 + disclosure.training_variance * people**2)
+        gap.sum(),
+        np.sqrt(spread**2 + MIN_ERROR**2 + disclosure.training_variance * people**2),
     )
     if disclosure.undisclosed is not None:
-        # A less accurate release may predict the commonest value more often than a fresh sample.
+        # A less accurate release may predict the commonest value more often than a
+        # fresh sample.
         open_gap = np.where(disclosure.undisclosed >= ALL_BUT_CERTAIN, gap, 0.0)
         z = min(
             z,
             z_score(
-                open_gap.sum(), np.hypot(clustered_se(open_gap, disclosure.cluster), MIN_ERROR)
+                open_gap.sum(),
+                np.hypot(clustered_se(open_gap, disclosure.cluster), MIN_ERROR),
             ),
         )
-    of_more = np.hypot(clustered_se(more, disclosure.cluster), 0.0 if group is None else MIN_ERROR)
+    of_more = np.hypot(
+        clustered_se(more, disclosure.cluster), 0.0 if group is None else MIN_ERROR
+    )
     if is_identity:  # matched or not: standard errors are binomial
-        error, of_more = np.sqrt([value * (1 - value) / people, (margins * (1 - margins)).sum()])
+        error, of_more = np.sqrt(
+            [value * (1 - value) / people, (margins * (1 - margins)).sum()]
+        )
         others_error = max(others_error, MIN_ERROR / people)
         law = beta(by_others, others_error, people)
         z = beta_binomial_z(
-            round(value * disclosure.effective_trials), round(disclosure.effective_trials), *law
+            round(value * disclosure.effective_trials),
+            round(disclosure.effective_trials),
+            *law,
         )
     z_margins = np.inf if by_trees else z_score(more.sum(), of_more)
     by_others = float(np.clip(by_others, 0, 1))
     return {
-        "n": people, "estimate": value, "se": error, "fresh_sample": by_others,
-        "fresh_sample_se": others_error, "margins": by_margins, "margins_se": margins_error,
-        "baseline": np.nanmax([by_others, by_margins]), "z": min(z, z_margins),
-        "z_permutation": min(disclosure.permutation_z, z_margins) if is_identity else np.nan,
-    }  # fmt: skip
+        "n": people,
+        "estimate": value,
+        "se": error,
+        "fresh_sample": by_others,
+        "fresh_sample_se": others_error,
+        "margins": by_margins,
+        "margins_se": margins_error,
+        "baseline": np.nanmax([by_others, by_margins]),
+        "z": min(z, z_margins),
+        "z_permutation": min(disclosure.permutation_z, z_margins)
+        if is_identity
+        else np.nan,
+    }
 
 
 def excess_share(value: Any, baseline: Any) -> Any:
@@ -145,9 +184,10 @@ def excess_share(value: Any, baseline: Any) -> Any:
 def rate(rows: Sequence[Row], family: bool, few: bool = False) -> None:
     """Put into each row a rating of its risk, by its excess over the baseline and significance.
 
-    The rows of a `family` are adjusted for multiple testing by Holm's (1979) rule: of n rows the
-    least probable is compared with n tests, the next with n - 1, and so on to the first that is not
-    significant. Rows on few people are not rated, nor any row where a file has `few` records.
+    The rows of a `family` are adjusted for multiple testing by Holm's (1979) rule: of n
+    rows the least probable is compared with n tests, the next with n - 1, and so on to
+    the first that is not significant. Rows on few people are not rated, nor any row
+    where a file has `few` records.
     """
     for row in rows:
         nobody = row["group"] == "all" and not row["n"]  # as where no record is unique
@@ -159,18 +199,24 @@ def rate(rows: Sequence[Row], family: bool, few: bool = False) -> None:
     tail, clear = special.ndtr(-np.nan_to_num(z, nan=-np.inf)), np.zeros(len(z), bool)
     order = np.argsort(tail, kind="stable")
     n_tests = np.arange(len(z), 0, -1) if family else 1
-    clear[order] = np.maximum.accumulate(tail[order] * n_tests) <= special.ndtr(-Z_SIGNIFICANT)
+    clear[order] = np.maximum.accumulate(tail[order] * n_tests) <= special.ndtr(
+        -Z_SIGNIFICANT
+    )
     for row, sure in zip(judged, clear, strict=True):
         rest = excess_share(row["estimate"], row["baseline"])
         row["rating"] = (
-            ("high" if rest >= HIGH else "elevated") if sure and rest >= ELEVATED else "as expected"
+            ("high" if rest >= HIGH else "elevated")
+            if sure and rest >= ELEVATED
+            else "as expected"
         )
 
 
 def cap_unsupported_ratings(rows: Sequence[Row]) -> None:
     """Lower *high* of attribute disclosure where inference is not above its baseline as well."""
     inference = {
-        (row["variables"], row["group"]): row for row in rows if row["question"] == "inference"
+        (row["variables"], row["group"]): row
+        for row in rows
+        if row["question"] == "inference"
     }
     for row in rows:
         support = inference.get((row["variables"], row["group"]))
@@ -184,7 +230,11 @@ def copy_rows(each: Sequence[Copies]) -> list[Row]:
 
     def severity(one: Copies) -> tuple[int, bool, float]:
         rating, why, _ = rate_copies(one)
-        return COPY_RATINGS.index(rating), why != "", largest_z(one.rows["identical records"])
+        return (
+            COPY_RATINGS.index(rating),
+            why != "",
+            largest_z(one.rows["identical records"]),
+        )
 
     found = max(each, key=severity)
     rating, why, decides = rate_copies(found)
@@ -220,8 +270,8 @@ def largest_z(row: Row) -> float:
 def odds_factor(undetected: Row) -> float:
     """Return the largest factor by which a copy raises the odds that its person is in the file.
 
-    `undetected` is the row *undetected copies*; its baseline is the share of the sample uniques
-    whose values a fresh sample would have as well.
+    `undetected` is the row *undetected copies*; its baseline is the share of the sample
+    uniques whose values a fresh sample would have as well.
     """
     return float(1 / max(undetected["baseline"], 1e-12))
 
@@ -285,9 +335,13 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         "near-duplicates": near["z_permutation"],
         "repeated unique": repeated["z"] - UNLIKELY + Z_SIGNIFICANT,
         "excess over own duplicates": excess["z"] - Z_OWN_DUPLICATES + Z_SIGNIFICANT,
-        "identical before binning": before_binning["z_permutation"] - Z_CERTAIN + Z_SIGNIFICANT,
+        "identical before binning": before_binning["z_permutation"]
+        - Z_CERTAIN
+        + Z_SIGNIFICANT,
     }
-    decides = max(deviates, key=lambda question: np.nan_to_num(deviates[question], nan=-np.inf))
+    decides = max(
+        deviates, key=lambda question: np.nan_to_num(deviates[question], nan=-np.inf)
+    )
     if deviates[decides] >= Z_SIGNIFICANT:
         yield "signs", "there are signs of copied records", decides
     if found.baseline_problem == "duplicates":
@@ -310,7 +364,11 @@ def _reasons(found: Copies) -> Iterator[tuple[str, str, str]]:
         yield "undecided", why, "identical records"
     n_undetected = undetected["estimate"] * undetected["n"]
     is_rare = odds_factor(undetected) >= MIN_ODDS_FACTOR
-    if undetected["estimate"] > MAX_UNDETECTED and n_undetected >= MIN_COINCIDENCES and is_rare:
+    if (
+        undetected["estimate"] > MAX_UNDETECTED
+        and n_undetected >= MIN_COINCIDENCES
+        and is_rare
+    ):
         share = percent_with_error(undetected["estimate"])
         why = f"copies of up to {share} of the sample uniques (all variables) could go undetected"
         yield "undecided", why, "undetected copies"

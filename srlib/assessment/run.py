@@ -25,7 +25,14 @@ from srlib.assessment.counts import (
 )
 from srlib.assessment.disclosure import Disclosure
 from srlib.assessment.identifiers import common_identifiers
-from srlib.assessment.inputs import CodedTable, Names, Releases, Table, Tables, read_inputs
+from srlib.assessment.inputs import (
+    CodedTable,
+    Names,
+    Releases,
+    Table,
+    Tables,
+    read_inputs,
+)
 from srlib.checks import quoted
 from srlib.data.codes import distinct
 from srlib.data.microdata import SchemaSource
@@ -40,7 +47,9 @@ WHY = {
     "interval": "of the records have their {} disclosed within the distance by the key matches",
     "inference": "mean probability of the true {}, predicted from the release",
 }
-_NAMED = 5  # variables where all others are known, and lines of the file for a combination
+_NAMED = (
+    5  # variables where all others are known, and lines of the file for a combination
+)
 
 
 @dataclass(frozen=True)
@@ -50,16 +59,19 @@ class Assessment:
     Attributes
     ----------
     tables : Tables
-        The coded tables, what the intruder is assumed to know, and notes on what was chosen.
+        The coded tables, what the intruder is assumed to know, and notes on what was
+        chosen.
     verdicts : tuple of Verdict
-        The verdict on each release, or on all of one synthesizer together; the worst first.
+        The verdict on each release, or on all of one synthesizer together; the worst
+        first.
     table : DataFrame
-        A row for each measure: release; question; variables, with an arrow from the keys to the
-        target; detail; group, ``"all"`` or a level of `by`; n, the people or records it is about;
-        estimate and baseline with their standard errors (se, baseline_se) and baseline_kind; z, the
-        excess over the baseline in standard errors, and z_permutation, by a random split of both
-        files; holdout and z_holdout, the same for the holdout; rating; and in_verdict, whether the
-        verdict depends on the row.
+        A row for each measure: release; question; variables, with an arrow from the
+        keys to the target; detail; group, ``"all"`` or a level of `by`; n, the people
+        or records it is about; estimate and baseline with their standard errors (se,
+        baseline_se) and baseline_kind; z, the excess over the baseline in standard
+        errors, and z_permutation, by a random split of both files; holdout and
+        z_holdout, the same for the holdout; rating; and in_verdict, whether the verdict
+        depends on the row.
     model : bool
         Whether a model-based intruder was tested.
 
@@ -85,12 +97,16 @@ class Assessment:
         if len(facts["Keys"]) > MAX_KEYS_SHOWN:
             facts["Keys"] = f"{len(self.tables.keys[0])} variables"
         settings = [f"{name}: {facts[name]}." for name in named if name in facts]
-        return verdict.render_text(self.verdicts, self.table, " ".join(settings), self.not_judged())
+        return verdict.render_text(
+            self.verdicts, self.table, " ".join(settings), self.not_judged()
+        )
 
     def not_judged(self) -> str:
         """Return a note on the columns that were left out; empty if none were."""
         left_out = quoted(self.tables.original.left_out)
-        compared = quoted(self.table.query("question == 'identifiers'")["variables"].unique())
+        compared = quoted(
+            self.table.query("question == 'identifiers'")["variables"].unique()
+        )
         if not left_out:
             return ""
         if not compared:
@@ -106,13 +122,14 @@ class Assessment:
         Returns
         -------
         DataFrame
-            A row for each release and distinct combination: release; lines, the first lines of the
-            original's file with it; repetitions; identical, whether it is a sample unique that
-            occurs unchanged in a release; neighbors, records of both files that differ from it in
-            one variable; matched, in how many releases the record is unique on the keys and
-            matched; disclosed, in how many all key matches have the true target; the probabilities
-            of the model, if it was asked for; then the values as text. Identical ones with the
-            fewest neighbors come first, then the matched and the disclosed ones.
+            A row for each release and distinct combination: release; lines, the first
+            lines of the original's file with it; repetitions; identical, whether it is
+            a sample unique that occurs unchanged in a release; neighbors, records of
+            both files that differ from it in one variable; matched, in how many
+            releases the record is unique on the keys and matched; disclosed, in how
+            many all key matches have the true target; the probabilities of the model,
+            if it was asked for; then the values as text. Identical ones with the fewest
+            neighbors come first, then the matched and the disclosed ones.
         """
         return self._records.copy(deep=False)
 
@@ -158,11 +175,13 @@ class Assessment:
             "report-public.html": self.to_html(public=True, run=run),
         }
 
-    def to_html(self, public: bool = False, run: Mapping[str, str] = MappingProxyType({})) -> str:
+    def to_html(
+        self, public: bool = False, run: Mapping[str, str] = MappingProxyType({})
+    ) -> str:
         """Return a page that stands alone. Confidential, but for the public one: ratings alone.
 
-        `run` has facts to show above, as the date, the version and the command; the public page
-        shows date and version only.
+        `run` has facts to show above, as the date, the version and the command; the
+        public page shows date and version only.
         """
         if public:
             facts = {name: run[name] for name in PUBLIC_FACTS if name in run}
@@ -184,10 +203,14 @@ class Assessment:
             facts["Groups"] = settings["by"]
         if settings["within"]:
             distances = settings["within"].items()
-            facts["Within"] = ", ".join(f"{name}: {distance:g}" for name, distance in distances)
+            facts["Within"] = ", ".join(
+                f"{name}: {distance:g}" for name, distance in distances
+            )
         if settings["n_holdout"]:
             facts["Holdout"] = f"{settings['n_holdout']:,} records"
-        facts["Baseline"] = "a fresh sample of the population, estimated from the original"
+        facts["Baseline"] = (
+            "a fresh sample of the population, estimated from the original"
+        )
         facts["Tested"] = "intruders who know the release and the keys"
         facts["Not tested"] = f"{verdict.NOT_TESTED} (--model adds a model-based one)"
         if self.model:
@@ -196,11 +219,19 @@ class Assessment:
 
 
 def assess(
-    original: Table, released: Releases, keys: Names | Sequence[Names] = (), target: Names = (), *,
-    schema: SchemaSource = None, within: Mapping[str, float] | None = None, by: str = "",
-    holdout: Table | None = None, leave_out: Names = (), model: bool = False,
+    original: Table,
+    released: Releases,
+    keys: Names | Sequence[Names] = (),
+    target: Names = (),
+    *,
+    schema: SchemaSource = None,
+    within: Mapping[str, float] | None = None,
+    by: str = "",
+    holdout: Table | None = None,
+    leave_out: Names = (),
+    model: bool = False,
     rng: np.random.Generator,
-) -> Assessment:  # fmt: skip
+) -> Assessment:
     """Assess what releases disclose about the people in an original, and their utility.
 
     Parameters
@@ -208,28 +239,32 @@ def assess(
     original : DataFrame, Microdata, str or Path
         Records of people, in categorical, text or number columns; or a file of them.
     released : the same, a sequence of them, or a mapping from names to either
-        Releases by any synthesizer, with the variables of the original, all of them synthetic. A
-        folder, or a sequence under a name, has the releases of one synthesizer, which are assessed
-        together; every other table is assessed by itself.
+        Releases by any synthesizer, with the variables of the original, all of them
+        synthetic. A folder, or a sequence under a name, has the releases of one
+        synthesizer, which are assessed together; every other table is assessed by
+        itself.
     keys : sequence of str, or of these
-        Key variables, which the intruder knows; by default all but the target. Each of several sets
-        is assessed.
+        Key variables, which the intruder knows; by default all but the target. Each of
+        several sets is assessed.
     target : str or sequence of str
-        Variables that the intruder wants to learn; by default the last one that is no key.
+        Variables that the intruder wants to learn; by default the last one that is no
+        key.
     schema : Schema, str or Path, optional
-        Variables and their levels, a YAML file of them, or ``"acs"``; by default inferred from the
-        original. Numbers are binned by the original alone.
+        Variables and their levels, a YAML file of them, or ``"acs"``; by default
+        inferred from the original. Numbers are binned by the original alone.
     within : mapping of str to float, optional
-        For numeric variables, the distance within which a number counts as disclosed, in its units.
+        For numeric variables, the distance within which a number counts as disclosed,
+        in its units.
     by : str
         Variable whose levels are groups, assessed one by one.
     holdout : DataFrame, Microdata, str or Path, optional
         People of the same population who were not used to fit the synthesizer.
     leave_out : str or sequence of str
-        Columns that are no variables, such as names and IDs; not every table must have them.
+        Columns that are no variables, such as names and IDs; not every table must have
+        them.
     model : bool
-        Whether to test a model-based intruder, who knows all other records and assumes a Dirichlet
-        process mixture (DPMPM): half a minute at 1,000 records.
+        Whether to test a model-based intruder, who knows all other records and assumes
+        a Dirichlet process mixture (DPMPM): half a minute at 1,000 records.
     rng : numpy.random.Generator
         Source of randomness of the trees that predict, and of the model's chains.
 
@@ -261,18 +296,33 @@ def assess(
             f"rng is {rng!r}; it must be a Generator, such as numpy.random.default_rng(1)"
         )
     tables = read_inputs(
-        original, released, keys=keys, target=target, schema=schema, within=within, by=by,
-        holdout=holdout, leave_out=leave_out,
-    )  # fmt: skip
+        original,
+        released,
+        keys=keys,
+        target=target,
+        schema=schema,
+        within=within,
+        by=by,
+        holdout=holdout,
+        leave_out=leave_out,
+    )
     return run_assessment(tables, model=model, seed=int(rng.integers(2**63)))
 
 
 def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
     """Assess tables that `read_inputs` returned; each purpose has its own stream of randomness."""
     rows, records = list[Row](), list[pd.DataFrame]()
-    levels, chance, risks = tables.schema.n_levels, partial(stream, seed), pd.DataFrame()
+    levels, chance, risks = (
+        tables.schema.n_levels,
+        partial(stream, seed),
+        pd.DataFrame(),
+    )
     for name, released in tables.synthesizers.items():
-        found, original, joined = list[Copies](), tables.original.codes, [z.codes for z in released]
+        found, original, joined = (
+            list[Copies](),
+            tables.original.codes,
+            [z.codes for z in released],
+        )
         for z in released:
             numbers = numbers_of([tables.original, z])
             holdout = tables.holdout.codes if tables.holdout else None
@@ -284,25 +334,35 @@ def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessm
         of_one += _measure_full_matches(tables, released)
         of_one += utility.utility_rows(tables.schema, original, joined)
         if model:
-            from srlib.risk.model_intruder import model_risks  # and numba, which nothing else needs
+            from srlib.risk.model_intruder import (
+                model_risks,
+            )  # and numba, which nothing else needs
 
             asked = original, joined, levels, tables.targets[0]
             learned, agree, risks = model_risks(*asked, rng=chance(f"model {name}"))
-            of_one += ratings.model_rows(learned.to_dict("records"), agree, len(original))
+            of_one += ratings.model_rows(
+                learned.to_dict("records"), agree, len(original)
+            )
         rows += [row | {"release": name} for row in of_one]
-        people = pd.DataFrame({
-            "identical": np.any([each.identical for each in found], axis=0),
-            "neighbors": np.min([each.neighbors for each in found], axis=0),
-            "matched": np.sum([each.certain for each in first[0]], axis=0),
-            "disclosed": np.sum([each.certain for each in first[1]], axis=0),
-        })  # fmt: skip
+        people = pd.DataFrame(
+            {
+                "identical": np.any([each.identical for each in found], axis=0),
+                "neighbors": np.min([each.neighbors for each in found], axis=0),
+                "matched": np.sum([each.certain for each in first[0]], axis=0),
+                "disclosed": np.sum([each.certain for each in first[1]], axis=0),
+            }
+        )
         records.append(_records(tables, name, people, risks))
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
     table = table.fillna({"group": "all"} | dict.fromkeys(ratings.TEXTS, ""))
     table["in_verdict"] = table["in_verdict"].notna()
     each = dict(list(table.groupby("release", sort=False)))
-    verdicts = verdict.sort_worst_first([verdict.judge(*one) for one in each.items()], table)
-    table = pd.concat([each[one.release] for one in verdicts], ignore_index=True)[COLUMNS]
+    verdicts = verdict.sort_worst_first(
+        [verdict.judge(*one) for one in each.items()], table
+    )
+    table = pd.concat([each[one.release] for one in verdicts], ignore_index=True)[
+        COLUMNS
+    ]
     listed = pd.concat(records, ignore_index=True)
     return Assessment(tables, tuple(verdicts), table, model, listed)
 
@@ -330,16 +390,24 @@ def questions(tables: Tables) -> list[Question]:
     for keys in tables.keys:
         asked.append(Question("identity", keys))
         for target in tables.targets:
-            asked += [Question(n, known(target, keys), target) for n in ("attribute", "inference")]
-    return asked + [Question("interval", known(k, tables.keys[0]), k) for k in tables.within]
+            asked += [
+                Question(n, known(target, keys), target)
+                for n in ("attribute", "inference")
+            ]
+    return asked + [
+        Question("interval", known(k, tables.keys[0]), k) for k in tables.within
+    ]
 
 
 def _answer_questions(
-    tables: Tables, released: Sequence[CodedTable], chance: Callable[[str], np.random.Generator]
+    tables: Tables,
+    released: Sequence[CodedTable],
+    chance: Callable[[str], np.random.Generator],
 ) -> tuple[list[Row], list[list[Disclosure]]]:
     """Return the rows of all questions for one synthesizer: for all people, then for groups.
 
-    The second result is what each release discloses of each person, by the first two questions.
+    The second result is what each release discloses of each person, by the first two
+    questions.
     """
     names, rows, groups, first = (
         tables.schema.names,
@@ -356,14 +424,18 @@ def _answer_questions(
             target = names[question.wants]
             about += f" → {target}"
             why = WHY[question.name].format(target)
-        # The name of a stream of randomness never changes, whatever the rows are called.
+        # The name of a stream of randomness never changes, whatever the rows are
+        # called.
         purposes = (f"predicted: {about} {i}" for i in range(len(released)))
         streams = zip(released, map(chance, purposes), strict=True)
         each = [_measure_disclosure(question, tables, z, rng) for z, rng in streams]
         row: Row = {"question": question.name, "group": "all", "variables": about}
         rows.append(row | {"why": why, "in_verdict": True} | ratings.summarize(each))
         if tables.by is not None and len(first) < 2:
-            of, column = tables.schema.variables[tables.by], tables.original.codes[:, tables.by]
+            of, column = (
+                tables.schema.variables[tables.by],
+                tables.original.codes[:, tables.by],
+            )
             for code in np.unique(column):
                 row["group"] = f"{of.name}: {of.labels[code]}"
                 groups.append(row | ratings.summarize(each, column == code))
@@ -390,7 +462,9 @@ def _measure_disclosure(
     given = files[0].codes, files[1].codes, tables.schema.n_levels, question.knows
     holdout = files[2].codes if tables.holdout else None
     if wants is None:
-        return disclosure.identity_disclosure(*given, holdout, numbers=numbers_of(files))
+        return disclosure.identity_disclosure(
+            *given, holdout, numbers=numbers_of(files)
+        )
     wanted = wants, tables.schema.variables[wants].codes_without_value, holdout
     if question.name == "inference":
         return disclosure.inference(*given, *wanted, rng=rng)
@@ -428,7 +502,10 @@ def _measure_full_matches(tables: Tables, released: Sequence[CodedTable]) -> lis
             | holdout_contrast(full_match, np.ones(len(people)), n)
         )
     if copied:
-        rows = [new_row("full match", n, detail="identical on all variables") | means(copied)]
+        rows = [
+            new_row("full match", n, detail="identical on all variables")
+            | means(copied)
+        ]
     known = ", ".join(tables.schema.names[k] for k in keys)
     variables = {"repU": known, "TCAP": f"{known} → {tables.schema.names[target]}"}
     measures = []
@@ -444,18 +521,25 @@ def _measure_full_matches(tables: Tables, released: Sequence[CodedTable]) -> lis
     return rows
 
 
-def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame) -> pd.DataFrame:
+def _records(
+    tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame
+) -> pd.DataFrame:
     """Return the table of `Assessment.records` for a release: a row for each combination."""
     combinations, repetitions, inverse = distinct(tables.original.codes)
     order = np.argsort(inverse, kind="stable")
     parts = np.split(tables.original.lines[order], np.cumsum(repetitions)[:-1])
-    lines = [", ".join(map(str, p[:_NAMED])) + ", ..." * (len(p) > _NAMED) for p in parts]
+    lines = [
+        ", ".join(map(str, p[:_NAMED])) + ", ..." * (len(p) > _NAMED) for p in parts
+    ]
     first = order[np.cumsum(repetitions) - repetitions]  # a record of each combination
     head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
     found = pd.concat([head, people.iloc[first].reset_index(drop=True), risks], axis=1)
     # The number of neighbors matters for identical records only.
     by = found.assign(neighbors=found["neighbors"].where(found["identical"], 0))
-    columns, up = ["identical", "neighbors", "matched", "disclosed"], [False, True, False, False]
+    columns, up = (
+        ["identical", "neighbors", "matched", "disclosed"],
+        [False, True, False, False],
+    )
     at = by.sort_values(columns, ascending=up, kind="stable").index
     values = tables.schema.decode(combinations).astype(str)
     values = values.rename(columns={c: f"{c} (value)" for c in values if c in found})

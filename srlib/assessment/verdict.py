@@ -1,7 +1,8 @@
 """The verdict on a release: one sentence, a card and a page, by stated rules from the table.
 
-The verdict follows from the ratings of the rows that are in it, the ratings follow from the
-thresholds of `ratings` and `utility`, and nothing else has a part in it. Pages stand alone.
+The verdict follows from the ratings of the rows that are in it, the ratings follow from
+the thresholds of `ratings` and `utility`, and nothing else has a part in it. Pages
+stand alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,12 @@ _HEADINGS = {
     "z_holdout": "z, holdout",
 }
 
-VERDICTS = ("no sign of disclosure", "undecided", "review", "do not release")  # the best first
+VERDICTS = (
+    "no sign of disclosure",
+    "undecided",
+    "review",
+    "do not release",
+)  # the best first
 
 # Lines of the card, by question; the utility loss stands below them.
 CARD = {
@@ -37,7 +43,11 @@ CARD = {
     "copied uniques": "uniques (all variables) copied beyond chance",
     "undetected copies": "copied, at most (95 %)",
 }
-CARD_HEADINGS = {"release": "release ± se", "baseline": "baseline ± se", "z": "paired z"}
+CARD_HEADINGS = {
+    "release": "release ± se",
+    "baseline": "baseline ± se",
+    "z": "paired z",
+}
 # A further line where one of these rows decides on copies.
 _OF_UNIQUES = ("identity", "copied uniques", "undetected copies")
 DECIDING = {
@@ -62,7 +72,8 @@ _UTILITY = {
     "limited": "clearly below a fresh sample",
     "poor": "poor",
 }
-# Intruders that the verdict does not ask; a model-based one has rows of its own with `model`.
+# Intruders that the verdict does not ask; a model-based one has rows of its own with
+# `model`.
 NOT_TESTED = "an intruder who knows all other records or the synthesizer"
 NOT_TESTED_WITH_MODEL = "an intruder who knows the synthesizer and all other records"
 _RATING_ORDER = (
@@ -99,7 +110,9 @@ class Verdict:
 
 def judge(release: str, rows: pd.DataFrame) -> Verdict:
     """Decide on a release by the worst rating of its rows that are in the verdict."""
-    name = release if release.startswith("'") else f'"{release}"'  # one that is quoted already
+    name = (
+        release if release.startswith("'") else f'"{release}"'
+    )  # one that is quoted already
     decisive = rows[rows["in_verdict"]]
     for rating, (verdict, opening) in _BY_RATING.items():
         rated = decisive[decisive["rating"] == rating]
@@ -108,8 +121,12 @@ def judge(release: str, rows: pd.DataFrame) -> Verdict:
             reason = row["why"]
             if rating in ("elevated", "high"):
                 reason = _compared(row)
-            return Verdict(release, verdict, reason, f"{opening.format(name)}: {reason}.")
-    remarks = decisive["why"][(decisive["rating"] == "no sign") & (decisive["why"] != "")]
+            return Verdict(
+                release, verdict, reason, f"{opening.format(name)}: {reason}."
+            )
+    remarks = decisive["why"][
+        (decisive["rating"] == "no sign") & (decisive["why"] != "")
+    ]
     reason = "; ".join(remarks)
     but = f", but {reason}" if reason else ""
     useful = _UTILITY[worst_utility(rows)["rating"]]
@@ -163,8 +180,8 @@ def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[V
 def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a release's card, with their line as `measure`.
 
-    These are its risks by the first keys and the first target, what decides on copies, and the
-    largest utility loss.
+    These are its risks by the first keys and the first target, what decides on copies,
+    and the largest utility loss.
     """
     risks = rows[rows["group"] == "all"].drop_duplicates("question")
     risks = risks.set_index("question", drop=False)
@@ -175,15 +192,17 @@ def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
     chosen = risks.loc[[*CARD, *deciding]]
     chosen = chosen.assign(measure=chosen["question"].map(measures))
     loss = worst_utility(rows).to_frame().T
-    which = loss["detail"].map(lambda text: f"{text} " if text else "") + loss["question"]
+    which = (
+        loss["detail"].map(lambda text: f"{text} " if text else "") + loss["question"]
+    )
     return pd.concat([chosen, loss.assign(measure="utility loss, " + which)])
 
 
 def card(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of a release's card as texts, numbers with their standard errors.
 
-    z is the larger of both deviates of a row, as its rating takes it. A utility loss has none: the
-    rating of the largest of many tables is not that of one table.
+    z is the larger of both deviates of a row, as its rating takes it. A utility loss
+    has none: the rating of the largest of many tables is not that of one table.
     """
     lines = []
     for row in card_rows(rows).to_dict("records"):
@@ -202,7 +221,14 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _empty_line(measure: str) -> dict[str, str]:
-    return {"measure": measure, "n": "", "release": "", "baseline": "", "z": "", "rating": ""}
+    return {
+        "measure": measure,
+        "n": "",
+        "release": "",
+        "baseline": "",
+        "z": "",
+        "rating": "",
+    }
 
 
 def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
@@ -213,9 +239,14 @@ def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
     if pd.notna(row["baseline"]):
         kind = row["baseline_kind"].removeprefix("independent ")
         kind = f" ({kind})" if kind else ""
-        line["baseline"] = percent_with_error(row["baseline"], row["baseline_se"]) + kind
+        line["baseline"] = (
+            percent_with_error(row["baseline"], row["baseline_se"]) + kind
+        )
     z = np.fmax(row["z"], row["z_permutation"])
-    if row["question"] == "identical records" and row["rating"] not in ("signs", "found"):
+    if row["question"] == "identical records" and row["rating"] not in (
+        "signs",
+        "found",
+    ):
         z = row["z"]  # the permutation test is that of the rows below it
     if np.isfinite(z) and row["question"] not in utility.LOSSES:
         line["z"] = f"{z:.1f}"
@@ -232,11 +263,16 @@ def _worst_group(groups: pd.DataFrame) -> dict[str, str]:
         return _empty_line(f"worst group by {variable}") | {"release": "none elevated"}
     excess = ratings.excess_share(outstanding["estimate"], outstanding["baseline"])
     worst = outstanding.loc[excess.astype(float).idxmax()]
-    return _line(f"worst group, {worst['group']} ({worst['question']})", worst.to_dict())
+    return _line(
+        f"worst group, {worst['group']} ({worst['question']})", worst.to_dict()
+    )
 
 
 def render_text(
-    verdicts: Sequence[Verdict], table: pd.DataFrame, settings: str = "", not_judged: str = ""
+    verdicts: Sequence[Verdict],
+    table: pd.DataFrame,
+    settings: str = "",
+    not_judged: str = "",
 ) -> str:
     """Return the verdict and the card of each release; of several, how many have which verdict.
 
@@ -260,13 +296,15 @@ def overview(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for number, one in enumerate(verdicts, start=1):
         of_release = table[table["release"] == one.release]
-        rows.append({
-            "no": number,
-            "release": one.release,
-            "verdict": one.verdict,
-            "finding": one.reason or _limit_of(of_release),
-            "utility": worst_utility(of_release)["rating"],
-        })  # fmt: skip
+        rows.append(
+            {
+                "no": number,
+                "release": one.release,
+                "verdict": one.verdict,
+                "finding": one.reason or _limit_of(of_release),
+                "utility": worst_utility(of_release)["rating"],
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -275,9 +313,7 @@ def _limit_of(rows: pd.DataFrame) -> str:
     limit = rows.loc[rows["question"] == "undetected copies", "estimate"].iloc[0]
     if pd.isna(limit):
         return "none"
-    return (
-        f"none; copies of up to {percent_with_error(limit)} of sample uniques could be undetected"
-    )
+    return f"none; copies of up to {percent_with_error(limit)} of sample uniques could be undetected"
 
 
 def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
@@ -288,12 +324,18 @@ def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
         lines = card(of_release).to_dict("records")
         row = {"release": one.release}
         for question, line in zip(CARD, lines, strict=False):
-            parts = [line["release"], line["baseline"].partition(" (")[0], line["rating"]]
+            parts = [
+                line["release"],
+                line["baseline"].partition(" (")[0],
+                line["rating"],
+            ]
             row[CARD[question]] = "; ".join(filter(None, parts))
         loss = _line("", worst_utility(of_release).to_dict())
         baseline = loss["baseline"].partition(" (")[0]
         which = worst_utility(of_release)["question"]
-        row["largest utility loss"] = f"{which}: {loss['release']}; {baseline}; {loss['rating']}"
+        row["largest utility loss"] = (
+            f"{which}: {loss['release']}; {baseline}; {loss['rating']}"
+        )
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -301,9 +343,9 @@ def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
 def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
     """Return verdicts and ratings without names and numbers; releases are numbered.
 
-    A rating is shown where it rests on ten people or more, and that of copies where it rests on ten
-    original and ten released records. The verdict is shown where all ratings are that it follows
-    from.
+    A rating is shown where it rests on ten people or more, and that of copies where it
+    rests on ten original and ten released records. The verdict is shown where all
+    ratings are that it follows from.
     """
     shown = []
     for number, one in enumerate(verdicts, start=1):
@@ -319,7 +361,9 @@ def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFra
         verdict, useful = one.verdict, worst_utility(of_release)["rating"]
         if not enough.all():
             verdict = useful = NOT_SHOWN
-        shown.append({"release": number, "verdict": verdict, **by_question, "utility": useful})
+        shown.append(
+            {"release": number, "verdict": verdict, **by_question, "utility": useful}
+        )
     return pd.DataFrame(shown)
 
 
@@ -345,16 +389,22 @@ def page(
         rows = table[table["release"] == one.release]
         answers = rows.drop(columns=["in_verdict", "release"])
         answers = answers.replace("", None).dropna(axis=1, how="all")
-        drawn = card_rows(rows).query("question != 'undetected copies' and estimate == estimate")
-        releases.append({
-            "release": one.release,
-            "sentence": one.sentence,
-            "card": _html(card(rows), names=CARD_HEADINGS),
-            "rows": drawn.to_dict("records"),
-            "answers": _html(answers, names=_HEADINGS),
-        })  # fmt: skip
+        drawn = card_rows(rows).query(
+            "question != 'undetected copies' and estimate == estimate"
+        )
+        releases.append(
+            {
+                "release": one.release,
+                "sentence": one.sentence,
+                "card": _html(card(rows), names=CARD_HEADINGS),
+                "rows": drawn.to_dict("records"),
+                "answers": _html(answers, names=_HEADINGS),
+            }
+        )
     worst = verdicts[0].release
-    exposed = records.query("release == @worst").head(MOST_RECORDS).drop(columns="release")
+    exposed = (
+        records.query("release == @worst").head(MOST_RECORDS).drop(columns="release")
+    )
     return _template("page.html").render(
         public="",
         headline=headline(verdicts),
@@ -372,7 +422,9 @@ def page(
     )
 
 
-def public_page(verdicts: Sequence[Verdict], table: pd.DataFrame, facts: Mapping[str, str]) -> str:
+def public_page(
+    verdicts: Sequence[Verdict], table: pd.DataFrame, facts: Mapping[str, str]
+) -> str:
     """Return the ratings of `public_table` and nothing else of the user's files."""
     return _template("page.html").render(
         public=_html(public_table(verdicts, table)),
@@ -394,7 +446,9 @@ def _html(rows: pd.DataFrame, **options: Any) -> Markup:
 
 
 def _template(name: str) -> Template:
-    source = files("srlib.assessment").joinpath(f"{name}.j2").read_text(encoding="utf-8")
+    source = (
+        files("srlib.assessment").joinpath(f"{name}.j2").read_text(encoding="utf-8")
+    )
     environment = Environment(
         autoescape=name.endswith("html"), trim_blocks=True, undefined=StrictUndefined
     )

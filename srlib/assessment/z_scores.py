@@ -1,10 +1,11 @@
 """Tests for copies: normal deviates (z) of the upper tails of counts.
 
-If a release were a fresh sample of the population, the records of both files would be exchangeable:
-every split of them into an original and a release of these sizes would be equally probable. Equal
-records, or nearest neighbors, would then lie in different files as often as after a random split
-(permutation test), whatever the population. A release from another distribution has fewer of them
-in both files (Henze and Penrose 1999, Annals of Statistics 27, 290-298): more are a sign of copies.
+If a release were a fresh sample of the population, the records of both files would be
+exchangeable: every split of them into an original and a release of these sizes would be
+equally probable. Equal records, or nearest neighbors, would then lie in different files
+as often as after a random split (permutation test), whatever the population. A release
+from another distribution has fewer of them in both files (Henze and Penrose 1999,
+Annals of Statistics 27, 290-298): more are a sign of copies.
 """
 
 from typing import NamedTuple
@@ -58,15 +59,16 @@ def split_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
     o, s : (n_groups,) int
         Original and released records of each group.
     both : bool
-        Whether groups in the release only count, in addition to those in the original only.
+        Whether groups in the release only count, in addition to those in the original
+        only.
 
     Returns
     -------
     pure : (n_groups,) bool
         Groups of at least two records that lie in one file only.
     prob : (n_groups,) float
-        Probability that a random split puts one record of the group into the original, given that
-        it puts one, all, or (with `both`) none there.
+        Probability that a random split puts one record of the group into the original,
+        given that it puts one, all, or (with `both`) none there.
     """
     n, m, total = int(o.sum()), int(s.sum()), o + s
     sizes, which = np.unique(total, return_inverse=True)
@@ -100,8 +102,8 @@ def permutation_z(of_original: Ints, of_release: Ints) -> float:
 def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
     """Return the normal deviate of the upper tail of a weighted sum of Bernoulli variables.
 
-    They are independent. By Barndorff-Nielsen's saddlepoint approximation, at the sum less half of
-    the smallest weight.
+    They are independent. By Barndorff-Nielsen's saddlepoint approximation, at the sum
+    less half of the smallest weight.
     """
     uncertain = (prob > 0) & (prob < 1)
     hit, prob, weight = hit[uncertain], prob[uncertain], weight[uncertain]
@@ -153,17 +155,18 @@ class Edges(NamedTuple):
 def crossing_z(edges: Edges, o: Ints, s: Ints) -> float:
     r"""Return z of the weight of edges between the files, by a random split of all records.
 
-    With :math:`a_{ij}` the weight of the edges between two records in either direction, :math:`d_i`
-    its sum at a record, and N = n + m records, the weight that crosses has the mean and variance
+    With :math:`a_{ij}` the weight of the edges between two records in either direction,
+    :math:`d_i` its sum at a record, and N = n + m records, the weight that crosses has
+    the mean and variance
 
     .. math:: S p_1, \quad
               \sum_{i<j} a_{ij}^2 (p_1 - 2 p_2 + p_3) + \sum_i d_i^2 (p_2 - p_3)
               + S^2 (p_3 - p_1^2),
 
-    where :math:`S = \sum_{i<j} a_{ij}`, and a random split separates one pair of records with
-    probability :math:`p_1 = 2nm / (N(N-1))`, each of two pairs that share a record with
-    :math:`p_2 = p_1 / 2`, and each of two that share none with
-    :math:`p_3 = 4n(n-1)m(m-1) / (N(N-1)(N-2)(N-3))`.
+    where :math:`S = \sum_{i<j} a_{ij}`, and a random split separates one pair of
+    records with probability :math:`p_1 = 2nm / (N(N-1))`, each of two pairs that share
+    a record with :math:`p_2 = p_1 / 2`, and each of two that share none with :math:`p_3
+    = 4n(n-1)m(m-1) / (N(N-1)(N-2)(N-3))`.
     """
     total, n, m = o + s, int(o.sum()), int(s.sum())
     size, groups = n + m, len(total)
@@ -171,7 +174,10 @@ def crossing_z(edges: Edges, o: Ints, s: Ints) -> float:
     in_other_file = np.where(is_original, s[edges.target], o[edges.target])
     crossing = (edges.weight * in_other_file).sum()
     # The weights of mutual edges add.
-    there, back = edges.source * groups + edges.target, edges.target * groups + edges.source
+    there, back = (
+        edges.source * groups + edges.target,
+        edges.target * groups + edges.source,
+    )
     order = np.argsort(there)
     place = np.searchsorted(there, back, sorter=order).clip(max=len(there) - 1)
     mutual = there[order[place]] == back

@@ -1,8 +1,9 @@
 """Import Altair in a third of the time.
 
-Altair imports jsonschema, which builds a grammar of international web addresses on import. That
-takes 2 s, for a check that no chart needs. jsonschema omits the check if the module
-`rfc3987_syntax` cannot be imported, so it is hidden until Altair is imported.
+Altair imports jsonschema, which builds a grammar of international web addresses on
+import. That takes 2 s, for a check that no chart needs. jsonschema omits the check if
+the module `rfc3987_syntax` cannot be imported, so it is hidden until Altair is
+imported.
 """
 
 import sys

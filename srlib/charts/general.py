@@ -43,8 +43,8 @@ def lines(
     Parameters
     ----------
     frame : DataFrame
-        One column per curve, with its name in the legend, over an index of x. Missing values, and
-        values without a logarithm on a logarithmic axis, are omitted.
+        One column per curve, with its name in the legend, over an index of x. Missing
+        values, and values without a logarithm on a logarithmic axis, are omitted.
     x_title, y_title : str
         Titles of the axes, with units.
     description : str
@@ -58,13 +58,15 @@ def lines(
     ordered : bool
         Whether the curves are ordered; their colors then run from dark to light.
     errors : DataFrame, optional
-        Standard errors, in the layout of `frame`, drawn as two errors to each side of a point. On a
-        logarithmic axis a lower end below zero is set to a tenth of the value.
+        Standard errors, in the layout of `frame`, drawn as two errors to each side of a
+        point. On a logarithmic axis a lower end below zero is set to a tenth of the
+        value.
 
     Returns
     -------
     altair chart
-        Hovering shows the values of a point; a click in the legend highlights one curve.
+        Hovering shows the values of a point; a click in the legend highlights one
+        curve.
     """
     shown = _long(frame, "y")
     if errors is not None:
@@ -73,15 +75,20 @@ def lines(
         if log_y:
             shown["low"] = shown["low"].clip(lower=shown["y"] / 10)
     positive = ((shown["x"] > 0) | (not log_x)) & ((shown["y"] > 0) | (not log_y))
-    shown = compact(shown[positive & shown["y"].notna()].drop(columns="error", errors="ignore"))
+    shown = compact(
+        shown[positive & shown["y"].notna()].drop(columns="error", errors="ignore")
+    )
     pick, opacity = _picked("curve")
     base = alt.Chart(shown).encode(
         x=alt.X("x:Q", title=x_title, scale=_scale(log_x, zero=False, nice=False)),
         y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, zero=zero)),
-        color=(ordered_color if ordered else method_color)("curve", [str(name) for name in frame]),
+        color=(ordered_color if ordered else method_color)(
+            "curve", [str(name) for name in frame]
+        ),
         opacity=opacity,
     )
-    # Points are a separate layer: JupyterLab's Vega-Lite has no selection on points of a line.
+    # Points are a separate layer: JupyterLab's Vega-Lite has no selection on points of
+    # a line.
     layers = [
         *_rule(reference),
         base.mark_line(strokeWidth=2).add_params(pick),
@@ -90,8 +97,12 @@ def lines(
         ),
     ]
     if errors is not None:
-        layers.append(base.mark_rule().encode(y=alt.Y("low:Q", title=y_title), y2="high:Q"))
-    return alt.layer(*layers).properties(width=WIDTH - 40, height=260, description=description)
+        layers.append(
+            base.mark_rule().encode(y=alt.Y("low:Q", title=y_title), y2="high:Q")
+        )
+    return alt.layer(*layers).properties(
+        width=WIDTH - 40, height=260, description=description
+    )
 
 
 def points(
@@ -108,8 +119,9 @@ def points(
     Parameters
     ----------
     frame : DataFrame
-        Columns x and y; x_low, x_high, y_low and y_high, the ends of their intervals (NaN for no
-        interval); case (text) for the color; and label (text, may be empty) above the point.
+        Columns x and y; x_low, x_high, y_low and y_high, the ends of their intervals
+        (NaN for no interval); case (text) for the color; and label (text, may be empty)
+        above the point.
     """
     pick, opacity = _picked("case")
     base = alt.Chart(compact(frame)).encode(
@@ -132,19 +144,23 @@ def points(
         .add_params(pick),
         base.mark_text(align="left", dx=5, dy=-7).encode(text="label:N"),
     ]
-    drawn = alt.layer(*layers).properties(width=WIDTH - 20, height=300, description=description)
+    drawn = alt.layer(*layers).properties(
+        width=WIDTH - 20, height=300, description=description
+    )
     return drawn.properties(usermeta={"scales": True})
 
 
-def intervals(frame: pd.DataFrame, title: str, *, description: str, percent: bool = False) -> Chart:
+def intervals(
+    frame: pd.DataFrame, title: str, *, description: str, percent: bool = False
+) -> Chart:
     """Draw estimates with intervals, one row per label, beside their baselines.
 
     Parameters
     ----------
     frame : DataFrame
-        Columns label (text), value, low and high, in the order of the rows. Optional columns: panel
-        (text) for separate panels, case (text) for adjacent points in different colors, and
-        baseline for a tick. All numbers may be NaN.
+        Columns label (text), value, low and high, in the order of the rows. Optional
+        columns: panel (text) for separate panels, case (text) for adjacent points in
+        different colors, and baseline for a tick. All numbers may be NaN.
     title : str
         Title of the shared axis.
     percent : bool
@@ -161,11 +177,18 @@ def intervals(frame: pd.DataFrame, title: str, *, description: str, percent: boo
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
         has_cases = "case" in frame
         base = alt.Chart(rows).encode(
-            y=alt.Y("label:N", sort=list(rows["label"]), title=None, axis=alt.Axis(labelLimit=210)),
+            y=alt.Y(
+                "label:N",
+                sort=list(rows["label"]),
+                title=None,
+                axis=alt.Axis(labelLimit=210),
+            ),
             yOffset=alt.YOffset("case:N", sort=cases) if has_cases else alt.Undefined,
         )
         color = method_color("case", cases)
-        drawn = base.encode(color=color.legend(offset=12) if has_cases else color.legend(None))
+        drawn = base.encode(
+            color=color.legend(offset=12) if has_cases else color.legend(None)
+        )
         x = alt.X(
             "value:Q",
             title=x_title,
@@ -174,11 +197,19 @@ def intervals(frame: pd.DataFrame, title: str, *, description: str, percent: boo
         )
         tips = [
             alt.Tooltip(f"{field}:Q", title=heading, format=form)
-            for field, heading in {"value": "value", "low": "from", "high": "to"}.items()
+            for field, heading in {
+                "value": "value",
+                "low": "from",
+                "high": "to",
+            }.items()
         ]
         tick = base.mark_tick(style="ink", thickness=2, size=14).encode(x="baseline:Q")
         layers = [
-            *([tick.transform_filter("isValid(datum.baseline)")] if "baseline" in rows else []),
+            *(
+                [tick.transform_filter("isValid(datum.baseline)")]
+                if "baseline" in rows
+                else []
+            ),
             drawn.transform_filter("isValid(datum.low)")
             .mark_rule(strokeWidth=2)
             .encode(x="low:Q", x2="high:Q"),
@@ -219,7 +250,14 @@ def histograms(
     """
     low, high = edges[:-1], edges[1:]
     binned = pd.concat(
-        pd.DataFrame({"panel": name, "low": low, "high": high, "count": np.histogram(x, edges)[0]})
+        pd.DataFrame(
+            {
+                "panel": name,
+                "low": low,
+                "high": high,
+                "count": np.histogram(x, edges)[0],
+            }
+        )
         for name, x in values.items()
     )
     ends = alt.Scale(domain=[significant(low[0]), significant(high[-1])], nice=False)
@@ -236,7 +274,9 @@ def histograms(
             .encode(
                 x=alt.X("low:Q", bin="binned", title=x_title, scale=ends, axis=axis),
                 x2="high:Q",
-                y=alt.Y("count:Q", title=y_title, scale=counts, axis=alt.Axis(tickCount=5)),
+                y=alt.Y(
+                    "count:Q", title=y_title, scale=counts, axis=alt.Axis(tickCount=5)
+                ),
                 color=method_color("panel", list(values)).legend(None),
                 tooltip=_tips("panel", low="from", high="to", count=y_title),
             )
@@ -247,22 +287,25 @@ def histograms(
     return _panels(compact(binned), x_title, panel).properties(description=description)
 
 
-def agreement(frame: pd.DataFrame, x_title: str, y_title: str, *, description: str) -> Chart:
+def agreement(
+    frame: pd.DataFrame, x_title: str, y_title: str, *, description: str
+) -> Chart:
     """Draw two estimates of the same probabilities against each other, on logarithmic scales.
 
     Parameters
     ----------
     frame : DataFrame
-        Columns x and y: positive probabilities of the same combinations by two runs or estimators.
-        An optional column panel (text) makes separate panels with the same scale.
+        Columns x and y: positive probabilities of the same combinations by two runs or
+        estimators. An optional column panel (text) makes separate panels with the same
+        scale.
     x_title, y_title : str
         Titles of the axes.
 
     Returns
     -------
     altair chart
-        Squares colored by their number of combinations, the line of equality, and the correlation r
-        of the logarithms.
+        Squares colored by their number of combinations, the line of equality, and the
+        correlation r of the logarithms.
 
     Raises
     ------
@@ -271,15 +314,22 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str, *, description: s
     """
     values = frame[["x", "y"]].to_numpy(dtype=float)
     if not (np.isfinite(values) & (values > 0)).all():
-        raise ValueError("frame has values of x or y that are not positive and finite; all must be")
+        raise ValueError(
+            "frame has values of x or y that are not positive and finite; all must be"
+        )
     side, n_bins = 230, 40
     edges = np.geomspace(values.min() / 1.05, values.max() * 1.05, n_bins + 1)
-    middle, ends = np.sqrt(edges[1:] * edges[:-1]), [significant(edges[0]), significant(edges[-1])]
+    middle, ends = (
+        np.sqrt(edges[1:] * edges[:-1]),
+        [significant(edges[0]), significant(edges[-1])],
+    )
     scale = alt.Scale(type="log", domain=ends, nice=False)
     # Both ends are visible on white and on black.
     hues, top = ["#3B8FD0", "#7D5BC4", "#C2366B"], max(2, len(frame) // 20)
     shade = alt.Scale(type="log", domain=[1, top], clamp=True, range=hues)
-    line = alt.Chart(pd.DataFrame({"x": ends, "y": ends})).mark_line(style="ink", strokeWidth=1)
+    line = alt.Chart(pd.DataFrame({"x": ends, "y": ends})).mark_line(
+        style="ink", strokeWidth=1
+    )
 
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
         log = np.log(rows[["x", "y"]].to_numpy(dtype=float))
@@ -299,7 +349,11 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str, *, description: s
             )
         )
         spread = log.std(axis=0).all()
-        r = f"correlation r = {np.corrcoef(log.T)[0, 1]:.2f}".replace("-", "−") if spread else ""
+        r = (
+            f"correlation r = {np.corrcoef(log.T)[0, 1]:.2f}".replace("-", "−")
+            if spread
+            else ""
+        )
         text = alt.Chart(pd.DataFrame({"r": [r]})).mark_text(
             align="left", baseline="top", fontSize=13, fontWeight="bold"
         )
@@ -328,7 +382,9 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     thin = math.ceil(len(frame) / _TRACE_VALUES)
     shown = frame[frame["draw"] % thin == frame["draw"].min() % thin]
     hues = [OTHER_COLORS[i % len(OTHER_COLORS)] for i in range(len(chains))]
-    color = alt.Color("chain:N", title="Chain", scale=alt.Scale(domain=chains, range=hues))
+    color = alt.Color(
+        "chain:N", title="Chain", scale=alt.Scale(domain=chains, range=hues)
+    )
 
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
         wide = rows.pivot_table(index="draw", columns="chain", values="value")
@@ -352,14 +408,16 @@ def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
     Parameters
     ----------
     frame : DataFrame
-        One row per curve and bin of candidates: curve (text), the mean predicted probability, the
-        observed share of true records, and low and high, the ends of its interval.
+        One row per curve and bin of candidates: curve (text), the mean predicted
+        probability, the observed share of true records, and low and high, the ends of
+        its interval.
 
     Returns
     -------
     altair chart
-        One point with its interval per bin, and the dotted diagonal of calibrated probabilities.
-        Points below it are overconfident. A click in the legend highlights one curve.
+        One point with its interval per bin, and the dotted diagonal of calibrated
+        probabilities. Points below it are overconfident. A click in the legend
+        highlights one curve.
     """
     pick, opacity = _picked("curve")
     unit = alt.Scale(domain=[0, 1])
@@ -368,9 +426,16 @@ def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
         color=method_color("curve", list(dict.fromkeys(frame["curve"]))),
         opacity=opacity,
     )
-    fields = {"predicted": "predicted", "observed": "observed", "low": "from", "high": "to"}
+    fields = {
+        "predicted": "predicted",
+        "observed": "observed",
+        "low": "from",
+        "high": "to",
+    }
     layers = [
-        alt.Chart(pd.DataFrame({"x": [0, 1]})).mark_line(**REFERENCE).encode(x="x:Q", y="x:Q"),
+        alt.Chart(pd.DataFrame({"x": [0, 1]}))
+        .mark_line(**REFERENCE)
+        .encode(x="x:Q", y="x:Q"),
         base.mark_rule(strokeWidth=2).encode(
             y=alt.Y("low:Q", title="Observed share", scale=unit), y2="high:Q"
         ),
@@ -405,7 +470,11 @@ def _long(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 
 def _scale(log: bool, padding: int = 5, **linear: Any) -> alt.Scale:
     """Return a linear scale, or a logarithmic one whose ends are close to the data."""
-    return alt.Scale(type="log", nice=False, padding=padding) if log else alt.Scale(**linear)
+    return (
+        alt.Scale(type="log", nice=False, padding=padding)
+        if log
+        else alt.Scale(**linear)
+    )
 
 
 def _rule(value: float | None) -> list[alt.Chart]:

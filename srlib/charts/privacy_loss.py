@@ -26,12 +26,13 @@ def privacy_loss(
 ) -> Chart:
     """Draw the privacy loss of one data set against its neighbors, and its summaries.
 
-    `releases` has one row per neighbor (text) and release (a short name), with its loss and its
-    probability given the data. `bins` has one row per neighbor and bin of a posterior draw, with
-    the loss. All panels share the axis of the loss. They show, for each neighbor, the probability
-    of each release, with the mean loss as a triangle; the posterior probability of the true value
-    at the intruder's prior; delta for each epsilon; and the losses of the bins, the largest of
-    which is EDP. Dashed lines mark the exact epsilon of the whole table.
+    `releases` has one row per neighbor (text) and release (a short name), with its loss
+    and its probability given the data. `bins` has one row per neighbor and bin of a
+    posterior draw, with the loss. All panels share the axis of the loss. They show, for
+    each neighbor, the probability of each release, with the mean loss as a triangle;
+    the posterior probability of the true value at the intruder's prior; delta for each
+    epsilon; and the losses of the bins, the largest of which is EDP. Dashed lines mark
+    the exact epsilon of the whole table.
     """
     names = list(dict.fromkeys(releases["neighbor"]))
     drawn = releases[releases["probability"] > 0]
@@ -42,11 +43,18 @@ def privacy_loss(
 
     def loss(title: str | None = None) -> alt.X:
         axis = alt.Axis(tickCount=7, grid=False, labels=title is not None)
-        return alt.X("loss:Q", title=title, scale=alt.Scale(domain=[-end, end]), axis=axis)
+        return alt.X(
+            "loss:Q", title=title, scale=alt.Scale(domain=[-end, end]), axis=axis
+        )
 
     def y(field: str, title: str, top: float | None = None) -> alt.Y:
         domain = alt.Undefined if top is None else [0, top]
-        return alt.Y(field, title=title, scale=alt.Scale(domain=domain), axis=alt.Axis(tickCount=3))
+        return alt.Y(
+            field,
+            title=title,
+            scale=alt.Scale(domain=domain),
+            axis=alt.Axis(tickCount=3),
+        )
 
     def limits(title: str | None = None) -> alt.Chart:
         """Draw lines at plus and minus epsilon."""
@@ -55,13 +63,17 @@ def privacy_loss(
 
     def spread(name: str) -> Chart:
         """Draw the probability of each release at its loss, and the mean loss."""
-        rows = drawn[drawn["neighbor"] == name][["neighbor", "release", "loss", "probability"]]
+        rows = drawn[drawn["neighbor"] == name][
+            ["neighbor", "release", "loss", "probability"]
+        ]
         top = significant(1.3 * drawn["probability"].max())
         height = y("probability:Q", "Probability of the release", top)
         mass = alt.Chart(compact(rows)).encode(x=loss(), y=height, color=color)
         mean = pd.DataFrame({"neighbor": [name], "probability": 0.0})
         mean["loss"] = rows["loss"] @ rows["probability"]
-        triangle = alt.Chart(compact(mean)).mark_point(shape="triangle-up", filled=True, size=110)
+        triangle = alt.Chart(compact(mean)).mark_point(
+            shape="triangle-up", filled=True, size=110
+        )
         return alt.layer(
             limits(),
             mass.mark_rule(strokeWidth=2).encode(y2=alt.datum(0)),
@@ -90,15 +102,27 @@ def privacy_loss(
         dots.mark_point(filled=True, size=40).encode(x=loss(), y=height, color=color),
     )
     tails = pd.concat(
-        [_tail(drawn[drawn["neighbor"] == name], end).assign(neighbor=name) for name in names]
+        [
+            _tail(drawn[drawn["neighbor"] == name], end).assign(neighbor=name)
+            for name in names
+        ]
     )[["neighbor", "loss", "delta"]]
     excess = alt.Chart(compact(tails)).mark_line(strokeWidth=2)
-    tail = alt.layer(limits(), excess.encode(x=loss(), y=y("delta:Q", "Delta"), color=color))
-    ticks = alt.Chart(compact(bins[["neighbor", "loss"]])).mark_tick(thickness=2, size=16)
+    tail = alt.layer(
+        limits(), excess.encode(x=loss(), y=y("delta:Q", "Delta"), color=color)
+    )
+    ticks = alt.Chart(compact(bins[["neighbor", "loss"]])).mark_tick(
+        thickness=2, size=16
+    )
     row = alt.Y("neighbor:N", title="Bins of a posterior draw", sort=names)
     last = "Privacy loss (for delta: epsilon)"
     binned = alt.layer(limits(last), ticks.encode(x=loss(last), y=row, color=color))
-    sized = [*((spread(name), 90) for name in names), (posterior, 130), (tail, 80), (binned, 60)]
+    sized = [
+        *((spread(name), 90) for name in names),
+        (posterior, 130),
+        (tail, 80),
+        (binned, 60),
+    ]
     drawn = [panel.properties(width=WIDTH - 60, height=size) for panel, size in sized]
     return alt.vconcat(*drawn).properties(description=description)
 

@@ -1,16 +1,17 @@
 """Style of figures: palette, theme, renderer, and the SVG beside each chart.
 
-Every chart has a description for readers who cannot see it, passed by the caller. To keep charts
-small, numbers have four significant digits, and large sets of records are aggregated before they
-are drawn. Charts are at most 640 px wide.
+Every chart has a description for readers who cannot see it, passed by the caller. To
+keep charts small, numbers have four significant digits, and large sets of records are
+aggregated before they are drawn. Charts are at most 640 px wide.
 
 A page may change a specification as follows:
 
-- In a dark theme, merge `DARK` into its `config`. Every color of data has a contrast of three to
-  one on white and on a page of `GROUND`; text, lines of style "ink" and axes take the config's.
-- If a chart is too wide, set `columns` of a `concat` to 1 and reduce every `width` by the excess
-  (and `height` as well, for square plots). If `usermeta` has `scales`, the chart has labels beside
-  points: scale the whole drawing instead.
+- In a dark theme, merge `DARK` into its `config`. Every color of data has a contrast of
+  three to one on white and on a page of `GROUND`; text, lines of style "ink" and axes
+  take the config's.
+- If a chart is too wide, set `columns` of a `concat` to 1 and reduce every `width` by
+  the excess (and `height` as well, for square plots). If `usermeta` has `scales`, the
+  chart has labels beside points: scale the whole drawing instead.
 - `usermeta` may have `presets`, which map a few words to values of parameters.
 """
 
@@ -43,7 +44,16 @@ COLORS = {
     "independent margins": "#D07A00",
 }
 OTHER_COLORS = (
-    *("#2D7DB9", "#C46A00", "#8A51C4", "#28926A", "#C4527F", "#8A7A20", "#66758A", "#A0623A"),
+    *(
+        "#2D7DB9",
+        "#C46A00",
+        "#8A51C4",
+        "#28926A",
+        "#C4527F",
+        "#8A7A20",
+        "#66758A",
+        "#A0623A",
+    ),
 )
 TRUTH, NEUTRAL, INK = "#D55E00", "#7A8694", "#222222"
 GROUND = "#15191E"  # of pages in a dark theme
@@ -55,7 +65,8 @@ PRINTED: dict[str, Any] = {"strokeDash": [4, 3], "strokeWidth": 2}
 REFERENCE: dict[str, Any] = {"strokeDash": [1, 3], "strokeWidth": 2, "style": "ink"}
 
 MIME_TYPE = "application/vnd.vegalite.v5+json"
-# JupyterLab 4 has Vega-Lite 5. Altair 6 writes version 6, without features that 5 lacks here.
+# JupyterLab 4 has Vega-Lite 5. Altair 6 writes version 6, without features that 5 lacks
+# here.
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 VEGA_LITE = "5.8"
 
@@ -67,8 +78,8 @@ Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.VCon
 def use() -> None:
     """Enable this style and its renderer for all charts from now on.
 
-    Altair's theme and renderer change for the whole process. JupyterLab draws the charts
-    interactively; other notebook viewers show the SVG beside them.
+    Altair's theme and renderer change for the whole process. JupyterLab draws the
+    charts interactively; other notebook viewers show the SVG beside them.
     """
     alt.theme.enable("srlib")
     alt.renderers.enable("srlib")
@@ -105,7 +116,8 @@ def _theme() -> alt.theme.ThemeConfig:
         "padding": 8,
         "numberFormat": ",.4~r",
         "axis": {**sizes, "labelLimit": 240, "labelFlush": False, "labelSeparation": 6},
-        # The title of the y axis is a subtitle: it lies above the plot, and a legend above it.
+        # The title of the y axis is a subtitle: it lies above the plot, and a legend
+        # above it.
         "axisY": {
             "titleAngle": 0,
             "titleAlign": "left",
@@ -115,16 +127,24 @@ def _theme() -> alt.theme.ThemeConfig:
             "titleY": -9,
         },
         "legend": {**sizes, "orient": "top", "offset": 30, "labelLimit": WIDTH},
-        "header": {**sizes, "labelAnchor": "start", "labelFontWeight": "bold", "labelPadding": 26},
+        "header": {
+            **sizes,
+            "labelAnchor": "start",
+            "labelFontWeight": "bold",
+            "labelPadding": 26,
+        },
         "title": {"fontSize": 13, "anchor": "start", "frame": "group", "limit": WIDTH},
-        # Screen readers get the description; a name for each mark would triple the size.
+        # Screen readers get the description; a name for each mark would triple the
+        # size.
         "mark": {"aria": False},
         "text": {"fontSize": 12},
         "view": {"stroke": None},
         "concat": {"spacing": 18},
     }
     for part, colors in LIGHT.items():
-        config[part] = {**config.get(part, {}), **colors} if isinstance(colors, dict) else colors  # type: ignore[dict-item]
+        config[part] = (
+            {**config.get(part, {}), **colors} if isinstance(colors, dict) else colors
+        )  # type: ignore[dict-item]
     return {"config": config}  # type: ignore[typeddict-item]
 
 
@@ -145,23 +165,29 @@ def svg(spec: dict[str, Any]) -> str:
     Returns
     -------
     str
-        The SVG, with the description as its accessible name. Identifiers of clip paths and
-        gradients are unique, so that several drawings in a page do not share them.
+        The SVG, with the description as its accessible name. Identifiers of clip paths
+        and gradients are unique, so that several drawings in a page do not share them.
     """
     import vl_convert
 
     # vl-convert lacks our font and would measure text far too wide with it.
     drawn = {**spec, "config": {**spec.get("config", {}), "font": FALLBACK}}
-    drawing = vl_convert.vegalite_to_svg(drawn, vl_version=VEGA_LITE, allowed_base_urls=[])
+    drawing = vl_convert.vegalite_to_svg(
+        drawn, vl_version=VEGA_LITE, allowed_base_urls=[]
+    )
     # Vega numbers gradients across all drawings of a process, so number them again.
     prefix = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
-    numbers = {name: i for i, name in enumerate(dict.fromkeys(_IDENTIFIER.findall(drawing)))}
+    numbers = {
+        name: i for i, name in enumerate(dict.fromkeys(_IDENTIFIER.findall(drawing)))
+    }
     drawing = _IDENTIFIER.sub(lambda found: f"c{prefix}-{numbers[found[0]]}", drawing)
     name = escape(spec.get("description", "chart"))
     return drawing.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1)
 
 
-def _renderer(spec: dict[str, Any], **metadata: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _renderer(
+    spec: dict[str, Any], **metadata: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
     import vl_convert
 
     spec = {**spec, "$schema": SCHEMA}
@@ -196,7 +222,9 @@ def ordered_color(field: str, names: Sequence[str]) -> alt.Color:
 
 
 def _by_name(field: str, names: Sequence[str], colors: Sequence[str]) -> alt.Color:
-    columns = max(1, 88 // (6 + max(map(len, names), default=0)))  # rows of 88 characters
+    columns = max(
+        1, 88 // (6 + max(map(len, names), default=0))
+    )  # rows of 88 characters
     legend = alt.Legend(columns=columns, symbolOpacity=1) if len(names) > 1 else None
     scale = alt.Scale(domain=list(names), range=list(colors))
     return alt.Color(f"{field}:N", title=None, scale=scale, legend=legend)
@@ -204,10 +232,17 @@ def _by_name(field: str, names: Sequence[str], colors: Sequence[str]) -> alt.Col
 
 def ramp(n: int) -> list[str]:
     """Return n colors from dark to light, all with enough contrast on white and on black."""
-    anchors = np.array([list(bytes.fromhex(color[1:])) for color in ORDERED], dtype=float)
+    anchors = np.array(
+        [list(bytes.fromhex(color[1:])) for color in ORDERED], dtype=float
+    )
     at = np.linspace(0, len(anchors) - 1, n)
-    channels = [np.interp(at, np.arange(len(anchors)), channel) for channel in anchors.T]
-    return ["#" + "".join(f"{round(c):02X}" for c in rgb) for rgb in zip(*channels, strict=True)]
+    channels = [
+        np.interp(at, np.arange(len(anchors)), channel) for channel in anchors.T
+    ]
+    return [
+        "#" + "".join(f"{round(c):02X}" for c in rgb)
+        for rgb in zip(*channels, strict=True)
+    ]
 
 
 def significant(value: float) -> float:

@@ -29,28 +29,30 @@ def two_readings(
     Parameters
     ----------
     frame : DataFrame
-        One row per entry of the tables of a mechanism at several budgets: epsilon, evenly spaced; x
-        and release, positions of the row and the column; log_prob; log_ratio, log_prob minus that
-        of the data with the record at risk replaced; attains, whether this row and the next attain
-        the exact epsilon in this column; conditional_epsilon of the row; exact_epsilon.
+        One row per entry of the tables of a mechanism at several budgets: epsilon,
+        evenly spaced; x and release, positions of the row and the column; log_prob;
+        log_ratio, log_prob minus that of the data with the record at risk replaced;
+        attains, whether this row and the next attain the exact epsilon in this column;
+        conditional_epsilon of the row; exact_epsilon.
     epsilon, prior : float
-        Initial values of the first two sliders: the budget, rounded to one in the frame, and the
-        intruder's prior probability of the true value, in [0.01, 0.99].
+        Initial values of the first two sliders: the budget, rounded to one in the
+        frame, and the intruder's prior probability of the true value, in [0.01, 0.99].
     x : int
-        Row of the data at which the third slider starts. The fourth, the release, starts at the
-        largest posterior. Clicks on the names of rows and columns, and on entries, move them too.
+        Row of the data at which the third slider starts. The fourth, the release,
+        starts at the largest posterior. Clicks on the names of rows and columns, and on
+        entries, move them too.
     description : str
         Description of the figure, for readers who cannot see it.
 
     Returns
     -------
     altair chart
-        At the top the table. Black frames mark the neighbors and columns that attain the exact
-        epsilon. Orange frames mark the two entries that the intruder compares in the column of the
-        release. Below the table are the privacy losses of the data's row. In the middle is the
-        posterior probability of the true value for each release, with a dotted line at the prior
-        and dashed lines at the bounds from epsilon. At the bottom is the probability of each
-        release given the data.
+        At the top the table. Black frames mark the neighbors and columns that attain
+        the exact epsilon. Orange frames mark the two entries that the intruder compares
+        in the column of the release. Below the table are the privacy losses of the
+        data's row. In the middle is the posterior probability of the true value for
+        each release, with a dotted line at the prior and dashed lines at the bounds
+        from epsilon. At the bottom is the probability of each release given the data.
     """
     frame = frame.reset_index(drop=True)
     n, last = (int(frame[name].max()) for name in ("x", "release"))
@@ -62,7 +64,11 @@ def two_readings(
     of_epsilon = _range("epsilon", float(budgets[0]), float(budgets[-1]), step)
     of_prior = _range("prior probability of the true value", 0.01, 0.99, 0.01)
     kept = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
-    base = alt.Chart(_packed(frame)).transform_filter(kept).transform_flatten(list(_PACKED))
+    base = (
+        alt.Chart(_packed(frame))
+        .transform_filter(kept)
+        .transform_flatten(list(_PACKED))
+    )
     # Posterior odds are prior odds times the ratio of the two entries.
     base = base.transform_calculate(
         truth="datum.x == data_x",
@@ -72,7 +78,9 @@ def two_readings(
     width = min(WIDTH - 90, 110 * (last + 1))
     panels = [
         _sentences(base).properties(height=64, width=width),
-        _entries(base, n, last, x, release).properties(height=23 * (n + 2), width=width),
+        _entries(base, n, last, x, release).properties(
+            height=23 * (n + 2), width=width
+        ),
         _posteriors(base, last).properties(height=74, width=width),
         _release_probabilities(base, last).properties(height=30, width=width),
     ]
@@ -94,7 +102,12 @@ def _picked(name: str, field: str, value: int, label: str, last: int) -> Any:
     bind: Any = {field: _range(label, 0, last, 1)}
     click = "click[event.item && event.item.datum && event.item.datum.release >= 0]"
     return alt.selection_point(
-        name=name, fields=[field], value=[{field: value}], bind=bind, on=click, clear=False
+        name=name,
+        fields=[field],
+        value=[{field: value}],
+        bind=bind,
+        on=click,
+        clear=False,
     )
 
 
@@ -109,7 +122,9 @@ def _packed(frame: pd.DataFrame) -> pd.DataFrame:
     whole = compact(frame).assign(attains=frame["attains"].astype(int))
     rows = whole.groupby(["epsilon", "x"], sort=False)
     packed = rows[list(_PACKED)].agg(list)
-    return packed.join(rows[["exact_epsilon", "conditional_epsilon"]].first()).reset_index()
+    return packed.join(
+        rows[["exact_epsilon", "conditional_epsilon"]].first()
+    ).reset_index()
 
 
 def _sentences(base: alt.Chart) -> Chart:
@@ -137,7 +152,11 @@ def _sentences(base: alt.Chart) -> Chart:
 def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
     """Draw the table with clickable names, and frames around the compared entries."""
     columns = _release_axis(
-        last, "Release X* (entries: log probabilities)", orient="top", titlePadding=20, **_NAMED
+        last,
+        "Release X* (entries: log probabilities)",
+        orient="top",
+        titlePadding=20,
+        **_NAMED,
     )
     y = alt.Y(
         "top:Q",
@@ -161,7 +180,9 @@ def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
             .encode(**ends)
         )
 
-    shade = alt.Scale(domain=[-7, 0], range=["#FFFFFF", "#56B4E9"], clamp=True, interpolate="rgb")
+    shade = alt.Scale(
+        domain=[-7, 0], range=["#FFFFFF", "#56B4E9"], clamp=True, interpolate="rgb"
+    )
     pairs = base.transform_filter("datum.attains")
     compared = base.transform_filter(
         "datum.release == chosen_release && (datum.truth || datum.other)"
@@ -174,7 +195,9 @@ def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
     edge = loss.transform_filter(f"datum.release == {last}")
     beside: Any = {"at": alt.value("width"), "align": "left", "dx": 5}
 
-    def words(rows: alt.Chart, of: Any, at: Any = columns, y: Any = y, **mark: Any) -> alt.Chart:
+    def words(
+        rows: alt.Chart, of: Any, at: Any = columns, y: Any = y, **mark: Any
+    ) -> alt.Chart:
         return rows.mark_text(**mark).encode(x=at, y=y, text=of)
 
     picked = (  # Vega shows the last slider first
@@ -202,7 +225,14 @@ def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
         words(of_column, "release:Q", y=alt.value(-10), cursor="pointer").encode(
             tooltip=alt.value("Click to choose this release")
         ),
-        words(edge, alt.value("◀ true X"), y="x:Q", color=TRUTH, fontWeight="bold", **beside),
+        words(
+            edge,
+            alt.value("◀ true X"),
+            y="x:Q",
+            color=TRUTH,
+            fontWeight="bold",
+            **beside,
+        ),
         words(edge, alt.value("privacy loss"), **beside),
     )
 
@@ -218,9 +248,12 @@ def _posteriors(base: alt.Chart, last: int) -> Chart:
     # The title is above the numbers of the bars.
     title = "Posterior probability of the true value"
     y = alt.Y("posterior:Q", title=title, scale=_UNIT, axis=alt.Axis(titleY=-22))
-    bars, numbers = _bars(rows, last, y, None, **_NAMED)  # below the names of the columns
+    bars, numbers = _bars(
+        rows, last, y, None, **_NAMED
+    )  # below the names of the columns
     rules = [
-        once.mark_rule(**PRINTED, style="ink").encode(y=f"{name}:Q") for name in ("least", "most")
+        once.mark_rule(**PRINTED, style="ink").encode(y=f"{name}:Q")
+        for name in ("least", "most")
     ]
     return alt.layer(
         bars,
@@ -232,8 +265,12 @@ def _posteriors(base: alt.Chart, last: int) -> Chart:
 
 def _release_probabilities(base: alt.Chart, last: int) -> Chart:
     """Draw the probability of each release given the data."""
-    rows = base.transform_filter("datum.truth").transform_calculate(p="exp(datum.log_prob)")
-    y = alt.Y("p:Q", title="p(X* | X)", scale=_UNIT, axis=alt.Axis(tickCount=2, titleY=-22))
+    rows = base.transform_filter("datum.truth").transform_calculate(
+        p="exp(datum.log_prob)"
+    )
+    y = alt.Y(
+        "p:Q", title="p(X* | X)", scale=_UNIT, axis=alt.Axis(tickCount=2, titleY=-22)
+    )
     return alt.layer(*_bars(rows, last, y, "Release X*"))
 
 
@@ -247,9 +284,13 @@ def _bars(
         .then(alt.value(TRUTH))
         .otherwise(alt.value(NEUTRAL))
     )
-    placed = rows.transform_calculate(left="datum.release - 0.3", right="datum.release + 0.3")
+    placed = rows.transform_calculate(
+        left="datum.release - 0.3", right="datum.release + 0.3"
+    )
     middle = rows.transform_calculate(left="datum.release")
-    bars = placed.mark_rect().encode(x=x, x2="right:Q", y=y, y2=alt.datum(0), color=color)
+    bars = placed.mark_rect().encode(
+        x=x, x2="right:Q", y=y, y2=alt.datum(0), color=color
+    )
     # Above the panel, to avoid the lines in it.
     text = alt.Text(y.shorthand, format=".2~g")
     return bars, middle.mark_text().encode(x=x, y=alt.value(-8), text=text)

@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from srlib.checks import quoted, rows_where
 
-# Categorical records, (n, n_variables): the levels of variable k are 0 to n_levels[k] - 1.
+# Categorical records, (n, n_variables): the levels of variable k are 0 to n_levels[k] -
+# 1.
 Codes = NDArray[np.integer]
 # Number of levels of each variable, (n_variables,).
 Levels = Sequence[int] | NDArray[np.integer]
-# Codes of missing values, of values outside the levels, and of those that match several levels.
+# Codes of missing values, of values outside the levels, and of those that match several
+# levels.
 MISSING, OUTSIDE, AMBIGUOUS = -1, -2, -3
 # Texts that mean a missing value, unless a variable declares them as levels.
 MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
@@ -29,7 +31,8 @@ _EPOCH = datetime(1970, 1, 1)
 def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
     """Return the lexicographic position of each row among all combinations of levels.
 
-    ``numpy.unravel_index`` gives the codes back. A table without variables has a single cell.
+    ``numpy.unravel_index`` gives the codes back. A table without variables has a single
+    cell.
     """
     single = np.zeros(len(codes), np.int64)
     return np.ravel_multi_index((single, *np.asarray(codes).T), (1, *n_levels))
@@ -38,23 +41,29 @@ def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
 def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
     """Return a number for each row; equal rows have the same, in order of first occurrence.
 
-    A row is one integer in mixed radix. Before that would overflow int64, the columns joined so
-    far and the next column are numbered anew, with no more numbers than there are rows.
+    A row is one integer in mixed radix. Before that would overflow int64, the columns
+    joined so far and the next column are numbered anew, with no more numbers than there
+    are rows.
     """
     joined, size = np.zeros(len(codes), np.int64), 1
     for column, n in zip(codes.T, map(int, n_levels), strict=True):
         if size * n >= 2**63:
-            (joined, before), (column, values) = pd.factorize(joined), pd.factorize(column)
+            (joined, before), (column, values) = (
+                pd.factorize(joined),
+                pd.factorize(column),
+            )
             size, n = len(before), len(values)
         joined, size = joined * n + column, size * n
     return pd.factorize(joined)[0]
 
 
-def distinct(codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+def distinct(
+    codes: ArrayLike,
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct rows in lexicographic order, their counts, and each row's position.
 
-    With ``combinations, counts, inverse = distinct(codes)``, ``combinations[inverse]`` is
-    ``codes``, and the counts sum to the number of rows.
+    With ``combinations, counts, inverse = distinct(codes)``, ``combinations[inverse]``
+    is ``codes``, and the counts sum to the number of rows.
     """
     codes = np.asarray(codes)
     numbers = row_numbers(codes, codes.max(axis=0, initial=0).astype(np.int64) + 1)
@@ -79,7 +88,10 @@ def encode_column(
     ]  # NaN, whose id is -1, is coded like an empty text
     outside = codes <= OUTSIDE
     values = dict.fromkeys(texts[i] for i in pd.unique(ids[outside]))
-    return codes, f"{quoted(values)} ({rows_where(outside, column.index)})" if values else ""
+    return (
+        codes,
+        f"{quoted(values)} ({rows_where(outside, column.index)})" if values else "",
+    )
 
 
 def parse_number(text: str) -> float:
@@ -119,7 +131,9 @@ def count_numbers(
     """Return the number of records with each number, increasing, and the texts without one."""
     ids, texts = factorize_texts(column)
     counts = pd.Series(np.bincount(ids[ids >= 0], minlength=len(texts)), texts)
-    counts = counts[[MISSING_TEXTS.union(absent).isdisjoint({t, strip_zeros(t)}) for t in texts]]
+    counts = counts[
+        [MISSING_TEXTS.union(absent).isdisjoint({t, strip_zeros(t)}) for t in texts]
+    ]
     numbers = np.array([number_of(text) for text in counts.index], np.float64)
     return counts.groupby(numbers).sum(), list(counts.index[np.isnan(numbers)])
 

@@ -1,8 +1,8 @@
 """Infer a schema from a table, or the part of it that is not declared.
 
-Levels of texts are declared or taken from the table. Numbers are binned at declared cut points, or
-near the table's quantiles. Every rule is applied to one table, the original; all other tables are
-read with the resulting schema.
+Levels of texts are declared or taken from the table. Numbers are binned at declared cut
+points, or near the table's quantiles. Every rule is applied to one table, the original;
+all other tables are read with the resulting schema.
 """
 
 import re
@@ -63,12 +63,16 @@ def leave_out_options(names: Sequence[str]) -> str:
 def infer_schema(frame: pd.DataFrame) -> Schema:
     """Return the schema that a table's values suggest.
 
-    A column is numeric if it has more than 30 distinct numbers and at most five other texts; dates
-    are numeric, too. The levels of all other columns are their categories or distinct values.
-    Columns with one value, or none, are left out. A ValueError names columns that look like names
-    or IDs, and columns with more than 100 distinct values that are not numbers.
+    A column is numeric if it has more than 30 distinct numbers and at most five other
+    texts; dates are numeric, too. The levels of all other columns are their categories
+    or distinct values. Columns with one value, or none, are left out. A ValueError
+    names columns that look like names or IDs, and columns with more than 100 distinct
+    values that are not numbers.
     """
-    require(len(frame) > 1, "the table has fewer than two records; a schema needs two or more")
+    require(
+        len(frame) > 1,
+        "the table has fewer than two records; a schema needs two or more",
+    )
     schema, left = _recognized(frame)
     wrong = {name: reason for name, reason in left.items() if reason != SINGLE_VALUE}
     problems = "; ".join(f"{name}: {reason}" for name, reason in wrong.items())
@@ -80,7 +84,9 @@ def infer_schema(frame: pd.DataFrame) -> Schema:
     return schema
 
 
-def _recognized(original: pd.DataFrame, *others: pd.DataFrame) -> tuple[Schema, dict[str, str]]:
+def _recognized(
+    original: pd.DataFrame, *others: pd.DataFrame
+) -> tuple[Schema, dict[str, str]]:
     """Return the schema of tables, and the reason for each column that is left out.
 
     The original determines the variables; further levels of other tables come last.
@@ -88,14 +94,20 @@ def _recognized(original: pd.DataFrame, *others: pd.DataFrame) -> tuple[Schema, 
     variables, left = [], {}
     for name in dict.fromkeys(chain(original, *others)):
         lacking = any(name not in table for table in (original, *others))
-        found = "it is not in all files" if lacking else _variable(str(name), original[name])
+        found = (
+            "it is not in all files"
+            if lacking
+            else _variable(str(name), original[name])
+        )
         if isinstance(found, str):
             left[str(name)] = found
             continue
         for table in others if found.levels else ():
             found = found.add_levels(_unseen(found, table[name])[0])
         variables.append(found)
-    require(variables, f"no column can be used: {'; '.join(dict.fromkeys(left.values()))}")
+    require(
+        variables, f"no column can be used: {'; '.join(dict.fromkeys(left.values()))}"
+    )
     return Schema(tuple(variables), tuple(left)), left
 
 
@@ -103,12 +115,18 @@ def _variable(name: str, column: pd.Series) -> Variable | str:
     """Return a column's variable, or the reason why it is not one."""
     texts = [text for text in factorize_texts(column)[1] if text not in MISSING_TEXTS]
     dates = _are_dates(texts)
-    if not dates and len(texts) > MAX_NUMERIC_LEVELS and all(map(_DATE.fullmatch, texts)):
+    if (
+        not dates
+        and len(texts) > MAX_NUMERIC_LEVELS
+        and all(map(_DATE.fullmatch, texts))
+    ):
         return (
             "it has dates, but some are not in the order day/month/year, month/day/year or "
             "year-month-day"
         )
-    values, others = count_numbers(column, number_of=parse_days if dates else parse_number)
+    values, others = count_numbers(
+        column, number_of=parse_days if dates else parse_number
+    )
     whole = not dates and not np.mod(values.index, 1).any()
     if whole and len(texts) == len(column) > MAX_LEVELS:
         return "it is unique for every record, like a name or an ID"
@@ -135,48 +153,71 @@ def _are_dates(texts: Iterable[str]) -> bool:
 
 def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
     """Return a schema whose numeric variables are binned by a table, and a note on each."""
-    done = [_binned(v, frame[v.name]) if v.needs_binning else (v, "") for v in schema.variables]
+    done = [
+        _binned(v, frame[v.name]) if v.needs_binning else (v, "")
+        for v in schema.variables
+    ]
     notes = [note for _, note in done if note]
     if any(variable.bins for variable in schema.variables):
         notes.append(
             "These cut points reveal quantiles of the original; "
             "cut points given in a schema do not."
         )
-    return replace(schema, variables=tuple(variable for variable, _ in done)), tuple(notes)
+    return replace(schema, variables=tuple(variable for variable, _ in done)), tuple(
+        notes
+    )
 
 
 def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     """Return a variable that is binned by a column's numbers, and a note on its cut points."""
     absent = {*variable.missing_codes, *variable.not_applicable}
-    dates = variable.dates or _are_dates({*factorize_texts(column)[1]} - MISSING_TEXTS - absent)
-    counts, texts = count_numbers(column, *absent, number_of=parse_days if dates else parse_number)
+    dates = variable.dates or _are_dates(
+        {*factorize_texts(column)[1]} - MISSING_TEXTS - absent
+    )
+    counts, texts = count_numbers(
+        column, *absent, number_of=parse_days if dates else parse_number
+    )
     texts += variable.not_applicable
     numeric = f"{variable.name} is declared to be numeric"
     examples = f"{len(texts)} values that are not numbers, such as {quoted(texts, 3)}"
     require(len(texts) <= MAX_LEVELS, f"{numeric} but has {examples}")
     enough = len(counts) > 1 or variable.cut_points
-    require(enough, f"{numeric} but has {len(counts)} distinct numbers; binning needs two or more")
-    cut_points = variable.cut_points or quantile_cut_points(counts.index, counts, variable.bins)
+    require(
+        enough,
+        f"{numeric} but has {len(counts)} distinct numbers; binning needs two or more",
+    )
+    cut_points = variable.cut_points or quantile_cut_points(
+        counts.index, counts, variable.bins
+    )
     written = iso_date if dates else format_number
-    names = bin_labels(cut_points, not np.mod([*counts.index, *cut_points], 1).any(), written)
+    names = bin_labels(
+        cut_points, not np.mod([*counts.index, *cut_points], 1).any(), written
+    )
     levels = (*names, *texts)
     undone: dict[str, Any] = {"labels": (), "bins": 0, "missing": ""}
-    done = replace(variable, levels=levels, cut_points=cut_points, dates=dates, **undone)
+    done = replace(
+        variable, levels=levels, cut_points=cut_points, dates=dates, **undone
+    )
     how = "near the original's quantiles, with" if variable.bins else "at the declared"
     note = f"{variable.name} is binned {how} cut points {', '.join(map(written, cut_points))}."
     return done.add_missing_level() if variable.missing else done, note
 
 
-def add_missing_levels(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
+def add_missing_levels(
+    schema: Schema, *frames: pd.DataFrame
+) -> tuple[Schema, tuple[str, ...]]:
     """Return a schema with a level for missing values where any table has some, and a note.
 
-    Variables with a rule of their own for missing values keep it. The note counts the missing
-    values of the first table.
+    Variables with a rule of their own for missing values keep it. The note counts the
+    missing values of the first table.
     """
     variables, lacking = [], []
     for variable in schema.variables:
         (none,) = variable.codes_of([""])
-        codes = (encode_column(frame[variable.name], variable.codes_of)[0] for frame in frames)
+        codes = (
+            encode_column(frame[variable.name], variable.codes_of)[0]
+            for frame in frames
+        )
         absent = [np.count_nonzero(of_frame == none) for of_frame in codes]
         if variable.drop_missing is None and any(absent):
             variable = variable.add_missing_level()
@@ -187,17 +228,21 @@ def add_missing_levels(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, t
     return replace(schema, variables=tuple(variables)), (note,) if lacking else ()
 
 
-def add_unseen_levels(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
+def add_unseen_levels(
+    schema: Schema, frame: pd.DataFrame
+) -> tuple[Schema, tuple[str, ...]]:
     """Return a schema with the further levels that another table has, and a note that names them.
 
-    A ValueError names a variable that has no known value, or more than five texts among numbers:
-    all of its records would count as different.
+    A ValueError names a variable that has no known value, or more than five texts among
+    numbers: all of its records would count as different.
     """
     variables, unseen = [], []
     for variable in schema.variables:
         new, known = _unseen(variable, frame[variable.name])
         if new:
-            comparable = known and not (variable.cut_points and len(new) > MAX_TEXT_CODES)
+            comparable = known and not (
+                variable.cut_points and len(new) > MAX_TEXT_CODES
+            )
             require(comparable, _unknown_values_message(variable, new))
             unseen.append(f"{variable.name} {quoted(new, 3)}")
         variables.append(variable.add_levels(new))
@@ -230,7 +275,9 @@ def _unseen(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
     """Return the texts of a column that are not levels, and whether any text is a level."""
     texts = list(dict.fromkeys(factorize_texts(column)[1]))
     codes = variable.codes_of(texts)
-    unclear = [text for text, code in zip(texts, codes, strict=True) if code == AMBIGUOUS]
+    unclear = [
+        text for text, code in zip(texts, codes, strict=True) if code == AMBIGUOUS
+    ]
     require(not unclear, variable.ambiguity_message(quoted(unclear, 3)))
     new = [text for text, code in zip(texts, codes, strict=True) if code == OUTSIDE]
     return new, max(codes, default=OUTSIDE) >= 0
@@ -241,29 +288,38 @@ def suggest_schema(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the YAML text of a schema for tables, and a note on each column that is left out.
 
-    Columns that a user left out are named as well. The first table, the original, determines the
-    variables. Further levels of the other tables come last; a last level is for missing values of
-    any table.
+    Columns that a user left out are named as well. The first table, the original,
+    determines the variables. Further levels of the other tables come last; a last level
+    is for missing values of any table.
     """
     schema, left = _recognized(*tables)
     left = dict.fromkeys(left_out, "you named it in leave_out") | left
     entries = []
     for variable in add_missing_levels(schema, *tables)[0].variables:
         entry: dict[str, object] = {"name": variable.name, "bins": variable.bins}
-        entry["levels"] = [level for level in variable.levels if level != variable.missing]
+        entry["levels"] = [
+            level for level in variable.levels if level != variable.missing
+        ]
         entry["missing"] = "level" if variable.missing else ""
         entries.append({key: value for key, value in entry.items() if value})
-    text = yaml_io.dump(({"leave_out": list(left)} if left else {}) | {"variables": entries})
-    return text, tuple(f"{name} is left out: {reason}." for name, reason in left.items())
+    text = yaml_io.dump(
+        ({"leave_out": list(left)} if left else {}) | {"variables": entries}
+    )
+    return text, tuple(
+        f"{name} is left out: {reason}." for name, reason in left.items()
+    )
 
 
-def quantile_cut_points(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[float, ...]:
+def quantile_cut_points(
+    values: ArrayLike, counts: ArrayLike, bins: int
+) -> tuple[float, ...]:
     """Return round cut points near the quantiles of increasing numbers.
 
-    The bins have about the same number of records. Each cut point is the roundest number within a
-    quarter of a bin around the quantile, so that it reads well and discloses little about single
-    records. A number that fills a bin's share of the records by itself, as zero among incomes, has
-    its own bin. A cut point is the smallest number of the bin above it.
+    The bins have about the same number of records. Each cut point is the roundest
+    number within a quarter of a bin around the quantile, so that it reads well and
+    discloses little about single records. A number that fills a bin's share of the
+    records by itself, as zero among incomes, has its own bin. A cut point is the
+    smallest number of the bin above it.
     """
     value, count = np.asarray(values, dtype=np.float64), np.asarray(counts)
     up_to = np.cumsum(count)
@@ -273,7 +329,9 @@ def quantile_cut_points(values: ArrayLike, counts: ArrayLike, bins: int) -> tupl
     cuts = {(value[i - 1], value[i], value[i]) for i in starts if 0 < i < len(value)}
     for j in range(1, bins):
         ranks = (np.array([j - 0.25, j, j + 0.25])) * share
-        low, middle, high = np.searchsorted(up_to, ranks, side="right").clip(max=len(value) - 1)
+        low, middle, high = np.searchsorted(up_to, ranks, side="right").clip(
+            max=len(value) - 1
+        )
         if not heavy[low : high + 1].any() and middle > 0:
             cuts.add((value[max(low - 1, 0)], value[middle], value[high]))
     cut_points = np.array(sorted(_roundest(*cut) for cut in cuts))
@@ -284,10 +342,14 @@ def quantile_cut_points(values: ArrayLike, counts: ArrayLike, bins: int) -> tupl
 
 def _roundest(above: float, near: float, most: float) -> float:
     """Return the number in (above, most] with the fewest digits, and of these the nearest."""
-    for exponent in range(int(np.floor(np.log10(max(abs(above), abs(most))))) + 1, -18, -1):
+    for exponent in range(
+        int(np.floor(np.log10(max(abs(above), abs(most))))) + 1, -18, -1
+    ):
         for multiple in (10.0**exponent, 10.0**exponent / 2):
             candidates = np.round(near / multiple + np.array([0, -1, 1])) * multiple
-            candidates = np.round(candidates, max(0, 1 - exponent))  # 6 * 0.1 is above 0.6
+            candidates = np.round(
+                candidates, max(0, 1 - exponent)
+            )  # 6 * 0.1 is above 0.6
             inside = candidates[(candidates > above) & (candidates <= most)]
             if len(inside):
                 return float(inside[0])
@@ -295,7 +357,9 @@ def _roundest(above: float, near: float, most: float) -> float:
 
 
 def bin_labels(
-    cut_points: Sequence[float], whole: bool, written: Callable[[float], str] | None = None
+    cut_points: Sequence[float],
+    whole: bool,
+    written: Callable[[float], str] | None = None,
 ) -> tuple[str, ...]:
     """Return the labels of bins: "below 0", "0 to 9", "10", "11 or more".
 

@@ -1,7 +1,7 @@
 """Read microdata: tables of categorical records from files and elsewhere.
 
-Text is read by the csv module: pyarrow.csv silently reads ``"a"b`` as ``ab``, keeps quotation marks
-after a space, and does not know at which line a record begins.
+Text is read by the csv module: pyarrow.csv silently reads ``"a"b`` as ``ab``, keeps
+quotation marks after a space, and does not know at which line a record begins.
 """
 
 import csv
@@ -29,7 +29,13 @@ from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, re
 from srlib.data.infer import bin_numbers
 from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema
-from srlib.data.size_limits import MAX_BYTES, check_width, is_typed, read_typed, typed_column_names
+from srlib.data.size_limits import (
+    MAX_BYTES,
+    check_width,
+    is_typed,
+    read_typed,
+    typed_column_names,
+)
 
 PAPER_VINTAGE = 2012
 # Limits of a text file, uncompressed: a small compressed file may hold more than fits.
@@ -45,7 +51,9 @@ _SEPARATORS = ",\t;|"  # of fields
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = re.compile(b"[\0-\x08\x0e-\x1f]")  # bytes that no text has
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
-_NO_TEXT = re.compile("[\0\udc80-\udcff]")  # surrogates of bytes that are not UTF-8, and NUL
+_NO_TEXT = re.compile(
+    "[\0\udc80-\udcff]"
+)  # surrogates of bytes that are not UTF-8, and NUL
 
 # A schema, its YAML file, or "acs"; None or "": inferred.
 type SchemaSource = str | Path | Schema | None
@@ -66,28 +74,37 @@ class UncodedTable(NamedTuple):
 
 
 def load(
-    data: str | Path, schema: SchemaSource = "", *, rng: np.random.Generator,
-    n_records: int | None = None, **options: Any,
-) -> Microdata:  # fmt: skip
+    data: str | Path,
+    schema: SchemaSource = "",
+    *,
+    rng: np.random.Generator,
+    n_records: int | None = None,
+    **options: Any,
+) -> Microdata:
     """Return the records of a notebook's ``data`` parameter.
 
     Parameters
     ----------
     data : str or Path
-        ``""`` for the embedded population, ``"acs:YEAR:STATE"`` for a person file of the Census
-        Bureau, or else the path of a file.
+        ``""`` for the embedded population, ``"acs:YEAR:STATE"`` for a person file of
+        the Census Bureau, or else the path of a file.
     schema : str, Path or Schema
         As for `read_table`, which also takes the options; a year is the vintage.
     rng : numpy.random.Generator
         Draws the population or the sample.
     n_records : int, optional
-        Size of the population (default: 10,000), or of a simple random sample in the file's order
-        if a file has more records.
+        Size of the population (default: 10,000), or of a simple random sample in the
+        file's order if a file has more records.
     """
-    require(n_records is None or n_records > 0, f"n_records is {n_records}; it must be 1 or more")
+    require(
+        n_records is None or n_records > 0,
+        f"n_records is {n_records}; it must be 1 or more",
+    )
     known, source = load_schema(schema), str(data)
     if not source or source.startswith("acs:"):
-        require(known in (None, ACS), f"schema must be '' or 'acs' if data is {source!r}")
+        require(
+            known in (None, ACS), f"schema must be '' or 'acs' if data is {source!r}"
+        )
     if not source:
         return embedded_population(n_records or 10_000, rng=rng)
     if source.startswith("acs:"):
@@ -101,20 +118,25 @@ def load(
 
 
 def read_table(
-    path: str | Path, schema: SchemaSource = None, *, drop_missing: bool = False,
-    ignore_columns: bool = False, vintage: int = PAPER_VINTAGE,
-) -> Microdata:  # fmt: skip
+    path: str | Path,
+    schema: SchemaSource = None,
+    *,
+    drop_missing: bool = False,
+    ignore_columns: bool = False,
+    vintage: int = PAPER_VINTAGE,
+) -> Microdata:
     """Read a file of categorical records.
 
-    Text files are UTF-8 with a header; fields are separated by commas, tabs, semicolons or ``|``.
-    A ``.gz`` file is uncompressed. A ``.zip`` must contain one CSV file (or the person file of a
-    PUMS zip). The limit is 2,000,000,000 characters, uncompressed. ``.parquet``, ``.dta`` and
-    ``.sav`` files are read with their types; the limit is 2,000,000,000 bytes, decoded, with 8 or
-    more per value. A file may have 5,000 columns. If fields are separated by tabs or semicolons,
-    numbers may have decimal commas. Dates are numbers of days. Values are compared with the levels
-    as text, without surrounding spaces; see `Variable.codes_of` for "1.0" and other case. A file
-    with the raw columns of an American Community Survey person file is recoded to the paper's
-    Table 1 if ``schema`` is ``ACS`` or None.
+    Text files are UTF-8 with a header; fields are separated by commas, tabs, semicolons
+    or ``|``. A ``.gz`` file is uncompressed. A ``.zip`` must contain one CSV file (or
+    the person file of a PUMS zip). The limit is 2,000,000,000 characters, uncompressed.
+    ``.parquet``, ``.dta`` and ``.sav`` files are read with their types; the limit is
+    2,000,000,000 bytes, decoded, with 8 or more per value. A file may have 5,000
+    columns. If fields are separated by tabs or semicolons, numbers may have decimal
+    commas. Dates are numbers of days. Values are compared with the levels as text,
+    without surrounding spaces; see `Variable.codes_of` for "1.0" and other case. A file
+    with the raw columns of an American Community Survey person file is recoded to the
+    paper's Table 1 if ``schema`` is ``ACS`` or None.
 
     Parameters
     ----------
@@ -122,13 +144,14 @@ def read_table(
         The file.
     schema : Schema, str or Path, optional
         The columns to read and their levels: a schema, the path of its YAML file (see
-        `Schema.from_yaml`), or ``"acs"`` for the paper's Table 1; its ``bins`` are formed near
-        this file's quantiles. If not given or ``""``, levels are taken from the file.
+        `Schema.from_yaml`), or ``"acs"`` for the paper's Table 1; its ``bins`` are
+        formed near this file's quantiles. If not given or ``""``, levels are taken from
+        the file.
     drop_missing : bool
         Whether records with a missing value are dropped; otherwise they are an error.
     ignore_columns : bool
-        Whether columns that the schema does not name are left out; otherwise they are an error.
-        In a raw person file they are always left out.
+        Whether columns that the schema does not name are left out; otherwise they are
+        an error. In a raw person file they are always left out.
     vintage : int
         Year of a raw person file, see `recode_acs`.
 
@@ -140,8 +163,8 @@ def read_table(
     Raises
     ------
     ValueError
-        The message names the file, the columns, and the first lines (the header is line 1) with
-        their wrong values.
+        The message names the file, the columns, and the first lines (the header is line
+        1) with their wrong values.
 
     Examples
     --------
@@ -166,15 +189,19 @@ def read_table(
 
 
 def read_uncoded(
-    path: str | Path, schema: SchemaSource = None, *, ignore_columns: bool = False,
-    vintage: int = 0, leave_out: Collection[str] = (),
-) -> UncodedTable:  # fmt: skip
+    path: str | Path,
+    schema: SchemaSource = None,
+    *,
+    ignore_columns: bool = False,
+    vintage: int = 0,
+    leave_out: Collection[str] = (),
+) -> UncodedTable:
     """Read a file's columns like `read_table`, without coding them.
 
-    Columns of text are Arrow dictionaries; their index has the line at which each record begins. A
-    file with types keeps these, with labels if it has them, and records count from 1. A raw person
-    file is recoded if the schema is ``ACS``, or if a vintage and no schema is given. Columns to
-    leave out may be absent.
+    Columns of text are Arrow dictionaries; their index has the line at which each
+    record begins. A file with types keeps these, with labels if it has them, and
+    records count from 1. A raw person file is recoded if the schema is ``ACS``, or if a
+    vintage and no schema is given. Columns to leave out may be absent.
     """
     path = Path(path)
     known, left_out = exclude_columns(load_schema(schema), leave_out)
@@ -195,7 +222,10 @@ def read_uncoded(
         wanted = list(RAW_NAMES.values() if raw else known.names if known else free)
         if ignored := quoted(name for name in header if name not in wanted):
             notes.append(f"Columns left out: {ignored}.")
-        kept = [*wanted, *(name for name in header if name in left_out and name not in wanted)]
+        kept = [
+            *wanted,
+            *(name for name in header if name in left_out and name not in wanted),
+        ]
         frame = frame[kept] if typed else _columns(records, header, kept)
         apart = {name: frame[name] for name in header if name in left_out}
         frame = frame[wanted]
@@ -208,7 +238,9 @@ def read_uncoded(
                 f"A person file, recoded to Table 1 with the codes of vintage {vintage}; "
                 f"records of persons under 18 left out: {n - len(frame):,} of {n:,}."
             )
-        frame, more = harmonize_notation(frame, known, decimal_comma=not typed and mark in ";\t")
+        frame, more = harmonize_notation(
+            frame, known, decimal_comma=not typed and mark in ";\t"
+        )
         return UncodedTable(frame, known, (*notes, *more), apart)
 
 
@@ -217,7 +249,9 @@ def exclude_columns(
 ) -> tuple[Schema | None, list[str]]:
     """Return the schema of the columns that are kept, and the names of those left out."""
     left_out = list(dict.fromkeys((*leave_out, *(schema.leave_out if schema else ()))))
-    variables = [v for v in schema.variables if v.name not in left_out] if schema else []
+    variables = (
+        [v for v in schema.variables if v.name not in left_out] if schema else []
+    )
     return Schema(tuple(variables), tuple(left_out)) if variables else None, left_out
 
 
@@ -225,14 +259,18 @@ def check_leave_out(leave_out: Iterable[str], tables: Iterable[UncodedTable]) ->
     """Raise a ValueError if ``leave_out`` names columns that no table has."""
     found = {name for table in tables for name in table.left_out}
     lacking = [name for name in leave_out if name not in found]
-    require(not lacking, f"leave_out names {quoted(lacking)}, but no file has such a column")
+    require(
+        not lacking, f"leave_out names {quoted(lacking)}, but no file has such a column"
+    )
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
     """Return the names of a file's columns from its header; none if it cannot be read."""
     path = Path(path)
     try:
-        names = typed_column_names(path) if is_typed(path) else next(_records(path)[1])[1]
+        names = (
+            typed_column_names(path) if is_typed(path) else next(_records(path)[1])[1]
+        )
     except (ValueError, OSError, EOFError, RuntimeError, StopIteration, zlib.error):
         return ()
     return tuple(name.strip() for name in names)
@@ -255,7 +293,9 @@ def _with_types(path: Path) -> pd.DataFrame:
     return frame.set_index(pd.RangeIndex(1, len(frame) + 1, name="record"))
 
 
-def _columns(records: Iterator[Record], header: list[str], wanted: list[str]) -> pd.DataFrame:
+def _columns(
+    records: Iterator[Record], header: list[str], wanted: list[str]
+) -> pd.DataFrame:
     """Read the wanted columns of the records."""
     parts, lines = list[pa.Table](), array("q")
     for chunk in _chunks(records, len(header)):
@@ -264,8 +304,13 @@ def _columns(records: Iterator[Record], header: list[str], wanted: list[str]) ->
             raise ValueError(
                 f"the columns kept have more than {MAX_VALUES:,} values; split the file"
             )
-        texts = dict(zip(header, zip(*(row for _, row in chunk), strict=True), strict=True))
-        arrays = {name: pa.array(texts[name], pa.string()).dictionary_encode() for name in wanted}
+        texts = dict(
+            zip(header, zip(*(row for _, row in chunk), strict=True), strict=True)
+        )
+        arrays = {
+            name: pa.array(texts[name], pa.string()).dictionary_encode()
+            for name in wanted
+        }
         parts.append(pa.table(arrays))
     require(len(lines), "the file has a header but no records")
     table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
@@ -279,7 +324,11 @@ def _chunks(records: Iterator[Record], n_fields: int) -> Iterator[list[Record]]:
     for line, row in records:
         if len(row) != n_fields:
             near = chain([(line, row)], islice(records, _CHUNK))
-            wrong = [f"line {i} has {len(fields)}" for i, fields in near if len(fields) != n_fields]
+            wrong = [
+                f"line {i} has {len(fields)}"
+                for i, fields in near
+                if len(fields) != n_fields
+            ]
             more = "; and more" if len(wrong) > 5 else ""
             raise ValueError(
                 f"every record must have {n_fields} fields, like the header: "
@@ -307,7 +356,9 @@ def _records(path: Path) -> tuple[str, Iterator[Record]]:
 def _parsed(lines: Iterator[str], mark: str) -> Iterator[Record]:
     """Yield for each record that is not blank its first line's number and its fields."""
     line = 1
-    reader = csv.reader(lines, delimiter=mark, skipinitialspace=mark != "\t", strict=True)
+    reader = csv.reader(
+        lines, delimiter=mark, skipinitialspace=mark != "\t", strict=True
+    )
     try:
         for fields in reader:
             if fields:
@@ -321,17 +372,26 @@ def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file; a ValueError says that it is not text, or too large."""
     large = f"the file has more than {MAX_TEXT:,} bytes; split it"
     require(_size(path) <= MAX_TEXT, large)
-    # newline="" leaves line ends within quotes to the csv module; -sig skips a byte order mark.
+    # newline="" leaves line ends within quotes to the csv module; -sig skips a byte
+    # order mark.
     escape, left, number = "surrogateescape", MAX_TEXT, 0
-    with _opened(path) as binary, TextIOWrapper(binary, "utf-8-sig", escape, newline="") as file:
+    with (
+        _opened(path) as binary,
+        TextIOWrapper(binary, "utf-8-sig", escape, newline="") as file,
+    ):
         while line := file.readline(min(left, MAX_LINE) + 1):
             left, number = left - len(line), number + 1
             require(left >= 0, large)
             if len(line) > MAX_LINE:
                 raise ValueError(f"line {number} has more than {MAX_LINE:,} characters")
             if "\0" in line or (not line.isascii() and _NO_TEXT.search(line)):
-                require(not _is_binary(path), f"the file is not a table; supported are {_FORMATS}")
-                raise ValueError(f"line {number} is not UTF-8 text; save the file as {_UTF_8}")
+                require(
+                    not _is_binary(path),
+                    f"the file is not a table; supported are {_FORMATS}",
+                )
+                raise ValueError(
+                    f"line {number} is not UTF-8 text; save the file as {_UTF_8}"
+                )
             yield line
 
 
@@ -356,7 +416,9 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 4))
-        return int.from_bytes(file.read(4), "little")  # of the last part, if there are several
+        return int.from_bytes(
+            file.read(4), "little"
+        )  # of the last part, if there are several
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -374,8 +436,13 @@ def _archive(path: Path) -> tuple[zipfile.ZipFile, str]:
     archive = zipfile.ZipFile(path)
     tables = [name for name in archive.namelist() if name.lower().endswith(".csv")]
     # The person files of the Census Bureau are ss12pnc.csv, and psam_p37.csv from 2017.
-    tables = [name for name in tables if name.lower().startswith(("ss", "psam"))] or tables
-    require(len(tables) == 1, f"the zip must have one CSV file; it has {quoted(tables) or 'none'}")
+    tables = [
+        name for name in tables if name.lower().startswith(("ss", "psam"))
+    ] or tables
+    require(
+        len(tables) == 1,
+        f"the zip must have one CSV file; it has {quoted(tables) or 'none'}",
+    )
     return archive, tables[0]
 
 
@@ -384,9 +451,13 @@ def _names(fields: Iterable[str]) -> list[str]:
     header = [name.strip() for name in fields]
     require(any(header), "the file is empty, or its header has no column names")
     header = [name or f"column {i}" for i, name in enumerate(header, start=1)]
-    require(not (again := duplicates(header)), f"duplicate column names {quoted(again)}")
+    require(
+        not (again := duplicates(header)), f"duplicate column names {quoted(again)}"
+    )
     unsafe = quoted(name for name in header if _CONTROL.search(name))
-    require(not unsafe, f"column names {unsafe} contain control characters; rename them")
+    require(
+        not unsafe, f"column names {unsafe} contain control characters; rename them"
+    )
     return header
 
 
@@ -398,6 +469,8 @@ def named_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
-        raise ValueError(f"{name}: the compressed file is damaged or password-protected") from None
+        raise ValueError(
+            f"{name}: the compressed file is damaged or password-protected"
+        ) from None
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error

@@ -16,7 +16,8 @@ from srlib.data.schema import Schema
 _COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?")
 # A comma before three digits may as well stand between thousands.
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-# Points before three digits may stand between thousands, where commas are decimal marks elsewhere.
+# Points before three digits may stand between thousands, where commas are decimal marks
+# elsewhere.
 _POINTS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[T ](\d{2}:\d{2}.*))?")
 
@@ -26,9 +27,10 @@ def harmonize_notation(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return a table with decimal points and ISO dates, and notes on the columns changed.
 
-    A column has decimal commas if all its numbers can be read so and at least one cannot be read
-    otherwise; it may have texts without digits. A column of dates has nothing else. Texts that a
-    schema declares stay unchanged. A ValueError names a column of dates whose order is not clear.
+    A column has decimal commas if all its numbers can be read so and at least one
+    cannot be read otherwise; it may have texts without digits. A column of dates has
+    nothing else. Texts that a schema declares stay unchanged. A ValueError names a
+    column of dates whose order is not clear.
 
     Parameters
     ----------
@@ -39,7 +41,9 @@ def harmonize_notation(
     decimal_comma : bool
         Whether a comma may be a decimal mark, as it may if it does not separate fields.
     """
-    declared = {variable.name: variable for variable in schema.variables} if schema else {}
+    declared = (
+        {variable.name: variable for variable in schema.variables} if schema else {}
+    )
     changed, commas, dates = dict[str, pd.Series](), list[str](), list[str]()
     points = list[str]()
     for name, column in frame.items():
@@ -119,5 +123,7 @@ def _iso_date(text: str, *, day_first: bool) -> str:
     if np.isnan(parse_days(text)):
         return ""
     moment = datetime.fromisoformat(text)
-    is_day = moment.tzinfo is None and moment == datetime(moment.year, moment.month, moment.day)
+    is_day = moment.tzinfo is None and moment == datetime(
+        moment.year, moment.month, moment.day
+    )
     return text[:10] if is_day else moment.isoformat(" ")

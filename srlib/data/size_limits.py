@@ -1,7 +1,7 @@
 """Read files with types (Parquet, SPSS's .sav and Stata's .dta) up to a size limit.
 
-A small file may decode to a large table. Its decoded size is measured first: from its header and,
-in Parquet, from the dictionaries of its texts, part by part.
+A small file may decode to a large table. Its decoded size is measured first: from its
+header and, in Parquet, from the dictionaries of its texts, part by part.
 """
 
 import struct
@@ -70,14 +70,22 @@ def read_typed(path: Path) -> pd.DataFrame:
     """Read a file with its types; a ValueError says that it is damaged or too large."""
     suffix = path.suffix.lower()
     with _readable(suffix):
-        size = {".parquet": _parquet_size, ".sav": _spss_size, ".dta": _stata_size}[suffix](path)
+        size = {".parquet": _parquet_size, ".sav": _spss_size, ".dta": _stata_size}[
+            suffix
+        ](path)
     check_width(size.n_columns)
     size_limit = f"{MAX_BYTES:,} bytes, with 8 or more per value"
-    require(size.n_bytes <= MAX_BYTES, f"its decoded records need more than {size_limit}; split it")
+    require(
+        size.n_bytes <= MAX_BYTES,
+        f"its decoded records need more than {size_limit}; split it",
+    )
     if suffix == ".parquet":
         schema = parquet.read_schema(path)
         nested = [field.name for field in schema if pa.types.is_nested(field.type)]
-        require(not nested, f"columns {quoted(nested)} hold lists; a value is one number or text")
+        require(
+            not nested,
+            f"columns {quoted(nested)} hold lists; a value is one number or text",
+        )
     with _readable(suffix):
         return READERS[suffix](path)
 
@@ -96,7 +104,9 @@ def _readable(suffix: str) -> Iterator[None]:
     except Exception as error:  # each reader has its own kinds
         kind = type(error).__name__
         hint = _HINTS.get(suffix, "")
-        raise ValueError(f"the file cannot be read as {suffix} ({kind}){hint}") from None
+        raise ValueError(
+            f"the file cannot be read as {suffix} ({kind}){hint}"
+        ) from None
 
 
 def _parquet_size(path: Path) -> Size:
@@ -116,12 +126,14 @@ def _parquet_size(path: Path) -> Size:
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     if not texts or n_bytes > MAX_BYTES:
         return Size(len(columns), n_bytes)
-    # With delta encoding, a text shares a prefix with the one before; each may be as long as all
-    # that is stored, and there is no dictionary.
+    # With delta encoding, a text shares a prefix with the one before; each may be as
+    # long as all that is stored, and there is no dictionary.
     shared = {c.path_in_schema for c in chunks if "DELTA_BYTE_ARRAY" in c.encodings}
     longest = max(stored) if shared else 1
     n_records = max(1, _PART // max(longest, len(texts)))
-    with parquet.ParquetFile(path, read_dictionary=[t for t in texts if t not in shared]) as file:
+    with parquet.ParquetFile(
+        path, read_dictionary=[t for t in texts if t not in shared]
+    ) as file:
         for part in file.iter_batches(n_records, columns=texts):
             n_bytes += sum(map(_length, part.columns))
             if n_bytes > MAX_BYTES:
@@ -133,7 +145,9 @@ def _length(column: pa.Array) -> int:
     """Return the total size of a column's texts, in bytes."""
     if not pa.types.is_dictionary(column.type):
         return int(pc.sum(pc.binary_length(column)).as_py() or 0)
-    lengths = pc.fill_null(pc.binary_length(column.dictionary), 0).to_numpy(zero_copy_only=False)
+    lengths = pc.fill_null(pc.binary_length(column.dictionary), 0).to_numpy(
+        zero_copy_only=False
+    )
     counts = np.bincount(column.indices.drop_null().to_numpy(), minlength=len(lengths))
     return int(counts @ lengths.astype(np.int64))
 
@@ -141,9 +155,9 @@ def _length(column: pa.Array) -> int:
 def _spss_size(path: Path) -> Size:
     """Measure an SPSS file by its header and its variables' records.
 
-    The format is that of PSPP's developers' guide, "System File Format": each 8 bytes of a record
-    have their own variable record. If the header lacks the number of records, the reader looks for
-    a record beyond the limit.
+    The format is that of PSPP's developers' guide, "System File Format": each 8 bytes
+    of a record have their own variable record. If the header lacks the number of
+    records, the reader looks for a record beyond the limit.
     """
     about = _spss_header(path)
     width = _MIN_VALUE_BYTES * about.n_parts

@@ -1,8 +1,8 @@
 """The Dirichlet process mixture of products of multinomials (DPMPM), a synthesizer of microdata.
 
-Hu, Reiter and Wang (2014), section 2: every record belongs to one of F latent classes, the
-variables are independent multinomials within a class, and the class probabilities have a truncated
-stick-breaking prior.
+Hu, Reiter and Wang (2014), section 2: every record belongs to one of F latent classes,
+the variables are independent multinomials within a class, and the class probabilities
+have a truncated stick-breaking prior.
 """
 
 from srlib.dpmpm.exact import enumerate_mechanism as enumerate_mechanism

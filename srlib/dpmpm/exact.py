@@ -1,9 +1,9 @@
 """A DPMPM small enough to enumerate: its complete table of log p(release | data set).
 
-Hu, Reiter and Wang (2014) estimate one column of this table by Monte Carlo, because the table is
-too large. For a few records it is not. Records are exchangeable, so that the marginal likelihood of
-a contingency table is a sum over the ways to split its counts among the classes, with class
-probabilities and level probabilities integrated out.
+Hu, Reiter and Wang (2014) estimate one column of this table by Monte Carlo, because the
+table is too large. For a few records it is not. Records are exchangeable, so that the
+marginal likelihood of a contingency table is a sum over the ways to split its counts
+among the classes, with class probabilities and level probabilities integrated out.
 """
 
 from collections.abc import Sequence
@@ -28,13 +28,16 @@ def log_marginal_likelihood(
 ) -> NDArray[np.float64]:
     """Return log probabilities of n records in a given order, for every possible table of counts.
 
-    Tables are in the order of ``compositions(n, K)``, with cells in lexicographic order, where K is
-    the product of the levels. At most a million ways to split the counts among the classes are
-    enumerated (Hu, Reiter and Wang 2014, equations 1 to 6).
+    Tables are in the order of ``compositions(n, K)``, with cells in lexicographic
+    order, where K is the product of the levels. At most a million ways to split the
+    counts among the classes are enumerated (Hu, Reiter and Wang 2014, equations 1 to
+    6).
     """
     prior, cells = prior or Prior(), prod(n_levels)
     if len(n_levels) == 0 or min(n_levels) < 2:
-        raise ValueError(f"n_levels is {n_levels!r}; each variable must have 2 levels or more")
+        raise ValueError(
+            f"n_levels is {n_levels!r}; each variable must have 2 levels or more"
+        )
     checks.at_least(1, n_classes=n_classes)
     ways = comb(n + cells * n_classes - 1, n)
     if ways > MAX_SPLITS:
@@ -44,9 +47,14 @@ def log_marginal_likelihood(
         )
     splits = compositions(n, cells * n_classes).reshape(-1, cells, n_classes)
     sizes = splits.sum(axis=1)
-    log_prob = gammaln(splits.sum(axis=2) + 1.0).sum(axis=1) - gammaln(splits + 1.0).sum((1, 2))
+    log_prob = gammaln(splits.sum(axis=2) + 1.0).sum(axis=1) - gammaln(
+        splits + 1.0
+    ).sum((1, 2))
     log_prob += _log_allocation(sizes, prior)
-    a, level_of = prior.concentration, np.indices(n_levels).reshape(len(n_levels), cells)
+    a, level_of = (
+        prior.concentration,
+        np.indices(n_levels).reshape(len(n_levels), cells),
+    )
     for levels, of_cell in zip(n_levels, level_of, strict=True):
         indicator = (of_cell == np.arange(levels)[:, None]).astype(np.int64)
         counts = np.einsum("lk,skf->sfl", indicator, splits)
@@ -63,9 +71,10 @@ def log_marginal_likelihood(
 def _log_allocation(sizes: NDArray[np.int64], prior: Prior) -> NDArray[np.float64]:
     """Return log probabilities of allocations with the given class sizes, (n, F).
 
-    The sticks are integrated out. The integral over alpha is a sum over even steps of log alpha,
-    whose error decreases exponentially with the number of steps. All sizes share one discrete
-    prior, so that the probabilities of releases sum to one in spite of this error.
+    The sticks are integrated out. The integral over alpha is a sum over even steps of
+    log alpha, whose error decreases exponentially with the number of steps. All sizes
+    share one discrete prior, so that the probabilities of releases sum to one in spite
+    of this error.
     """
     distinct, where = np.unique(sizes, axis=0, return_inverse=True)
     of_alpha = gamma(prior.alpha_shape, scale=1 / prior.alpha_rate)
@@ -77,28 +86,38 @@ def _log_allocation(sizes: NDArray[np.int64], prior: Prior) -> NDArray[np.float6
     sticks = np.zeros((len(distinct), NODES))
     for size, left in zip(distinct.T[:-1], behind.T[1:], strict=True):
         sticks += betaln(1 + size[:, None], alpha + left[:, None]) - betaln(1, alpha)
-    return (logsumexp(sticks + log_weight, axis=1) - logsumexp(log_weight))[where.ravel()]
+    return (logsumexp(sticks + log_weight, axis=1) - logsumexp(log_weight))[
+        where.ravel()
+    ]
 
 
 def enumerate_mechanism(
-    n: int, n_s: int, n_levels: Sequence[int], n_classes: int, prior: Prior | None = None
+    n: int,
+    n_s: int,
+    n_levels: Sequence[int],
+    n_classes: int,
+    prior: Prior | None = None,
 ) -> Mechanism:
     """Return the mechanism that draws from the posterior predictive distribution of a DPMPM.
 
-    Its rows are all tables of n records on the K cells of variables with these levels, neighbors if
-    one record changes its cell; its columns are all tables of n_s records. With one class and one
-    variable it is `srlib.mechanism.dirichlet_multinomial` with every parameter equal to the prior's
-    concentration.
+    Its rows are all tables of n records on the K cells of variables with these levels,
+    neighbors if one record changes its cell; its columns are all tables of n_s records.
+    With one class and one variable it is `srlib.mechanism.dirichlet_multinomial` with
+    every parameter equal to the prior's concentration.
     """
     checks.at_least(1, n=n, n_s=n_s)
     # The larger space first, so that an error is raised before anything is computed.
     of_both = log_marginal_likelihood(n + n_s, n_levels, n_classes, prior)
     of_data = log_marginal_likelihood(n, n_levels, n_classes, prior)
-    data, releases, both = (compositions(size, prod(n_levels)) for size in (n, n_s, n + n_s))
+    data, releases, both = (
+        compositions(size, prod(n_levels)) for size in (n, n_s, n + n_s)
+    )
     position = {tuple(table): i for i, table in enumerate(both.tolist())}
     joined = (data[:, None] + releases).reshape(-1, data.shape[1]).tolist()
     at = np.array([position[tuple(table)] for table in joined]).reshape(len(data), -1)
     coefficient = gammaln(n_s + 1.0) - gammaln(releases + 1.0).sum(axis=1)
     log_prob = coefficient + of_both[at] - of_data[:, None]
-    inputs, outputs = ([tuple(map(int, t)) for t in tables] for tables in (data, releases))
+    inputs, outputs = (
+        [tuple(map(int, t)) for t in tables] for tables in (data, releases)
+    )
     return Mechanism.from_table(log_prob, table_neighbors(data), inputs, outputs)

@@ -21,15 +21,16 @@ from srlib.dpmpm.kernels import (
 from srlib.dpmpm.model import Allocations, Chains, Draws, Prior, checked_codes
 from srlib.progress import progress
 
-# The annealed start draws classes from their probabilities raised to powers from this to 1.
+# The annealed start draws classes from their probabilities raised to powers from this
+# to 1.
 FIRST_POWER = 0.75
 
 
 class Sampler:
     """One chain of the blocked Gibbs sampler, advanced in place.
 
-    The distinct combinations, (n_combinations, n_variables), have `counts` records each, 0 or more;
-    `rng` is the random stream of the chain.
+    The distinct combinations, (n_combinations, n_variables), have `counts` records
+    each, 0 or more; `rng` is the random stream of the chain.
     """
 
     def __init__(
@@ -50,10 +51,13 @@ class Sampler:
         self.counts = np.asarray(counts, dtype=np.int64)
         self.alpha = 1.0
         self.pi = np.full(n_classes, 1.0 / n_classes)
-        # A uniform Dirichlet for any prior: no combination may start with probability zero.
+        # A uniform Dirichlet for any prior: no combination may start with probability
+        # zero.
         self.phi = np.empty((int(levels_of.sum()), n_classes), dtype=np.float32)
         for start, levels in zip(self._groups.level_start, levels_of, strict=False):
-            self.phi[start : start + levels] = rng.dirichlet(np.ones(levels), n_classes).T
+            self.phi[start : start + levels] = rng.dirichlet(
+                np.ones(levels), n_classes
+            ).T
         self.sizes = np.zeros(n_classes, dtype=np.int64)
         self.level_counts = np.zeros(self.phi.shape, dtype=np.int64)
         self.class_of = np.zeros(len(self.counts), dtype=np.int64)
@@ -95,11 +99,12 @@ def sample_posterior(
 ) -> Draws:
     """Return draws from the posterior of the DPMPM by blocked Gibbs sampling.
 
-    Each chain has its own random stream, spawned from `rng`, so that the draws do not depend on the
-    number of threads. The first half of the burn-in is an annealed start: classes are drawn from
-    flattened probabilities and ordered by size, so that chains settle in the same mode much more
-    often than from a random start. Then Metropolis swaps of adjacent labels prevent alpha from
-    depending on the initial labels of a chain.
+    Each chain has its own random stream, spawned from `rng`, so that the draws do not
+    depend on the number of threads. The first half of the burn-in is an annealed start:
+    classes are drawn from flattened probabilities and ordered by size, so that chains
+    settle in the same mode much more often than from a random start. Then Metropolis
+    swaps of adjacent labels prevent alpha from depending on the initial labels of a
+    chain.
 
     Parameters
     ----------
@@ -110,14 +115,15 @@ def sample_posterior(
     chains : Chains
         Number of classes, prior, number of chains and their lengths.
     keep_allocations : bool
-        Whether the draws keep the records' classes, which `leave_one_out_log_ratios` needs.
+        Whether the draws keep the records' classes, which `leave_one_out_log_ratios`
+        needs.
     label : str
         Label of the progress bar.
 
     References
     ----------
-    Hu, Reiter and Wang (2014), section 2, equations 1 to 6; Ishwaran and James (2001) for the
-    blocked Gibbs sampler.
+    Hu, Reiter and Wang (2014), section 2, equations 1 to 6; Ishwaran and
+    James (2001) for the blocked Gibbs sampler.
     """
     codes, n_levels = checked_codes(codes, n_levels)
     if codes.shape[0] == 0:
@@ -143,7 +149,9 @@ def sample_posterior(
     stop = Event()
 
     def run(chain: int, chain_rng: np.random.Generator) -> None:
-        sampler = Sampler(combinations, counts, n_levels, chains.n_classes, chains.prior, chain_rng)
+        sampler = Sampler(
+            combinations, counts, n_levels, chains.n_classes, chains.prior, chain_rng
+        )
         annealed = chains.burn_in // 2
         for done in range(0, annealed, 10):
             step = min(10, annealed - done)
@@ -172,7 +180,10 @@ def sample_posterior(
 
     total = chains.n_chains * chains.n_iterations
     with progress(total, label) as bar, ThreadPoolExecutor(THREADS) as pool:
-        running = [pool.submit(run, chain, r) for chain, r in enumerate(rng.spawn(chains.n_chains))]
+        running = [
+            pool.submit(run, chain, r)
+            for chain, r in enumerate(rng.spawn(chains.n_chains))
+        ]
         try:
             for chain in running:
                 chain.result()
@@ -200,11 +211,14 @@ class FittedDPMPM:
     ) -> list[Microdata]:
         """Return n fully synthetic tables of `size` records, each from another parameter draw.
 
-        n is at most the number of draws. If `size` is not given, the tables have as many records as
-        the original.
+        n is at most the number of draws. If `size` is not given, the tables have as
+        many records as the original.
         """
         size = self.n_records if size is None else size
-        return [Microdata(codes, self.schema) for codes in self.draws.release(n, size, rng=rng)]
+        return [
+            Microdata(codes, self.schema)
+            for codes in self.draws.release(n, size, rng=rng)
+        ]
 
 
 def fit_dpmpm(
@@ -219,19 +233,21 @@ def fit_dpmpm(
     Parameters
     ----------
     data : DataFrame or Microdata
-        Categorical columns, or strings or numbers that stand for categories; one record or more.
+        Categorical columns, or strings or numbers that stand for categories; one record
+        or more.
     chains : Chains
         Settings of the chains and the prior distribution; `CHAINS` if not given.
     schema : Schema, optional
-        Variables and levels of a DataFrame. If not given, its categories and the values that occur.
+        Variables and levels of a DataFrame. If not given, its categories and the values
+        that occur.
     rng : numpy.random.Generator
         Random generator.
 
     Returns
     -------
     FittedDPMPM
-        `FittedDPMPM.release` draws synthetic tables. To check the convergence of the chains, see
-        `FittedDPMPM.draws` and `Draws.to_datatree`.
+        `FittedDPMPM.release` draws synthetic tables. To check the convergence of the
+        chains, see `FittedDPMPM.draws` and `Draws.to_datatree`.
 
     References
     ----------
@@ -260,14 +276,16 @@ def fit_dpmpm(
 class DPMPMSynthesizer:
     """The DPMPM as a synthesizer, which fits the model to each table and releases one table.
 
-    Its density has no closed form; `srlib.risk.posterior_risk` estimates it from chains if no
-    synthesizer is given.
+    Its density has no closed form; `srlib.risk.posterior_risk` estimates it from chains
+    if no synthesizer is given.
     """
 
     n_levels: NDArray[np.integer]
     chains: Chains = CHAINS
 
-    def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
+    def release(
+        self, data: NDArray[np.integer], *, rng: np.random.Generator
+    ) -> NDArray[np.uint8]:
         """Draw a release with as many records as the data; each release needs its own chains."""
         draws = sample_posterior(data, self.n_levels, self.chains, rng=rng)
         return draws.release(1, len(data), rng=rng)[0]

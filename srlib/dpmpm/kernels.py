@@ -1,10 +1,11 @@
 """Compiled kernels of the DPMPM: products over groups of variables, and functions that use them.
 
-Variables are grouped so that each group's table of products fits in the processor's cache: a
-combination then costs one product of F numbers per group instead of one per variable. Results do
-not depend on the order in which threads run, and the compiler does not reassociate any sum on which
-a chain continues. All compiled functions that call each other are in this file, because numba
-recompiles a cached function when its own file changes, but not when another file does.
+Variables are grouped so that each group's table of products fits in the processor's
+cache: a combination then costs one product of F numbers per group instead of one per
+variable. Results do not depend on the order in which threads run, and the compiler does
+not reassociate any sum on which a chain continues. All compiled functions that call
+each other are in this file, because numba recompiles a cached function when its own
+file changes, but not when another file does.
 """
 
 from math import lgamma
@@ -20,18 +21,20 @@ from srlib.data.codes import Codes
 LANES = 8
 # Most cells in a group's table (times F numbers), few enough for the cache.
 GROUP_CELLS = 128
-# Below this the product of a combination's float32 factors is computed again, in logarithms.
+# Below this the product of a combination's float32 factors is computed again, in
+# logarithms.
 UNDERFLOW = 1e-25
-# Chains or blocks run in parallel: the number of processors, or the limit of the environment.
+# Chains or blocks run in parallel: the number of processors, or the limit of the
+# environment.
 THREADS: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
 class Grouping(NamedTuple):
     """Groups of adjacent variables, so that a combination is one table row per group.
 
-    `stride` is the step in the group's row when the variable's level increases by one; `row_start`
-    the first row of each group in the joint table, `level_start` the first row of each variable in
-    ``phi``, `first_of` each group's first variable.
+    `stride` is the step in the group's row when the variable's level increases by one;
+    `row_start` the first row of each group in the joint table, `level_start` the first
+    row of each variable in ``phi``, `first_of` each group's first variable.
     """
 
     group_of: NDArray[np.int64]
@@ -51,7 +54,9 @@ class Grouping(NamedTuple):
         return rows
 
 
-def group_variables(n_levels: NDArray[np.int64], max_cells: int = GROUP_CELLS) -> Grouping:
+def group_variables(
+    n_levels: NDArray[np.int64], max_cells: int = GROUP_CELLS
+) -> Grouping:
     """Return groups of adjacent variables, with tables of at most `max_cells` cells."""
     group_of = np.zeros(n_levels.size, dtype=np.int64)
     cells = [1]
@@ -82,15 +87,15 @@ def empty_tables(
     return np.zeros((n_rows, padded), dtype=dtype), np.zeros(n_rows)
 
 
-# ----------------------------------------------------------------------------- products over groups
+# ----------------------------------------------------------------- products over groups
 
 
 @njit(nogil=True, cache=True)
 def fill_tables(pi, phi, groups, table, log_scale):
     """Fill the products of phi over each group's variables (and pi in group 0).
 
-    ``table`` is (rows, classes), with zeros in its padded classes. Each row is divided by its
-    maximum; ``log_scale`` receives the logarithm of the divisor.
+    ``table`` is (rows, classes), with zeros in its padded classes. Each row is divided
+    by its maximum; ``log_scale`` receives the logarithm of the divisor.
     """
     group_of, stride, row_start, level_start, _ = groups
     n_classes = pi.shape[0]
@@ -130,8 +135,9 @@ def fill_tables(pi, phi, groups, table, log_scale):
 def _class_weights(table, rows, i, starts, weights):
     """Fill the product of combination i's table rows over the groups.
 
-    ``table`` is flat; ``starts`` receives the start of each of the combination's rows. Indices are
-    unsigned, because numba would check each signed index for being negative.
+    ``table`` is flat; ``starts`` receives the start of each of the combination's rows.
+    Indices are unsigned, because numba would check each signed index for being
+    negative.
     """
     padded = weights.shape[0]
     n_groups = starts.shape[0]
@@ -179,11 +185,14 @@ def _class_weights_in_logs(table, starts, weights):
 def _cumulate(weights, lanes):
     """Replace weights by cumulative sums over the classes of each lane; return the total.
 
-    Class f is in lane f % ``LANES``. ``lanes`` receives the sums over the lanes before each. The
-    source fixes the order of all sums, so that they vectorize without reassociation.
+    Class f is in lane f % ``LANES``. ``lanes`` receives the sums over the lanes before
+    each. The source fixes the order of all sums, so that they vectorize without
+    reassociation.
     """
     last = weights.shape[0] - LANES
-    for f in range(last):  # forward: the compiler cannot infer that f - LANES is positive
+    for f in range(
+        last
+    ):  # forward: the compiler cannot infer that f - LANES is positive
         weights[f + LANES] += weights[f]
     total = weights.dtype.type(0.0)
     for j in range(LANES):
@@ -219,7 +228,7 @@ def cell_log_probs(pi, phi, groups, table, log_scale, rows, log_prob):
         mixture_log_prob(table, log_scale, rows, log_prob[draw])
 
 
-# ---------------------------------------------------------------------- an iteration of the sampler
+# ---------------------------------------------------------- an iteration of the sampler
 
 
 @njit(nogil=True, cache=True)
@@ -235,7 +244,8 @@ def _log_gamma_draw(shape, rng):
 def _draw_class(cumulated, lanes, u):
     """Return the class at the point u of [0, total), with the classes ordered lane by lane.
 
-    Lanes and classes before u are counted without branches, which could not be predicted.
+    Lanes and classes before u are counted without branches, which could not be
+    predicted.
     """
     lane = np.uint64(0)
     for j in range(1, LANES):
@@ -295,8 +305,13 @@ def _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng):
             left -= _allocate_many(weights, left - 1, n_classes, starts, cells, rng)
         for _ in range(left):
             u = table.dtype.type(rng.random() * total)
-            # Rounding may move u up to the total, where lanes without a class may follow.
-            f = _draw_class(weights, lanes, u) if u < total else _last_class(weights, lanes)
+            # Rounding may move u up to the total, where lanes without a class may
+            # follow.
+            f = (
+                _draw_class(weights, lanes, u)
+                if u < total
+                else _last_class(weights, lanes)
+            )
             for group in range(n_groups):
                 cells[starts[group] + f] += 1
         class_of[i] = f
@@ -329,11 +344,11 @@ def _allocate_many(cumulated, n_records, n_classes, starts, cells, rng):
 def _relabel(sizes, alpha, by_size, rng):
     """Return a new order of the classes: by size, or after Metropolis swaps of adjacent labels.
 
-    With the sticks integrated out, p(eta | alpha) is the product over f < F of
-    B(1 + n_f, alpha + n_>f) / B(1, alpha). Swapping f and f + 1 with c records behind them
-    multiplies it by (alpha + n_f+1 + c) / (alpha + n_f + c), and for the last two classes by
-    the ratio of gamma functions below (Papaspiliopoulos and Roberts 2008). The prior of phi is
-    exchangeable, so that nothing else changes.
+    With the sticks integrated out, p(eta | alpha) is the product over f < F of B(1 +
+    n_f, alpha + n_>f) / B(1, alpha). Swapping f and f + 1 with c records behind them
+    multiplies it by (alpha + n_f+1 + c) / (alpha + n_f + c), and for the last two
+    classes by the ratio of gamma functions below (Papaspiliopoulos and Roberts 2008).
+    The prior of phi is exchangeable, so that nothing else changes.
     """
     n_classes = sizes.shape[0]
     if by_size:
@@ -350,7 +365,12 @@ def _relabel(sizes, alpha, by_size, rng):
         if f + 1 < n_classes - 1:
             log_ratio = np.log(alpha + b + c) - np.log(alpha + a + c)
         else:
-            log_ratio = lgamma(1.0 + b) + lgamma(alpha + a) - lgamma(1.0 + a) - lgamma(alpha + b)
+            log_ratio = (
+                lgamma(1.0 + b)
+                + lgamma(alpha + a)
+                - lgamma(1.0 + a)
+                - lgamma(alpha + b)
+            )
         if log_ratio >= 0.0 or rng.random() < np.exp(log_ratio):
             order[f], order[f + 1] = order[f + 1], order[f]
             behind += a - b
@@ -376,13 +396,16 @@ def _draw_sticks(sizes, alpha, rng, log_pi):
 
 
 @njit(nogil=True, cache=True)
-def iterate(n_iterations, power, prior, counts, rows, groups, alpha, state, scratch, rng):
+def iterate(
+    n_iterations, power, prior, counts, rows, groups, alpha, state, scratch, rng
+):
     """Run blocked Gibbs iterations on the state, in place, and return alpha.
 
-    One iteration draws the classes of all records given (pi, phi), then new labels with the sticks
-    integrated out, then V, alpha and phi from their full conditionals. With ``power`` below one,
-    the classes are drawn from their probabilities raised to that power and then ordered by size:
-    this is an annealed start, not a step of the Markov chain.
+    One iteration draws the classes of all records given (pi, phi), then new labels with
+    the sticks integrated out, then V, alpha and phi from their full conditionals. With
+    ``power`` below one, the classes are drawn from their probabilities raised to that
+    power and then ordered by size: this is an annealed start, not a step of the Markov
+    chain.
     """
     alpha_shape, alpha_rate, concentration = prior
     group_of, stride, row_start, level_start, _ = groups
@@ -449,7 +472,7 @@ def iterate(n_iterations, power, prior, counts, rows, groups, alpha, state, scra
     return alpha
 
 
-# ------------------------------------------------------------------------------ ratios of neighbors
+# ------------------------------------------------------------------ ratios of neighbors
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc"})
@@ -489,11 +512,13 @@ def _other_groups_in_logs(table, rows, i, group, others):
 
 
 @njit(nogil=True, cache=True)
-def neighbor_ratio_sums(pi, phi, groups, table, log_scale, rows, codes, draw_weights, sums):
+def neighbor_ratio_sums(
+    pi, phi, groups, table, log_scale, rows, codes, draw_weights, sums
+):
     """Add weighted sums over draws of p(x') / p(x), where x' differs from x in one variable.
 
-    ``sums`` is (n_weights, n_combinations, sum(n_levels)): candidate (variable, level) has the
-    position of that level in ``phi``; the level of x itself has a ratio of one.
+    ``sums`` is (n_weights, n_combinations, sum(n_levels)): candidate (variable, level)
+    has the position of that level in ``phi``; the level of x itself has a ratio of one.
     """
     _, stride, _, level_start, first_of = groups
     others = np.zeros(table.shape[1], table.dtype)
@@ -522,7 +547,9 @@ def neighbor_ratio_sums(pi, phi, groups, table, log_scale, rows, codes, draw_wei
 
 
 @njit(nogil=True, cache=True)
-def _posterior_means(level_counts, sizes, concentration, level_start, weights, mean_phi):
+def _posterior_means(
+    level_counts, sizes, concentration, level_start, weights, mean_phi
+):
     """Fill the weight of each level, (classes, rows of phi), and the resulting means of phi."""
     for variable in range(level_start.shape[0] - 1):
         start, stop = level_start[variable], level_start[variable + 1]
@@ -583,14 +610,24 @@ def _weigh_other_classes(products, pi, own):
 
 @njit(nogil=True, cache=True)
 def leave_one_out_ratio_sums(
-    alpha, sizes, level_counts, class_of, concentration, groups, table, log_scale, rows, codes,
-    sums, log_prob,
-):  # fmt: skip
+    alpha,
+    sizes,
+    level_counts,
+    class_of,
+    concentration,
+    groups,
+    table,
+    log_scale,
+    rows,
+    codes,
+    sums,
+    log_prob,
+):
     """Add sums over draws of p(x' | classes of the others) / p(x | classes of the others).
 
-    Leaving out the record changes the mean of pi and the factors of its own class; the other
-    classes' products of posterior means are those of the table. ``log_prob`` receives log p(x |
-    classes of the others).
+    Leaving out the record changes the mean of pi and the factors of its own class; the
+    other classes' products of posterior means are those of the table. ``log_prob``
+    receives log p(x | classes of the others).
     """
     _, stride, _, level_start, first_of = groups
     n_classes = sizes.shape[1]
@@ -601,7 +638,12 @@ def leave_one_out_ratio_sums(
     mean_pi = np.zeros((n_classes, table.shape[1]))
     for draw in range(sizes.shape[0]):
         _posterior_means(
-            level_counts[draw], sizes[draw], concentration, level_start, weights, mean_phi
+            level_counts[draw],
+            sizes[draw],
+            concentration,
+            level_start,
+            weights,
+            mean_phi,
         )
         fill_tables(no_weights, mean_phi, groups, table, log_scale)
         scale = np.exp(log_scale)
@@ -610,7 +652,13 @@ def leave_one_out_ratio_sums(
             own = np.int64(class_of[draw, i])
             pi, weight = mean_pi[own], weights[own]
             log_of_own = _log_own_class(
-                np.log(pi[own]), weight, sizes[draw, own], concentration, codes, i, groups
+                np.log(pi[own]),
+                weight,
+                sizes[draw, own],
+                concentration,
+                codes,
+                i,
+                groups,
             )
             log_scales = 0.0
             for group in range(rows.shape[1]):
@@ -633,7 +681,9 @@ def leave_one_out_ratio_sums(
                 for variable in range(first_of[group], first_of[group + 1]):
                     start = level_start[variable]
                     own_level = codes[i, variable]
-                    of_own_class = of_own / (own_value * (weight[start + own_level] - 1.0))
+                    of_own_class = of_own / (
+                        own_value * (weight[start + own_level] - 1.0)
+                    )
                     for level in range(level_start[variable + 1] - start):
                         if level == own_level:
                             sums[i, start + level] += 1.0

@@ -84,10 +84,10 @@ class Chains:
 class Allocations:
     """Classes of the records in each draw.
 
-    `combinations` are the distinct combinations of the data, (n_combinations, n_variables);
-    `class_of`, (n_chains, n_draws, n_combinations), is the class of one record of each combination,
-    the same record in all draws; `level_counts`, (n_chains, n_draws, sum(n_levels), n_classes), are
-    the numbers of records by class and level.
+    `combinations` are the distinct combinations of the data, (n_combinations,
+    n_variables); `class_of`, (n_chains, n_draws, n_combinations), is the class of one
+    record of each combination, the same record in all draws; `level_counts`, (n_chains,
+    n_draws, sum(n_levels), n_classes), are the numbers of records by class and level.
     """
 
     combinations: Codes
@@ -107,7 +107,8 @@ class Draws:
     pi : (n_chains, n_draws, n_classes) float64
         Class probabilities; they sum to one over the last axis.
     phi : (n_chains, n_draws, sum(n_levels), n_classes) float32
-        Level probabilities within each class, with the levels of all variables concatenated.
+        Level probabilities within each class, with the levels of all variables
+        concatenated.
     class_sizes : (n_chains, n_draws, n_classes) int64
         Number of records in each class.
     log_likelihood : (n_chains, n_draws) float64
@@ -176,16 +177,22 @@ class Draws:
     def spaced(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return chain and position, (n,) each, of n evenly spaced, nearly independent draws.
 
-        All draws of all chains are divided into n stretches, and the last of each is taken (Hu,
-        Reiter and Wang 2014, section 2).
+        All draws of all chains are divided into n stretches, and the last of each is
+        taken (Hu, Reiter and Wang 2014, section 2).
         """
         total = self.n_chains * self.n_draws
         if not 1 <= n <= total:
-            raise ValueError(f"n is {n}; it must lie in 1 to {total}, the number of draws")
+            raise ValueError(
+                f"n is {n}; it must lie in 1 to {total}, the number of draws"
+            )
         return np.divmod((np.arange(1, n + 1) * total) // n - 1, self.n_draws)
 
     def release(
-        self, n: int, size: int, *, rng: np.random.Generator | Sequence[np.random.Generator]
+        self,
+        n: int,
+        size: int,
+        *,
+        rng: np.random.Generator | Sequence[np.random.Generator],
     ) -> list[NDArray[np.uint8]]:
         """Return fully synthetic data sets, each from its own draw; the draws are evenly spaced.
 
@@ -205,28 +212,45 @@ class Draws:
         """
         each = [rng] * n if isinstance(rng, np.random.Generator) else rng
         if len(each) != n:
-            raise ValueError(f"rng has {len(each)} generators; it must be one, or {n}, one each")
+            raise ValueError(
+                f"rng has {len(each)} generators; it must be one, or {n}, one each"
+            )
         return [
-            synthesize(self.pi[chain, draw], self.phi[chain, draw], self.n_levels, size, rng=own)
+            synthesize(
+                self.pi[chain, draw],
+                self.phi[chain, draw],
+                self.n_levels,
+                size,
+                rng=own,
+            )
             for chain, draw, own in zip(*self.spaced(n), each, strict=True)
         ]
 
     def to_datatree(self) -> Any:
         """Return the draws as an ArviZ 1 DataTree, which shares their arrays.
 
-        The labels of classes are arbitrary, so that R-hat of pi and phi has no meaning. Diagnose
-        alpha and the group ``sample_stats``, which has log_likelihood, n_occupied and class_sizes.
-        The group ``posterior`` has alpha, pi and phi; the coordinates ``variable`` and ``level``
-        describe each row of phi. Requires xarray, which ArviZ installs.
+        The labels of classes are arbitrary, so that R-hat of pi and phi has no meaning.
+        Diagnose alpha and the group ``sample_stats``, which has log_likelihood,
+        n_occupied and class_sizes. The group ``posterior`` has alpha, pi and phi; the
+        coordinates ``variable`` and ``level`` describe each row of phi. Requires
+        xarray, which ArviZ installs.
         """
         import xarray as xr
 
         sample, start = ("chain", "draw"), np.cumsum(self.n_levels) - self.n_levels
-        coords = {name: np.arange(n) for name, n in zip(sample, self.alpha.shape, strict=True)}
+        coords = {
+            name: np.arange(n) for name, n in zip(sample, self.alpha.shape, strict=True)
+        }
         of_class = coords | {"class": np.arange(self.n_classes)}
         of_row = {
-            "variable": ("row", np.repeat(np.arange(self.n_levels.size), self.n_levels)),
-            "level": ("row", np.arange(self.n_levels.sum()) - np.repeat(start, self.n_levels)),
+            "variable": (
+                "row",
+                np.repeat(np.arange(self.n_levels.size), self.n_levels),
+            ),
+            "level": (
+                "row",
+                np.arange(self.n_levels.sum()) - np.repeat(start, self.n_levels),
+            ),
         }
         parameters = {
             "alpha": (sample, self.alpha),
@@ -253,7 +277,9 @@ def checked_codes(
     codes = np.atleast_2d(np.asarray(codes))
     levels_of = np.asarray(n_levels, dtype=np.int64)
     if levels_of.ndim != 1 or levels_of.size == 0 or (levels_of < 2).any():
-        raise ValueError(f"n_levels is {levels_of}; each variable needs two levels or more")
+        raise ValueError(
+            f"n_levels is {levels_of}; each variable needs two levels or more"
+        )
     if codes.ndim != 2 or codes.shape[1] != levels_of.size:
         raise ValueError(
             f"codes has shape {codes.shape}; it must be (n_records, {levels_of.size}), "

@@ -18,15 +18,17 @@ from srlib.dpmpm.kernels import (
 )
 from srlib.dpmpm.model import Draws, Prior, checked_codes
 
-# Combinations per block: every block rebuilds the tables of all draws, so it should be large.
+# Combinations per block: every block rebuilds the tables of all draws, so it should be
+# large.
 COMBINATIONS = 1024
 
 
 def cell_log_prob(draws: Draws, codes: Codes) -> NDArray[np.float64]:
     """Return log probabilities of combinations by draw, (n_chains, n_draws, n_combinations).
 
-    The classes are summed out: log sum_f pi_f prod_k phi_fk(x_k), the inner sum of equation 13. The
-    combinations, (n_combinations, n_variables) coded from 0, need not occur in the data.
+    The classes are summed out: log sum_f pi_f prod_k phi_fk(x_k), the inner sum of
+    equation 13. The combinations, (n_combinations, n_variables) coded from 0, need not
+    occur in the data.
     """
     codes, n_levels = checked_codes(codes, draws.n_levels)
     grouping = group_variables(n_levels)
@@ -61,14 +63,15 @@ def prior_cell_log_prob(
 ) -> NDArray[np.float64]:
     """Return log probabilities of combinations under prior draws, (n_draws, n_combinations).
 
-    The combinations are (n_combinations, n_variables), coded from 0. Log probabilities below that
-    of the smallest double are `-inf`.
+    The combinations are (n_combinations, n_variables), coded from 0. Log probabilities
+    below that of the smallest double are `-inf`.
     """
     checks.at_least(1, n_classes=n_classes, n_draws=n_draws)
     codes, n_levels = checked_codes(codes, n_levels)
     prior = prior or Prior()
     alpha = rng.gamma(prior.alpha_shape, 1 / prior.alpha_rate, (n_draws, 1))
-    # log(1 - V) = log(U) / alpha for a stick V of Beta(1, alpha): no precision is lost near one.
+    # log(1 - V) = log(U) / alpha for a stick V of Beta(1, alpha): no precision is lost
+    # near one.
     with np.errstate(divide="ignore", over="ignore"):
         log_left = -rng.exponential(size=(n_draws, n_classes - 1)) / alpha
         log_stick = np.log(-np.expm1(log_left))
@@ -91,23 +94,28 @@ def neighbor_log_ratios(
 ) -> NDArray[np.float64]:
     """Return the log of weighted sums, over each chain's draws, of p(x' | draw) / p(x | draw).
 
-    x' runs over the combinations that differ from x in one variable (the space R_i of section 3.1);
-    the ratio is the summand of equation 15. The log weights are (n_weights, n_chains, n_draws);
-    without them the result is the logarithm of each chain's mean.
+    x' runs over the combinations that differ from x in one variable (the space R_i of
+    section 3.1); the ratio is the summand of equation 15. The log weights are
+    (n_weights, n_chains, n_draws); without them the result is the logarithm of each
+    chain's mean.
 
     Returns
     -------
     (n_weights, n_chains, n_combinations, sum(n_levels)) float64
-        Candidate (variable, level) has the position of that level in ``phi``. If it is the level of
-        x itself, the value is the logarithm of the sum of the weights.
+        Candidate (variable, level) has the position of that level in ``phi``. If it is
+        the level of x itself, the value is the logarithm of the sum of the weights.
     """
     codes, n_levels = checked_codes(codes, draws.n_levels)
     if log_weights is None:
-        log_weights = np.full((1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws))
+        log_weights = np.full(
+            (1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws)
+        )
     grouping = group_variables(n_levels)
     rows = grouping.rows(codes)
     codes = codes.astype(np.int64)
-    sums = np.zeros((log_weights.shape[0], draws.n_chains, len(codes), int(n_levels.sum())))
+    sums = np.zeros(
+        (log_weights.shape[0], draws.n_chains, len(codes), int(n_levels.sum()))
+    )
     # In each chain the largest weight is one; a chain may also have zero weight.
     largest = log_weights.max(axis=2, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0.0)
@@ -129,7 +137,11 @@ def neighbor_log_ratios(
         )
 
     with ThreadPoolExecutor(THREADS) as pool:
-        blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), COMBINATIONS)]
+        blocks = [
+            (c, s)
+            for c in range(draws.n_chains)
+            for s in range(0, len(codes), COMBINATIONS)
+        ]
         list(pool.map(run, *zip(*blocks, strict=True)))
     with np.errstate(divide="ignore"):
         return np.log(sums) + largest[..., None]
@@ -140,25 +152,30 @@ def leave_one_out_log_ratios(
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """Return log means, over each chain's draws, of p(x' | other records) / p(x | other records).
 
-    These have the same limit as `neighbor_log_ratios`, with less noise: ``p(x' | D_-i) / p(x_i |
-    D_-i)`` is the mean, over allocations of all records given D, of the ratio of predictive
-    probabilities given the allocations of the other records. These probabilities are sums over
-    classes of posterior means, in which pi and phi are integrated out (Rao-Blackwell). The draws
-    must have their allocations, and the combinations must occur in their data.
+    These have the same limit as `neighbor_log_ratios`, with less noise: ``p(x' | D_-i)
+    / p(x_i | D_-i)`` is the mean, over allocations of all records given D, of the ratio
+    of predictive probabilities given the allocations of the other records. These
+    probabilities are sums over classes of posterior means, in which pi and phi are
+    integrated out (Rao-Blackwell). The draws must have their allocations, and the
+    combinations must occur in their data.
 
     Returns
     -------
     log_ratios : (n_chains, n_combinations, sum(n_levels)) float64
         As in `neighbor_log_ratios`; zero if a candidate is x itself.
     log_prob : (n_chains, n_draws, n_combinations) float32
-        log p(x | allocations of the other records). Its negative is the log importance weight of a
-        draw given D as a draw given ``D_-i``.
+        log p(x | allocations of the other records). Its negative is the log importance
+        weight of a draw given D as a draw given ``D_-i``.
     """
     kept = draws.allocations
     if kept is None:
-        raise ValueError("draws have no allocations; sample them with keep_allocations=True")
+        raise ValueError(
+            "draws have no allocations; sample them with keep_allocations=True"
+        )
     codes, n_levels = checked_codes(codes, draws.n_levels)
-    place = {row.tobytes(): i for i, row in enumerate(kept.combinations.astype(np.int64))}
+    place = {
+        row.tobytes(): i for i, row in enumerate(kept.combinations.astype(np.int64))
+    }
     codes = np.ascontiguousarray(codes, dtype=np.int64)
     places = np.array([place.get(row.tobytes(), -1) for row in codes], dtype=np.int64)
     if (places < 0).any():
@@ -192,6 +209,10 @@ def leave_one_out_log_ratios(
         log_prob[chain, :, block] = of_block
 
     with ThreadPoolExecutor(THREADS) as pool:
-        blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), COMBINATIONS)]
+        blocks = [
+            (c, s)
+            for c in range(draws.n_chains)
+            for s in range(0, len(codes), COMBINATIONS)
+        ]
         list(pool.map(run, *zip(*blocks, strict=True)))
     return np.log(sums / draws.n_draws), log_prob

@@ -35,10 +35,10 @@ def synthesize(
 ) -> NDArray[np.uint8]:
     """Return a fully synthetic data set, (n_records, n_variables), from one draw of the parameters.
 
-    The class of every record is drawn from pi; it is never the class of a confidential record.
-    Otherwise row i of the release would resemble row i of the data, and equation 13 would not be
-    its likelihood (Hu, Reiter and Wang 2014, section 2). `pi` and `phi` are those of a single draw
-    in `Draws`; a variable has at most 256 levels.
+    The class of every record is drawn from pi; it is never the class of a confidential
+    record. Otherwise row i of the release would resemble row i of the data, and
+    equation 13 would not be its likelihood (Hu, Reiter and Wang 2014, section 2). `pi`
+    and `phi` are those of a single draw in `Draws`; a variable has at most 256 levels.
     """
     checks.at_least(1, n_records=n_records)
     n_levels = np.asarray(n_levels, dtype=np.int64)
@@ -46,7 +46,9 @@ def synthesize(
     cumulative_pi = np.cumsum(pi)[:-1]
     cumulative_phi = np.empty(phi.shape)
     for start, stop in itertools.pairwise(level_start):
-        cumulative_phi[start:stop] = np.cumsum(phi[start:stop], axis=0, dtype=np.float64)
+        cumulative_phi[start:stop] = np.cumsum(
+            phi[start:stop], axis=0, dtype=np.float64
+        )
     codes = np.empty((n_records, n_levels.size), dtype=np.uint8)
     uniforms = rng.random((n_records, n_levels.size + 1))
     _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes)

@@ -17,7 +17,9 @@ from srlib.mechanism.families import bernoulli_plugin_alpha as bernoulli_plugin_
 from srlib.mechanism.families import beta_binomial as beta_binomial
 from srlib.mechanism.families import compositions as compositions
 from srlib.mechanism.families import dirichlet_multinomial as dirichlet_multinomial
-from srlib.mechanism.families import dirichlet_multinomial_alpha as dirichlet_multinomial_alpha
+from srlib.mechanism.families import (
+    dirichlet_multinomial_alpha as dirichlet_multinomial_alpha,
+)
 from srlib.mechanism.families import log_binomial as log_binomial
 from srlib.mechanism.families import private_plugin as private_plugin
 from srlib.mechanism.privacy import Epsilon as Epsilon

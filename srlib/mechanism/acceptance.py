@@ -1,10 +1,11 @@
 """Releases that are acceptable for every prior of the intruder.
 
-McClure and Reiter (2012), section 4: the risk R is the intruder's posterior probability of the true
-value, and the relative risk RR is R divided by the prior probability w. As w runs through (0, 1), a
-release traces a curve in the plane of R and RR. The agency states which part of the plane is
-acceptable. Let L be the ratio of the release's probability under the true value to that under the
-alternative. The curve is then the straight line RR = R + L (1 - R), so all results here are exact.
+McClure and Reiter (2012), section 4: the risk R is the intruder's posterior probability
+of the true value, and the relative risk RR is R divided by the prior probability w. As
+w runs through (0, 1), a release traces a curve in the plane of R and RR. The agency
+states which part of the plane is acceptable. Let L be the ratio of the release's
+probability under the true value to that under the alternative. The curve is then the
+straight line RR = R + L (1 - R), so all results here are exact.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -55,16 +56,22 @@ def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
     return tuple(Rule(**entry) for entry in entries)
 
 
-def unacceptable_priors(log_ratio: float, rules: Sequence[Rule]) -> list[tuple[float, float]]:
+def unacceptable_priors(
+    log_ratio: float, rules: Sequence[Rule]
+) -> list[tuple[float, float]]:
     """Return the prior probabilities of the true value for which a release violates a rule.
 
-    They are exact intervals of w in increasing order, with overlaps merged. The list is empty if
-    the release is acceptable for every prior.
+    They are exact intervals of w in increasing order, with overlaps merged. The list is
+    empty if the release is acceptable for every prior.
     """
     intervals = []
     for rule in rules:
-        low, high = _prior_at(rule.r_at_least, log_ratio), _prior_at(rule.r_at_most, log_ratio)
-        # RR = L / (1 + w (L - 1)) exceeds the bound on one side of the w that attains it.
+        low, high = (
+            _prior_at(rule.r_at_least, log_ratio),
+            _prior_at(rule.r_at_most, log_ratio),
+        )
+        # RR = L / (1 + w (L - 1)) exceeds the bound on one side of the w that attains
+        # it.
         if log_ratio > 0:
             # (L / a - 1) / (L - 1), divided by L, because L may overflow.
             high = min(high, 1 + (1 / rule.rr_at_most - 1) / -np.expm1(-log_ratio))
@@ -92,8 +99,8 @@ def _prior_at(risk: float, log_ratio: float) -> float:
 def risk_curves(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.DataFrame:
     """Return points on the line of each release, and on the segments that violate a rule.
 
-    The columns are curve (the release's name), segment (0 for the whole line, then numbered), risk
-    and relative_risk.
+    The columns are curve (the release's name), segment (0 for the whole line, then
+    numbered), risk and relative_risk.
     """
     frames = []
     for name, log_ratio in log_ratios.items():
@@ -102,7 +109,9 @@ def risk_curves(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.Da
             first, last = (float(expit(logit(w) + log_ratio)) for w in ends)
             risk = np.linspace(first, last, N_POINTS)
             if abs(excess) > 1e-6:  # evenly spaced in log RR
-                relative = np.geomspace(1 + excess * (1 - first), 1 + excess * (1 - last), N_POINTS)
+                relative = np.geomspace(
+                    1 + excess * (1 - first), 1 + excess * (1 - last), N_POINTS
+                )
                 risk[1:-1] = 1 - (relative[1:-1] - 1) / excess
             points = {"risk": risk, "relative_risk": 1 + excess * (1 - risk)}
             frames.append(pd.DataFrame({"curve": name, "segment": i} | points))
@@ -138,13 +147,17 @@ def violates_rules(
     """Return whether points of risk and relative risk violate a rule."""
     r, rr = np.asarray(risk, dtype=float), np.asarray(relative_risk, dtype=float)
     broken = [
-        (rule.r_at_least <= r) & (r <= rule.r_at_most) & (rr > rule.rr_at_most) for rule in rules
+        (rule.r_at_least <= r) & (r <= rule.r_at_most) & (rr > rule.rr_at_most)
+        for rule in rules
     ]
     return np.any(broken, axis=0)
 
 
 def unacceptable_share(
-    log_ratio: ArrayLike, mcse: ArrayLike, rules: Sequence[Rule], prior: ArrayLike | None = None
+    log_ratio: ArrayLike,
+    mcse: ArrayLike,
+    rules: Sequence[Rule],
+    prior: ArrayLike | None = None,
 ) -> dict[str, float]:
     """Return the share of records for which a release is unacceptable, and the share undecided.
 
@@ -155,14 +168,14 @@ def unacceptable_share(
     rules : sequence of Rule
         The limits of the acceptable region.
     prior : (n,) float, optional
-        The intruder's prior probability of each true value, in (0, 1). If not given, a release is
-        unacceptable if it violates a rule for some prior.
+        The intruder's prior probability of each true value, in (0, 1). If not given, a
+        release is unacceptable if it violates a rule for some prior.
 
     Returns
     -------
     dict of str to float
-        ``unacceptable``, the share of records; ``undecided``, the share of all records whose result
-        changes within two standard errors of log L.
+        ``unacceptable``, the share of records; ``undecided``, the share of all records
+        whose result changes within two standard errors of log L.
     """
 
     def is_unacceptable(log_l: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -173,20 +186,30 @@ def unacceptable_share(
 
     if prior is not None:
         checks.inner_probability(prior=prior)
-    log_l, two_errors = np.asarray(log_ratio, dtype=float), 2 * np.asarray(mcse, dtype=float)
+    log_l, two_errors = (
+        np.asarray(log_ratio, dtype=float),
+        2 * np.asarray(mcse, dtype=float),
+    )
     result = is_unacceptable(log_l)
-    lower, upper = is_unacceptable(log_l - two_errors), is_unacceptable(log_l + two_errors)
+    lower, upper = (
+        is_unacceptable(log_l - two_errors),
+        is_unacceptable(log_l + two_errors),
+    )
     undecided = (lower != result) | (upper != result)
     return {"unacceptable": float(result.mean()), "undecided": float(undecided.mean())}
 
 
-def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[np.bool_]:
+def acceptable_releases(
+    mechanism: Mechanism, rules: Sequence[Rule]
+) -> NDArray[np.bool_]:
     """Return whether each release is acceptable for every prior and every record of the data.
 
-    The result, (n_inputs, n_outputs), depends on the confidential data. The whole table is
-    computed.
+    The result, (n_inputs, n_outputs), depends on the confidential data. The whole table
+    is computed.
     """
-    table = mechanism.block(np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs))
+    table = mechanism.block(
+        np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs)
+    )
     broken = np.zeros(table.shape, dtype=bool)
     for one, other in mechanism.neighbors:
         difference = log_difference(table[one], table[other])
@@ -198,12 +221,12 @@ def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[
 def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     """Return the mechanism that draws until a release is acceptable.
 
-    Its releases have the mechanism's distribution conditioned on being acceptable. `acceptable`,
-    (n_inputs, n_outputs) as from `acceptable_releases`, depends on the confidential data and
-    differs between neighbors. A release that is acceptable given one neighbor and not given the
-    other distinguishes them. An intruder who knows the rule uses the returned table and not that of
-    the mechanism. In the last column, ``None``, nothing is released because the data allow no
-    acceptable release.
+    Its releases have the mechanism's distribution conditioned on being acceptable.
+    `acceptable`, (n_inputs, n_outputs) as from `acceptable_releases`, depends on the
+    confidential data and differs between neighbors. A release that is acceptable given
+    one neighbor and not given the other distinguishes them. An intruder who knows the
+    rule uses the returned table and not that of the mechanism. In the last column,
+    ``None``, nothing is released because the data allow no acceptable release.
 
     Examples
     --------
@@ -213,7 +236,9 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     >>> round(exact_epsilon(table).value, 2), exact_epsilon(redrawn).value
     (1.61, inf)
     """
-    table = mechanism.block(np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs))
+    table = mechanism.block(
+        np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs)
+    )
     kept = np.asarray(acceptable, dtype=bool)
     if kept.shape != table.shape:
         raise ValueError(f"acceptable has shape {kept.shape}; it must be {table.shape}")
@@ -222,9 +247,11 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     never = np.isneginf(log_accepted)
     conditioned = table - np.where(never, 0.0, log_accepted)
     return Mechanism.from_table(
-        np.hstack([conditioned, np.where(never, 0.0, -np.inf)]), mechanism.neighbors,
-        inputs=mechanism.inputs, outputs=[*mechanism.outputs, None],
-    )  # fmt: skip
+        np.hstack([conditioned, np.where(never, 0.0, -np.inf)]),
+        mechanism.neighbors,
+        inputs=mechanism.inputs,
+        outputs=[*mechanism.outputs, None],
+    )
 
 
 def release_first_acceptable(
@@ -232,14 +259,15 @@ def release_first_acceptable(
 ) -> Mechanism:
     """Return the mechanism that draws from each mechanism and releases the first acceptable one.
 
-    McClure and Reiter (2012), section 4, propose it: among the acceptable releases, the agency
-    publishes the one with the greatest utility, and names its mechanism. Acceptable releases are
-    those of `acceptable_releases`, which depend on the confidential data. The choice is therefore
-    itself a mechanism, with its own epsilon.
+    McClure and Reiter (2012), section 4, propose it: among the acceptable releases, the
+    agency publishes the one with the greatest utility, and names its mechanism.
+    Acceptable releases are those of `acceptable_releases`, which depend on the
+    confidential data. The choice is therefore itself a mechanism, with its own epsilon.
 
-    The mechanisms must have the same rows and neighbors, and the most useful comes first. Columns
-    of the result are named (name, release); names are positions by default. In the last column,
-    ``None``, no release is acceptable and nothing is released.
+    The mechanisms must have the same rows and neighbors, and the most useful comes
+    first. Columns of the result are named (name, release); names are positions by
+    default. In the last column, ``None``, no release is acceptable and nothing is
+    released.
     """
     first = mechanisms[0]
     if any(
@@ -249,7 +277,9 @@ def release_first_acceptable(
         raise ValueError("mechanisms must all have the same rows and neighbors")
     rows, log_rejected = np.arange(first.n_inputs), np.zeros(first.n_inputs)
     parts, outputs = [], []
-    for name, mechanism in zip(names or range(len(mechanisms)), mechanisms, strict=True):
+    for name, mechanism in zip(
+        names or range(len(mechanisms)), mechanisms, strict=True
+    ):
         table = mechanism.block(rows, np.arange(mechanism.n_outputs))
         broken = ~acceptable_releases(mechanism, rules)
         parts.append(log_rejected[:, None] + np.where(broken, -np.inf, table))
@@ -275,8 +305,9 @@ def largest_epsilon(
     Parameters
     ----------
     family : callable
-        Maps a positive epsilon to the mechanism with that exact epsilon. A family with an
-        unacceptable release at one epsilon is assumed to have one at every larger epsilon.
+        Maps a positive epsilon to the mechanism with that exact epsilon. A family with
+        an unacceptable release at one epsilon is assumed to have one at every larger
+        epsilon.
     true_row, alternative_row : int
         Rows of the data with the record's true value and with another value.
     rules : sequence of Rule
@@ -293,7 +324,10 @@ def largest_epsilon(
     checks.positive_range(low, high)
 
     def broken(epsilon: float) -> bool:
-        log_p, log_q = family(epsilon).row(true_row), family(epsilon).row(alternative_row)
+        log_p, log_q = (
+            family(epsilon).row(true_row),
+            family(epsilon).row(alternative_row),
+        )
         possible = np.isfinite(log_p)
         return bool(unacceptable(log_p[possible] - log_q[possible], rules).any())
 

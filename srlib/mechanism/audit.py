@@ -9,11 +9,14 @@ from scipy.special import betaincinv
 from srlib import checks
 
 
-def clopper_pearson(count: ArrayLike, size: float, confidence: float) -> tuple[Any, Any]:
+def clopper_pearson(
+    count: ArrayLike, size: float, confidence: float
+) -> tuple[Any, Any]:
     """Return one-sided lower and upper confidence limits of a probability.
 
-    The event occurred `count` times in `size` trials, 1 or more. Each limit has the given
-    confidence. Both numbers may be fractions if the size is an effective number of trials.
+    The event occurred `count` times in `size` trials, 1 or more. Each limit has the
+    given confidence. Both numbers may be fractions if the size is an effective number
+    of trials.
     """
     checks.at_least(1, size=size)
     checks.within(0, size, count=count)

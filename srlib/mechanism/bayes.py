@@ -17,7 +17,8 @@ def posterior(
     Parameters
     ----------
     log_likelihood : (..., n_rows) float
-        Columns of the table: log p(release | row), up to a constant for each leading index.
+        Columns of the table: log p(release | row), up to a constant for each leading
+        index.
     log_prior : (..., n_rows) float, optional
         Log prior probabilities of the rows, up to a constant; uniform if not given.
 
@@ -65,12 +66,15 @@ def rank(log_posterior: NDArray[np.float64], row: int = 0) -> NDArray[np.float64
 def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]:
     """Return the bound that epsilon puts on the posterior probability of the true value.
 
-    The intruder knows all other records. With prior probability p of the true value the bound is
-    p exp(epsilon) / (1 - p + p exp(epsilon)). Epsilon may be infinite.
+    The intruder knows all other records. With prior probability p of the true value the
+    bound is p exp(epsilon) / (1 - p + p exp(epsilon)). Epsilon may be infinite.
     """
     checks.within(0, 1, prior=prior)
     checks.at_least(0, epsilon=epsilon)
-    budget, probability = np.asarray(epsilon, dtype=float), np.asarray(prior, dtype=float)
+    budget, probability = (
+        np.asarray(epsilon, dtype=float),
+        np.asarray(prior, dtype=float),
+    )
     with np.errstate(invalid="ignore"):
         bound = expit(logit(probability) + budget)
     # Keep rounding from putting the bound below the prior.
@@ -80,8 +84,8 @@ def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]
 def posterior_from_log_ratio(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
     """Return the posterior probability of the true value against one alternative.
 
-    The log ratio compares the release's probability under the true value with that under the
-    alternative. A prior of 0 or 1 does not change.
+    The log ratio compares the release's probability under the true value with that
+    under the alternative. A prior of 0 or 1 does not change.
     """
     checks.within(0, 1, prior=prior)
     ratio = np.asarray(log_ratio, dtype=float)
@@ -95,7 +99,10 @@ def risk(
 ) -> NDArray[np.float64]:
     """Return the posterior probability of the true data set for each release, (n_outputs,).
 
-    This is R of McClure and Reiter (2012), equation 5; divided by the prior it is RR, equation 8.
-    `true_row` and `alternative_row` are the data with the record's true value and with another.
+    This is R of McClure and Reiter (2012), equation 5; divided by the prior it is RR,
+    equation 8. `true_row` and `alternative_row` are the data with the record's true
+    value and with another.
     """
-    return posterior_from_log_ratio(privacy_loss(mechanism, true_row, alternative_row), prior)
+    return posterior_from_log_ratio(
+        privacy_loss(mechanism, true_row, alternative_row), prior
+    )

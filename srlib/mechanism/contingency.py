@@ -42,11 +42,15 @@ def log_predictive(
     Returns
     -------
     log_prob, mcse : (n_tables,) float64
-        Log of the weighted mean of the multinomial probabilities, and its standard error for
-        independent draws.
+        Log of the weighted mean of the multinomial probabilities, and its standard
+        error for independent draws.
     """
     cells = np.asarray(log_cell_prob, dtype=float)
-    weights = np.zeros(len(cells)) if log_weights is None else np.asarray(log_weights, dtype=float)
+    weights = (
+        np.zeros(len(cells))
+        if log_weights is None
+        else np.asarray(log_weights, dtype=float)
+    )
     weights = weights - logsumexp(weights)
     # A cell of probability zero affects only tables that use it.
     possible = np.isfinite(cells)
@@ -82,12 +86,15 @@ def log_linear_draws(
     sd : float
         Standard deviation of the independent normal priors of all effects, positive.
     pairwise : bool
-        Whether the model has two-way interactions; without them the variables are independent.
+        Whether the model has two-way interactions; without them the variables are
+        independent.
     """
     checks.at_least(1, n_draws=n_draws)
     checks.positive(sd=sd)
     levels = np.indices(shape).reshape(len(shape), -1).T
-    columns = [levels[:, v] == level for v in range(len(shape)) for level in range(1, shape[v])]
+    columns = [
+        levels[:, v] == level for v in range(len(shape)) for level in range(1, shape[v])
+    ]
     owners = [v for v in range(len(shape)) for _ in range(1, shape[v])]
     pairs = [
         columns[i] & columns[j]
@@ -101,12 +108,15 @@ def log_linear_draws(
     return logits - logsumexp(logits, axis=1, keepdims=True)
 
 
-def log_predictive_score(log_cell_prob: ArrayLike, tables: Tables) -> NDArray[np.float64]:
+def log_predictive_score(
+    log_cell_prob: ArrayLike, tables: Tables
+) -> NDArray[np.float64]:
     """Return the log predictive probability of each table given each, from the same draws.
 
-    Log cell probabilities, (n_draws, K), must be finite. The tables, (n_tables, K), are both the
-    data sets (rows of the result) and the releases (columns). The result is exact for the discrete
-    prior with equal probability on each draw. There is a ValueError if a likelihood underflows.
+    Log cell probabilities, (n_draws, K), must be finite. The tables, (n_tables, K), are
+    both the data sets (rows of the result) and the releases (columns). The result is
+    exact for the discrete prior with equal probability on each draw. There is a
+    ValueError if a likelihood underflows.
     """
     cells = np.asarray(log_cell_prob, dtype=float)
     if not np.isfinite(cells).all():
@@ -126,12 +136,13 @@ def log_predictive_score(log_cell_prob: ArrayLike, tables: Tables) -> NDArray[np
 def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
     """Return a bound on the sensitivity of `log_predictive_score`.
 
-    Moving a record from cell i to cell j multiplies the weight of draw s by
-    ``c_s = theta_sj / theta_si``. The predictive probability of a table is a ratio of two sums over
-    the draws, and each is multiplied by a weighted mean of the c_s. The logarithm of their ratio is
-    thus at most the range of log c_s over the draws, for all data, numbers of records and released
-    tables. The largest range over pairs of cells is the bound. It is infinite if a draw gives a
-    cell probability zero, because a record can then exclude the draw.
+    Moving a record from cell i to cell j multiplies the weight of draw s by ``c_s =
+    theta_sj / theta_si``. The predictive probability of a table is a ratio of two sums
+    over the draws, and each is multiplied by a weighted mean of the c_s. The logarithm
+    of their ratio is thus at most the range of log c_s over the draws, for all data,
+    numbers of records and released tables. The largest range over pairs of cells is the
+    bound. It is infinite if a draw gives a cell probability zero, because a record can
+    then exclude the draw.
 
     Examples
     --------
@@ -142,15 +153,19 @@ def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
     cells = np.asarray(log_cell_prob, dtype=float)
     if not np.isfinite(cells).all():
         return float("inf")
-    return max(float(np.ptp(cells - cells[:, [i]], axis=0).max()) for i in range(cells.shape[1]))
+    return max(
+        float(np.ptp(cells - cells[:, [i]], axis=0).max())
+        for i in range(cells.shape[1])
+    )
 
 
 def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> NDArray[np.float64]:
     """Truncate log cell probabilities so that `sensitivity_bound` is at most `bound`.
 
-    In each draw, every cell gets at least exp(-bound / 2) times the probability of the most
-    probable cell, and the probabilities are normalized again. The log ratio of two cells is then at
-    most half the bound in absolute value, for every model. Cells of probability zero are allowed.
+    In each draw, every cell gets at least exp(-bound / 2) times the probability of the
+    most probable cell, and the probabilities are normalized again. The log ratio of two
+    cells is then at most half the bound in absolute value, for every model. Cells of
+    probability zero are allowed.
 
     Examples
     --------

@@ -1,12 +1,13 @@
 """The table of log p(output | data set): rows, columns, neighbors, and draws from a row.
 
-Each row is a possible confidential data set and each column a possible release. Neighbors are rows
-that differ in one record. Differential privacy compares neighboring rows over all columns
-(`privacy`). Statistical disclosure risk applies Bayes' rule in one column, that of the observed
-release, over the rows that the intruder considers possible (`bayes`).
+Each row is a possible confidential data set and each column a possible release.
+Neighbors are rows that differ in one record. Differential privacy compares neighboring
+rows over all columns (`privacy`). Statistical disclosure risk applies Bayes' rule in
+one column, that of the observed release, over the rows that the intruder considers
+possible (`bayes`).
 
-A table is given as values or computed in blocks when it is read, so a table with 4e8 entries needs
-a few megabytes.
+A table is given as values or computed in blocks when it is read, so a table with 4e8
+entries needs a few megabytes.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,13 +32,13 @@ class Mechanism:
     Parameters
     ----------
     block : callable
-        Maps row and column positions, (r,) and (c,) int, to log probabilities, (r, c) float;
-        `from_table` makes it from values.
+        Maps row and column positions, (r,) and (c,) int, to log probabilities, (r, c)
+        float; `from_table` makes it from values.
     n_inputs, n_outputs : int
         Numbers of rows and columns, 1 or more each.
     neighbors : (n_pairs, 2) int
-        Pairs of rows whose data sets differ in one record. Each pair is listed once, in either
-        order.
+        Pairs of rows whose data sets differ in one record. Each pair is listed once, in
+        either order.
     inputs, outputs : sequence, optional
         Names of the rows and columns; by default their positions.
 
@@ -64,7 +65,9 @@ class Mechanism:
         if len(self.outputs) == 0:
             object.__setattr__(self, "outputs", range(self.n_outputs))
         if len(self.inputs) != self.n_inputs:
-            raise ValueError(f"inputs has {len(self.inputs)} names; it must have {self.n_inputs}")
+            raise ValueError(
+                f"inputs has {len(self.inputs)} names; it must have {self.n_inputs}"
+            )
         if len(self.outputs) != self.n_outputs:
             raise ValueError(
                 f"outputs has {len(self.outputs)} names; it must have {self.n_outputs}"
@@ -90,13 +93,17 @@ class Mechanism:
     ) -> "Mechanism":
         """Return a mechanism with the given log probabilities, (n_inputs, n_outputs).
 
-        The probabilities of each row must sum to one, within 1e-9. The other arguments are those of
-        the class.
+        The probabilities of each row must sum to one, within 1e-9. The other arguments
+        are those of the class.
         """
         table = np.array(log_prob, dtype=np.float64)
         if table.ndim != 2:
-            raise ValueError(f"log_prob has shape {table.shape}; it must be (n_inputs, n_outputs)")
-        totals = np.exp(logsumexp(table, axis=1)) if table.size else np.zeros(len(table))
+            raise ValueError(
+                f"log_prob has shape {table.shape}; it must be (n_inputs, n_outputs)"
+            )
+        totals = (
+            np.exp(logsumexp(table, axis=1)) if table.size else np.zeros(len(table))
+        )
         wrong = np.flatnonzero(~(np.abs(totals - 1) <= 1e-9))
         if wrong.size:
             raise ValueError(
@@ -105,7 +112,14 @@ class Mechanism:
             )
         pairs = np.asarray(neighbors, dtype=np.int64)
         n_inputs, n_outputs = table.shape
-        return cls(lambda r, c: table[np.ix_(r, c)], n_inputs, n_outputs, pairs, inputs, outputs)
+        return cls(
+            lambda r, c: table[np.ix_(r, c)],
+            n_inputs,
+            n_outputs,
+            pairs,
+            inputs,
+            outputs,
+        )
 
     def row(self, index: int) -> NDArray[np.float64]:
         """Return the log probabilities of all outputs given one data set, (n_outputs,)."""
@@ -125,8 +139,8 @@ def count_neighbors(n: int) -> NDArray[np.int64]:
 def table_neighbors(tables: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the replace-one (bounded) neighbors: tables that differ in the cell of one record.
 
-    Tables are counts, (n_tables, K), all different. The result has their positions, (n_pairs, 2),
-    with each pair once.
+    Tables are counts, (n_tables, K), all different. The result has their positions,
+    (n_pairs, 2), with each pair once.
     """
     cell = np.eye(tables.shape[1], dtype=np.int64)
     steps = [after - before for i, before in enumerate(cell) for after in cell[i + 1 :]]
@@ -140,7 +154,9 @@ def table_neighbors(tables: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def log_difference(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_difference(
+    a: NDArray[np.float64], b: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return a - b for log probabilities, and zero where both probabilities are zero."""
     with np.errstate(invalid="ignore"):
         difference = a - b

@@ -34,15 +34,18 @@ def _log_rising(alpha: float, n: int) -> NDArray[np.float64]:
     return np.concatenate([[0.0], np.cumsum(np.log(alpha + np.arange(n)))])
 
 
-# --------------------------------------------------------------------------- a count of n records
+# ----------------------------------------------------------------- a count of n records
 
 
-def bernoulli_plugin(n: int, n_s: int, alpha: float, beta: float | None = None) -> Mechanism:
+def bernoulli_plugin(
+    n: int, n_s: int, alpha: float, beta: float | None = None
+) -> Mechanism:
     """Return the plug-in synthesizer for binary data (McClure and Reiter 2012, equation 3).
 
-    Each of n_s synthetic values is one with the posterior mean (X + alpha) / (n + alpha + beta) as
-    its probability, where X is the number of ones in the data. The release is their sum. Rows are
-    X = 0 to n, with replace-one neighbors; columns are X* = 0 to n_s.
+    Each of n_s synthetic values is one with the posterior mean (X + alpha) / (n + alpha
+    + beta) as its probability, where X is the number of ones in the data. The release
+    is their sum. Rows are X = 0 to n, with replace-one neighbors; columns are X* = 0 to
+    n_s.
 
     Parameters
     ----------
@@ -89,11 +92,13 @@ def private_plugin(epsilon: float, n: int, n_s: int) -> Mechanism:
     return bernoulli_plugin(n, n_s, bernoulli_plugin_alpha(epsilon, n_s))
 
 
-def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> Mechanism:
+def beta_binomial(
+    n: int, n_s: int, alpha: float, beta: float | None = None
+) -> Mechanism:
     """Return the synthesizer that draws from the posterior predictive of a beta-binomial model.
 
-    The arguments are those of `bernoulli_plugin`. Here each release draws its own probability of a
-    one from the posterior Beta(X + alpha, n - X + beta).
+    The arguments are those of `bernoulli_plugin`. Here each release draws its own
+    probability of a one from the posterior Beta(X + alpha, n - X + beta).
 
     Examples
     --------
@@ -118,7 +123,7 @@ def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> 
     return Mechanism(block, n + 1, n_s + 1, count_neighbors(n))
 
 
-# ---------------------------------------------------------------------------- tables of K cells
+# -------------------------------------------------------------------- tables of K cells
 
 
 def compositions(n: int, n_cells: int) -> NDArray[np.int64]:
@@ -149,7 +154,9 @@ def apportion(shares: ArrayLike, n: int) -> NDArray[np.int64]:
     """Return counts that apportion n records to shares, (K,), by largest remainders."""
     weights = np.asarray(shares, dtype=float)
     if not ((weights >= 0).all() and weights.sum() > 0) or n < 0:
-        raise ValueError(f"shares is {shares!r}, n is {n}; none may be negative, nor all shares 0")
+        raise ValueError(
+            f"shares is {shares!r}, n is {n}; none may be negative, nor all shares 0"
+        )
     exact = n * weights / weights.sum()
     counts = np.floor(exact).astype(np.int64)
     most = np.argsort(counts - exact, kind="stable")[: n - counts.sum()]
@@ -160,8 +167,8 @@ def apportion(shares: ArrayLike, n: int) -> NDArray[np.int64]:
 def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     """Return the synthesizer that draws from a Dirichlet-multinomial posterior predictive.
 
-    Rows are all tables of n records on K cells, with replace-one neighbors; columns are all tables
-    of n_s records.
+    Rows are all tables of n records on K cells, with replace-one neighbors; columns are
+    all tables of n_s records.
 
     Parameters
     ----------
@@ -178,7 +185,11 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     """
     prior = np.asarray(alpha, dtype=float)
     checks.at_least(1, n=n, n_s=n_s)
-    if prior.ndim != 1 or prior.size < 2 or not (np.isfinite(prior) & (prior > 0)).all():
+    if (
+        prior.ndim != 1
+        or prior.size < 2
+        or not (np.isfinite(prior) & (prior > 0)).all()
+    ):
         raise ValueError(f"alpha is {alpha!r}; it must be two or more positive numbers")
     data, releases = compositions(n, prior.size), compositions(n_s, prior.size)
     rising = np.stack([_log_rising(a, n + n_s) for a in prior])
@@ -186,13 +197,18 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     coefficient = gammaln(n_s + 1) - gammaln(releases + 1).sum(axis=1)
 
     def block(rows: Rows, columns: Rows) -> NDArray[np.float64]:
-        result = np.tile(coefficient[columns] - (total[n + n_s] - total[n]), (len(rows), 1))
+        result = np.tile(
+            coefficient[columns] - (total[n + n_s] - total[n]), (len(rows), 1)
+        )
         for cell, gained in enumerate(rising):
             x, y = data[rows, cell][:, None], releases[columns, cell]
             result += gained[x + y] - gained[x]
         return result
 
-    inputs, outputs = [tuple(map(int, t)) for t in data], [tuple(map(int, t)) for t in releases]
+    inputs, outputs = (
+        [tuple(map(int, t)) for t in data],
+        [tuple(map(int, t)) for t in releases],
+    )
     pairs = table_neighbors(data)
     return Mechanism(block, len(data), len(releases), pairs, inputs, outputs)
 

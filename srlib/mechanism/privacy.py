@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from srlib import checks
-from srlib.mechanism.core import BLOCK_ENTRIES, BLOCK_WIDTH, Mechanism, Rows, log_difference
+from srlib.mechanism.core import (
+    BLOCK_ENTRIES,
+    BLOCK_WIDTH,
+    Mechanism,
+    Rows,
+    log_difference,
+)
 
 
 @dataclass(frozen=True)
@@ -21,8 +27,8 @@ class Epsilon:
     Attributes
     ----------
     value : float
-        Largest absolute difference of log probabilities between neighbors, over all outputs;
-        infinite if an output is possible given one of two neighbors only.
+        Largest absolute difference of log probabilities between neighbors, over all
+        outputs; infinite if an output is possible given one of two neighbors only.
     pair : tuple
         Names of the neighbors; the one with the larger probability comes first.
     output : object
@@ -76,7 +82,11 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
         pair, column = np.unravel_index(flat, difference.shape)
         if abs(difference[pair, column]) > best:
             best = float(abs(difference[pair, column]))
-            at = (chosen.start + pair, columns[column], bool(difference[pair, column] < 0))
+            at = (
+                chosen.start + pair,
+                columns[column],
+                bool(difference[pair, column] < 0),
+            )
     pair_at, output_at, swap = at
     first, second = (mechanism.inputs[i] for i in mechanism.neighbors[pair_at])
     names = (second, first) if swap else (first, second)
@@ -86,8 +96,8 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
 def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
     """Return the conditional epsilon of each data set: its largest privacy loss, (n_inputs,).
 
-    The loss is taken in absolute value, over all neighbors and outputs. It is zero for a data set
-    without neighbors. The largest conditional epsilon is the exact epsilon.
+    The loss is taken in absolute value, over all neighbors and outputs. It is zero for
+    a data set without neighbors. The largest conditional epsilon is the exact epsilon.
 
     References
     ----------
@@ -101,21 +111,26 @@ def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
     """
     of_pair = np.zeros(len(mechanism.neighbors))
     for chosen, _, a, b in _pair_blocks(mechanism):
-        of_pair[chosen] = np.maximum(of_pair[chosen], np.abs(log_difference(a, b)).max(axis=1))
+        of_pair[chosen] = np.maximum(
+            of_pair[chosen], np.abs(log_difference(a, b)).max(axis=1)
+        )
     result = np.zeros(mechanism.n_inputs)
     for side in (0, 1):
         np.maximum.at(result, mechanism.neighbors[:, side], of_pair)
     return result
 
 
-def privacy_loss(mechanism: Mechanism, true_row: int, alternative_row: int) -> NDArray[np.float64]:
+def privacy_loss(
+    mechanism: Mechanism, true_row: int, alternative_row: int
+) -> NDArray[np.float64]:
     """Return the privacy loss of each output, (n_outputs,).
 
-    This is the log of the output's probability given the true data set over that given the
-    alternative. It is zero if both probabilities are zero, and infinite if one is. For outputs
-    drawn given the true data set the loss is a random variable. Exact epsilon is its largest
-    absolute value over all neighbors, delta the excess in its tail, and its mean a relative
-    entropy. It is added to the intruder's prior log odds to give the posterior log odds.
+    This is the log of the output's probability given the true data set over that given
+    the alternative. It is zero if both probabilities are zero, and infinite if one is.
+    For outputs drawn given the true data set the loss is a random variable. Exact
+    epsilon is its largest absolute value over all neighbors, delta the excess in its
+    tail, and its mean a relative entropy. It is added to the intruder's prior log odds
+    to give the posterior log odds.
 
     References
     ----------
@@ -133,8 +148,8 @@ def privacy_loss(mechanism: Mechanism, true_row: int, alternative_row: int) -> N
 def delta(mechanism: Mechanism, epsilon: float) -> float:
     """Return the smallest delta for which the mechanism is (epsilon, delta)-private.
 
-    This is the largest hockey-stick divergence between neighbors, in either direction: the sum over
-    outputs of max(0, p - exp(epsilon) q).
+    This is the largest hockey-stick divergence between neighbors, in either direction:
+    the sum over outputs of max(0, p - exp(epsilon) q).
 
     Parameters
     ----------
@@ -163,11 +178,13 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
     return float(total.max(initial=0.0))
 
 
-def conservative_root(root: float, safe: float, excess: Callable[[float], float]) -> float:
+def conservative_root(
+    root: float, safe: float, excess: Callable[[float], float]
+) -> float:
     """Return a value near a numerical root at which rounding leaves no excess.
 
-    The excess is zero at the root up to rounding, and positive if the budget is exceeded. The value
-    moves from the root toward `safe`, which has no excess.
+    The excess is zero at the root up to rounding, and positive if the budget is
+    exceeded. The value moves from the root toward `safe`, which has no excess.
     """
     value, step = root, np.spacing(root)
     while value != safe and excess(value) > 0:
@@ -184,7 +201,8 @@ def calibrate(
     Parameters
     ----------
     family : callable
-        Maps a positive parameter to a mechanism; its exact epsilon must be monotone in it.
+        Maps a positive parameter to a mechanism; its exact epsilon must be monotone in
+        it.
     epsilon : float
         The privacy budget, positive.
     low, high : float
@@ -193,8 +211,8 @@ def calibrate(
     Returns
     -------
     float
-        The parameter, to a relative accuracy of about 1e-12; it is rounded so that its exact
-        epsilon does not exceed the target.
+        The parameter, to a relative accuracy of about 1e-12; it is rounded so that its
+        exact epsilon does not exceed the target.
 
     Raises
     ------
@@ -226,7 +244,9 @@ def calibrate(
             f"{reached[0]:.6g} and {reached[1]:.6g}"
         )
     root = float(np.exp(brentq(of_log, *bounds, xtol=1e-12, rtol=1e-14)))
-    return conservative_root(root, float(np.exp(bounds[0 if ends[0] <= 0 else 1])), excess)
+    return conservative_root(
+        root, float(np.exp(bounds[0 if ends[0] <= 0 else 1])), excess
+    )
 
 
 def _pair_blocks(

@@ -1,8 +1,8 @@
 """Exact inference about a proportion from a synthetic count (McClure and Reiter 2012).
 
-Section 3.1 and Appendix B: the release is the count X* of ones in the synthetic records, which
-depends on the data through their count X of ones. The posterior of the proportion given a release
-is a finite mixture.
+Section 3.1 and Appendix B: the release is the count X* of ones in the synthetic
+records, which depends on the data through their count X of ones. The posterior of the
+proportion given a release is a finite mixture.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,8 @@ class Pairs:
     probability
         p(X*, X | p0), equation 7; 1 / k each for simulated pairs.
     log_ratio
-        Log of the release's probability given the record's true value over that given the other.
+        Log of the release's probability given the record's true value over that given
+        the other.
     risk
         The intruder's posterior probability of the true value, equation 5.
     utility
@@ -52,7 +53,9 @@ class Pairs:
     def quantile(self, name: str, q: float) -> float:
         """Return a quantile of an attribute over the pairs."""
         values = getattr(self, name)
-        return float(np.quantile(values, q, weights=self.probability, method="inverted_cdf"))
+        return float(
+            np.quantile(values, q, weights=self.probability, method="inverted_cdf")
+        )
 
     def minimum_quantile(self, name: str, size: int, q: float) -> float:
         """Return a quantile of the smallest value in `size` independent pairs."""
@@ -97,8 +100,8 @@ class Study:
     p0 : float
         The true proportion, in [0, 1].
     prior : (float, float)
-        Parameters a and b of the analyst's beta prior of p, positive. The posterior given the count
-        X is Beta(X + a, n - X + b).
+        Parameters a and b of the analyst's beta prior of p, positive. The posterior
+        given the count X is Beta(X + a, n - X + b).
     """
 
     mechanism: Mechanism
@@ -130,8 +133,8 @@ class Study:
     def squared_error_given_release(self, x_star: ArrayLike) -> NDArray[np.float64]:
         """Return the posterior mean of (p0 - p)^2 given releases, with the count X summed out.
 
-        The posterior of p given X* is a mixture of n + 1 beta distributions, one for each X
-        (equation 4 and Appendix B). The result is exact up to rounding.
+        The posterior of p given X* is a mixture of n + 1 beta distributions, one for
+        each X (equation 4 and Appendix B). The result is exact up to rounding.
         """
         columns = np.atleast_1d(np.asarray(x_star, dtype=np.int64))
         checks.within(0, self.mechanism.n_outputs - 1, x_star=columns)
@@ -141,14 +144,17 @@ class Study:
         result = np.empty(len(columns))
         for first in range(0, len(columns), width):
             log_prob = self.mechanism.block(rows, columns[first : first + width])
-            result[first : first + width] = np.exp(posterior(log_prob.T, log_prior)) @ error
+            result[first : first + width] = (
+                np.exp(posterior(log_prob.T, log_prior)) @ error
+            )
         return result
 
     def utility(self, x: ArrayLike, x_star: ArrayLike) -> NDArray[np.float64]:
         """Return U, the exact loss of precision about p0 due to the release (equation 4).
 
-        It is log10 of the expected squared error given the release over that given the data, so
-        larger is worse. The counts of ones in data and release broadcast against each other.
+        It is log10 of the expected squared error given the release over that given the
+        data, so larger is worse. The counts of ones in data and release broadcast
+        against each other.
         """
         columns, where = np.unique(np.asarray(x_star), return_inverse=True)
         released = self.squared_error_given_release(columns)[where]
@@ -158,8 +164,8 @@ class Study:
     def expected_utility(self, x: int) -> float:
         """Return the expected loss of precision about p0 over the releases of one data set.
 
-        It is log10 of the expectation over X* of the ratio in equation 4. Releases with probability
-        below 1e-12 are omitted.
+        It is log10 of the expectation over X* of the ratio in equation 4. Releases with
+        probability below 1e-12 are omitted.
         """
         probability = np.exp(self.mechanism.row(x))
         kept = np.flatnonzero(probability > 1e-12)
@@ -170,10 +176,10 @@ class Study:
     def expected_log_relative_risk(self) -> tuple[float, float]:
         """Return the expected log relative risk for an intruder whose prior is the proportion p0.
 
-        The intruder knows the other n - 1 records, and that a record is one with probability p0.
-        The first number is the expectation over data and releases for a record with a one. The
-        second is that over all records: the mutual information of a record and the release given
-        the other records, in nats.
+        The intruder knows the other n - 1 records, and that a record is one with
+        probability p0. The first number is the expectation over data and releases for a
+        record with a one. The second is that over all records: the mutual information
+        of a record and the release given the other records, in nats.
         """
         if self.p0 in (0.0, 1.0):
             return 0.0, 0.0
@@ -182,16 +188,20 @@ class Study:
         gains = np.zeros((len(kept), 2))
         for i, x in enumerate(map(int, kept)):
             log_prob = np.stack([self.mechanism.row(x), self.mechanism.row(x + 1)])
-            marginal = np.logaddexp(log_prob[0] + np.log1p(-self.p0), log_prob[1] + np.log(self.p0))
-            gains[i] = (np.exp(log_prob) * log_difference(log_prob, marginal)).sum(axis=1)
+            marginal = np.logaddexp(
+                log_prob[0] + np.log1p(-self.p0), log_prob[1] + np.log(self.p0)
+            )
+            gains[i] = (np.exp(log_prob) * log_difference(log_prob, marginal)).sum(
+                axis=1
+            )
         zero, one = map(float, weight[kept] @ gains)
         return one, self.p0 * one + (1 - self.p0) * zero
 
     def all_pairs(self, alternative: NDArray[np.int64], intruder_prior: float) -> Pairs:
         """Return all pairs of data set and release with their probabilities, by X, then X*.
 
-        Pairs with probability below 1e-15 are omitted. For each X, `alternative`, (n + 1,), has the
-        count if the record at risk has the other value.
+        Pairs with probability below 1e-15 are omitted. For each X, `alternative`, (n +
+        1,), has the count if the record at risk has the other value.
         """
         log_weight = binom.logpmf(np.arange(self.n + 1), self.n, self.p0)
         by_count, least = [], np.log(1e-15)
@@ -200,10 +210,16 @@ class Study:
             log_prob = row + log_weight[x]
             kept = np.flatnonzero(log_prob > least)
             log_ratio = (row - other)[kept]
-            by_count.append((np.full(len(kept), x), kept, np.exp(log_prob[kept]), log_ratio))
-        ones, x_star, probability, log_ratio = map(np.concatenate, zip(*by_count, strict=True))
+            by_count.append(
+                (np.full(len(kept), x), kept, np.exp(log_prob[kept]), log_ratio)
+            )
+        ones, x_star, probability, log_ratio = map(
+            np.concatenate, zip(*by_count, strict=True)
+        )
         risk = posterior_from_log_ratio(log_ratio, intruder_prior)
-        return Pairs(ones, x_star, probability, log_ratio, risk, self.utility(ones, x_star))
+        return Pairs(
+            ones, x_star, probability, log_ratio, risk, self.utility(ones, x_star)
+        )
 
     def draw_pairs(
         self,
@@ -219,9 +235,14 @@ class Study:
         x_star = np.array([sample(self.mechanism, int(k), 1, rng=rng)[0] for k in x])
         log_ratio = np.array(
             [
-                np.subtract(*self.mechanism.block(np.array([k, alternative[k]]), np.array([y])))[0]
+                np.subtract(
+                    *self.mechanism.block(np.array([k, alternative[k]]), np.array([y]))
+                )[0]
                 for k, y in zip(x, x_star, strict=True)
             ]
         )
-        risk, share = posterior_from_log_ratio(log_ratio, intruder_prior), np.full(size, 1 / size)
+        risk, share = (
+            posterior_from_log_ratio(log_ratio, intruder_prior),
+            np.full(size, 1 / size),
+        )
         return Pairs(x, x_star, share, log_ratio, risk, self.utility(x, x_star))

@@ -16,11 +16,13 @@ from srlib.mechanism.privacy import conservative_root, exact_epsilon
 def sensitivity(score: ArrayLike, neighbors: ArrayLike) -> float:
     """Return the sensitivity of a score: its largest difference between neighbors for any output.
 
-    The arguments are those of `gibbs`. See Charest (2013), section 3; McSherry and Talwar (2007).
+    The arguments are those of `gibbs`. See Charest (2013), section 3; McSherry and
+    Talwar (2007).
     """
     table = _score(score)
     pairs = np.asarray(neighbors, dtype=np.int64)
-    # exact_epsilon takes the largest difference of any table; here the table holds scores.
+    # exact_epsilon takes the largest difference of any table; here the table holds
+    # scores.
     n_inputs, n_outputs = table.shape
     same = Mechanism(lambda r, c: table[np.ix_(r, c)], n_inputs, n_outputs, pairs)
     return exact_epsilon(same).value
@@ -74,8 +76,8 @@ def exponential(
     epsilon : float
         The privacy budget, positive. The exact epsilon may be smaller.
     sensitivity : float, optional
-        The assumed sensitivity of the score, positive; by default the exact one. If it is smaller
-        than the exact one, a warning states the exact epsilon.
+        The assumed sensitivity of the score, positive; by default the exact one. If it
+        is smaller than the exact one, a warning states the exact epsilon.
 
     References
     ----------
@@ -94,7 +96,9 @@ def exponential(
         checks.positive(sensitivity=sensitivity)
     true = _sensitivity(score, neighbors)
     if true == 0:
-        raise ValueError("score has sensitivity 0; it must differ between some neighbors")
+        raise ValueError(
+            "score has sensitivity 0; it must differ between some neighbors"
+        )
     used = true if sensitivity is None else sensitivity
     rate = epsilon / (2 * used)
     made = gibbs(score, rate, neighbors, inputs=inputs, outputs=outputs)
@@ -110,14 +114,17 @@ def exponential(
 def calibrate_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> float:
     """Return the rate at which `gibbs` has this exact epsilon, rounded so as not to exceed it.
 
-    The search starts at the exponential mechanism's rate, epsilon / (2 sensitivity), which never
-    exceeds the budget, and raises it at most 2^40 times. Log probabilities of neighbors differ by
-    the rate times the difference of scores, minus the difference of the log normalizing constants.
-    So the smallest and the largest difference of scores of each pair suffice.
+    The search starts at the exponential mechanism's rate, epsilon / (2 sensitivity),
+    which never exceeds the budget, and raises it at most 2^40 times. Log probabilities
+    of neighbors differ by the rate times the difference of scores, minus the difference
+    of the log normalizing constants. So the smallest and the largest difference of
+    scores of each pair suffice.
     """
     checks.positive(epsilon=epsilon)
     table, pairs = _score(score), np.asarray(neighbors, dtype=np.int64)
-    ends = np.array([[d.min(), d.max()] for a, b in pairs for d in (table[a] - table[b],)])
+    ends = np.array(
+        [[d.min(), d.max()] for a, b in pairs for d in (table[a] - table[b],)]
+    )
 
     def estimated_excess(rate: float) -> float:
         log_total = logsumexp(rate * table, axis=1)
@@ -132,7 +139,9 @@ def calibrate_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> fl
         return conservative_root(low, 0.0, excess)
     for _ in range(40):
         if estimated_excess(2 * low) >= 0:
-            root = float(brentq(estimated_excess, low, 2 * low, xtol=1e-13 * low, rtol=1e-13))
+            root = float(
+                brentq(estimated_excess, low, 2 * low, xtol=1e-13 * low, rtol=1e-13)
+            )
             return conservative_root(root, 0.0, excess)
         low *= 2
     raise ValueError(f"epsilon is {epsilon}; no rate of this score attains it")
@@ -147,5 +156,7 @@ def _score(score: ArrayLike) -> NDArray[np.float64]:
     strange = np.argwhere(~np.isfinite(table))
     if len(strange):
         row, column = strange[0]
-        raise ValueError(f"score[{row}, {column}] is {table[row, column]}; it must be finite")
+        raise ValueError(
+            f"score[{row}, {column}] is {table[row, column]}; it must be finite"
+        )
     return table

@@ -10,7 +10,8 @@ from srlib import diagnostics
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
 
-# Chains have converged if at most this share of the combinations has an R-hat above its limit.
+# Chains have converged if at most this share of the combinations has an R-hat above its
+# limit.
 MAX_NOT_CONVERGED = 0.05
 # Each round of chains is this many times as long as the one before.
 LENGTHENING = 4
@@ -23,26 +24,31 @@ def chain_schedule(
 ) -> tuple[Chains, ...]:
     """Return settings of chains of increasing length, each four times as long as the one before.
 
-    Half of each chain is burn-in. The last has `max_iterations`; the first has at least two
-    iterations per draw. The other settings are those of `dpmpm.Chains`.
+    Half of each chain is burn-in. The last has `max_iterations`; the first has at least
+    two iterations per draw. The other settings are those of `dpmpm.Chains`.
     """
     iterations = [max(max_iterations, 2 * n_draws)]
     while iterations[0] // LENGTHENING >= 2 * n_draws:
         iterations.insert(0, iterations[0] // LENGTHENING)
     return tuple(
         Chains(
-            n_classes=n_classes, burn_in=length // 2, n_draws=n_draws,
-            thin=max(1, length // 2 // n_draws), n_chains=n_chains,
+            n_classes=n_classes,
+            burn_in=length // 2,
+            n_draws=n_draws,
+            thin=max(1, length // 2 // n_draws),
+            n_chains=n_chains,
         )
         for length in iterations
-    )  # fmt: skip
+    )
 
 
 def checked_schedule(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
     """Return the settings as a sequence, if standard errors and R-hat can be computed from each."""
     schedule = [chains] if isinstance(chains, Chains) else list(chains)
     if not schedule:
-        raise ValueError("chains is empty; it must have settings for one round of chains or more")
+        raise ValueError(
+            "chains is empty; it must have settings for one round of chains or more"
+        )
     for settings in schedule:
         if settings.n_chains < 2 or settings.n_draws < 4:
             raise ValueError(
@@ -52,26 +58,30 @@ def checked_schedule(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
     return schedule
 
 
-def convergence(sets: dict[str, Draws], combinations: NDArray[np.integer]) -> pd.DataFrame:
+def convergence(
+    sets: dict[str, Draws], combinations: NDArray[np.integer]
+) -> pd.DataFrame:
     """Return whether the chains agree on the log probabilities of combinations.
 
-    The table has a row per set: draws_given (its name), chains, draws (per chain), r_hat_median,
-    r_hat_95 (95th percentile) and r_hat_largest over the combinations, or over 5,000 of them that
-    are evenly spaced, and share_not_converged, the share whose R-hat is above
-    `diagnostics.MAX_R_HAT`.
+    The table has a row per set: draws_given (its name), chains, draws (per chain),
+    r_hat_median, r_hat_95 (95th percentile) and r_hat_largest over the combinations, or
+    over 5,000 of them that are evenly spaced, and share_not_converged, the share whose
+    R-hat is above `diagnostics.MAX_R_HAT`.
     """
     n_checked = min(len(combinations), _MAX_CHECKED)
     checked = np.linspace(0, len(combinations) - 1, n_checked).astype(int)
     rows = []
     for name, draws in sets.items():
         r_hat = diagnostics.r_hat(cell_log_prob(draws, combinations[checked]))
-        rows.append({
-            "draws_given": name,
-            "chains": draws.n_chains,
-            "draws": draws.n_draws,
-            "r_hat_median": np.median(r_hat),
-            "r_hat_95": np.quantile(r_hat, 0.95),
-            "r_hat_largest": r_hat.max(),
-            "share_not_converged": np.mean(~(r_hat <= diagnostics.MAX_R_HAT)),
-        })  # fmt: skip
+        rows.append(
+            {
+                "draws_given": name,
+                "chains": draws.n_chains,
+                "draws": draws.n_draws,
+                "r_hat_median": np.median(r_hat),
+                "r_hat_95": np.quantile(r_hat, 0.95),
+                "r_hat_largest": r_hat.max(),
+                "share_not_converged": np.mean(~(r_hat <= diagnostics.MAX_R_HAT)),
+            }
+        )
     return pd.DataFrame(rows)

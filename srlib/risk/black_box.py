@@ -1,9 +1,9 @@
 """Lower bounds on what one release of any synthesizer discloses about one record.
 
-A synthesizer that can only be run yields releases of the data D and of data in which one record has
-another value. A test that distinguishes the two discloses something about the record, and its error
-rates have exact confidence limits. These are lower bounds: a disclosure that the test does not
-detect may still exist.
+A synthesizer that can only be run yields releases of the data D and of data in which
+one record has another value. A test that distinguishes the two discloses something
+about the record, and its error rates have exact confidence limits. These are lower
+bounds: a disclosure that the test does not detect may still exist.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,11 +29,12 @@ _FOLDS = 3
 class LeakageBound:
     """Lower confidence bounds on what a release discloses about one record.
 
-    `epsilon` bounds the largest privacy loss between these data and those in which the record has
-    another value (the epsilon conditional on these data). `probability` bounds the intruder's
-    posterior probability of the true record, averaged over releases of the data. `advantage`, in
-    [0, 1], bounds the true-positive rate minus the false-positive rate of the best test of whether
-    a release was made from the data. Where the test detects nothing, they are 0, the prior and 0.
+    `epsilon` bounds the largest privacy loss between these data and those in which the
+    record has another value (the epsilon conditional on these data). `probability`
+    bounds the intruder's posterior probability of the true record, averaged over
+    releases of the data. `advantage`, in [0, 1], bounds the true-positive rate minus
+    the false-positive rate of the best test of whether a release was made from the
+    data. Where the test detects nothing, they are 0, the prior and 0.
     """
 
     epsilon: float
@@ -57,20 +58,23 @@ def leakage_bound(
 ) -> LeakageBound:
     """Return lower bounds on what one release of any synthesizer discloses about one record.
 
-    As in `posterior_risk`, the intruder knows all other records and the synthesizer; the intruder
-    has one release. No density is needed. See `leakage_bound_from_counts` for the test.
+    As in `posterior_risk`, the intruder knows all other records and the synthesizer;
+    the intruder has one release. No density is needed. See `leakage_bound_from_counts`
+    for the test.
 
     Parameters
     ----------
     row : int
         Row of the target record in the data.
     alternatives : (n_alternatives, n_variables) int
-        Codes of the other candidates, with equal probabilities. A single alternative is easier to
-        distinguish from the true record than a mixture of many.
+        Codes of the other candidates, with equal probabilities. A single alternative is
+        easier to distinguish from the true record than a mixture of many.
     n_releases : int
-        Number of releases of the data, and of the data with the record changed; 20 or more.
+        Number of releases of the data, and of the data with the record changed; 20 or
+        more.
     prior : float, optional
-        Prior probability of the true record, in (0, 1); if not given, all candidates have the same.
+        Prior probability of the true record, in (0, 1); if not given, all candidates
+        have the same.
     confidence : float
         Confidence of each bound, in (0, 1).
 
@@ -107,9 +111,10 @@ def release_counts(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return counts of cells in releases of the data and of the data with one record changed.
 
-    For each release these are the square roots of the counts in all cells of two variables. If the
-    alternatives differ from the true record in a single variable, the cells are those of that
-    variable and two others. Cells are coarser where there would be more than ten thousand.
+    For each release these are the square roots of the counts in all cells of two
+    variables. If the alternatives differ from the true record in a single variable, the
+    cells are those of that variable and two others. Cells are coarser where there would
+    be more than ten thousand.
     """
     checks.at_least(20, n_releases=n_releases)
     if isinstance(synthesizer, Trees):
@@ -128,7 +133,9 @@ def release_counts(
             f"(n_alternatives, {len(truth)}) integers"
         )
     if ((values < 0) | (values >= levels)).any():
-        raise ValueError("alternatives has codes out of range; they must be 0 to n_levels - 1")
+        raise ValueError(
+            "alternatives has codes out of range; they must be 0 to n_levels - 1"
+        )
     if (values == truth).all(axis=1).any():
         raise ValueError(
             "alternatives has the true record itself; each alternative must differ from it"
@@ -150,7 +157,9 @@ def release_counts(
                 )
             counts.append(count(released))
             bar.update(1)
-    data_counts, changed_counts = np.split(np.sqrt(np.array(counts, dtype=np.float32)), 2)
+    data_counts, changed_counts = np.split(
+        np.sqrt(np.array(counts, dtype=np.float32)), 2
+    )
     # Both halves of the releases must have the same distribution.
     return data_counts, rng.permutation(changed_counts)
 
@@ -173,7 +182,9 @@ def _cell_counter(
             return indicators.sum(axis=0)
         parts = [indicators]
         if by_level:
-            parts = [indicators[codes[:, group] == level] for level in range(levels[group])]
+            parts = [
+                indicators[codes[:, group] == level] for level in range(levels[group])
+            ]
         return np.concatenate([(part.T @ part)[one, other] for part in parts])
 
     return count
@@ -189,21 +200,22 @@ def leakage_bound_from_counts(
 ) -> LeakageBound:
     r"""Return lower bounds from counts of releases of the data and of the changed data.
 
-    Both samples, (n_releases, n_counts) each, must be in random order, with at least 20 releases.
-    Half of the releases train a score, by a linear discriminant with shrunk correlations, and
-    choose its threshold for each bound: the one with the largest bound under cross-validation. The
-    other half gives Clopper-Pearson limits for the true-positive rate a and the false-positive rate
-    b of the test, so that training does not affect the confidence.
+    Both samples, (n_releases, n_counts) each, must be in random order, with at least 20
+    releases. Half of the releases train a score, by a linear discriminant with shrunk
+    correlations, and choose its threshold for each bound: the one with the largest
+    bound under cross-validation. The other half gives Clopper-Pearson limits for the
+    true-positive rate a and the false-positive rate b of the test, so that training
+    does not affect the confidence.
 
-    With prior p, the posterior probability of the true record, averaged over releases Z of the
-    data, is
+    With prior p, the posterior probability of the true record, averaged over releases Z
+    of the data, is
 
     .. math:: \sum_Z f(p(Z \mid D), p(Z \mid D')), \quad
               f(u, v) = \frac{p \, u^2}{p \, u + (1 - p) \, v}.
 
-    Since f is convex and homogeneous, f(u, v) + f(u', v') >= f(u + u', v + v'). A coarser
-    observation, such as whether the test is positive, thus lowers the mean, to f(a, b) +
-    f(1 - a, 1 - b), which increases with a and decreases with b where a > b.
+    Since f is convex and homogeneous, f(u, v) + f(u', v') >= f(u + u', v + v'). A
+    coarser observation, such as whether the test is positive, thus lowers the mean, to
+    f(a, b) + f(1 - a, 1 - b), which increases with a and decreases with b where a > b.
     """
     checks.inner_probability(prior=prior, confidence=confidence)
     n = min(len(data_counts), len(changed_counts))
@@ -216,8 +228,11 @@ def leakage_bound_from_counts(
     learning = [x[:half] for x in samples]
     held = [x[half:] for x in samples]
     fold = np.arange(half) % _FOLDS
-    learned = np.array([_discriminant(*(x[fold != i] for x in learning)) for i in range(_FOLDS)])
-    # Centered and on one scale, so that a threshold for the scores of all folds suits their mean.
+    learned = np.array(
+        [_discriminant(*(x[fold != i] for x in learning)) for i in range(_FOLDS)]
+    )
+    # Centered and on one scale, so that a threshold for the scores of all folds suits
+    # their mean.
     spread = (np.concatenate(learning) @ learned.T).std(axis=0)
     learned /= np.where(spread > 0, spread, 1)[:, None]
     own = [np.einsum("ij,ij->i", x, learned[fold]) for x in learning]
@@ -237,7 +252,9 @@ def _bounds(
     prior: float,
 ) -> NDArray[np.float64]:
     """Return epsilon, probability and advantage, (3, n), from limits of the error rates."""
-    alarms = [len(x) - np.searchsorted(np.sort(x), thresholds, side="left") for x in scores]
+    alarms = [
+        len(x) - np.searchsorted(np.sort(x), thresholds, side="left") for x in scores
+    ]
     each = 1 - (1 - confidence) / 2  # two limits, which must hold together
     a, _ = clopper_pearson(alarms[0], len(scores[0]), each)
     _, b = clopper_pearson(alarms[1], len(scores[1]), each)
@@ -252,18 +269,24 @@ def _bounds(
     return np.stack([np.maximum(0, epsilon), probability, np.maximum(0, a - b)])
 
 
-def _discriminant(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
+def _discriminant(
+    first: NDArray[np.floating], second: NDArray[np.floating]
+) -> NDArray[np.float64]:
     """Return the weights of a linear discriminant, larger for the first sample.
 
-    There are more counts than releases. A ridge penalty equal to the number of releases shrinks the
-    correlations of counts within the samples halfway to zero.
+    There are more counts than releases. A ridge penalty equal to the number of releases
+    shrinks the correlations of counts within the samples halfway to zero.
     """
     from sklearn.linear_model import RidgeClassifier
 
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
-    # Counts that are constant within each sample separate the two perfectly where they differ.
+    # Counts that are constant within each sample separate the two perfectly where they
+    # differ.
     deviation = np.where(deviation > 1e-6, deviation, 1.0)
     is_first = np.arange(len(within)) < len(first)
     scaled = np.concatenate([first, second]) / deviation
-    return RidgeClassifier(alpha=len(within)).fit(scaled, is_first).coef_.ravel() / deviation
+    return (
+        RidgeClassifier(alpha=len(within)).fit(scaled, is_first).coef_.ravel()
+        / deviation
+    )

@@ -27,13 +27,15 @@ def one_variable_supports(
 ) -> NDArray[np.uint8]:
     """Return the supports R_i of section 3.1: each record and all that differ in one variable.
 
-    For combinations (n, n_variables) and the number of levels of each variable, the candidates are
-    (n, 1 + sum(n_levels - 1), n_variables): the true record first, then variable by variable in the
-    order of the levels.
+    For combinations (n, n_variables) and the number of levels of each variable, the
+    candidates are (n, 1 + sum(n_levels - 1), n_variables): the true record first, then
+    variable by variable in the order of the levels.
     """
     variable, level = one_variable_positions(codes, n_levels)
     supports = np.repeat(codes[:, None, :].astype(np.uint8), variable.shape[1], axis=1)
-    np.put_along_axis(supports, variable[..., None], level[..., None].astype(np.uint8), axis=2)
+    np.put_along_axis(
+        supports, variable[..., None], level[..., None].astype(np.uint8), axis=2
+    )
     return supports
 
 
@@ -47,7 +49,8 @@ def one_variable_positions(
     variable = np.repeat(np.arange(n_levels.size), n_levels)
     level = np.concatenate([np.arange(levels) for levels in n_levels])
     own = codes[:, variable] == level
-    # The true record stands where the first variable has its own level; no other own level is kept.
+    # The true record stands where the first variable has its own level; no other own
+    # level is kept.
     place = np.where(own, 2, 1)
     place[:, : n_levels[0]] -= 2 * own[:, : n_levels[0]]
     index = np.argsort(place, axis=1, kind="stable")[:, : 1 + int((n_levels - 1).sum())]
@@ -59,13 +62,16 @@ def subset_support(
 ) -> NDArray[np.uint8]:
     """Return all candidates that agree with x outside the unknown variables (equation 16).
 
-    The true record comes first, then the others in lexicographic order: (prod(n_levels[unknown]),
-    n_variables), at most `MAX_CANDIDATES`. The unknown variables are given by their positions.
+    The true record comes first, then the others in lexicographic order:
+    (prod(n_levels[unknown]), n_variables), at most `MAX_CANDIDATES`. The unknown
+    variables are given by their positions.
     """
     size = subset_size(unknown, n_levels)
     truth = np.asarray(x, dtype=np.uint8)
     support = np.repeat(truth[None], size, axis=0)
-    support[:, list(unknown)] = np.indices([n_levels[k] for k in unknown]).reshape(-1, size).T
+    support[:, list(unknown)] = (
+        np.indices([n_levels[k] for k in unknown]).reshape(-1, size).T
+    )
     is_truth = (support == truth).all(axis=1)
     return np.concatenate([support[is_truth], support[~is_truth]])
 
@@ -77,7 +83,9 @@ def subset_size(unknown: Sequence[int], n_levels: NDArray[np.integer]) -> int:
             f"unknown is {list(unknown)}; it must name at least one variable, and none twice"
         )
     if not set(unknown) <= set(range(len(n_levels))):
-        raise ValueError(f"unknown is {list(unknown)}; the variables are 0 to {len(n_levels) - 1}")
+        raise ValueError(
+            f"unknown is {list(unknown)}; the variables are 0 to {len(n_levels) - 1}"
+        )
     size = prod(int(n_levels[k]) for k in unknown)
     if size > MAX_CANDIDATES:
         raise ValueError(
@@ -91,9 +99,10 @@ def subset_size(unknown: Sequence[int], n_levels: NDArray[np.integer]) -> int:
 class TargetRecords:
     """Target records, one per row, with their candidates.
 
-    `rows` are positions in the table, `repetitions` the number of records with the same values.
-    Each has `support_size` candidates: all combinations of the unknown variables (equation 16), or
-    else all combinations that differ from the true record in one variable.
+    `rows` are positions in the table, `repetitions` the number of records with the same
+    values. Each has `support_size` candidates: all combinations of the unknown
+    variables (equation 16), or else all combinations that differ from the true record
+    in one variable.
     """
 
     table: Microdata
@@ -142,7 +151,9 @@ def target_records(
     schema = table.schema
     most_levels = schema.n_levels.max()
     if most_levels > 256:
-        raise ValueError(f"a variable has {most_levels} levels; at most 256 are allowed")
+        raise ValueError(
+            f"a variable has {most_levels} levels; at most 256 are allowed"
+        )
     _, counts, inverse = distinct(table.codes)
     if rows is None:
         at = np.empty(len(counts), dtype=np.intp)
@@ -151,7 +162,9 @@ def target_records(
         at = np.asarray(rows)
         is_positions = at.ndim == 1 and len(at) and at.dtype.kind in "iu"
         if not (is_positions and at.min() >= 0 and at.max() < len(table)):
-            raise ValueError(f"rows must be one or more positions in 0 to {len(table) - 1}")
+            raise ValueError(
+                f"rows must be one or more positions in 0 to {len(table) - 1}"
+            )
     hidden = None if unknown is None else schema.positions(unknown, "unknown")
     support_size = 1 + int((schema.n_levels - 1).sum())
     if hidden is not None:
@@ -165,7 +178,9 @@ def target_records(
             )
         if np.isnan(log_prior).any():
             raise ValueError("log_prior has missing values")
-    records = TargetRecords(table, at, counts[inverse[at]], hidden, support_size, log_prior)
+    records = TargetRecords(
+        table, at, counts[inverse[at]], hidden, support_size, log_prior
+    )
     records.candidate_log_prior(slice(1))
     return records
 
@@ -186,8 +201,13 @@ def encode(table: Data, name: str, schema: Schema | None) -> Microdata:
     return table
 
 
-def encode_releases(released: Sequence[Data], schema: Schema) -> list[NDArray[np.uint8]]:
+def encode_releases(
+    released: Sequence[Data], schema: Schema
+) -> list[NDArray[np.uint8]]:
     """Return the codes of one or more releases."""
     if not len(released):
         raise ValueError("released is empty; it must hold one table or more")
-    return [encode(z, f"released, table {i}", schema).codes for i, z in enumerate(released, 1)]
+    return [
+        encode(z, f"released, table {i}", schema).codes
+        for i, z in enumerate(released, 1)
+    ]

@@ -26,9 +26,9 @@ from srlib.risk.likelihood import CandidateLikelihood
 class DrawSets:
     """Draws given the confidential data, and given the data joined with each release.
 
-    There are one or more releases, and every set has two or more chains, because all standard
-    errors come from the differences between chains. Iteration yields the draws given the data, then
-    those given the data and each release.
+    There are one or more releases, and every set has two or more chains, because all
+    standard errors come from the differences between chains. Iteration yields the draws
+    given the data, then those given the data and each release.
     """
 
     data: Draws
@@ -36,7 +36,9 @@ class DrawSets:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "joined", tuple(self.joined))
-        require(self.joined, "joined is empty; it must have draws for one release or more")
+        require(
+            self.joined, "joined is empty; it must have draws for one release or more"
+        )
         own = self.n_levels.tolist()
         for draws in self.joined:
             found = np.asarray(draws.n_levels).tolist()
@@ -57,20 +59,32 @@ class DrawSets:
     ) -> Self:
         """Sample all sets, each from its own random stream and with its allocations.
 
-        Of several settings of chains one runs after the other until the chains agree: until
-        `convergence` finds at most a share `MAX_NOT_CONVERGED` of the combinations not converged.
+        Of several settings of chains one runs after the other until the chains agree:
+        until `convergence` finds at most a share `MAX_NOT_CONVERGED` of the
+        combinations not converged.
         """
         schedule, sets = checked_schedule(chains), []
         combinations = np.unique(codes, axis=0)
         given = {"data": codes}
-        given |= {f"data, release {i}": np.vstack([codes, z]) for i, z in enumerate(released, 1)}
-        for (label, records), stream in zip(given.items(), rng.spawn(len(given)), strict=True):
+        given |= {
+            f"data, release {i}": np.vstack([codes, z])
+            for i, z in enumerate(released, 1)
+        }
+        for (label, records), stream in zip(
+            given.items(), rng.spawn(len(given)), strict=True
+        ):
             for settings in schedule:
                 draws = sample_posterior(
-                    records, n_levels, settings, rng=stream, keep_allocations=True,
+                    records,
+                    n_levels,
+                    settings,
+                    rng=stream,
+                    keep_allocations=True,
                     label=f"{label}, {settings.n_iterations:,} iterations",
-                )  # fmt: skip
-                if settings is schedule[-1]:  # nothing follows, whether they agree or not
+                )
+                if (
+                    settings is schedule[-1]
+                ):  # nothing follows, whether they agree or not
                     break
                 checked = convergence({label: draws}, combinations)
                 if checked["share_not_converged"].iloc[0] <= MAX_NOT_CONVERGED:
@@ -91,7 +105,9 @@ class DrawSets:
         self, codes: NDArray[np.integer], unknown: Sequence[int] | None = None
     ) -> CandidateLikelihood:
         """Return the likelihood of the candidates of records, by the predictive ratio."""
-        ratios, log_prob = zip(*(log_ratios(draws, codes, unknown) for draws in self), strict=True)
+        ratios, log_prob = zip(
+            *(log_ratios(draws, codes, unknown) for draws in self), strict=True
+        )
         r_hat = [diagnostics.r_hat(cell_log_prob(draws, codes)) for draws in self]
         pareto_k = diagnostics.pareto_k(-log_prob[0].reshape(-1, len(codes)).T)
         return CandidateLikelihood(log_likelihood, ratios, np.stack(r_hat), pareto_k)

@@ -1,7 +1,7 @@
 """Monte Carlo standard errors, from the differences between chains.
 
-Chains that have not converged explore different regions. Standard errors from between chains
-include that difference; standard errors from within a chain do not.
+Chains that have not converged explore different regions. Standard errors from between
+chains include that difference; standard errors from within a chain do not.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,9 +16,10 @@ def jackknife(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a statistic of the means of independent sets of chains, and its standard error.
 
-    The statistic is a function of the logarithms of the sets' means, one array per set; each set
-    has the logarithms of its chains' means, (n_chains, ...). The standard errors come from leaving
-    out one chain of one set at a time; without sets they are zero.
+    The statistic is a function of the logarithms of the sets' means, one array per set;
+    each set has the logarithms of its chains' means, (n_chains, ...). The standard
+    errors come from leaving out one chain of one set at a time; without sets they are
+    zero.
     """
     if any(len(chains) < 2 for chains in sets):
         raise ValueError(
@@ -26,7 +27,9 @@ def jackknife(
             "because the standard errors come from the differences between chains"
         )
     value = statistic(*map(log_mean, sets))
-    variance = sum(map(jackknife_variance, leave_one_out(statistic, sets)), np.zeros_like(value))
+    variance = sum(
+        map(jackknife_variance, leave_one_out(statistic, sets)), np.zeros_like(value)
+    )
     return value, np.sqrt(variance)
 
 
@@ -37,7 +40,10 @@ def leave_one_out(
     means = [log_mean(chains) for chains in sets]
     for at, chains in enumerate(sets):
         before, behind = means[:at], means[at + 1 :]
-        yield (statistic(*before, mean, *behind) for mean in leave_one_out_log_means(chains))
+        yield (
+            statistic(*before, mean, *behind)
+            for mean in leave_one_out_log_means(chains)
+        )
 
 
 def log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -45,7 +51,9 @@ def log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
     return logsumexp(log_values, axis=0) - np.log(len(log_values))
 
 
-def leave_one_out_log_means(log_values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+def leave_one_out_log_means(
+    log_values: NDArray[np.float64],
+) -> Iterator[NDArray[np.float64]]:
     """Yield `log_mean` without the first value, without the second, and so on, in linear time."""
     behind = np.logaddexp.accumulate(log_values[::-1], axis=0)[::-1]
     before, last = np.full_like(log_values[0], -np.inf), len(log_values) - 1
@@ -55,10 +63,13 @@ def leave_one_out_log_means(log_values: NDArray[np.float64]) -> Iterator[NDArray
         before = np.logaddexp(before, one)
 
 
-def jackknife_variance(replicates: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+def jackknife_variance(
+    replicates: Iterable[NDArray[np.float64]],
+) -> NDArray[np.float64]:
     """Return the variance of an estimate from its values with one chain left out at a time.
 
-    The values are taken one by one (Welford 1962): those of a hundred chains would fill memory.
+    The values are taken one by one (Welford 1962): those of a hundred chains would fill
+    memory.
     """
     count, mean, squares = 0, np.zeros(()), np.zeros(())
     for count, value in enumerate(replicates, start=1):

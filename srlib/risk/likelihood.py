@@ -1,8 +1,9 @@
 """The likelihood of the candidates of target records, and the posterior risk that follows from it.
 
-Every synthesizer leads to these likelihoods: exactly, by its density, or by Monte Carlo. In the
-table of log p(release | data set) they are a part of a column. The posterior disclosure risk, the
-likelihood ratio of membership and the risk before release are all functions of them.
+Every synthesizer leads to these likelihoods: exactly, by its density, or by Monte
+Carlo. In the table of log p(release | data set) they are a part of a column. The
+posterior disclosure risk, the likelihood ratio of membership and the risk before
+release are all functions of them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +21,8 @@ class Risk:
     """Posterior disclosure risk of n combinations over supports of equal size.
 
     `log_prob` are the log posterior probabilities of the candidates, (n_combinations,
-    support_size), the true record first; `log_mcse` their Monte Carlo standard errors, from the
-    differences between chains.
+    support_size), the true record first; `log_mcse` their Monte Carlo standard errors,
+    from the differences between chains.
     """
 
     log_prob: NDArray[np.float64]
@@ -62,11 +63,12 @@ class Risk:
 class CandidateLikelihood:
     """log p(Z | data with record i = x) of each candidate x, up to a constant for each record.
 
-    The true record comes first. The likelihood is a function, `from_log_means`, of the logarithms
-    of the means of several `sets` of chains, (n_chains, n, support_size) each; without sets it is
-    exact. Its shape is ([n_release_sets,] n, support_size). Where there are chains, `r_hat`
-    (n_sets, n) is the R-hat of the log probability of each record, and `pareto_k` (n,) that of the
-    importance weights that leave the record out.
+    The true record comes first. The likelihood is a function, `from_log_means`, of the
+    logarithms of the means of several `sets` of chains, (n_chains, n, support_size)
+    each; without sets it is exact. Its shape is ([n_release_sets,] n, support_size).
+    Where there are chains, `r_hat` (n_sets, n) is the R-hat of the log probability of
+    each record, and `pareto_k` (n,) that of the importance weights that leave the
+    record out.
     """
 
     from_log_means: Callable[..., NDArray[np.float64]]
@@ -83,7 +85,9 @@ class CandidateLikelihood:
         self, statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return a statistic of the log likelihood and its Monte Carlo standard error."""
-        return jackknife(lambda *means: statistic(self.from_log_means(*means)), self.sets)
+        return jackknife(
+            lambda *means: statistic(self.from_log_means(*means)), self.sets
+        )
 
     def leave_one_out(
         self, statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -96,4 +100,6 @@ class CandidateLikelihood:
 
     def posterior(self, log_prior: ArrayLike = 0.0) -> Risk:
         """Return the posterior risk by Bayes' rule (Hu, Reiter and Wang 2014, equation 9)."""
-        return Risk(*self.estimate(lambda log_likelihood: posterior(log_likelihood, log_prior)))
+        return Risk(
+            *self.estimate(lambda log_likelihood: posterior(log_likelihood, log_prior))
+        )

@@ -29,16 +29,27 @@ from srlib.risk.likelihood import CandidateLikelihood
 from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
 
-# Chains of 1,000, 4,000 and 16,000 iterations: for 10,000 records all three take some two minutes
-# of one processor given the data, and twice that given the data and a release.
+# Chains of 1,000, 4,000 and 16,000 iterations: for 10,000 records all three take some
+# two minutes of one processor given the data, and twice that given the data and a
+# release.
 SCHEDULE = chain_schedule(16_000, n_classes=40, n_draws=500, n_chains=8)
-# Above this Pareto k, draws given the data cannot stand in for draws given all other records.
+# Above this Pareto k, draws given the data cannot stand in for draws given all other
+# records.
 MAX_PARETO_K = 0.7
 
-_BLOCK = 1 << 24  # numbers in one block of combinations, over all chains or all candidates
+_BLOCK = (
+    1 << 24
+)  # numbers in one block of combinations, over all chains or all candidates
 _COLUMNS = (
-    "repetitions", "probability", "rank", "n_excluded", "log_mcse", "r_hat", "pareto_k", "reliable",
-)  # fmt: skip
+    "repetitions",
+    "probability",
+    "rank",
+    "n_excluded",
+    "log_mcse",
+    "r_hat",
+    "pareto_k",
+    "reliable",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,28 +59,31 @@ class PosteriorRisk:
     Attributes
     ----------
     schema, combinations, repetitions
-        Variables of the table; distinct combinations of the original, (n, n_variables) int; number
-        of records with each combination.
+        Variables of the table; distinct combinations of the original, (n, n_variables)
+        int; number of records with each combination.
     probability : (n,) float64
         Posterior probability of the true record among its candidates.
     rank : (n,) float64
-        Rank of the true record, 1 for the most probable candidate; ties share their mean rank.
+        Rank of the true record, 1 for the most probable candidate; ties share their
+        mean rank.
     n_excluded : (n,) int64
-        Number of candidates that cannot have led to the releases: their likelihood is zero.
+        Number of candidates that cannot have led to the releases: their likelihood is
+        zero.
     support_size : int
         Number of candidates, including the true record.
     log_mcse : (n,) float64
-        Monte Carlo standard error of the log of the probability, from the differences between
-        chains; 0 where the risk is exact.
+        Monte Carlo standard error of the log of the probability, from the differences
+        between chains; 0 where the risk is exact.
     r_hat : (n,) float64
-        Largest R-hat of the log probability of the combination over all sets of chains; NaN without
-        chains.
+        Largest R-hat of the log probability of the combination over all sets of chains;
+        NaN without chains.
     pareto_k : (n,) float64
-        Pareto k of the importance weights that leave the record out of the draws given the data;
-        NaN with fewer than 30 draws.
+        Pareto k of the importance weights that leave the record out of the draws given
+        the data; NaN with fewer than 30 draws.
     share_not_converged : (n_sets,) float64
-        Share of the combinations whose R-hat is above `diagnostics.MAX_R_HAT`: for the chains given
-        the data, then for those given the data joined with each release. Empty without chains.
+        Share of the combinations whose R-hat is above `diagnostics.MAX_R_HAT`: for the
+        chains given the data, then for those given the data joined with each release.
+        Empty without chains.
 
     Examples
     --------
@@ -109,7 +123,9 @@ class PosteriorRisk:
     @property
     def reliable(self) -> NDArray[np.bool_]:
         """Whether R-hat and Pareto k of each combination are within their limits, (n,)."""
-        agree = np.isnan(self.r_hat) if self.exact else self.r_hat <= diagnostics.MAX_R_HAT
+        agree = (
+            np.isnan(self.r_hat) if self.exact else self.r_hat <= diagnostics.MAX_R_HAT
+        )
         return agree & np.isfinite(self.log_mcse) & ~(self.pareto_k > MAX_PARETO_K)
 
     def to_frame(self) -> pd.DataFrame:
@@ -179,52 +195,53 @@ def posterior_risk(
 ) -> PosteriorRisk:
     """Return the posterior disclosure risk of each record: the probability of the true record.
 
-    The intruder knows all records but one and the synthesizer, and compares candidates for that
-    record (Hu, Reiter and Wang 2014). The synthesizer is the Dirichlet process mixture of products
-    of multinomials (DPMPM), fitted to the original and to the original joined with each release; or
-    it is a synthesizer whose density is known, and then the risks are exact.
+    The intruder knows all records but one and the synthesizer, and compares candidates
+    for that record (Hu, Reiter and Wang 2014). The synthesizer is the Dirichlet process
+    mixture of products of multinomials (DPMPM), fitted to the original and to the
+    original joined with each release; or it is a synthesizer whose density is known,
+    and then the risks are exact.
 
     Parameters
     ----------
     original : DataFrame or Microdata
-        The confidential table, with categorical columns, or with strings or numbers that stand for
-        categories.
+        The confidential table, with categorical columns, or with strings or numbers
+        that stand for categories.
     released : DataFrame or Microdata, or a sequence of these
         The releases, with the same variables.
     schema : Schema, optional
-        Variables and levels. If not given, those of the original: its schema, or the categories of
-        a categorical column and the values that occur in any other.
+        Variables and levels. If not given, those of the original: its schema, or the
+        categories of a categorical column and the values that occur in any other.
     unknown : sequence of str, optional
-        Variables of the target record that the intruder does not know. All their combinations are
-        then candidates (equation 16). If not given, the candidates are all combinations that differ
-        from the true record in one variable (section 3.1).
+        Variables of the target record that the intruder does not know. All their
+        combinations are then candidates (equation 16). If not given, the candidates are
+        all combinations that differ from the true record in one variable (section 3.1).
     log_prior : array_like or callable, optional
-        Log prior of the candidates up to a constant, (n_combinations, support_size) with the true
-        record first; or a function from a DataFrame of candidates, one per row with labels as
-        values, to their log priors. Uniform if not given.
+        Log prior of the candidates up to a constant, (n_combinations, support_size)
+        with the true record first; or a function from a DataFrame of candidates, one
+        per row with labels as values, to their log priors. Uniform if not given.
     synthesizer : Trees or Density, optional
-        Trees fitted to the original, as `fit_trees` returns, or any object with the two functions
-        of `Density`, `release` and `log_prob`; the DPMPM if not given.
+        Trees fitted to the original, as `fit_trees` returns, or any object with the two
+        functions of `Density`, `release` and `log_prob`; the DPMPM if not given.
     draws : DrawSets, optional
         Draws to use instead of fitting the DPMPM.
     chains : Chains or sequence of Chains, optional
-        Settings of the chains, or several settings that run one after the other until the chains
-        agree; `SCHEDULE` if not given, which takes two or three minutes per release for a table of
-        10,000 records on two cores.
+        Settings of the chains, or several settings that run one after the other until
+        the chains agree; `SCHEDULE` if not given, which takes two or three minutes per
+        release for a table of 10,000 records on two cores.
     rng : numpy.random.Generator, optional
         Random generator of the chains; required if chains are run.
     executor : Executor, optional
-        Where blocks of combinations are computed if a synthesizer is given: processes of
-        `concurrent.futures`, or a Dask cluster's ``client.get_executor()``. The threads of this
-        process if not given. The risks do not depend on it.
+        Where blocks of combinations are computed if a synthesizer is given: processes
+        of `concurrent.futures`, or a Dask cluster's ``client.get_executor()``. The
+        threads of this process if not given. The risks do not depend on it.
     progress : bool
         Whether progress bars are shown, if there is a terminal.
 
     Raises
     ------
     ValueError
-        If arguments do not fit together, which is checked before anything is sampled; if the
-        synthesizer cannot have drawn the releases from the original.
+        If arguments do not fit together, which is checked before anything is sampled;
+        if the synthesizer cannot have drawn the releases from the original.
 
     Examples
     --------
@@ -238,14 +255,20 @@ def posterior_risk(
     '4 combinations of 40 records'
     """
     if executor is not None and synthesizer is None:
-        raise ValueError("executor is given without a synthesizer; chains run in this process")
+        raise ValueError(
+            "executor is given without a synthesizer; chains run in this process"
+        )
     if executor is not None and not hasattr(executor, "submit"):
         raise ValueError(
             f"executor is {executor!r:.50}; it must have the interface of concurrent.futures"
         )
     table = encode(original, "original", schema)
     one_table = isinstance(released, pd.DataFrame | Microdata | str)
-    several = [released] if one_table or not isinstance(released, Iterable) else list(released)
+    several = (
+        [released]
+        if one_table or not isinstance(released, Iterable)
+        else list(released)
+    )
     tables = encode_releases(several, table.schema)
     table.schema.check_reserved_names(_COLUMNS)
     records = target_records(table, unknown, log_prior)
@@ -256,14 +279,20 @@ def posterior_risk(
             def from_chains(block: slice) -> CandidateLikelihood:
                 return sets.likelihood(records.combinations[block], records.unknown)
 
-            return _risk_in_blocks(records, from_chains, sum(draws.n_chains for draws in sets))
+            return _risk_in_blocks(
+                records, from_chains, sum(draws.n_chains for draws in sets)
+            )
         if draws is not None or chains is not None:
-            raise ValueError("draws and chains belong to the DPMPM, but a synthesizer is given")
+            raise ValueError(
+                "draws and chains belong to the DPMPM, but a synthesizer is given"
+            )
         check_density(synthesizer, table)
 
         def from_density(block: slice) -> CandidateLikelihood:
             rows, candidates = records.rows[block], records.candidates(block)
-            return density_likelihood(synthesizer, tables, table.codes, rows, candidates, executor)
+            return density_likelihood(
+                synthesizer, tables, table.codes, rows, candidates, executor
+            )
 
         return _risk_in_blocks(records, from_density)
 
@@ -279,7 +308,9 @@ def _sets(
     levels = table.schema.n_levels
     if draws is None:
         if rng is None:
-            raise ValueError("rng is not given; it must be a random generator for the chains")
+            raise ValueError(
+                "rng is not given; it must be a random generator for the chains"
+            )
         settings = SCHEDULE if chains is None else chains
         return DrawSets.fit(table.codes, tables, levels, settings, rng=rng)
     if chains is not None:
@@ -311,7 +342,9 @@ def _risk_in_blocks(
             blocks.append((*of_risk, n_excluded, likelihood.pareto_k, likelihood.r_hat))
             if bar is not None:
                 bar.update(len(n_excluded))
-    *parts, r_hat = (np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True))
+    *parts, r_hat = (
+        np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True)
+    )
     names = "probability", "rank", "log_mcse", "n_excluded", "pareto_k"
     return PosteriorRisk(
         schema=records.table.schema,

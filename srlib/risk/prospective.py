@@ -65,7 +65,8 @@ class RiskBeforeRelease:
     exact : bool
         Whether these are all possible sets of releases.
     jackknife_probability : (n_chains, n_release_sets, n) float64
-        `probability` with one chain given the data left out at a time; empty without chains.
+        `probability` with one chain given the data left out at a time; empty without
+        chains.
     convergence : DataFrame, optional
         R-hat and number of draws of the chains.
 
@@ -99,27 +100,32 @@ class RiskBeforeRelease:
     def to_frame(self) -> pd.DataFrame:
         """Return a table with a row for each target record.
 
-        The columns are the variables, with their labels as values; repetitions; prior; expected,
-        the mean over sets of releases of the posterior probability of the true record; worst, its
-        95 % quantile; and their Monte Carlo standard errors.
+        The columns are the variables, with their labels as values; repetitions; prior;
+        expected, the mean over sets of releases of the posterior probability of the
+        true record; worst, its 95 % quantile; and their Monte Carlo standard errors.
         """
         self.schema.check_reserved_names(_COLUMNS)
         frame = self.schema.decode(self.combinations)
         frame = frame.assign(repetitions=self.repetitions, prior=self.prior)
-        return frame.assign(**self._over_sets(self.probability, self.jackknife_probability))
+        return frame.assign(
+            **self._over_sets(self.probability, self.jackknife_probability)
+        )
 
     def file_level_risk(self) -> pd.DataFrame:
         """Return the risk of a whole set of releases: summaries over its target records.
 
-        The rows are largest, the largest risk of a record; mean_log_gain, the mean over records of
-        the log of posterior over prior probability, in nats; and share_above_half, the share of
-        records with a risk above one half. The columns are expected, worst and their standard
-        errors, as in `to_frame`.
+        The rows are largest, the largest risk of a record; mean_log_gain, the mean over
+        records of the log of posterior over prior probability, in nats; and
+        share_above_half, the share of records with a risk above one half. The columns
+        are expected, worst and their standard errors, as in `to_frame`.
         """
         over_sets = self._over_sets(
-            self._summaries(self.probability), self._summaries(self.jackknife_probability)
+            self._summaries(self.probability),
+            self._summaries(self.jackknife_probability),
         )
-        return pd.DataFrame(over_sets, index=["largest", "mean_log_gain", "share_above_half"])
+        return pd.DataFrame(
+            over_sets, index=["largest", "mean_log_gain", "share_above_half"]
+        )
 
     def _summaries(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return summaries over the records of each set of releases, (..., n) to (..., 3)."""
@@ -171,9 +177,11 @@ class RiskBeforeRelease:
             )
         expected_mcse, worst_mcse = np.sqrt(errors)
         return {
-            "expected": expected, "expected_mcse": expected_mcse,
-            "worst": worst, "worst_mcse": worst_mcse,
-        }  # fmt: skip
+            "expected": expected,
+            "expected_mcse": expected_mcse,
+            "worst": worst,
+            "worst_mcse": worst_mcse,
+        }
 
 
 def risk_before_release(
@@ -189,28 +197,30 @@ def risk_before_release(
 ) -> RiskBeforeRelease:
     """Return the posterior disclosure risk of releases before any of them is published.
 
-    Sets of releases are drawn from the original, as an agency would, and `posterior_risk` is
-    computed for each. The results are confidential, because they depend on the original. They hold
-    for the first set that is drawn; an agency that looks at the risk and draws again uses another
-    mechanism (`srlib.mechanism.acceptance.redraw`).
+    Sets of releases are drawn from the original, as an agency would, and
+    `posterior_risk` is computed for each. The results are confidential, because they
+    depend on the original. They hold for the first set that is drawn; an agency that
+    looks at the risk and draws again uses another mechanism
+    (`srlib.mechanism.acceptance.redraw`).
 
     Parameters
     ----------
     original, unknown, log_prior
         As in `posterior_risk`.
     synthesizer : Trees, Density or DPMPMSynthesizer
-        Trees fitted to the original, or any other synthesizer whose density is known. For a
-        mechanism on records (`srlib.mechanism.MechanismSynthesizer`) all sets of releases are
-        enumerated, and the risks are exact. For the DPMPM (`srlib.dpmpm.DPMPMSynthesizer`) chains
-        run for each release, and four times as many given the data, because all sets share them;
-        its settings need two chains or more.
+        Trees fitted to the original, or any other synthesizer whose density is known.
+        For a mechanism on records (`srlib.mechanism.MechanismSynthesizer`) all sets of
+        releases are enumerated, and the risks are exact. For the DPMPM
+        (`srlib.dpmpm.DPMPMSynthesizer`) chains run for each release, and four times as
+        many given the data, because all sets share them; its settings need two chains
+        or more.
     n_releases : int
         Number of releases in a set, 1 or more, independent given the data.
     n_sets : int
         Number of sets of releases to draw, 20 or more.
     rows : sequence of int, optional
-        Rows of the target records; one of each distinct combination if not given. Summaries over
-        records are over these.
+        Rows of the target records; one of each distinct combination if not given.
+        Summaries over records are over these.
     rng : numpy.random.Generator, optional
         Random generator of the releases; required if they are drawn.
 
@@ -228,21 +238,29 @@ def risk_before_release(
     """
     checks.at_least(1, n_releases=n_releases)
     checks.at_least(MIN_SETS, n_sets=n_sets)
-    records = target_records(encode(original, "original", None), unknown, log_prior, rows)
+    records = target_records(
+        encode(original, "original", None), unknown, log_prior, rows
+    )
     records.table.schema.check_reserved_names(_COLUMNS)
     log_prior = records.candidate_log_prior()
 
-    def true_record_probability(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+    def true_record_probability(
+        log_likelihood: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
         return np.exp(posterior(log_likelihood, log_prior)[..., 0])
 
-    likelihood, weights, checked = _set_likelihoods(records, synthesizer, n_releases, n_sets, rng)
+    likelihood, weights, checked = _set_likelihoods(
+        records, synthesizer, n_releases, n_sets, rng
+    )
     probability = true_record_probability(likelihood.log_likelihood)
     replicates = [*likelihood.leave_one_out(true_record_probability)]
     return RiskBeforeRelease(
         schema=records.table.schema,
         combinations=records.combinations,
         repetitions=records.repetitions,
-        prior=true_record_probability(np.zeros((len(records.rows), records.support_size))),
+        prior=true_record_probability(
+            np.zeros((len(records.rows), records.support_size))
+        ),
         support_size=records.support_size,
         n_releases=n_releases,
         probability=probability,
@@ -262,8 +280,9 @@ def _set_likelihoods(
 ) -> tuple[CandidateLikelihood, NDArray[np.float64], list[pd.DataFrame]]:
     """Draw sets of independent releases, or enumerate all of them.
 
-    Returns the likelihood of the candidates given each set, which all share the chains given the
-    data; the probabilities of the sets given the data; and the convergence of the chains.
+    Returns the likelihood of the candidates given each set, which all share the chains
+    given the data; the probabilities of the sets given the data; and the convergence of
+    the chains.
     """
     if isinstance(synthesizer, DPMPMSynthesizer):
         checked_schedule(synthesizer.chains)
@@ -276,7 +295,9 @@ def _set_likelihoods(
     if isinstance(synthesizer, MechanismSynthesizer):
         return *_enumerate_sets(synthesizer, records, n_releases), []
     if rng is None:
-        raise ValueError("rng is not given; it must be a random generator for the releases")
+        raise ValueError(
+            "rng is not given; it must be a random generator for the releases"
+        )
     n, checked = n_releases * n_sets, list[pd.DataFrame]()
     value = np.zeros((n_sets, len(records.rows), records.support_size))
     with progress(n, "releases") as bar, silent():
@@ -284,16 +305,24 @@ def _set_likelihoods(
             every = _dpmpm_log_ratios(synthesizer, records, n, rng, checked)
             given_data = [next(every)]
         else:
-            every, given_data = _density_log_likelihoods(synthesizer, records, n, rng), []
+            every, given_data = (
+                _density_log_likelihoods(synthesizer, records, n, rng),
+                [],
+            )
         for r, of_release in enumerate(every):
             value[r // n_releases] += log_mean(of_release)
             bar.update()
-    likelihood = CandidateLikelihood(lambda *means: value - n_releases * sum(means), given_data)
+    likelihood = CandidateLikelihood(
+        lambda *means: value - n_releases * sum(means), given_data
+    )
     return likelihood, np.full(n_sets, 1 / n_sets), checked
 
 
 def _density_log_likelihoods(
-    synthesizer: Trees | Density, records: TargetRecords, n: int, rng: np.random.Generator
+    synthesizer: Trees | Density,
+    records: TargetRecords,
+    n: int,
+    rng: np.random.Generator,
 ) -> Iterator[NDArray[np.float64]]:
     """Yield the log likelihood of the candidates for each of n releases, (1, n, support_size)."""
     codes, candidates = records.table.codes, records.candidates()
@@ -304,7 +333,9 @@ def _density_log_likelihoods(
             released = synthesizer.release(rng=rng)[0].codes
         else:
             released = np.asarray(synthesizer.release(codes, rng=rng))
-        likelihood = density_likelihood(synthesizer, [released], codes, records.rows, candidates)
+        likelihood = density_likelihood(
+            synthesizer, [released], codes, records.rows, candidates
+        )
         yield likelihood.log_likelihood[None]
 
 
@@ -320,12 +351,17 @@ def _dpmpm_log_ratios(
     n_checked = min(len(records.rows), _MAX_CHECKED)
     at = np.linspace(0, len(records.rows) - 1, n_checked).astype(int)
     combinations = records.combinations[at]
-    sample = partial(sample_posterior, n_levels=synthesizer.n_levels, keep_allocations=True)
+    sample = partial(
+        sample_posterior, n_levels=synthesizer.n_levels, keep_allocations=True
+    )
     stream, *streams = rng.spawn(n + 1)
     draws = sample(
-        codes, chains=replace(chains, n_chains=CHAINS_FACTOR * chains.n_chains), rng=stream
+        codes,
+        chains=replace(chains, n_chains=CHAINS_FACTOR * chains.n_chains),
+        rng=stream,
     )
-    # From separate draws: releases are independent given the data, not given the parameters.
+    # From separate draws: releases are independent given the data, not given the
+    # parameters.
     released = draws.release(n, len(codes), rng=rng)
     for r in range(n + 1):
         if r:

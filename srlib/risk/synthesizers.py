@@ -1,8 +1,8 @@
 """Synthesizers, with or without a known density, and the likelihood of candidates by a density.
 
-Anything that draws a table given a table is a `Synthesizer`. If it also knows the probability of a
-release it is a `Density`, and the risk of its releases is exact. For any other, `black_box` has
-lower bounds from a test between its releases.
+Anything that draws a table given a table is a `Synthesizer`. If it also knows the
+probability of a release it is a `Density`, and the risk of its releases is exact. For
+any other, `black_box` has lower bounds from a test between its releases.
 """
 
 from collections.abc import Sequence
@@ -47,11 +47,13 @@ class Synthesizer(Protocol):
 class Density(Synthesizer, Protocol):
     """Protocol of a synthesizer that knows the probability of a release.
 
-    It may have a third function, ``log_likelihoods(released, data, rows, candidates)``, to compute
-    faster what `log_likelihoods` returns.
+    It may have a third function, ``log_likelihoods(released, data, rows, candidates)``,
+    to compute faster what `log_likelihoods` returns.
     """
 
-    def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
+    def log_prob(
+        self, released: NDArray[np.integer], data: NDArray[np.integer]
+    ) -> float:
         """Return log p(release | data); minus infinity if the release cannot be drawn."""
         ...
 
@@ -70,7 +72,9 @@ def check_density(synthesizer: object, table: Microdata) -> None:
             f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the functions "
             "release and log_prob. For a synthesizer without a density use leakage_bound"
         )
-    elif isinstance(synthesizer, SequentialTrees) and synthesizer.schema != table.schema:
+    elif (
+        isinstance(synthesizer, SequentialTrees) and synthesizer.schema != table.schema
+    ):
         raise ValueError("synthesizer has another schema than the original")
 
 
@@ -84,9 +88,12 @@ def density_likelihood(
 ) -> CandidateLikelihood:
     """Return the likelihood of candidates by a density; the arguments are of `log_likelihoods`.
 
-    A ValueError is raised if the synthesizer cannot have drawn the releases from the data.
+    A ValueError is raised if the synthesizer cannot have drawn the releases from the
+    data.
     """
-    found = log_likelihoods(synthesizer, released, data, rows, candidates, executor=executor)
+    found = log_likelihoods(
+        synthesizer, released, data, rows, candidates, executor=executor
+    )
     if np.isneginf(found[:, 0]).any():
         raise ValueError(
             "released has probability zero given the original: this synthesizer cannot have drawn "
@@ -111,8 +118,9 @@ def log_likelihoods(
     Parameters
     ----------
     synthesizer : Trees or Density
-        Trees fitted to the data, or any other density. Its own ``log_likelihoods`` is used where it
-        has one; otherwise its ``log_prob`` is evaluated once per candidate and release.
+        Trees fitted to the data, or any other density. Its own ``log_likelihoods`` is
+        used where it has one; otherwise its ``log_prob`` is evaluated once per
+        candidate and release.
     released, data : sequence of (m, n_variables) int, (n_records, n_variables) int
         Releases, independent given the confidential data.
     rows : (n,) int
@@ -120,8 +128,9 @@ def log_likelihoods(
     candidates : (n, support_size, n_variables) int
         Values that the target records are changed to.
     executor : Executor, optional
-        Where blocks of records are computed: processes or the workers of a cluster, for which the
-        synthesizer must be picklable; this process if not given. Results do not depend on it.
+        Where blocks of records are computed: processes or the workers of a cluster, for
+        which the synthesizer must be picklable; this process if not given. Results do
+        not depend on it.
     """
     if isinstance(synthesizer, Trees):
         return of_trees(synthesizer, released, rows, candidates, executor=executor)
@@ -129,7 +138,10 @@ def log_likelihoods(
     name = type(synthesizer).__name__
     if own is None:
         step = 1 if executor is None else _BLOCK
-        blocks = [(rows[i : i + step], candidates[i : i + step]) for i in range(0, len(rows), step)]
+        blocks = [
+            (rows[i : i + step], candidates[i : i + step])
+            for i in range(0, len(rows), step)
+        ]
         shared = (synthesizer, released, data)
         parts = in_blocks(executor, _one_by_one, shared, blocks, "changed records")
         found = np.concatenate(list(parts))
@@ -141,7 +153,9 @@ def log_likelihoods(
         )
     name += ".log_prob" if own is None else ".log_likelihoods"
     if found.shape != candidates.shape[:2]:
-        raise ValueError(f"{name} returns shape {found.shape}; it must be {candidates.shape[:2]}")
+        raise ValueError(
+            f"{name} returns shape {found.shape}; it must be {candidates.shape[:2]}"
+        )
     if np.isnan(found).any() or np.isposinf(found).any():
         raise ValueError(
             f"{name} returns NaN or infinity; it must return the logarithm of a probability"

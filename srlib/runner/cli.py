@@ -22,10 +22,11 @@ MOST_CHOICES = 12  # shown on the terminal
 SEED = 2026  # of assessments: the same files and options give the same report
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.option(
-    "--output", type=click.Path(file_okay=False, path_type=Path),
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
     default=lambda: settings.find_outputs(Path.cwd()),
     help="Folder to write to; default: outputs/ of the project or of the working folder.",
-)  # fmt: skip
+)
 PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
 ASSESSMENT = settings.find_root(settings.SHIPPED) / "notebooks/assess.py"
 
@@ -47,35 +48,50 @@ def main() -> None:
 
     A PAPER is the name of a text notebook in notebooks/, without its extension.
 
-    The project is the nearest folder with notebooks/ and params/, at or above the working folder.
-    If there is none, the papers are those of the installed package. Outputs go to outputs/ of the
-    project, or of the working folder if that is outside the project.
+    The project is the nearest folder with notebooks/ and params/, at or above the
+    working folder. If there is none, the papers are those of the installed package.
+    Outputs go to outputs/ of the project, or of the working folder if that is outside
+    the project.
     """
 
 
 @main.command(epilog="Example: srlib run charest -p epsilon 0.5 --output tried")
 @click.argument("papers", metavar="PAPER...", nargs=-1, required=True)
-@click.option("--profile", default="default", help="File in params/PAPER/, without its extension.")
-@click.option("--params", type=FILE, help="YAML file of values that replace the profile's.")
-@click.option("-p", "given", metavar="NAME VALUE", nargs=2, multiple=True, help="Set a parameter.")
+@click.option(
+    "--profile", default="default", help="File in params/PAPER/, without its extension."
+)
+@click.option(
+    "--params", type=FILE, help="YAML file of values that replace the profile's."
+)
+@click.option(
+    "-p", "given", metavar="NAME VALUE", nargs=2, multiple=True, help="Set a parameter."
+)
 @OUTPUT
 def run(
-    papers: tuple[str, ...], profile: str, params: Path | None,
-    given: tuple[tuple[str, str], ...], output: Path,
-) -> None:  # fmt: skip
+    papers: tuple[str, ...],
+    profile: str,
+    params: Path | None,
+    given: tuple[tuple[str, str], ...],
+    output: Path,
+) -> None:
     """Run papers, one after the other.
 
     The results go to outputs/PAPER/PROFILE/.
     """
     root = settings.find_root(Path.cwd())
     named = settings.find_papers(root, papers)
-    asked = [settings.resolve(root, output, one, profile, params, dict(given)) for one in named]
+    asked = [
+        settings.resolve(root, output, one, profile, params, dict(given))
+        for one in named
+    ]
 
     # Imported here, since it takes seconds: usage errors are reported at once.
     from srlib.runner import report as reports
     from srlib.runner import run as runs
 
-    for request in asked:  # runs that are complete stay, even if a later one or a report fails
+    for (
+        request
+    ) in asked:  # runs that are complete stay, even if a later one or a report fails
         written = reports.write(runs.run(request, bar=True))
         click.echo(f"{request.notebook.stem}: {shown(written)}")
 
@@ -85,25 +101,37 @@ def run(
 )
 @click.argument("original", type=click.Path(exists=True, dir_okay=False))
 @click.argument("released", type=click.Path(exists=True), nargs=-1, required=True)
-@click.option("--fail-on", type=click.Choice(["undecided", "review", "do not release"]),
-              help="Exit with status 3 if a verdict is this or worse.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 @click.option(
-    "--name", default="", help="Name of the output folder (default: that of the first RELEASED)."
+    "--fail-on",
+    type=click.Choice(["undecided", "review", "do not release"]),
+    help="Exit with status 3 if a verdict is this or worse.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
+)
+@click.option(
+    "--name",
+    default="",
+    help="Name of the output folder (default: that of the first RELEASED).",
 )
 @OUTPUT
 def assess(
-    fail_on: str | None, as_json: bool, name: str, output: Path, model: bool, **tables: Any
-) -> None:  # fmt: skip
+    fail_on: str | None,
+    as_json: bool,
+    name: str,
+    output: Path,
+    model: bool,
+    **tables: Any,
+) -> None:
     """Assess what RELEASED tables disclose about ORIGINAL, and their utility.
 
-    All are files of records; any synthesizer may have made the released ones. Each RELEASED is
-    assessed by itself, and the worst comes first. The files of a folder are releases of one
-    synthesizer, assessed together under the folder's name. Repeat an option for several values;
-    --keys takes names with commas.
+    All are files of records; any synthesizer may have made the released ones. Each
+    RELEASED is assessed by itself, and the worst comes first. The files of a folder are
+    releases of one synthesizer, assessed together under the folder's name. Repeat an
+    option for several values; --keys takes names with commas.
 
-    It works in any folder. The report goes to a folder of its own in assess/, with the first
-    RELEASED's name.
+    It works in any folder. The report goes to a folder of its own in assess/, with the
+    first RELEASED's name.
     """
     if missing := settings.missing_files(tables):
         raise UsageError(missing[0])
@@ -120,7 +148,9 @@ def assess(
         found = run_assessment(read_inputs(**tables), model=model, seed=SEED)
     except Exception as error:
         columns = confidential.columns_of(tables)
-        told = confidential.without_values(type(error).__name__, str(error), tables, columns)
+        told = confidential.without_values(
+            type(error).__name__, str(error), tables, columns
+        )
         kind = UsageError if isinstance(error, ValueError | OSError) else ClickException
         raise kind(told.removeprefix(f"{type(error).__name__}: ")) from None
     if settings.hash_inputs(tables) != inputs:
@@ -129,11 +159,15 @@ def assess(
         first, *others = tables["released"]
         name = Path(first).resolve().name.partition(".")[0][:60]
         name += f"_and_{len(others)}_more" if others else ""
-    # Not a hash of the files: names are printed, and it would let guesses at records be tested.
+    # Not a hash of the files: names are printed, and it would let guesses at records be
+    # tested.
     name = f"{re.sub(r'[^\w-]', '_', name)[:80]}-{secrets.token_hex(4)}"
     final = output.resolve() / "assess" / name
     about: dict[str, Any] = {"status": "complete", "paper": "assess", "inputs": inputs}
-    about |= {"seconds": round(time.monotonic() - started, 1), "versions": {"srlib": __version__}}
+    about |= {
+        "seconds": round(time.monotonic() - started, 1),
+        "versions": {"srlib": __version__},
+    }
     parameters = {**tables, "model": model}
     facts = {
         "Date": time.strftime("%Y-%m-%d"),
@@ -143,11 +177,17 @@ def assess(
     written = found.files(facts) | {"parameters.yaml": yaml_io.dump(parameters)}
     with whole(final) as folder:
         (folder / "tables").mkdir()
-        for file, text in (written | {"provenance.json": json.dumps(about, indent=1)}).items():
+        for file, text in (
+            written | {"provenance.json": json.dumps(about, indent=1)}
+        ).items():
             (folder / file).write_text(text, encoding="utf-8")
     report = final / "report.html"
-    document = json.dumps({"report": str(report)} | found.to_dict(), indent=1, ensure_ascii=False)
-    document = document.encode(errors="backslashreplace").decode()  # half characters, as JSON does
+    document = json.dumps(
+        {"report": str(report)} | found.to_dict(), indent=1, ensure_ascii=False
+    )
+    document = document.encode(
+        errors="backslashreplace"
+    ).decode()  # half characters, as JSON does
     names = [*found.tables.schema.names, *found.tables.schema.leave_out]
     choices = [confidential.masked(one, tables, names) for one in found.tables.choices]
     lines = choices[:MOST_CHOICES]
@@ -162,7 +202,12 @@ def assess(
 
 def _command(parameters: dict[str, Any]) -> str:
     """Return the command that assesses with these parameters, as one types it."""
-    words = ["srlib", "assess", str(parameters["original"]), *map(str, parameters["released"])]
+    words = [
+        "srlib",
+        "assess",
+        str(parameters["original"]),
+        *map(str, parameters["released"]),
+    ]
     for name, value in parameters.items():
         option = f"--{name.replace('_', '-')}"
         if name in ("original", "released") or not value:
@@ -187,21 +232,31 @@ _DISTANCE.name = "float"
 _KINDS: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
 for _name, _one in settings.read_parameters(ASSESSMENT).items():
     if _name not in ("original", "released", "seed"):
-        _how = {"type": _KINDS.get(_one.annotation, str), "is_flag": _one.annotation == "bool"}
-        _how |= {"multiple": _one.annotation not in ("str", "bool"), "default": _one.default}
+        _how = {
+            "type": _KINDS.get(_one.annotation, str),
+            "is_flag": _one.annotation == "bool",
+        }
+        _how |= {
+            "multiple": _one.annotation not in ("str", "bool"),
+            "default": _one.default,
+        }
         _help = f"{_one.help[0].upper()}{_one.help[1:]}."
-        assess.params.append(click.Option([f"--{_name.replace('_', '-')}"], help=_help, **_how))
+        assess.params.append(
+            click.Option([f"--{_name.replace('_', '-')}"], help=_help, **_how)
+        )
 
 
 @main.command(epilog="Example: srlib schema original.csv synthetic.csv > schema.yaml")
 @click.argument("files", nargs=-1, required=True, type=FILE)
-@click.option("--leave-out", multiple=True, help="A column to leave out, such as an ID.")
+@click.option(
+    "--leave-out", multiple=True, help="A column to leave out, such as an ID."
+)
 def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
     """Suggest a schema of FILES, for you to edit.
 
-    The original is the first file. The schema, for --schema, has the levels of all files, bins
-    numbers and dates near quantiles, has a level for missing values, and leaves out columns that
-    look like names or IDs. It contains values from your files.
+    The original is the first file. The schema, for --schema, has the levels of all
+    files, bins numbers and dates near quantiles, has a level for missing values, and
+    leaves out columns that look like names or IDs. It contains values from your files.
     """
     from srlib.data.infer import suggest_schema
     from srlib.data.microdata import check_leave_out, read_uncoded
@@ -214,22 +269,35 @@ def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
         text, reasons = suggest_schema([table.frame for table in tables], leave_out)
     except ValueError as error:
         raise UsageError(masked(str(error), (files, leave_out), columns)) from None
-    for note in dict.fromkeys((*reasons, *(note for table in tables for note in table.notes))):
+    for note in dict.fromkeys(
+        (*reasons, *(note for table in tables for note in table.notes))
+    ):
         click.echo(masked(note, leave_out, columns), err=True)
     click.echo(text, nl=False)
 
 
 @main.command(epilog="Example: srlib sweep params/charest/sweep_prior.yaml --jobs 2")
 @click.argument("file", type=FILE)
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Number of parallel runs.")
-@click.option("--scheduler", default="", metavar="ADDRESS", help="A Dask cluster to run on.")
-@click.option("--shard", default="1/1", help="i/n runs every n-th point, from the i-th on.")
-@click.option("--dry-run", is_flag=True, help="Show how many points are done; run nothing.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, help="Number of parallel runs."
+)
+@click.option(
+    "--scheduler", default="", metavar="ADDRESS", help="A Dask cluster to run on."
+)
+@click.option(
+    "--shard", default="1/1", help="i/n runs every n-th point, from the i-th on."
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Show how many points are done; run nothing."
+)
 @OUTPUT
-def sweep(file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, output: Path) -> None:
+def sweep(
+    file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, output: Path
+) -> None:
     """Run a notebook at all points of a sweep FILE.
 
-    The tables that the file names are collected. Points that are done are not run again.
+    The tables that the file names are collected. Points that are done are not run
+    again.
     """
     part = re.fullmatch(r"(\d+)/(\d+)", shard)
     if not part or not 1 <= int(part[1]) <= int(part[2]):
@@ -242,9 +310,13 @@ def sweep(file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, outp
     if not dry_run:
         sweeps.run_sweep(points, chosen, tables, jobs=jobs, scheduler=scheduler)
     left = sum(point.status != "done" for point in chosen)
-    click.echo(f"{shown(folder)}: {len(chosen) - left} of {len(chosen)} points are done")
+    click.echo(
+        f"{shown(folder)}: {len(chosen) - left} of {len(chosen)} points are done"
+    )
     if left and not dry_run:
-        raise ClickException(f"{left} points are not done; see index.csv for the reasons")
+        raise ClickException(
+            f"{left} points are not done; see index.csv for the reasons"
+        )
 
 
 @main.command()
@@ -256,7 +328,9 @@ def build(papers: tuple[str, ...]) -> None:
     """
     root = settings.find_root(Path.cwd())
     if root == settings.SHIPPED:
-        raise UsageError("notebooks are built in a checkout; there is none at or above this folder")
+        raise UsageError(
+            "notebooks are built in a checkout; there is none at or above this folder"
+        )
     named = settings.find_papers(root, papers)
 
     from srlib.runner import run as runs
@@ -271,23 +345,30 @@ def build(papers: tuple[str, ...]) -> None:
 def course(papers: tuple[str, ...], output: Path) -> None:
     """Write the course's assignments for nbgrader.
 
-    The assignments are the PAPERs with exercises and their checks; by default, all of them. The
-    notebooks must have been built. The assignments go to course/ in the output folder.
+    The assignments are the PAPERs with exercises and their checks; by default, all of
+    them. The notebooks must have been built. The assignments go to course/ in the
+    output folder.
     """
     from srlib.runner import course as courses
 
     root, output = settings.find_root(Path.cwd()), output / "course"
-    written = settings.find_papers(root, papers) if papers else courses.find_assignments(root)
+    written = (
+        settings.find_papers(root, papers) if papers else courses.find_assignments(root)
+    )
     for paper in written:
         courses.write_assignment(root, paper, output)
     click.echo(f"{shown(output / 'source')}: {', '.join(written)}")
-    click.echo(f"student versions: cd {shown(output)} && nbgrader generate_assignment NAME")
+    click.echo(
+        f"student versions: cd {shown(output)} && nbgrader generate_assignment NAME"
+    )
     click.echo("Warning: nbgrader autograde runs student code; use a container.")
 
 
 @main.command()
 @click.argument("run_dir", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--public", is_flag=True, help="For a user's file: only what is marked public.")
+@click.option(
+    "--public", is_flag=True, help="For a user's file: only what is marked public."
+)
 @click.option("--open", "opened", is_flag=True, help="Open the report in the browser.")
 def report(run_dir: Path, public: bool, opened: bool) -> None:
     """Write the self-contained HTML report of a run's folder.

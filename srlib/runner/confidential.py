@@ -1,16 +1,18 @@
 """Select the parts of a run on confidential records that may be published: those marked public.
 
-A run is on a user's file if a parameter names one. Outputs are marked by the tag ``public`` of
-their cell, and files by ``Outputs.table(..., public=True)``, which copies them to ``public/``. Two
-kinds of results are marked:
+A run is on a user's file if a parameter names one. Outputs are marked by the tag
+``public`` of their cell, and files by ``Outputs.table(..., public=True)``, which copies
+them to ``public/``. Two kinds of results are marked:
 
-- results that depend on neither the file nor the seed, such as an exact worked example. Numbers
-  drawn with the seed could be used to test guesses at it, even if many of them are rounded;
-- words that follow by stated thresholds from numbers over at least `MIN_RECORDS` records. Words are
-  the coarsest rounding, and show no single record. Labels, levels and names of files are not
-  marked.
+- results that depend on neither the file nor the seed, such as an exact worked example.
+  Numbers drawn with the seed could be used to test guesses at it, even if many of them
+  are rounded;
+- words that follow by stated thresholds from numbers over at least `MIN_RECORDS`
+  records. Words are the coarsest rounding, and show no single record. Labels, levels
+  and names of files are not marked.
 
-Runs on the embedded population or on simulated records describe no real person: they are public.
+Runs on the embedded population or on simulated records describe no real person: they
+are public.
 """
 
 import copy
@@ -31,7 +33,12 @@ _NO_FILE: tuple[Any, ...] = ("", [], "acs")
 _PROVENANCE = ("status", "paper", "seconds", "git_commit", "source_sha256", "versions")
 _ERRORS = ("error", "stderr")  # kinds of outputs
 # Errors whose messages name places; other messages may contain anything.
-_ERRORS_WITH_PLACES = ("ValueError", "FileNotFoundError", "ConnectionError", "AssertionError")
+_ERRORS_WITH_PLACES = (
+    "ValueError",
+    "FileNotFoundError",
+    "ConnectionError",
+    "AssertionError",
+)
 # Words that our messages quote: keys of a schema file, and values of parameters.
 _OURS = ("variables", "name", "levels", "labels", "", "acs")
 _TEXT = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
@@ -46,15 +53,18 @@ def of_users_file(parameters: Mapping[str, Any], provenance: Mapping[str, Any]) 
 
 
 def public_run(
-    notebook: nbformat.NotebookNode, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
+    notebook: nbformat.NotebookNode,
+    parameters: Mapping[str, Any],
+    provenance: Mapping[str, Any],
 ) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
     """Return the public part of a run: notebook, parameters and provenance.
 
-    If the run is on no user's file, everything is public. Else text stays, source code stays
-    except for the parameters, and outputs stay only in cells tagged ``public``. The seed and
-    parameters with text are replaced: with a known seed, the draws from the records could be
-    repeated for every guess at them. Names and hashes of files are removed. A UsageError refuses a
-    failed run: the place and the reason of the failure may depend on a single record.
+    If the run is on no user's file, everything is public. Else text stays, source code
+    stays except for the parameters, and outputs stay only in cells tagged ``public``.
+    The seed and parameters with text are replaced: with a known seed, the draws from
+    the records could be repeated for every guess at them. Names and hashes of files are
+    removed. A UsageError refuses a failed run: the place and the reason of the failure
+    may depend on a single record.
     """
     if provenance.get("status") == "failed":
         raise UsageError("a failed run has no public report")
@@ -67,16 +77,29 @@ def public_run(
         if {"parameters", "injected-parameters"} & {*tags}:
             cell.source = f"# Parameters: {NOT_SHOWN}"
         if shown and "public" in tags:
-            cell.outputs = [o for o in shown if {o.output_type, o.get("name")}.isdisjoint(_ERRORS)]
+            cell.outputs = [
+                o for o in shown if {o.output_type, o.get("name")}.isdisjoint(_ERRORS)
+            ]
         elif shown:
             kinds = "".join(kind for output in shown for kind in output.get("data", {}))
             if "vega" in kinds or "image/" in kinds:
-                cell.metadata["tags"] = [*tags, "lost-figure"]  # its caption goes as well
+                cell.metadata["tags"] = [
+                    *tags,
+                    "lost-figure",
+                ]  # its caption goes as well
             cell.outputs = [nbformat.v4.new_output("display_data", rule)]
     about = {name: provenance[name] for name in _PROVENANCE if name in provenance}
-    about["changed_parameters"] = dict.fromkeys(provenance.get("changed_parameters", {}))
-    hidden = {name for name, value in parameters.items() if _SOME_TEXT(repr(value))} | {"seed"}
-    return public, {k: NOT_SHOWN if k in hidden else v for k, v in parameters.items()}, about
+    about["changed_parameters"] = dict.fromkeys(
+        provenance.get("changed_parameters", {})
+    )
+    hidden = {name for name, value in parameters.items() if _SOME_TEXT(repr(value))} | {
+        "seed"
+    }
+    return (
+        public,
+        {k: NOT_SHOWN if k in hidden else v for k, v in parameters.items()},
+        about,
+    )
 
 
 def without_values(
@@ -84,7 +107,11 @@ def without_values(
 ) -> str:
     """Return an error's type, and the first line of its message if such messages name places."""
     line = message.partition("\n")[0]
-    return f"{kind}: {masked(line, typed, columns)}" if kind in _ERRORS_WITH_PLACES else kind
+    return (
+        f"{kind}: {masked(line, typed, columns)}"
+        if kind in _ERRORS_WITH_PLACES
+        else kind
+    )
 
 
 def masked(message: str, typed: object = "", columns: Collection[str] = ()) -> str:
@@ -100,7 +127,9 @@ def masked(message: str, typed: object = "", columns: Collection[str] = ()) -> s
 
 def columns_of(parameters: Mapping[str, Any]) -> set[str]:
     """Return the column names in the headers of all tables that parameters name."""
-    from srlib.data.microdata import column_names  # imports pandas, which reports do not need
+    from srlib.data.microdata import (
+        column_names,
+    )  # imports pandas, which reports do not need
 
     tables = {name: value for name, value in parameters.items() if name != "schema"}
     return {name for path in input_files(tables) for name in column_names(path)}

@@ -1,7 +1,7 @@
 """Write files and folders completely or not at all, without overwriting other work.
 
-Until it is complete, new content is in a hidden folder beside its destination. A lock in that
-folder shows that its process is alive, on any machine and in any container.
+Until it is complete, new content is in a hidden folder beside its destination. A lock
+in that folder shows that its process is alive, on any machine and in any container.
 """
 
 import errno
@@ -20,8 +20,20 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
-_OF_RUNS |= {"figures", "public", "report.html", "report-public.html", ".ipynb_checkpoints"}
+_OF_RUNS = {
+    "notebook.ipynb",
+    "parameters.yaml",
+    "provenance.json",
+    "results.json",
+    "tables",
+}
+_OF_RUNS |= {
+    "figures",
+    "public",
+    "report.html",
+    "report-public.html",
+    ".ipynb_checkpoints",
+}
 _HIDDEN = re.compile(r"\..+\.srlib-\w{8}")
 _LOCK = "lock"
 # Prefixes of finished content in a hidden folder: new, and replaced.
@@ -57,7 +69,8 @@ def _locked_folder(final: Path) -> tuple[Path, BinaryIO]:
     """Make a hidden folder, and lock it before anything else is written to it."""
     while True:
         place = Path(tempfile.mkdtemp(prefix=f".{final.name}.srlib-", dir=final.parent))
-        # If another command removes it as a leftover before it is locked, it is made again.
+        # If another command removes it as a leftover before it is locked, it is made
+        # again.
         with suppress(FileNotFoundError, FileExistsError):
             lock = (place / _LOCK).open("xb")
             with suppress(OSError):  # a file system without locks: leftovers stay
@@ -71,15 +84,22 @@ def settle_leftovers(folder: Path) -> None:
     """Finish or remove the leftovers of killed processes in a folder, and nothing else."""
     for place in folder.glob(".*.srlib-*"):
         if _HIDDEN.fullmatch(place.name):
-            with suppress(OSError):  # its process is alive or another user's, or unknown
+            with suppress(
+                OSError
+            ):  # its process is alive or another user's, or unknown
                 _settle_leftover(place)
 
 
 def _settle_leftover(place: Path) -> None:
-    # In folders like /tmp, other users' entries could redirect the removal to other places.
-    if place.is_symlink() or (sys.platform != "win32" and place.lstat().st_uid != os.geteuid()):
+    # In folders like /tmp, other users' entries could redirect the removal to other
+    # places.
+    if place.is_symlink() or (
+        sys.platform != "win32" and place.lstat().st_uid != os.geteuid()
+    ):
         return
-    with (place / _LOCK).open("ab") as lock:  # a lock made here keeps the folder's owner out
+    with (place / _LOCK).open(
+        "ab"
+    ) as lock:  # a lock made here keeps the folder's owner out
         _lock(lock, wait=False)
         _settle(place, lock)
 
@@ -89,7 +109,10 @@ def _settle(place: Path, lock: BinaryIO) -> None:
 
     New content comes before the content that it was to replace, since it is complete.
     """
-    with lock, suppress(OSError):  # what cannot be moved or removed is left to the next command
+    with (
+        lock,
+        suppress(OSError),
+    ):  # what cannot be moved or removed is left to the next command
         for kind in (_COMPLETE, _EARLIER):
             for finished in place.glob(f"{kind}*"):
                 final = place.with_name(finished.name.removeprefix(kind))
@@ -107,8 +130,8 @@ def _settle(place: Path, lock: BinaryIO) -> None:
 def whole(final: Path) -> Iterator[Path]:
     """Yield a folder that replaces another when it is complete.
 
-    Only its owner may read the folder and its files. After an error or a signal nothing of it is
-    left.
+    Only its owner may read the folder and its files. After an error or a signal nothing
+    of it is left.
     """
     check_replaceable(final)
     mask = os.umask(0o077)
@@ -133,7 +156,9 @@ def write_whole(path: Path, content: str) -> None:
 def check_replaceable(folder: Path) -> None:
     """Raise a FileExistsError if a folder is a file or holds anything but an earlier run."""
     held = {path.name for path in folder.glob("*") if not _HIDDEN.fullmatch(path.name)}
-    if folder.is_file() or (held and not ("provenance.json" in held and held <= _OF_RUNS)):
+    if folder.is_file() or (
+        held and not ("provenance.json" in held and held <= _OF_RUNS)
+    ):
         raise FileExistsError(
             errno.EEXIST,
             "this is not the folder of a run; move it away, or choose another with --output",

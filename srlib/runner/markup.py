@@ -1,7 +1,7 @@
 """Turn untrusted text into harmless HTML.
 
-Texts, labels and HTML in a run's folder and in data files may come from anyone. All of them pass
-through `clean`.
+Texts, labels and HTML in a run's folder and in data files may come from anyone. All of
+them pass through `clean`.
 """
 
 import re
@@ -31,7 +31,9 @@ _VALUES = {"src": "data:image/", "href": _HREF, "id": "(?!vg-|vega-)"}
 _FORMULAS = LatexToMathML(fancy_error=False, max_expansions=10)
 # Each opening sign that is not closed doubles the time for a formula.
 _OPENING = re.compile(r"[(\[]|[^\0-\x7f]|\\(\{|lang|l[^adeio]|ul|\w*[bB]ra)")
-_DEFINING = re.compile(r"\\g?def|\\\w+command")  # definitions of commands that may not end
+_DEFINING = re.compile(
+    r"\\g?def|\\\w+command"
+)  # definitions of commands that may not end
 # The font's prime is already small and high.
 _PRIME = re.compile("<msup>(<mi>.</mi><mo>′</mo>)</msup>")
 
@@ -39,7 +41,8 @@ _PRIME = re.compile("<msup>(<mi>.</mi><mo>′</mo>)</msup>")
 def clean(html: str) -> Markup:
     """Return balanced HTML that loads, runs and restyles nothing.
 
-    Links lead within the page, to the web, to a notebook in the same folder, or to the guide.
+    Links lead within the page, to the web, to a notebook in the same folder, or to the
+    guide.
     """
 
     def value_of(tag: str, name: str, value: str) -> str | None:
@@ -73,7 +76,11 @@ def markdown(source: str, html: bool = True) -> Markup:
 def mathml(latex: str, block: bool = False) -> Markup:
     """Return a formula as MathML; as code if the converter cannot read it."""
     try:
-        if len(latex) > 1000 or len(_OPENING.findall(latex)) > 16 or _DEFINING.search(latex):
+        if (
+            len(latex) > 1000
+            or len(_OPENING.findall(latex)) > 16
+            or _DEFINING.search(latex)
+        ):
             raise LatexError  # deep nesting could crash the process
         html = _FORMULAS.convert_with_local_state(latex, displaystyle=block)
     except LatexError:

@@ -18,16 +18,28 @@ from srlib import yaml_io
 from srlib.checks import printable
 
 OUTPUT_DIR = "output_dir"  # the parameter that the runner sets
-FILE_PARAMETERS = ("data", "original", "released", "schema", "holdout")  # name users' files
+FILE_PARAMETERS = (
+    "data",
+    "original",
+    "released",
+    "schema",
+    "holdout",
+)  # name users' files
 LIBRARY = Path(__file__).resolve().parents[1]
 # The notebooks and params of an installed package; a checkout has no such folder.
 SHIPPED = LIBRARY / "shipped"
 # Code that runs notebooks and draws charts: changing it changes no number.
 _NO_METHODS = {"__main__.py", "__pycache__", "charts", "runner", SHIPPED.name}
 
-_TYPES: dict[str, Any] = {kind.__name__: kind for kind in (bool, int, float, list, dict)}
-_TYPES["str"] = Annotated[str, Field(pattern="")]  # no surrogates, which files cannot hold
-_CELL = re.compile(r"^# %%.*tags=\[[^\]]*\"parameters\".*\n((?:(?!# %%).*\n)*)", re.MULTILINE)
+_TYPES: dict[str, Any] = {
+    kind.__name__: kind for kind in (bool, int, float, list, dict)
+}
+_TYPES["str"] = Annotated[
+    str, Field(pattern="")
+]  # no surrogates, which files cannot hold
+_CELL = re.compile(
+    r"^# %%.*tags=\[[^\]]*\"parameters\".*\n((?:(?!# %%).*\n)*)", re.MULTILINE
+)
 _INTERVAL = re.compile(r"([\[(])([-+.\w]+), ?([-+.\w]+)([\])])")
 _CHOICES = re.compile(r"\{(.*?)\}")
 
@@ -35,9 +47,9 @@ _CHOICES = re.compile(r"\{(.*?)\}")
 class Parameter(NamedTuple):
     """An annotated literal of a notebook's parameters cell.
 
-    ``allowed`` is its type and the range at the beginning of its comment: an interval such as
-    ``(0, 1]``, or choices such as ``{exact, both}``. The range holds for every element of a list,
-    which then must not be empty.
+    ``allowed`` is its type and the range at the beginning of its comment: an interval
+    such as ``(0, 1]``, or choices such as ``{exact, both}``. The range holds for every
+    element of a list, which then must not be empty.
     """
 
     annotation: str
@@ -55,9 +67,14 @@ def _declare(annotation: str, default: Any, comment: str) -> Parameter:
     if found := _CHOICES.match(comment):
         item = Literal[tuple(part.strip() for part in found[1].split(","))]
     elif found := _INTERVAL.match(comment):
-        least, most = "ge" if found[1] == "[" else "gt", "le" if found[4] == "]" else "lt"
+        least, most = (
+            "ge" if found[1] == "[" else "gt",
+            "le" if found[4] == "]" else "lt",
+        )
         ends: dict[str, Any] = {least: float(found[2]), most: float(found[3])}
-        item = Annotated[item, Field(**{k: end for k, end in ends.items() if math.isfinite(end)})]
+        item = Annotated[
+            item, Field(**{k: end for k, end in ends.items() if math.isfinite(end)})
+        ]
     if found:
         kind = Annotated[list[item], Field(min_length=1)] if many else item
     within = f"{', one or more' if many else ''} in {found[0]}" if found else ""
@@ -72,7 +89,11 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
     ``n_draws: int = 100  # [1, 10000] draws that are kept``.
     """
     cell = _CELL.search(notebook.read_text(encoding="utf-8") + "\n")
-    source, declared, wrong = cell[1] if cell else "", dict[str, Parameter](), list[str]()
+    source, declared, wrong = (
+        cell[1] if cell else "",
+        dict[str, Parameter](),
+        list[str](),
+    )
     for node in ast.parse(source).body:
         try:
             if not (isinstance(node, ast.AnnAssign) and node.value):
@@ -94,7 +115,8 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
 def find_root(start: Path) -> Path:
     """Return the project's folder: the nearest with notebooks/ and params/, at or above start.
 
-    If there is none, return the folder in the installed package, or the package's checkout.
+    If there is none, return the folder in the installed package, or the package's
+    checkout.
     """
     for folder in [start, *start.parents, SHIPPED, SHIPPED.parents[1]]:
         if (folder / "notebooks").is_dir() and (folder / "params").is_dir():
@@ -114,7 +136,9 @@ def find_outputs(start: Path) -> Path:
 def find_papers(root: Path, asked: Sequence[str] = ()) -> list[str]:
     """Return the requested papers, each once; by default, all text notebooks, sorted."""
     known = sorted(path.stem for path in (root / "notebooks").glob("*.py"))
-    if wrong := [unknown_name("paper", one, known) for one in asked if one not in known]:
+    if wrong := [
+        unknown_name("paper", one, known) for one in asked if one not in known
+    ]:
         raise UsageError("\n".join(wrong))
     return list(dict.fromkeys(asked)) or known
 
@@ -147,9 +171,10 @@ def shown(path: Path) -> str:
 class Request(NamedTuple):
     """A notebook to run, and the folder for its results.
 
-    ``parameters`` has the values of all parameters except ``output_dir``; ``changed`` has those
-    that differ from the profile; ``inputs`` has the SHA-256 of the files that parameters name, by
-    path. ``source`` is the required `source_hash` of notebook and library.
+    ``parameters`` has the values of all parameters except ``output_dir``; ``changed``
+    has those that differ from the profile; ``inputs`` has the SHA-256 of the files that
+    parameters name, by path. ``source`` is the required `source_hash` of notebook and
+    library.
     """
 
     notebook: Path
@@ -184,7 +209,9 @@ class Request(NamedTuple):
 def source_hash(notebook: Path) -> str:
     """Return the SHA-256 of a notebook's text, its printed numbers, and the library's methods."""
     digest = hashlib.sha256()
-    printed = (SHIPPED if SHIPPED.is_dir() else LIBRARY.parent) / f"notebooks/{notebook.stem}.csv"
+    printed = (
+        SHIPPED if SHIPPED.is_dir() else LIBRARY.parent
+    ) / f"notebooks/{notebook.stem}.csv"
     files = sorted(LIBRARY.glob("**/[!.]*"))  # without editors' hidden files
     methods = (f for f in files if _NO_METHODS.isdisjoint(f.relative_to(LIBRARY).parts))
     for file in filter(Path.is_file, [notebook, printed, *methods]):
@@ -209,15 +236,17 @@ def missing_files(parameters: Mapping[str, Any]) -> list[str]:
     """Return a message for each file that parameters name and that does not exist."""
     named = [path for path in named_files(parameters) if not re.match("acs(:|$)", path)]
     return [
-        f"file {yaml_io.brief(path)} does not exist" for path in named if not Path(path).exists()
+        f"file {yaml_io.brief(path)} does not exist"
+        for path in named
+        if not Path(path).exists()
     ]
 
 
 def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of each file that parameters name.
 
-    A public report must not contain them: with a hash of confidential records, anyone who knows
-    all records but one can find that one by trying.
+    A public report must not contain them: with a hash of confidential records, anyone
+    who knows all records but one can find that one by trying.
     """
     hashes = {}
     for path in input_files(parameters):
@@ -227,15 +256,23 @@ def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_values(
-    declared: Mapping[str, Parameter], values: Mapping[str, Any], wrong: list[str],
-    *, typed: bool = False,
-) -> dict[str, Any]:  # fmt: skip
+    declared: Mapping[str, Parameter],
+    values: Mapping[str, Any],
+    wrong: list[str],
+    *,
+    typed: bool = False,
+) -> dict[str, Any]:
     """Return given values in their parameters' types, and append error messages to a list.
 
-    Values typed on a command line are YAML, except for texts, which are taken literally.
+    Values typed on a command line are YAML, except for texts, which are taken
+    literally.
     """
     good = {}
-    wrong += [unknown_name("parameter", name, declared) for name in values if name not in declared]
+    wrong += [
+        unknown_name("parameter", name, declared)
+        for name in values
+        if name not in declared
+    ]
     for name in filter(declared.__contains__, values):
         one, value = declared[name], values[name]
         try:
@@ -247,13 +284,18 @@ def check_values(
 
 
 def resolve(
-    root: Path, outputs: Path, paper: str, profile: str = "default",
-    params_file: Path | None = None, overrides: Mapping[str, str] | None = None,
-) -> Request:  # fmt: skip
+    root: Path,
+    outputs: Path,
+    paper: str,
+    profile: str = "default",
+    params_file: Path | None = None,
+    overrides: Mapping[str, str] | None = None,
+) -> Request:
     """Return the checked request for a run of a paper into ``outputs/<paper>/<profile>``.
 
-    Values come from the notebook's defaults, the profile, the file and the command line's
-    overrides; later ones replace earlier ones. A UsageError has a line for each error.
+    Values come from the notebook's defaults, the profile, the file and the command
+    line's overrides; later ones replace earlier ones. A UsageError has a line for each
+    error.
     """
     find_papers(root, [paper])
     found = sorted(root.glob(f"params/{paper}/*.yaml"))
@@ -270,9 +312,13 @@ def resolve(
     changed |= check_values(declared, overrides or {}, wrong, typed=True)
     wrong += missing_files(values | changed)
     folder = outputs.resolve() / paper / profile
-    if re.search("[\ud800-\udfff]", str(folder)):  # surrogates, which notebooks cannot hold
+    if re.search(
+        "[\ud800-\udfff]", str(folder)
+    ):  # surrogates, which notebooks cannot hold
         wrong.append(f"the output folder is {shown(folder)}; its path must be UTF-8")
     if wrong:
         raise UsageError("\n".join(f"{paper}: {line}" for line in wrong))
     values |= changed
-    return Request(notebook, folder, values, changed, hash_inputs(values), source_hash(notebook))
+    return Request(
+        notebook, folder, values, changed, hash_inputs(values), source_hash(notebook)
+    )

@@ -1,8 +1,9 @@
 """Reports: a run's folder as one HTML file that needs no network and runs no script from the run.
 
-A template renders a notebook's cells in order, `markup.clean` reduces the result to harmless
-elements, and only then are figures, tables and verdicts laid out. The charts' data are text. The
-page's content security policy allows a single script, identified by its hash.
+A template renders a notebook's cells in order, `markup.clean` reduces the result to
+harmless elements, and only then are figures, tables and verdicts laid out. The charts'
+data are text. The page's content security policy allows a single script, identified by
+its hash.
 """
 
 import base64
@@ -42,11 +43,21 @@ def write(run_dir: Path, public: bool = False) -> Path:
 
 def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
     """Read executed notebook, parameters and provenance; a UsageError names a damaged file."""
-    for file in run_dir.rglob("*"):  # reports are passed on, and a link may lead to any file
+    for file in run_dir.rglob(
+        "*"
+    ):  # reports are passed on, and a link may lead to any file
         if file.is_symlink():
-            raise UsageError(f"{printable(file)} is a link; a run's files must be regular files")
-    path, *others = (run_dir / f for f in ("notebook.ipynb", "parameters.yaml", "provenance.json"))
-    text = json.dumps(read_mapping(path), ensure_ascii=False).encode(errors="replace").decode()
+            raise UsageError(
+                f"{printable(file)} is a link; a run's files must be regular files"
+            )
+    path, *others = (
+        run_dir / f for f in ("notebook.ipynb", "parameters.yaml", "provenance.json")
+    )
+    text = (
+        json.dumps(read_mapping(path), ensure_ascii=False)
+        .encode(errors="replace")
+        .decode()
+    )
     try:
         notebook = nbformat.reads(text, as_version=4, capture_validation_error={})
         nbformat.validate(notebook)
@@ -59,42 +70,67 @@ def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str
     for name in ("versions", "changed_parameters", "inputs"):
         if not isinstance(about.get(name, {}), dict):
             damaged = printable(others[1])
-            raise UsageError(f"{damaged} cannot be read: {name} must map names to values")
+            raise UsageError(
+                f"{damaged} cannot be read: {name} must map names to values"
+            )
     return notebook, values, about
 
 
 def render(
-    notebook: nbformat.NotebookNode, parameters: dict[str, Any], provenance: dict[str, Any],
-    public: bool = False, reports: Collection[str] = (),
-) -> str:  # fmt: skip
+    notebook: nbformat.NotebookNode,
+    parameters: dict[str, Any],
+    provenance: dict[str, Any],
+    public: bool = False,
+    reports: Collection[str] = (),
+) -> str:
     """Return the report of a run, as returned by `read`, as HTML; if public, of its public part.
 
-    ``reports`` names the notebooks whose reports are in the same folder of the site. Links to them
-    and to pages of the guide, such as the glossary, lead there. Any other link to a notebook, to
-    the guide or to a part that is left out becomes plain text.
+    ``reports`` names the notebooks whose reports are in the same folder of the site.
+    Links to them and to pages of the guide, such as the glossary, lead there. Any other
+    link to a notebook, to the guide or to a part that is left out becomes plain text.
     """
     of_users_file = confidential.of_users_file(parameters, provenance)
     if public:
-        notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
+        notebook, parameters, provenance = confidential.public_run(
+            notebook, parameters, provenance
+        )
     hidden = {"notebook-only", "hint", "solution", "parameters", "injected-parameters"}
     hidden |= set() if public and of_users_file else {"public-only"}
     if of_users_file:
-        hidden |= {"example", *(f"needs-{name}" for name, value in parameters.items() if not value)}
-    cells = [cell for cell in notebook.cells if hidden.isdisjoint(cell.metadata.get("tags", []))]
+        hidden |= {
+            "example",
+            *(f"needs-{name}" for name, value in parameters.items() if not value),
+        }
+    cells = [
+        cell
+        for cell in notebook.cells
+        if hidden.isdisjoint(cell.metadata.get("tags", []))
+    ]
     secret = of_users_file and not public
     html = _environment.get_template("cells.html.j2").render(cells=cells, secret=secret)
     soup: Any = BeautifulSoup(clean(html), "html.parser")
     _lay_out(soup, reports)
-    tally, title = _link_verdicts(soup), soup.select_one("section:first-child > h1:first-child")
+    tally, title = (
+        _link_verdicts(soup),
+        soup.select_one("section:first-child > h1:first-child"),
+    )
     opening = [title.parent, *soup.select("figure.hero")[:1]] if title else []
     code = script(charts='class="vega-lite"' in html)
     return _environment.get_template("report.html.j2").render(
-        title=title and title.get_text(), opening=[Markup(part.extract()) for part in opening],
-        headings=soup.select(":is(section, summary) > :is(h1, h2)"), body=Markup(soup),
-        tally=tally, parameters=parameters, provenance=provenance, public=public, reports=reports,
-        of_users_file=of_users_file, rule=confidential.RULE, script=Markup(code),
+        title=title and title.get_text(),
+        opening=[Markup(part.extract()) for part in opening],
+        headings=soup.select(":is(section, summary) > :is(h1, h2)"),
+        body=Markup(soup),
+        tally=tally,
+        parameters=parameters,
+        provenance=provenance,
+        public=public,
+        reports=reports,
+        of_users_file=of_users_file,
+        rule=confidential.RULE,
+        script=Markup(code),
         script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
-    )  # fmt: skip
+    )
 
 
 def script(charts: bool) -> str:
@@ -106,19 +142,28 @@ def script(charts: bool) -> str:
 
         from srlib.charts import DARK
 
-        parts[1:1] = [vl_convert.javascript_bundle(), f"const DARK = {json.dumps(DARK)};"]  # type: ignore[call-arg]
+        parts[1:1] = [
+            vl_convert.javascript_bundle(),
+            f"const DARK = {json.dumps(DARK)};",
+        ]  # type: ignore[call-arg]
     return "\n".join(parts).replace("</script", "<\\/script")
 
 
 def _lay_out(soup: Any, reports: Collection[str]) -> None:
     """Move captions into their charts, let wide parts scroll, and adapt links."""
-    for title in soup.select("figure.picture + section > p:first-child > strong:first-child"):
-        if not title.previous_sibling and title.get_text().endswith((".", "?", "!", ":")):
+    for title in soup.select(
+        "figure.picture + section > p:first-child > strong:first-child"
+    ):
+        if not title.previous_sibling and title.get_text().endswith(
+            (".", "?", "!", ":")
+        ):
             caption, figure = title.parent, title.parent.parent.find_previous_sibling()
             caption.name, title.name, title["class"] = "figcaption", "div", "title"
             figure.insert(0, title)
             figure.append(caption)
-    for part in soup.select("a.anchor-link, figure.lost"):  # the contents lead to headings
+    for part in soup.select(
+        "a.anchor-link, figure.lost"
+    ):  # the contents lead to headings
         part.decompose()
     for part in soup.select("figure.table caption"):
         part.name = "figcaption"
@@ -134,7 +179,9 @@ def _lay_out(soup: Any, reports: Collection[str]) -> None:
             part["href"] = f"{name}.html{place}"
         elif reports and (guide := _GUIDE_PAGE.match(name)):
             part["href"] = f"../guide/{guide[1]}.html{guide[2]}"
-        elif unquote(part["href"]) not in there and not re.match("https?:|mailto:", name):
+        elif unquote(part["href"]) not in there and not re.match(
+            "https?:|mailto:", name
+        ):
             part.unwrap()
 
 
@@ -161,8 +208,14 @@ _environment.loader = jinja2.FileSystemLoader(TEMPLATES)
 _environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
 _environment.tests["picture"] = lambda o: _PICTURE.search(" ".join(o.get("data", [])))
 _environment.filters.update(
-    ansi=ansi2html, clean=clean, formula=mathml, markdown=markdown, quoted=quote,
+    ansi=ansi2html,
+    clean=clean,
+    formula=mathml,
+    markdown=markdown,
+    quoted=quote,
     code=Highlight2HTML(pygments_lexer="ipython3"),
-    font=lambda name: base64.b64encode((TEMPLATES / "fonts" / name).read_bytes()).decode(),
+    font=lambda name: base64.b64encode(
+        (TEMPLATES / "fonts" / name).read_bytes()
+    ).decode(),
     sections=re.compile("^(?=<h[2-6])", re.MULTILINE).split,
-)  # fmt: skip
+)

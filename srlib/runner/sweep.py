@@ -1,9 +1,9 @@
 """Sweeps: run a notebook at many settings, in parallel; interrupt and resume at any time.
 
-A sweep is a YAML file. Each of its points is a run in its own folder; the folder's name has the
-values that vary and ends in a hash of all parameters, the notebook and the library. A point is done
-if its complete run on the same files is on disk. The same command runs the remaining points, tries
-failed ones again, and repeats nothing.
+A sweep is a YAML file. Each of its points is a run in its own folder; the folder's name
+has the values that vary and ends in a hash of all parameters, the notebook and the
+library. A point is done if its complete run on the same files is on disk. The same
+command runs the remaining points, tries failed ones again, and repeats nothing.
 """
 
 import hashlib
@@ -38,14 +38,17 @@ if TYPE_CHECKING:  # importing it costs a second in every process
 
 MOST_POINTS = 1_000_000
 _PATIENCE = 10.0  # seconds to wait for a cluster
-_ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: a run sets folder and umask
+_ONE_AT_A_TIME = (
+    threading.Lock()
+)  # in a worker of a cluster: a run sets folder and umask
 
 
 class Plan(BaseModel, extra="forbid", strict=True):
     """A sweep file: its points are all combinations of grid, points and replicates.
 
-    ``base`` replaces values of the profile. Each of ``points`` has values that are used together.
-    ``replicates`` is the number of seeds derived from ``seed``; ``collect`` names tables.
+    ``base`` replaces values of the profile. Each of ``points`` has values that are used
+    together. ``replicates`` is the number of seeds derived from ``seed``; ``collect``
+    names tables.
     """
 
     paper: str
@@ -59,19 +62,33 @@ class Plan(BaseModel, extra="forbid", strict=True):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the varying values, a mapping for each point."""
-        axes = [[{name: value} for value in values] for name, values in self.grid.items()]
-        seeds = (stream(self.seed, f"replicate {i}") for i in range(self.replicates or 0))
+        axes = [
+            [{name: value} for value in values] for name, values in self.grid.items()
+        ]
+        seeds = (
+            stream(self.seed, f"replicate {i}") for i in range(self.replicates or 0)
+        )
         # Seeds below 2**53 are exact as floats, too.
-        axes += [self.points, [{"seed": int(one.integers(2**53))} for one in seeds] or [{}]]
+        axes += [
+            self.points,
+            [{"seed": int(one.integers(2**53))} for one in seeds] or [{}],
+        ]
         names = [name for axis in axes for name in set().union(*axis)]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise UsageError(f"{', '.join(twice)} is varied in two places")
         if (many := math.prod(map(len, axes))) > MOST_POINTS:
-            raise UsageError(f"the sweep has {many:,} points; at most {MOST_POINTS:,} are allowed")
-        return [dict(itertools.chain(*map(dict.items, row))) for row in itertools.product(*axes)]
+            raise UsageError(
+                f"the sweep has {many:,} points; at most {MOST_POINTS:,} are allowed"
+            )
+        return [
+            dict(itertools.chain(*map(dict.items, row)))
+            for row in itertools.product(*axes)
+        ]
 
 
-def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], list[str]]:
+def read_sweep(
+    root: Path, file: Path, outputs: Path
+) -> tuple[list[Request], list[str]]:
     """Return the points of a sweep file, and the names of the tables to collect.
 
     Every point is checked; a UsageError has a line for each error.
@@ -79,14 +96,20 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
     try:
         plan = Plan(**read_mapping(file))
     except ValidationError as error:
-        lines = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
-        raise UsageError("\n".join(f"{printable(file)}: {line}" for line in lines)) from None
+        lines = [
+            f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()
+        ]
+        raise UsageError(
+            "\n".join(f"{printable(file)}: {line}" for line in lines)
+        ) from None
     base, wrong = settings.resolve(root, outputs, plan.paper, plan.profile), list[str]()
     declared = settings.read_parameters(base.notebook)
     common = {**base.parameters, **settings.check_values(declared, plan.base, wrong)}
     rows = [settings.check_values(declared, row, wrong) for row in plan.rows()]
     if wrong:
-        raise UsageError("\n".join(f"{printable(file)}: {line}" for line in dict.fromkeys(wrong)))
+        raise UsageError(
+            "\n".join(f"{printable(file)}: {line}" for line in dict.fromkeys(wrong))
+        )
     # No profile begins with sweep_, so the folders differ from those of runs.
     folder = base.folder.with_name("sweep_" + file.stem.removeprefix("sweep_"))
     points, of_all = {}, settings.hash_inputs(common)  # large files are read once
@@ -94,23 +117,37 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
         values = common | row
         alike = row.keys().isdisjoint(settings.FILE_PARAMETERS)
         inputs = of_all if alike else settings.hash_inputs(values)
-        # Without the hashes of inputs: names are printed, and guesses at records could be tested.
+        # Without the hashes of inputs: names are printed, and guesses at records could
+        # be tested.
         content = json.dumps([values, base.source], sort_keys=True).encode()
-        slug = re.sub(r"[^\w.,=+-]", "", ",".join(f"{name}={value}" for name, value in row.items()))
-        place = folder / f"{slug[:100] or 'point'}-{hashlib.sha256(content).hexdigest()[:12]}"
-        points[place] = base._replace(folder=place, parameters=values, changed=row, inputs=inputs)
+        slug = re.sub(
+            r"[^\w.,=+-]",
+            "",
+            ",".join(f"{name}={value}" for name, value in row.items()),
+        )
+        place = (
+            folder
+            / f"{slug[:100] or 'point'}-{hashlib.sha256(content).hexdigest()[:12]}"
+        )
+        points[place] = base._replace(
+            folder=place, parameters=values, changed=row, inputs=inputs
+        )
     return list(points.values()), plan.collect
 
 
 def run_sweep(
-    points: Sequence[Request], chosen: Sequence[Request], tables: Sequence[str] = (),
-    *, jobs: int = 1, scheduler: str = "",
-) -> None:  # fmt: skip
+    points: Sequence[Request],
+    chosen: Sequence[Request],
+    tables: Sequence[str] = (),
+    *,
+    jobs: int = 1,
+    scheduler: str = "",
+) -> None:
     """Run the chosen points of a sweep that are not done, and write ``index.csv``.
 
-    They run in local processes, each with a kernel, or on a Dask cluster whose workers have the
-    project and the sweep's folder under the same paths. When all points of the sweep are done,
-    the collected tables are written.
+    They run in local processes, each with a kernel, or on a Dask cluster whose workers
+    have the project and the sweep's folder under the same paths. When all points of the
+    sweep are done, the collected tables are written.
     """
     folder = points[0].folder.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -119,12 +156,20 @@ def run_sweep(
     write_index(points, lost := {})  # an unfinished sweep has an index, too
     try:
         with workers(jobs, scheduler) as pool:
-            futures = {pool.submit(_run_point, one, Path.cwd()): one.folder.name for one in left}
+            futures = {
+                pool.submit(_run_point, one, Path.cwd()): one.folder.name
+                for one in left
+            }
             title = printable(folder.name)
-            bar = tqdm(as_completed(futures), title, len(left), unit="point", disable=None)
+            bar = tqdm(
+                as_completed(futures), title, len(left), unit="point", disable=None
+            )
             for future in bar:
                 if error := future.exception():  # also if a worker was lost
-                    known, name = isinstance(error, NotebookFailed | OSError), futures[future]
+                    known, name = (
+                        isinstance(error, NotebookFailed | OSError),
+                        futures[future],
+                    )
                     lost[name] = str(error) if known else type(error).__name__
                     tqdm.write(f"{name}: {lost[name]}", file=sys.stderr)
     finally:
@@ -136,7 +181,9 @@ def run_sweep(
 def _prepare(threads: int) -> None:
     """Give a worker its share of threads, and end it only with its parent."""
     os.environ["NUMBA_NUM_THREADS"] = str(threads)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # the terminal's Ctrl-C is the parent's to handle
 
     def watch() -> None:
         # Returns at once if the parent had ended before this process started.
@@ -150,8 +197,8 @@ def _prepare(threads: int) -> None:
 def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
     """Yield an executor: processes on this machine, or the Dask cluster at an address.
 
-    If it ends before the work is done, the processes are killed and tasks that the cluster has not
-    begun are canceled.
+    If it ends before the work is done, the processes are killed and tasks that the
+    cluster has not begun are canceled.
     """
     if scheduler:
         from distributed import Client
@@ -159,8 +206,12 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
         with Client(scheduler, timeout=_PATIENCE, set_as_default=False) as client:
             yield client.get_executor(pure=False)  # equal tasks are run each
         return
-    share, spawn = max(1, (os.cpu_count() or 1) // jobs), multiprocessing.get_context("spawn")
-    # A helper process removes the semaphores of ended processes; its warning is not needed.
+    share, spawn = (
+        max(1, (os.cpu_count() or 1) // jobs),
+        multiprocessing.get_context("spawn"),
+    )
+    # A helper process removes the semaphores of ended processes; its warning is not
+    # needed.
     quiet = f"{os.environ.get('PYTHONWARNINGS', '')},ignore:resource_tracker"
     with mock.patch.dict(os.environ, PYTHONWARNINGS=quiet):
         executor = ProcessPoolExecutor(jobs, spawn, _prepare, (share,))
@@ -191,19 +242,23 @@ def write_index(points: Sequence[Request], lost: Mapping[str, str]) -> None:
         error = about.get("error", "") if about else lost.get(name, "")
         row = {"point": name, "status": point.status, "error": error.partition("\n")[0]}
         rows.append(row | {"seconds": about.get("seconds"), **point.changed})
-    write_whole(points[0].folder.with_name("index.csv"), pd.DataFrame(rows).to_csv(index=False))
+    write_whole(
+        points[0].folder.with_name("index.csv"), pd.DataFrame(rows).to_csv(index=False)
+    )
 
 
 def load(folder: Path, table: str = "") -> "pd.DataFrame":
     """Return a table of all finished points of a sweep; without a name, their results.
 
-    The sweep may be unfinished. The varying parameters come first (named ``parameter_...`` if the
-    table has a column of the same name), then the table's columns, then point and git_commit.
+    The sweep may be unfinished. The varying parameters come first (named
+    ``parameter_...`` if the table has a column of the same name), then the table's
+    columns, then point and git_commit.
 
     Raises
     ------
     ValueError
-        If no finished point has the table, or if a point, named in the message, is damaged.
+        If no finished point has the table, or if a point, named in the message, is
+        damaged.
     """
     import pandas as pd
 
@@ -215,8 +270,14 @@ def load(folder: Path, table: str = "") -> "pd.DataFrame":
         about, varied = read_mapping(folder / name / "provenance.json"), {}
         for parameter, value in about["changed_parameters"].items():
             single = value[0] if isinstance(value, list) and len(value) == 1 else value
-            entry = single if isinstance(single, str | int | float | bool) else json.dumps(single)
-            varied[f"parameter_{parameter}" if parameter in frame else parameter] = entry
+            entry = (
+                single
+                if isinstance(single, str | int | float | bool)
+                else json.dumps(single)
+            )
+            varied[f"parameter_{parameter}" if parameter in frame else parameter] = (
+                entry
+            )
         frame = pd.concat([pd.DataFrame(varied, frame.index), frame], axis=1)
         frames.append(frame.assign(point=name, git_commit=about.get("git_commit")))
     if not frames:

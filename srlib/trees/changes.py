@@ -15,8 +15,8 @@ from srlib.progress import in_blocks
 from srlib.trees import kernels
 from srlib.trees.model import Trees, checked_release
 
-# Candidates per block: the progress bar moves several times a second. Each block on an executor
-# routes the releases again, which takes as long as some hundred candidates.
+# Candidates per block: the progress bar moves several times a second. Each block on an
+# executor routes the releases again, which takes as long as some hundred candidates.
 _BLOCK, _EXECUTOR_BLOCK = 2048, 8192
 
 type DistinctRecords = tuple[NDArray[np.uint8], NDArray[np.int64]]
@@ -25,7 +25,9 @@ type DistinctRecords = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 def log_likelihoods(
     trees: Trees,
-    released: Microdata | NDArray[np.integer] | Sequence[Microdata | NDArray[np.integer]],
+    released: Microdata
+    | NDArray[np.integer]
+    | Sequence[Microdata | NDArray[np.integer]],
     rows: NDArray[np.integer],
     candidates: NDArray[np.integer],
     *,
@@ -33,28 +35,35 @@ def log_likelihoods(
 ) -> NDArray[np.float64]:
     """Return log p(releases | data with one record changed), exactly, (n, support_size).
 
-    A changed record alters counts along its own path and along the candidate's, in the trees that
-    use a changed variable. If the best split of a node stays the same, only its children are
-    examined; otherwise the node is refitted and its released records are routed again. The result
-    equals that of fitting all trees to the changed data.
+    A changed record alters counts along its own path and along the candidate's, in the
+    trees that use a changed variable. If the best split of a node stays the same, only
+    its children are examined; otherwise the node is refitted and its released records
+    are routed again. The result equals that of fitting all trees to the changed data.
 
     Parameters
     ----------
     trees : Trees
         Trees fitted to the data.
     released, rows, candidates, executor
-        As in `srlib.risk.synthesizers.log_likelihoods`; `released` may also be a single release, or
-        Microdata.
+        As in `srlib.risk.synthesizers.log_likelihoods`; `released` may also be a single
+        release, or Microdata.
     """
     codes, rows, supports = checked_changes(trees, released, rows, candidates)
     shown = distinct(codes)[:2]
     cells = trees.combination_of[rows]
-    step = max(1, (_BLOCK if executor is None else _EXECUTOR_BLOCK) // max(1, supports.shape[1]))
+    step = max(
+        1,
+        (_BLOCK if executor is None else _EXECUTOR_BLOCK) // max(1, supports.shape[1]),
+    )
     slices = [slice(first, first + step) for first in range(0, len(rows), step)]
     blocks = [(cells[some], supports[some]) for some in slices]
     log_prob = np.empty(supports.shape[:2])
     several = executor is None and len(blocks) > 1
-    with ThreadPoolExecutor(os.cpu_count()) if several else nullcontext(executor) as place:
+    with (
+        ThreadPoolExecutor(os.cpu_count())
+        if several
+        else nullcontext(executor) as place
+    ):
         shared = (trees, shown, _route(trees, shown) if executor is None else None)
         found = in_blocks(place, _of_block, shared, blocks, "changed records")
         for some, of_block in zip(slices, found, strict=True):
@@ -64,7 +73,9 @@ def log_likelihoods(
 
 def checked_changes(
     trees: Trees,
-    released: Microdata | NDArray[np.integer] | Sequence[Microdata | NDArray[np.integer]],
+    released: Microdata
+    | NDArray[np.integer]
+    | Sequence[Microdata | NDArray[np.integer]],
     rows: NDArray[np.integer],
     candidates: NDArray[np.integer],
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]:
@@ -87,14 +98,22 @@ def checked_changes(
     if len(places) and (places.min() < 0 or places.max() >= len(trees.codes)):
         raise ValueError(f"rows must lie in 0 to {len(trees.codes) - 1}")
     if (supports >= trees.schema.n_levels).any() or (supports < 0).any():
-        raise ValueError("candidates has codes out of range; they must be 0 to n_levels - 1")
-    return shown, places.astype(np.int64), np.ascontiguousarray(supports, dtype=np.uint8)
+        raise ValueError(
+            "candidates has codes out of range; they must be 0 to n_levels - 1"
+        )
+    return (
+        shown,
+        places.astype(np.int64),
+        np.ascontiguousarray(supports, dtype=np.uint8),
+    )
 
 
 def _route(trees: Trees, shown: DistinctRecords) -> list[kernels.RoutedRelease]:
     """Return the released records routed through each tree."""
     tasks = (trees.task(at, shown) for at in range(len(trees.trees)))
-    return [kernels.route(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)]
+    return [
+        kernels.route(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)
+    ]
 
 
 def _of_block(

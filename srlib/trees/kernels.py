@@ -1,9 +1,10 @@
 """Compiled kernels of sequential trees: the best split, growing, routing, and one record changed.
 
-Records that agree in all variables are one row with a weight. The rows of a node are a range of its
-tree's permutation. A split is a variable and a mask of levels: bit l is set if level l goes left. A
-node's table has a row for each level of each variable and a column for each level of the response,
-``counts[start[j] + level, response]``; the rows of variables that are not predictors stay zero.
+Records that agree in all variables are one row with a weight. The rows of a node are a
+range of its tree's permutation. A split is a variable and a mask of levels: bit l is
+set if level l goes left. A node's table has a row for each level of each variable and a
+column for each level of the response, ``counts[start[j] + level, response]``; the rows
+of variables that are not predictors stay zero.
 
 Nothing here is random, and equal counts give equal splits in any order of the records.
 """
@@ -15,17 +16,19 @@ from numba import njit
 from numpy.typing import NDArray
 
 LEAF = -1
-# Smallest gain per record of a split, and smallest difference in gain between two splits.
+# Smallest gain per record of a split, and smallest difference in gain between two
+# splits.
 TIE = 1e-10
-# Smallest number of rows for which a node's table is kept: with fewer, counting again is cheaper.
+# Smallest number of rows for which a node's table is kept: with fewer, counting again
+# is cheaper.
 KEPT = 32
 
 
 class Task(NamedTuple):
     """The data and the rules for growing a tree.
 
-    The codes have a spare last row for the candidate that replaces a record. Its weight is that of
-    the change: 1, unless the record stands for several.
+    The codes have a spare last row for the candidate that replaces a record. Its weight
+    is that of the change: 1, unless the record stands for several.
     """
 
     codes: NDArray[np.uint8]
@@ -47,8 +50,8 @@ class Task(NamedTuple):
 class Tree(NamedTuple):
     """A fitted tree: arrays over its nodes, parents first, and its permutation of the records.
 
-    Pruned splits are kept, because a changed record may restore them: a node with one leaf is a
-    leaf.
+    Pruned splits are kept, because a changed record may restore them: a node with one
+    leaf is a leaf.
     """
 
     variable: NDArray[np.int64]
@@ -65,9 +68,9 @@ class Tree(NamedTuple):
 class RoutedRelease(NamedTuple):
     """Released records routed through a tree, their log probabilities, and counts of the nodes.
 
-    Log probabilities, and the errors and leaves that remain below each node after pruning, have
-    three rows: with one error less in the root, with the same number, and with one more. The
-    pruning threshold is a share of the errors in the root.
+    Log probabilities, and the errors and leaves that remain below each node after
+    pruning, have three rows: with one error less in the root, with the same number, and
+    with one more. The pruning threshold is a share of the errors in the root.
     """
 
     first: NDArray[np.int64]
@@ -136,8 +139,8 @@ def _by_share(counts, first, levels, total):
 def _complete(mask, levels, n_levels, ordered, step, to_left):
     """Return the mask for levels that the node does not have.
 
-    For an ordered variable the threshold lies midway between two levels of the node; for a nominal
-    one they go with the larger child.
+    For an ordered variable the threshold lies midway between two levels of the node;
+    for a nominal one they go with the larger child.
     """
     one = np.uint64(1)
     if ordered:
@@ -168,8 +171,8 @@ def _divisible(task, total, depth):
 def _best_split(task, counts, total):
     """Return the variable and the mask of the best split, or `LEAF` and 0 if none has a gain.
 
-    Among splits whose gains differ by less than `TIE` per record, the earlier predictor wins, then
-    the smaller mask of levels that the node has.
+    Among splits whose gains differ by less than `TIE` per record, the earlier predictor
+    wins, then the smaller mask of levels that the node has.
     """
     one, n = np.uint64(1), total.sum()
     none = np.uint64(0)
@@ -185,8 +188,9 @@ def _best_split(task, counts, total):
         exhaustive = not task.ordered[j] and m <= task.exhaustive
         if not task.ordered[j] and not exhaustive:
             levels = _by_share(counts, first, levels, total)
-        # The first level goes left. Then all sets of the other levels join it, in the order of
-        # Gray's code, which moves one level at a time; or initial segments of an order do.
+        # The first level goes left. Then all sets of the other levels join it, in the
+        # order of Gray's code, which moves one level at a time; or initial segments of
+        # an order do.
         left[:], right[:], mask = 0, total, none
         for step in range(1 << (m - 1) if exhaustive else m - 1):
             moved = step
@@ -205,10 +209,14 @@ def _best_split(task, counts, total):
             if n_left < task.min_leaf or n - n_left < task.min_leaf:
                 continue
             gain = _purity(left) + _purity(right) - here
-            if gain > best + tie or (variable == j and gain >= best - tie and mask < best_set):
+            if gain > best + tie or (
+                variable == j and gain >= best - tie and mask < best_set
+            ):
                 best, variable, best_set = max(gain, best), j, mask
                 to_left = 2 * n_left >= n
-                rest = _complete(none, levels, stop - first, task.ordered[j], step, to_left)
+                rest = _complete(
+                    none, levels, stop - first, task.ordered[j], step, to_left
+                )
                 best_mask = rest if task.ordered[j] else mask | rest
     return variable, best_mask
 
@@ -299,7 +307,9 @@ def grow(task, n):
         own = records[first[node] : last[node]]
         variable[node], mask[node] = _split(task, own, depth[node], space)
         if variable[node] != LEAF:
-            middle = first[node] + _partition(task.codes, own, variable[node], mask[node])
+            middle = first[node] + _partition(
+                task.codes, own, variable[node], mask[node]
+            )
             left[node], right[node] = n_nodes, n_nodes + 1
             first[n_nodes], last[n_nodes] = first[node], middle
             first[n_nodes + 1], last[n_nodes + 1] = middle, last[node]
@@ -307,13 +317,23 @@ def grow(task, n):
             n_nodes += 2
         errors[node] = _errors(space.total)
         node += 1
-    variable, left, right = variable[:n_nodes].copy(), left[:n_nodes].copy(), right[:n_nodes].copy()
+    variable, left, right = (
+        variable[:n_nodes].copy(),
+        left[:n_nodes].copy(),
+        right[:n_nodes].copy(),
+    )
     threshold = _threshold(task, errors[0])
     return Tree(
-        variable, mask[:n_nodes].copy(), left, right, first[:n_nodes].copy(),
-        last[:n_nodes].copy(), depth[:n_nodes].copy(),
-        _prune(variable, left, right, errors[:n_nodes], threshold)[1], records,
-    )  # fmt: skip
+        variable,
+        mask[:n_nodes].copy(),
+        left,
+        right,
+        first[:n_nodes].copy(),
+        last[:n_nodes].copy(),
+        depth[:n_nodes].copy(),
+        _prune(variable, left, right, errors[:n_nodes], threshold)[1],
+        records,
+    )
 
 
 @njit(nogil=True, cache=True)
@@ -336,7 +356,9 @@ def synthesize(tree, response, distribution, uniforms, codes):
     leaves = leaf_of(tree, codes)
     for i in range(len(codes)):
         node = leaves[i]
-        codes[i, response] = np.searchsorted(distribution[node], uniforms[i], side="right")
+        codes[i, response] = np.searchsorted(
+            distribution[node], uniforms[i], side="right"
+        )
 
 
 @njit(nogil=True, cache=True)
@@ -383,7 +405,9 @@ def route(task, tree):
         if tree.variable[node] == LEAF:
             routed = records[first[node] : last[node]]
             _totals(task.codes, task.weights, own, k, totals[node])
-            _totals(task.released, task.released_weights, routed, k, released_totals[node])
+            _totals(
+                task.released, task.released_weights, routed, k, released_totals[node]
+            )
         else:
             totals[node] = totals[left] + totals[right]
             released_totals[node] = released_totals[left] + released_totals[right]
@@ -401,23 +425,34 @@ def route(task, tree):
                 )
             else:
                 left, right = tree.left[node], tree.right[node]
-                log_prob[version, node] = log_prob[version, left] + log_prob[version, right]
+                log_prob[version, node] = (
+                    log_prob[version, left] + log_prob[version, right]
+                )
     return RoutedRelease(
-        first, last, records, log_prob, below, leaves, parent, totals, released_totals, table_of,
+        first,
+        last,
+        records,
+        log_prob,
+        below,
+        leaves,
+        parent,
+        totals,
+        released_totals,
+        table_of,
         tables,
-    )  # fmt: skip
+    )
 
 
 @njit(nogil=True, cache=True)
 def _regrown(task, records, routed, depth, threshold, space):
     """Refit a node; return the log probability of its released records, its errors and its leaves.
 
-    Both arrays of rows are permuted. Sums are formed as in `route`: the left child and the
-    right child of each split. (The stack is explicit because recursive compiled functions cannot be
-    cached.)
+    Both arrays of rows are permuted. Sums are formed as in `route`: the left child and
+    the right child of each split. (The stack is explicit because recursive compiled
+    functions cannot be cached.)
     """
-    # Each frame has the ranges of rows and of routed rows, where they were split, the stage, the
-    # node's errors, and the errors and leaves of its left child.
+    # Each frame has the ranges of rows and of routed rows, where they were split, the
+    # stage, the node's errors, and the errors and leaves of its left child.
     frames, left_log_prob = np.empty((16, 10), np.int64), np.empty(16)
     frames[0] = (0, len(records), 0, len(routed), 0, 0, 0, 0, 0, 0)
     released, k = np.empty_like(space.total), task.response
@@ -441,11 +476,17 @@ def _regrown(task, records, routed, depth, threshold, space):
             frames[top, 4:8] = (cut, routed_cut, 1, errors)
             if top + 1 == len(frames):
                 frames = np.concatenate((frames, np.empty_like(frames)))
-                left_log_prob = np.concatenate((left_log_prob, np.empty_like(left_log_prob)))
+                left_log_prob = np.concatenate(
+                    (left_log_prob, np.empty_like(left_log_prob))
+                )
             top += 1
             frames[top] = (first, cut, routed_first, routed_cut, 0, 0, 0, 0, 0, 0)
         elif stage == 1 and (log_prob > -np.inf or threshold >= 0):
-            left_log_prob[top], frames[top, 6], frames[top, 8:] = log_prob, 2, (below, leaves)
+            left_log_prob[top], frames[top, 6], frames[top, 8:] = (
+                log_prob,
+                2,
+                (below, leaves),
+            )
             top += 1
             frames[top] = (cut, last, routed_cut, routed_last, 0, 0, 0, 0, 0, 0)
         else:
@@ -487,9 +528,13 @@ def _split_changed(task, tree, seen, space, node, truth, loses, gains):
         _count(task, tree.records[tree.first[node] : tree.last[node]], counts)
     for j in task.predictors:
         if loses:
-            counts[task.start[j] + task.codes[truth, j], task.codes[truth, task.response]] -= weight
+            counts[
+                task.start[j] + task.codes[truth, j], task.codes[truth, task.response]
+            ] -= weight
         if gains:
-            counts[task.start[j] + task.codes[spare, j], task.codes[spare, task.response]] += weight
+            counts[
+                task.start[j] + task.codes[spare, j], task.codes[spare, task.response]
+            ] += weight
     return _best_split(task, counts, total)
 
 
@@ -519,11 +564,13 @@ def _goes_left(task, tree, node, row):
 def _down(task, tree, seen, space, node, truth, loses, gains, threshold):
     """Follow the change down to a node with known log probability, or where the paths separate.
 
-    Returns the node, its log probability, errors and leaves; NaN where the paths of the true record
-    and of the candidate separate.
+    Returns the node, its log probability, errors and leaves; NaN where the paths of the
+    true record and of the candidate separate.
     """
     while threshold >= 0 or seen.first[node] < seen.last[node]:
-        variable, mask = _split_changed(task, tree, seen, space, node, truth, loses, gains)
+        variable, mask = _split_changed(
+            task, tree, seen, space, node, truth, loses, gains
+        )
         if variable != tree.variable[node] or mask != tree.mask[node]:
             log_prob, below, leaves = _node_regrown(
                 task, tree, seen, space, node, truth, loses, gains, threshold
@@ -534,7 +581,11 @@ def _down(task, tree, seen, space, node, truth, loses, gains, threshold):
             log_prob = _leaf_log_prob(space.total, released, task.smoothing)
             return node, log_prob, _errors(space.total), 1
         left = _goes_left(task, tree, node, truth if loses else len(task.codes) - 1)
-        if loses and gains and left != _goes_left(task, tree, node, len(task.codes) - 1):
+        if (
+            loses
+            and gains
+            and left != _goes_left(task, tree, node, len(task.codes) - 1)
+        ):
             return node, np.nan, 0, 0
         node = tree.left[node] if left else tree.right[node]
     return node, 0.0, 0, 1
@@ -555,7 +606,9 @@ def _joined(task, seen, space, node, found, truth, loses, gains, threshold):
 
 
 @njit(nogil=True, cache=True)
-def _up(task, tree, seen, space, node, top, found, truth, loses, gains, threshold, version):
+def _up(
+    task, tree, seen, space, node, top, found, truth, loses, gains, threshold, version
+):
     """Add the subtrees beside the path from a node up to another."""
     while node != top:
         above = seen.parent[node]
@@ -574,15 +627,18 @@ def _up(task, tree, seen, space, node, top, found, truth, loses, gains, threshol
 def _changed(task, tree, seen, space, truth, lost, lost_below):
     """Return the log probability of the released values with one record changed.
 
-    Nodes lose the record `truth`, gain that in the spare row, or both. Results for nodes that only
-    lose it are kept in `lost`, by version and depth, for the next candidate.
+    Nodes lose the record `truth`, gain that in the spare row, or both. Results for
+    nodes that only lose it are kept in `lost`, by version and depth, for the next
+    candidate.
     """
     space.total[:] = seen.totals[0]
     before = _errors(space.total)
     _change(task, space.total, truth, True, True)
     errors = _errors(space.total)
     threshold, version = _threshold(task, errors), 1 + np.sign(errors - before)
-    node, log_prob, below, leaves = _down(task, tree, seen, space, 0, truth, True, True, threshold)
+    node, log_prob, below, leaves = _down(
+        task, tree, seen, space, 0, truth, True, True, threshold
+    )
     found = (log_prob, below, leaves)
     if np.isnan(log_prob):
         loser, gainer = tree.left[node], tree.right[node]
@@ -594,22 +650,48 @@ def _changed(task, tree, seen, space, truth, lost, lost_below):
                 task, tree, seen, space, loser, truth, True, False, threshold
             )
             lost[version, depth], below, leaves = _up(
-                task, tree, seen, space, end, loser, (log_prob, below, leaves), truth, True, False,
-                threshold, version,
-            )  # fmt: skip
+                task,
+                tree,
+                seen,
+                space,
+                end,
+                loser,
+                (log_prob, below, leaves),
+                truth,
+                True,
+                False,
+                threshold,
+                version,
+            )
             lost_below[version, depth] = below, leaves
-        found = (lost[version, depth], lost_below[version, depth, 0], lost_below[version, depth, 1])
+        found = (
+            lost[version, depth],
+            lost_below[version, depth, 0],
+            lost_below[version, depth, 1],
+        )
         if found[0] > -np.inf or threshold >= 0:
             end, log_prob, below, leaves = _down(
                 task, tree, seen, space, gainer, truth, False, True, threshold
             )
             log_prob, below, leaves = _up(
-                task, tree, seen, space, end, gainer, (log_prob, below, leaves), truth, False, True,
-                threshold, version,
-            )  # fmt: skip
+                task,
+                tree,
+                seen,
+                space,
+                end,
+                gainer,
+                (log_prob, below, leaves),
+                truth,
+                False,
+                True,
+                threshold,
+                version,
+            )
             both = (found[0] + log_prob, found[1] + below, found[2] + leaves)
             found = _joined(task, seen, space, node, both, truth, True, True, threshold)
-    found = _up(task, tree, seen, space, node, 0, found, truth, True, True, threshold, version)
+    found = _up(
+        task, tree, seen, space, node, 0, found, truth, True, True, threshold, version
+    )
     return found[0]
 
 

@@ -24,20 +24,21 @@ ALL_SPLITS = 12
 class Growth:
     """Rules for growing a tree; part of the mechanism, which the intruder knows.
 
-    A node of `minsplit` or more records is split if both children keep `min_leaf` records and have
-    less impurity in sum than the node. For a nominal predictor with at most 12 levels in the node,
-    all splits of the levels into two sets are tried; with more levels, only those that cut the
-    levels ordered by their share of the node's most frequent response (equal shares in the order of
-    the levels). For an ordered predictor all thresholds are tried, midway between two levels of the
-    node. Splits whose gains differ by less than 1e-10 per record are tied: the earlier predictor
-    wins, then the set of levels on the side of the first level that is the smaller binary number
-    (bit l for level l). A nominal level that the node does not have goes with the larger child, or
-    left if both are equal: there are no surrogate splits.
+    A node of `minsplit` or more records is split if both children keep `min_leaf`
+    records and have less impurity in sum than the node. For a nominal predictor with at
+    most 12 levels in the node, all splits of the levels into two sets are tried; with
+    more levels, only those that cut the levels ordered by their share of the node's
+    most frequent response (equal shares in the order of the levels). For an ordered
+    predictor all thresholds are tried, midway between two levels of the node. Splits
+    whose gains differ by less than 1e-10 per record are tied: the earlier predictor
+    wins, then the set of levels on the side of the first level that is the smaller
+    binary number (bit l for level l). A nominal level that the node does not have goes
+    with the larger child, or left if both are equal: there are no surrogate splits.
 
-    With `cp`, the tree is pruned to the smallest of the cheapest subtrees. A tree costs the number
-    of records that are not of their leaf's most frequent level, plus, for each leaf, `cp` times
-    this number in the root. For a response with two levels, all nominal predictors are then cut in
-    the order of shares, as in rpart.
+    With `cp`, the tree is pruned to the smallest of the cheapest subtrees. A tree costs
+    the number of records that are not of their leaf's most frequent level, plus, for
+    each leaf, `cp` times this number in the root. For a response with two levels, all
+    nominal predictors are then cut in the order of shares, as in rpart.
 
     Parameters
     ----------
@@ -46,9 +47,9 @@ class Growth:
     max_depth : int
         Largest number of splits between the root and a leaf, 0 or more.
     smoothing : float
-        Total weight, in records, of a Dirichlet distribution with equal shares for all declared
-        levels, which is added to the counts of each leaf. With 0, values are drawn from the donors
-        in the leaf.
+        Total weight, in records, of a Dirichlet distribution with equal shares for all
+        declared levels, which is added to the counts of each leaf. With 0, values are
+        drawn from the donors in the leaf.
     minsplit : int
         Smallest number of records in a node that may be split, 2 or more.
     cp : float, optional
@@ -56,8 +57,8 @@ class Growth:
 
     References
     ----------
-    Breiman, L., Friedman, J., Olshen, R. and Stone, C. (1984). Classification and Regression Trees.
-    Wadsworth. Chapter 3.
+    Breiman, L., Friedman, J., Olshen, R. and Stone, C. (1984).
+    Classification and Regression Trees. Wadsworth. Chapter 3.
     """
 
     min_leaf: int = 5
@@ -67,7 +68,9 @@ class Growth:
     cp: float | None = None
 
     def __post_init__(self) -> None:
-        checks.whole(min_leaf=self.min_leaf, max_depth=self.max_depth, minsplit=self.minsplit)
+        checks.whole(
+            min_leaf=self.min_leaf, max_depth=self.max_depth, minsplit=self.minsplit
+        )
         checks.at_least(1, min_leaf=self.min_leaf)
         checks.at_least(2, minsplit=self.minsplit)
         if self.cp is not None:
@@ -94,10 +97,11 @@ class Trees:
     codes : (n, n_variables) uint8
         The table.
     combinations, counts, combination_of
-        Its distinct records, how often each occurs, and the position of each record in them.
+        Its distinct records, how often each occurs, and the position of each record in
+        them.
     order : tuple of int
-        Positions of the variables in the order in which they are drawn; the first is drawn from its
-        marginal distribution.
+        Positions of the variables in the order in which they are drawn; the first is
+        drawn from its marginal distribution.
     ordered : (n_variables,) bool
         Whether the levels of each variable are ordered.
     growth : Growth
@@ -117,7 +121,9 @@ class Trees:
     trees: tuple[Tree, ...]
 
     def task(
-        self, at: int, released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None
+        self,
+        at: int,
+        released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None,
     ) -> Task:
         """Return the input of the compiled kernels for the variable at a position of `order`.
 
@@ -135,7 +141,9 @@ class Trees:
             predictors=np.array(self.order[:at], dtype=np.int64),
             start=np.concatenate([[0], np.cumsum(self.schema.n_levels)]),
             ordered=self.ordered,
-            exhaustive=ALL_SPLITS if prune < 0 or self.schema.n_levels[self.order[at]] > 2 else 2,
+            exhaustive=ALL_SPLITS
+            if prune < 0 or self.schema.n_levels[self.order[at]] > 2
+            else 2,
             min_leaf=self.growth.min_leaf,
             min_split=self.growth.minsplit,
             max_depth=self.growth.max_depth,
@@ -149,7 +157,9 @@ class Trees:
         found = []
         for k, tree in zip(self.order, self.trees, strict=True):
             # A node's records are a range of the permutation.
-            one = np.identity(self.schema.n_levels[k], np.int64)[self.combinations[tree.records, k]]
+            one = np.identity(self.schema.n_levels[k], np.int64)[
+                self.combinations[tree.records, k]
+            ]
             up_to = np.cumsum(one * self.counts[tree.records, None], axis=0)
             before = np.concatenate([np.zeros_like(one[:1]), up_to])
             counts = before[tree.last] - before[tree.first]
@@ -175,7 +185,9 @@ class Trees:
         released = []
         for _ in range(n):
             codes = np.zeros((size, len(self.order)), np.uint8)
-            for k, tree, shares in zip(self.order, self.trees, self.node_shares, strict=True):
+            for k, tree, shares in zip(
+                self.order, self.trees, self.node_shares, strict=True
+            ):
                 # The last level takes the remainder.
                 distribution = np.cumsum(shares, axis=1)[:, :-1]
                 kernels.synthesize(tree, k, distribution, rng.random(size), codes)
@@ -200,31 +212,48 @@ class Trees:
     ) -> NDArray[np.float64]:
         """Return log p(values | values of the variables before them) of single records, (n,).
 
-        The values are those of all variables, or of the variables at the positions given.
+        The values are those of all variables, or of the variables at the positions
+        given.
         """
         records = checked_release(codes, self.schema)
         log_prob = np.zeros(len(records))
-        for k, tree, shares in zip(self.order, self.trees, self.node_shares, strict=True):
+        for k, tree, shares in zip(
+            self.order, self.trees, self.node_shares, strict=True
+        ):
             if variables is None or k in variables:
                 with np.errstate(divide="ignore"):
-                    log_prob += np.log(shares[kernels.leaf_of(tree, records), records[:, k]])
+                    log_prob += np.log(
+                        shares[kernels.leaf_of(tree, records), records[:, k]]
+                    )
         return log_prob
 
 
-def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -> NDArray[np.uint8]:
+def checked_release(
+    released: NDArray[np.integer] | Microdata, schema: Schema
+) -> NDArray[np.uint8]:
     """Return the codes of a release; raise a ValueError if they do not fit the schema."""
     if isinstance(released, pd.DataFrame):
-        raise ValueError("released is a DataFrame; Microdata.from_frame(frame, schema) encodes it")
+        raise ValueError(
+            "released is a DataFrame; Microdata.from_frame(frame, schema) encodes it"
+        )
     if isinstance(released, Microdata) and released.schema != schema:
-        raise ValueError("released has another schema than the table that the trees were fitted to")
+        raise ValueError(
+            "released has another schema than the table that the trees were fitted to"
+        )
     codes = np.asarray(released.codes if isinstance(released, Microdata) else released)
     levels = schema.n_levels
     if codes.ndim != 2 or codes.shape[1] != len(levels):
-        raise ValueError(f"released has shape {codes.shape}; it must have {len(levels)} columns")
+        raise ValueError(
+            f"released has shape {codes.shape}; it must have {len(levels)} columns"
+        )
     if codes.dtype.kind not in "biu":
-        raise ValueError(f"released has values of type {codes.dtype}; they must be integer codes")
+        raise ValueError(
+            f"released has values of type {codes.dtype}; they must be integer codes"
+        )
     if codes.size and ((codes < 0) | (codes >= levels)).any():
-        raise ValueError("released has codes out of range; they must be 0 to n_levels - 1")
+        raise ValueError(
+            "released has codes out of range; they must be 0 to n_levels - 1"
+        )
     return np.ascontiguousarray(codes, dtype=np.uint8)
 
 
@@ -242,7 +271,9 @@ def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
     given = list(order) if is_list else []
     if len(given) != len(names) or not all(name in given for name in names):
         shown = given if is_list else f"{order!r:.50}"
-        raise ValueError(f"order is {shown}; it must name each of {', '.join(names)} once")
+        raise ValueError(
+            f"order is {shown}; it must name each of {', '.join(names)} once"
+        )
     return [names.index(name) for name in given]
 
 
@@ -259,27 +290,31 @@ def fit_trees(
     Parameters
     ----------
     data : DataFrame or Microdata
-        Categorical columns, or strings or numbers that stand for categories; one record or more,
-        and at most 64 levels.
+        Categorical columns, or strings or numbers that stand for categories; one record
+        or more, and at most 64 levels.
     order : sequence of str, optional
-        All variables in the order in which they are drawn; the order of the columns if not given.
+        All variables in the order in which they are drawn; the order of the columns if
+        not given.
     growth : Growth, optional
-        Rules for growing the trees; `AS_RPART` if not given, the default of synthpop. `UNPRUNED`
-        keeps every split that reduces impurity.
+        Rules for growing the trees; `AS_RPART` if not given, the default of synthpop.
+        `UNPRUNED` keeps every split that reduces impurity.
     ordered : sequence of str
-        Variables whose levels are ordered, in the order of the schema; the others are nominal.
+        Variables whose levels are ordered, in the order of the schema; the others are
+        nominal.
     schema : Schema, optional
-        Variables and levels of a DataFrame. If not given, its categories and the values that occur.
+        Variables and levels of a DataFrame. If not given, its categories and the values
+        that occur.
 
     Returns
     -------
     Trees
-        `Trees.release` draws synthetic tables, `Trees.log_prob` returns their log probability.
+        `Trees.release` draws synthetic tables, `Trees.log_prob` returns their log
+        probability.
 
     References
     ----------
-    Reiter, J. P. (2005). Using CART to generate partially synthetic, public use microdata. Journal
-    of Official Statistics 21, 441-462.
+    Reiter, J. P. (2005). Using CART to generate partially synthetic, public
+    use microdata. Journal of Official Statistics 21, 441-462.
 
     Examples
     --------
@@ -311,7 +346,15 @@ def fit_trees(
     is_ordered = np.isin(np.arange(len(places)), of_order)
     codes = np.ascontiguousarray(data.codes, dtype=np.uint8)
     bare = Trees(
-        data.schema, codes, *distinct(codes), tuple(places), is_ordered, growth or AS_RPART, ()
+        data.schema,
+        codes,
+        *distinct(codes),
+        tuple(places),
+        is_ordered,
+        growth or AS_RPART,
+        (),
     )
-    grown = (kernels.grow(bare.task(at), len(bare.combinations)) for at in range(len(places)))
+    grown = (
+        kernels.grow(bare.task(at), len(bare.combinations)) for at in range(len(places))
+    )
     return replace(bare, trees=tuple(grown))

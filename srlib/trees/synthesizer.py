@@ -32,7 +32,9 @@ class SequentialTrees:
     order: Sequence[str] | None = None
     growth: Growth = AS_RPART
     ordered: Sequence[str] = ()
-    _last: dict[bytes, Trees] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _last: dict[bytes, Trees] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         checked_order(self.schema, self.order)
@@ -45,14 +47,20 @@ class SequentialTrees:
         key = table.codes.tobytes()
         if key not in self._last:
             self._last.clear()
-            self._last[key] = fit_trees(table, self.order, self.growth, ordered=self.ordered)
+            self._last[key] = fit_trees(
+                table, self.order, self.growth, ordered=self.ordered
+            )
         return self._last[key]
 
-    def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
+    def release(
+        self, data: NDArray[np.integer], *, rng: np.random.Generator
+    ) -> NDArray[np.uint8]:
         """Draw a release with as many records as the data."""
         return self.fit(data).release(rng=rng)[0].codes
 
-    def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
+    def log_prob(
+        self, released: NDArray[np.integer], data: NDArray[np.integer]
+    ) -> float:
         """Return log p(release | data); minus infinity if the release cannot be drawn."""
         return self.fit(data).log_prob(released)
 

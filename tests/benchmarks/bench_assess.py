@@ -1,7 +1,7 @@
 """Speed and memory of `srlib assess`, start included; run with ``make bench``.
 
-What is asked for, on two cores: 3 s at 10,000 records of 14 columns, from two text files to the
-page; and 100 s and 2 GB at a million records of 20 columns.
+What is asked for, on two cores: 3 s at 10,000 records of 14 columns, from two text
+files to the page; and 100 s and 2 GB at a million records of 20 columns.
 """
 
 import os
@@ -17,16 +17,22 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from srlib.data import embedded_population
 
 
-@pytest.mark.parametrize(("n", "more"), [(10_000, 0), (1_000_000, 6)], ids=["10,000", "a million"])
+@pytest.mark.parametrize(
+    ("n", "more"), [(10_000, 0), (1_000_000, 6)], ids=["10,000", "a million"]
+)
 def test_from_files_to_the_page(
     benchmark: BenchmarkFixture, tmp_path: Path, n: int, more: int
 ) -> None:
     rng = np.random.default_rng(1)
     codes = embedded_population(2 * n, rng=rng).codes
-    codes = np.column_stack([codes, rng.integers(0, 4, (2 * n, more)) + codes[:, :more]])
+    codes = np.column_stack(
+        [codes, rng.integers(0, 4, (2 * n, more)) + codes[:, :more]]
+    )
     for name, rows in (("original", codes[:n]), ("released", codes[n:])):
         columns = [f"v{k}" for k in range(codes.shape[1])]
-        pd.DataFrame(rows, columns=columns).to_csv(tmp_path / f"{name}.csv", index=False)
+        pd.DataFrame(rows, columns=columns).to_csv(
+            tmp_path / f"{name}.csv", index=False
+        )
     command = [sys.executable, "-m", "srlib", "assess", "original.csv", "released.csv"]
     command += ["--keys", "v0,v1,v2,v4", "--target", "v9"]
 

@@ -1,9 +1,9 @@
 """Speed and memory of the DPMPM sampler; run with ``make bench``.
 
-What is asked for, CPU time on one core: an iteration within 0.6 ms at F = 30 and 1.0 ms at
-F = 80 on ACS-like data of 10,000 records (some 3,500 distinct combinations), 1.3 and 2.0 ms
-where nearly all combinations are distinct; 0.05 s for a synthetic data set; 1 GB at a million
-records.
+What is asked for, CPU time on one core: an iteration within 0.6 ms at F = 30 and 1.0 ms
+at F = 80 on ACS-like data of 10,000 records (some 3,500 distinct combinations), 1.3 and
+2.0 ms where nearly all combinations are distinct; 0.05 s for a synthetic data set; 1 GB
+at a million records.
 """
 
 import resource
@@ -69,7 +69,9 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
 
-@pytest.mark.skipif(not hasattr(resource, "getrusage"), reason="peak memory is not measured here")
+@pytest.mark.skipif(
+    not hasattr(resource, "getrusage"), reason="peak memory is not measured here"
+)
 def test_memory_at_a_million_records(benchmark: BenchmarkFixture) -> None:
     def peak() -> float:
         run = subprocess.run(

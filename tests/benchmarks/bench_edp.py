@@ -1,7 +1,7 @@
 """Speed and memory of EDP; run with ``make bench``.
 
-What is asked for: 1,000 records, 4,000 draws and 20 bins in 2 s on one core; 100,000 records in
-less than 2 GB; Tables 3 and 4 in seconds at a million draws.
+What is asked for: 1,000 records, 4,000 draws and 20 bins in 2 s on one core; 100,000
+records in less than 2 GB; Tables 3 and 4 in seconds at a million draws.
 """
 
 import tracemalloc
@@ -35,10 +35,15 @@ def test_memory_of_many_records(
 ) -> None:
     """The tail fits, one after another, take time and no memory; here one in fifty is made."""
     fit = diagnostics.pareto_k
-    monkeypatch.setattr(diagnostics, "pareto_k", lambda w: np.resize(fit(w[::50]), len(w)))
+    monkeypatch.setattr(
+        diagnostics, "pareto_k", lambda w: np.resize(fit(w[::50]), len(w))
+    )
     tracemalloc.start()
     benchmark.pedantic(
-        edp.from_draws, args=(THETA, log_weights, 20), kwargs={"n_neighbors": 100_000}, rounds=1
+        edp.from_draws,
+        args=(THETA, log_weights, 20),
+        kwargs={"n_neighbors": 100_000},
+        rounds=1,
     )
     benchmark.extra_info["peak MB"] = round(tracemalloc.get_traced_memory()[1] / 1e6)
     tracemalloc.stop()

@@ -1,8 +1,8 @@
 """Speed of the mechanism table's readings; run with ``make bench``.
 
-What is asked for, on one core: the exact audit of 2,000 data sets and outputs in 1 s; the 24
-entries of McClure and Reiter's Table 1 in 1 s at n = 1,000 and in 60 s at n = 10,000; a table of
-20,000 by 20,000 in less than 1 GB.
+What is asked for, on one core: the exact audit of 2,000 data sets and outputs in 1 s;
+the 24 entries of McClure and Reiter's Table 1 in 1 s at n = 1,000 and in 60 s at n =
+10,000; a table of 20,000 by 20,000 in less than 1 GB.
 """
 
 import tracemalloc
@@ -28,7 +28,9 @@ def table_1(n: int) -> list[float]:
     ones = np.arange(n + 1)
     changed = np.where(ones > 0, ones - 1, 1)
     return [
-        Study(private_plugin(epsilon, n, n), p0).all_pairs(changed, 0.5).expected_increase(0.5)
+        Study(private_plugin(epsilon, n, n), p0)
+        .all_pairs(changed, 0.5)
+        .expected_increase(0.5)
         for p0 in (0.001, 0.3, 0.5, 0.999)
         for epsilon in (1000, 100, 10, 2, 0.2, 0.01)
     ]

@@ -1,6 +1,7 @@
 """Overhead of sweeps; run with ``make bench``.
 
-Targets: at most 2.5 s of CPU per point in addition to its cells; a table of 10,000 points in 30 s.
+Targets: at most 2.5 s of CPU per point in addition to its cells; a table of 10,000
+points in 30 s.
 """
 
 import json
@@ -33,9 +34,17 @@ def test_overhead_of_a_point(benchmark: BenchmarkFixture, tmp_path: Path) -> Non
     """The difference between sweeps of 12 and 2 points, minus the time of the cells."""
     project = toy.make(tmp_path)
     cells = "".join(part.partition("\n")[2] for part in toy.TEXT.split("# %%")[3:])
-    timed = CELLS + cells.replace("show(", "_ = (") + "\nprint(time.process_time() - began)\n"
+    timed = (
+        CELLS
+        + cells.replace("show(", "_ = (")
+        + "\nprint(time.process_time() - began)\n"
+    )
     told = subprocess.run(
-        [sys.executable, "-c", timed], cwd=project, check=True, capture_output=True, text=True
+        [sys.executable, "-c", timed],
+        cwd=project,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     used = []
     for points in (2, 12):

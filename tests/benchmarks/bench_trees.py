@@ -1,7 +1,8 @@
 """Speed of sequential trees; run with ``make bench``.
 
-What is asked for: all distinct combinations of 10,000 records with 14 variables, 35 candidates and
-five releases, in less than 60 s of CPU and 1 GB, pruned or not; 100,000 records in proportion.
+What is asked for: all distinct combinations of 10,000 records with 14 variables, 35
+candidates and five releases, in less than 60 s of CPU and 1 GB, pruned or not; 100,000
+records in proportion.
 """
 
 import resource
@@ -24,7 +25,10 @@ _KB = 1024 if sys.platform == "darwin" else 1  # what ru_maxrss counts in
 
 def used() -> tuple[float, int]:
     """Return the CPU seconds of this process and its ended ones, and the largest's peak in MB."""
-    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    both = [
+        resource.getrusage(who)
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
     seconds = sum(usage.ru_utime + usage.ru_stime for usage in both)
     return seconds, max(usage.ru_maxrss for usage in both) // _KB // 1024
 
@@ -63,7 +67,9 @@ def test_nodes_that_are_grown_anew(benchmark: BenchmarkFixture, n: int) -> None:
     _, first = np.unique(inverse, return_index=True)
     rows = rng.permutation(first)[:200]
     candidates = one_variable_supports(data.codes[rows], data.schema.n_levels)
-    benchmark.pedantic(log_likelihoods, (trees, released, rows, candidates), warmup_rounds=1)
+    benchmark.pedantic(
+        log_likelihoods, (trees, released, rows, candidates), warmup_rounds=1
+    )
 
 
 def test_growing(benchmark: BenchmarkFixture) -> None:

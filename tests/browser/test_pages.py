@@ -1,7 +1,8 @@
 """A report in a browser: both themes, narrow and wide, on paper, by keyboard, and by axe-core.
 
-Needs Chromium (or the path of one in CHROMIUM), node, and the packages of ``package.json``: ``npm
-install`` in this folder, or their folder in NODE_PATH. Without them the tests are skipped.
+Needs Chromium (or the path of one in CHROMIUM), node, and the packages of
+``package.json``: ``npm install`` in this folder, or their folder in NODE_PATH. Without
+them the tests are skipped.
 """
 
 import json
@@ -19,7 +20,9 @@ from srlib.runner import report
 
 pytestmark = pytest.mark.slow
 IMAGE = "<img src=x alt=a onerror='document.title = 1'>"
-RUN = f"<script>document.title = 2</script>{IMAGE}<svg onload='document.title = 3'></svg>"
+RUN = (
+    f"<script>document.title = 2</script>{IMAGE}<svg onload='document.title = 3'></svg>"
+)
 RUN += "<a href='javascript:document.title = 4' onclick='document.title = 5'>a</a>"
 RUN += f"<math><mtext><style>{IMAGE}"
 
@@ -27,18 +30,33 @@ RUN += f"<math><mtext><style>{IMAGE}"
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     """Observations of a report with active content, in both themes and two widths."""
-    known = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
+    known = (
+        shutil.which("chromium")
+        or shutil.which("google-chrome")
+        or shutil.which("chrome")
+    )
     node, browser = shutil.which("node"), os.environ.get("CHROMIUM", known)
     if not (node and browser):
         pytest.skip("needs Chromium and node (see tests/browser)")
     run = toy.finished(tmp_path_factory.mktemp("outputs"))
     notebook = nbformat.read(run / "notebook.ipynb", as_version=4)
     x, y = {"field": "x", "title": RUN}, {"field": "width", "aggregate": "sum"}
-    spec = {"description": RUN, "mark": "bar", "width": 2000, "encoding": {"x": x, "y": y},
-            "data": {"values": [{"x": RUN, "width": 5000}]},
-            "params": [{"name": "a", "value": 1, "bind": {"input": "text", "element": "main"}}],
-            "usermeta": {"embedOptions": {"defaultStyle": ["main {margin: 99rem}"]}}}  # fmt: skip
-    evil = {"text/html": RUN}, {"text/markdown": f"{RUN}\n\n$${RUN}$$"}, {"text/plain": RUN}
+    spec = {
+        "description": RUN,
+        "mark": "bar",
+        "width": 2000,
+        "encoding": {"x": x, "y": y},
+        "data": {"values": [{"x": RUN, "width": 5000}]},
+        "params": [
+            {"name": "a", "value": 1, "bind": {"input": "text", "element": "main"}}
+        ],
+        "usermeta": {"embedOptions": {"defaultStyle": ["main {margin: 99rem}"]}},
+    }
+    evil = (
+        {"text/html": RUN},
+        {"text/markdown": f"{RUN}\n\n$${RUN}$$"},
+        {"text/plain": RUN},
+    )
     chart = {charts.MIME_TYPE: spec, "image/svg+xml": f"<svg>{RUN}</svg>"}
     notebook.cells[-1].outputs += [toy.displayed(data) for data in (chart, *evil)]
     notebook.cells[-1].outputs += [nbformat.v4.new_output("stream", text=RUN)]
@@ -46,15 +64,28 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     notebook.cells[-1:-1] = [toy.text(folded, "appendix")]
     notebook.cells[1].metadata["tags"].append("hero")
     nbformat.write(notebook, run / "notebook.ipynb")
-    command = [node, str(Path(__file__).with_name("look.js")), browser, str(report.write(run))]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    command = [
+        node,
+        str(Path(__file__).with_name("look.js")),
+        browser,
+        str(report.write(run)),
+    ]
+    told = subprocess.run(
+        command, capture_output=True, text=True, timeout=400, check=False
+    )
     if "Cannot find module" in told.stderr:
         pytest.skip("needs playwright-core and axe-core (see tests/browser)")
     assert told.returncode == 0, told.stderr
     return json.loads(told.stdout)
 
 
-PAPER = {"ground": "rgb(255, 255, 255)", "navigation": False, "pictures": 4, "twice": 0, "cut": 0}
+PAPER = {
+    "ground": "rgb(255, 255, 255)",
+    "navigation": False,
+    "pictures": 4,
+    "twice": 0,
+    "cut": 0,
+}
 FOUND = {
     "title": "A finding",  # else active content ran
     "console": [],  # nothing is loaded or fails
@@ -67,5 +98,7 @@ FOUND = {
 
 
 @pytest.mark.parametrize("what", FOUND)
-def test_a_page_is_safe_readable_and_accessible(seen: list[dict[str, object]], what: str) -> None:
+def test_a_page_is_safe_readable_and_accessible(
+    seen: list[dict[str, object]], what: str
+) -> None:
     assert [view[what] for view in seen] == [FOUND[what]] * 4
