@@ -16,9 +16,14 @@ from hypothesis import strategies as st
 from ladder import LADDER, Codes, bootstrap, copy, independent, partly_copied, trees
 from scipy import stats
 
-from srlib.assessment import disclosure, ratings, verdict
+from srlib.assessment import ratings, verdict
+from srlib.assessment.attribute import attribute_disclosure
 from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counts import Row
+from srlib.assessment.disclosure import Attack, Disclosure
+from srlib.assessment.files import Files
+from srlib.assessment.identity import identity_disclosure
+from srlib.assessment.inference import inference
 from srlib.data import microdata
 
 FILE = Path(__file__).with_suffix(".json")
@@ -137,15 +142,14 @@ def questions(
     keys = [
         k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)
     ]
-    given = original, released, LEVELS, keys
-    of = {
-        "identity": disclosure.identity_disclosure(*given),
-        "attribute": disclosure.attribute_disclosure(*given, wanted, seen),
+    files = Files(original, released, LEVELS)
+    attack = Attack(keys, wanted, seen)
+    of: dict[str, Disclosure] = {
+        "identity": identity_disclosure(files, keys),
+        "attribute": attribute_disclosure(files, attack),
     }
     if guess:
-        of["inference"] = disclosure.inference(
-            *given, wanted, seen, rng=np.random.default_rng(1)
-        )
+        of["inference"] = inference(files, attack, np.random.default_rng(1))
     return {name: ratings.summarize([one]) for name, one in of.items()}
 
 
@@ -169,7 +173,10 @@ def advice(found: Copies, questions: Mapping[str, Row]) -> str:
 
 def found(original: Codes, released: Codes) -> dict[str, Any]:
     """Value, baseline, their errors and z of each question, and the advice by the risks alone."""
-    copied, of = copies(original, released, LEVELS), questions(original, released)
+    copied, of = (
+        copies(Files(original, released, LEVELS)),
+        questions(original, released),
+    )
     repeats, handed_out, hidden = (
         copied.rows[q]
         for q in ("identical records", "copied uniques", "undetected copies")

@@ -17,7 +17,11 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 TESTS = {
+    "assessment/identity": "disclosure ratings copies",
+    "assessment/attribute": "disclosure ratings",
+    "assessment/inference": "disclosure ratings",
     "assessment/disclosure": "disclosure ratings",
+    "assessment/files": "disclosure infer",
     "assessment/copies": "copies ladder",
     "assessment/z_scores": "copies near_copies disclosure",
     "assessment/identifiers": "identifiers",
@@ -65,22 +69,33 @@ TESTS = {
     "trees/model": "trees",
 }
 MUTANTS = """
-assessment/disclosure
-(1 - min(1.0, n / m)) ** s => (1 - min(1.0, m / n)) ** s # the other file is thinned
-o + h, 1 + size / n => o + h, 1 + size / m # share of the wrong file
+assessment/identity
+(1 - min(1.0, n / m)) ** n_matches => (1 - min(1.0, m / n)) ** n_matches # the other file is thinned
+people = people + counts_at(cells.holdout, => people = people + 0 * counts_at(cells.holdout, # holdout
 (people - 1.0, -t / known) => (people, -t / known) # a person is their own companion
 - n_unique * unmatched => + n_unique * unmatched # sign of a derivative
-agree(d - valued, d_t - valued, => agree(d, d_t, # a person's own record tells of them
-(kept * alike + 1 - kept) ** s => alike**s # margins forget that the release is thinned
+len(file) - n_equal), => len(file) - 2 * n_equal), # companions of a person
+permutation_z(cells.original, cells.released) => permutation_z(cells.released, cells.original) # files are swapped
+certain=is_unique & (n_matches > 0) => certain=n_matches > 0 # people who are not unique count
+max(row["fresh_sample_se"], MIN_ERROR / n) => row["fresh_sample_se"] # where no pair was seen, all is sure
+min(self.permutation_z, => max(self.permutation_z, # one test suffices
+assessment/attribute
+(counts - has_value for => (counts for # a person's own record tells of them
+(kept * share_released + 1 - kept) ** matches => share_released**matches # margins forget that the release is thinned
 reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1
 truth + reach, side="right" => truth + reach, side="left" # the largest number within is left out
-np.mean(np.square(apart))) / 4 => np.mean(np.square(apart))) / 2 # variance of a half
-rows[~np.isin(rows, half)] if own => rows if own # trees guess those they grew from
-variance + max(variance, variance_fresh) => variance + variance_fresh # others may look too sure
-(s > 0) & (apart == 0) & => (s > 0) & # keys need not agree on the target
-len(f) - counts_at(f, f) => len(f) - 2 * counts_at(f, f) # companions of a person
-permutation_z(key, of_release) => permutation_z(of_release, key) # files are swapped
-certain=unique & (s > 0) => certain=s > 0 # people who are not unique count
+(s > 0) & (n_other == 0) & => (s > 0) & # keys need not agree on the target
+np.where(self.undisclosed >= ALL_BUT_CERTAIN, above, 0.0) => above # the commonest value counts
+assessment/inference
+np.mean(np.square(differences))) / 4 => np.mean(np.square(differences))) / 2 # variance of a half
+rows[~np.isin(rows, half)] if is_own => rows if is_own # trees predict those they grew from
+variance + max(variance, fresh_variance) => variance + fresh_variance # others may look too sure
+n * above[people].var() => n**2 * above[people].var() # variance of one, not of a mean
+assessment/files
+ids = row_numbers(codes.T, => ids = row_numbers(codes[:1].T, # the first column alone
+[ids, self.binned(column)] => [ids, ids] # missing numbers are all alike
+assessment/disclosure
+"z": min(self._z_fresh_sample(people, group), z_margins) => "z": self._z_fresh_sample(people, group) # margins need not be beaten
 assessment/counts
 ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
 - p * weight[at] => - p # weight is dropped
@@ -88,25 +103,20 @@ residuals) ** 2).sum() => residuals) ** 2).sum() ** 2 # no root
 residuals[0], -residuals[1] => residuals[0], residuals[1] # sign of those held out
 z_score(float(share - other), error) => z_score(float(other - share), error) # sign
 assessment/ratings
-np.fmax(found["se"], se_between => np.fmin(found["se"], se_between # the smaller error
-> found["fresh_sample"] => < found["fresh_sample"] # the lower baseline
-max(others_error, MIN_ERROR / people) => others_error # where no pair was seen, all is sure
-min(disclosure.permutation_z, => max(disclosure.permutation_z, # one test suffices
-people * gap[counted].var() => people**2 * gap[counted].var() # variance of one, not of a mean
-"z": min(z, z_margins) => "z": z # margins need not be beaten
+np.fmax(row["se"], between) => np.fmin(row["se"], between) # the smaller error
+> row["fresh_sample"] => < row["fresh_sample"] # the lower baseline
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
 > MAX_UNDETECTED and => > MAX_UNDETECTED or # either suffices
-_binning["z_permutation"] - Z_CERTAIN + Z_SIGNIFICANT => _binning["z_permutation"] # threshold
-repeated["z"] - UNLIKELY + Z_SIGNIFICANT => repeated["z"] # threshold
+"identical before binning": Z_CERTAIN, => "identical before binning": Z_SIGNIFICANT, # threshold
+"repeated unique": UNLIKELY, => "repeated unique": Z_SIGNIFICANT, # threshold
 n_undetected >= MIN_COINCIDENCES => n_undetected > 0 # any people
->= MIN_COINCIDENCES > by_chance => >= MIN_COINCIDENCES # any number by chance
-and is_rare => and True # a copy may say little
-np.where(disclosure.undisclosed >= ALL_BUT_CERTAIN, gap, 0.0) => gap # the commonest value counts
-row_order["z"] >= 2 * Z_CERTAIN => row_order["z"] >= Z_CERTAIN # threshold
-min(n, m) < MIN_RECORDS_JUDGED => n < MIN_RECORDS_JUDGED # the release alone may be small
+>= MIN_COINCIDENCES > complete["baseline"] * complete["n"] => >= MIN_COINCIDENCES # any number by chance
+and odds_factor(undetected) >= MIN_ODDS_FACTOR => and True # a copy may say little
+order["z"] >= 2 * Z_CERTAIN => order["z"] >= Z_CERTAIN # threshold
+n_records < MIN_RECORDS_JUDGED => len(copies.identical) < MIN_RECORDS_JUDGED # the release alone may be small
 row["n"] >= MIN_RECORDS and => row["n"] > MIN_RECORDS and # ten are too few
 assessment/run
-full_match[:n].mean() => full_match.mean() # people held out are among those in the file
+is_matched[:n].mean() => is_matched.mean() # people held out are among those in the file
 rows[:3], family=False => rows[:2], family=False # the first guess is one of a family
 < ratings.MIN_RECORDS_JUDGED => <= ratings.MIN_RECORDS_JUDGED # one more record is needed
 assessment/verdict
@@ -147,16 +157,16 @@ max(probability, of_numbers) => probability # row numbers are no identifiers
 stats.poisson.sf(common - 1, => stats.poisson.sf(common, # one more is needed
 assessment/copies
 + 2 * pairs => + pairs # Esty's variance
-np.where(pure, -prob / (1 - prob), 0.0) => np.where(pure, -(1 - prob) / prob, 0.0) # upside down
-counts[duplicates].sum() > DUPLICATES => duplicates.sum() > DUPLICATES # pairs for people
-neighbors = -n_variables * counts => neighbors = -counts # equal records are neighbors
-rest = files.s - np.bincount( => rest = files.s - 0 * np.bincount( # a record finds itself
-_exact(files, numbers) if numbers else files => files # copies that hide need not have the numbers
+np.where(in_one_file, prob / (1 - prob), 0.0) => np.where(in_one_file, (1 - prob) / prob, 0.0) # upside down
+duplicated.sum() > DUPLICATES => len(duplicated) > DUPLICATES # pairs for people
+neighbors = -n_variables * np.array => neighbors = -np.array # equal records are neighbors
+rest = groups.s - np.bincount( => rest = groups.s - 0 * np.bincount( # a record finds itself
+_exact(files, groups) if files.numbers else groups => groups # copies that hide need not have the numbers
 min(1.0, at_most, limit => min(1.0, limit # the release is not held against itself
 max(at_most, _upper_limit(_copied_share(exact))) => at_most # copies that are found cannot hide
-if trusted and holdout_se > error => if trusted and holdout_se < error # the less sure
-.sum() / 2 => .sum() # pairs counted twice
-weight[identical].sum() / mean + 1) => weight[identical].sum() / mean) # limit of a count
+if is_trusted and holdout_error > error => if is_trusted and holdout_error < error # the less sure
+@ own_neighbors / 2 => @ own_neighbors # pairs counted twice
+2 * (n_identical + 1) => 2 * n_identical # limit of a count
 chance < COINCIDENCE) => True) # few records agree by chance
 checks
 np.isfinite(value).all() => not np.isnan(value).any() # infinity is finite

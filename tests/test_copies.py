@@ -9,6 +9,7 @@ from hypothesis import given
 from scipy import stats
 
 from srlib.assessment.copies import Copies, copies
+from srlib.assessment.files import Files
 from srlib.assessment.ratings import Z_CERTAIN, Z_SIGNIFICANT, rate_copies
 from srlib.assessment.z_scores import MIN_COINCIDENCES, bernoulli_z, split_odds
 from srlib.data.codes import Codes
@@ -33,7 +34,7 @@ def of(found: Copies, part: str, name: str = "estimate") -> float:
 def test_copies_by_hand() -> None:
     original = table("00", "00", "01", "12", "22")
     released = table("01", "01", "12", "10", "21")
-    found = copies(original, released, [3, 3])
+    found = copies(Files(original, released, [3, 3]))
     # Released are 01 twice and 12; 01, 12 and 22 are alone.
     assert of(found, "repeated", "baseline_se") == pytest.approx(
         np.sqrt(3 * 2 / 5 + 2) / 5
@@ -59,7 +60,7 @@ def test_neighbors_and_shares_by_brute_force(
     tables: tuple[Codes, Codes, list[int]],
 ) -> None:
     original, released, levels = tables
-    found = copies(original, released, levels)
+    found = copies(Files(original, released, levels))
     both = np.concatenate(tables[:2])
     different = (both[:, None] != both[None]).sum(axis=2)
     n = len(original)
@@ -104,15 +105,19 @@ def test_tails_of_weighted_sums_by_enumeration(rng: np.random.Generator) -> None
 def test_a_copy_in_any_order_is_the_original_itself(rng: np.random.Generator) -> None:
     original = rng.integers(0, [4, 5, 6], (100, 3))
     for released in (original, rng.permutation(original)):
-        found = copies(original, released, [4, 5, 6])
+        found = copies(Files(original, released, [4, 5, 6]))
         assert found.same_table
         assert of(found, "repeated") == of(found, "hidden") == 1
         assert of(found, "handed_out") == pytest.approx(1)
-    assert not copies(original, original[[1, *range(1, 100)]], [4, 5, 6]).same_table
+    assert not copies(
+        Files(original, original[[1, *range(1, 100)]], [4, 5, 6])
+    ).same_table
     # Ten records of two kinds agree by chance once in four times.
     few = np.repeat([[0], [1]], 5, axis=0)
-    assert not copies(few, few[::-1], [2]).same_table
-    assert copies(few, few, [2]).same_table  # and in this order once in a thousand
+    assert not copies(Files(few, few[::-1], [2])).same_table
+    assert copies(
+        Files(few, few, [2])
+    ).same_table  # and in this order once in a thousand
 
 
 def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_sorted() -> (
@@ -121,7 +126,7 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
     rng = np.random.default_rng(2)
     original, other = rng.integers(0, 2, (2, 600, 2))
     half = np.where(rng.random((600, 1)) < 0.5, original, other)
-    found = copies(original, half, [2, 2])
+    found = copies(Files(original, half, [2, 2]))
     assert of(found, "handed_out", "n") == 0  # so that nobody can be handed out
     assert np.isnan(
         [of(found, "handed_out", name) for name in ("estimate", "z_permutation")]
@@ -129,10 +134,10 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
     assert np.isnan(of(found, "hidden"))
     assert of(found, "same_row") == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
     assert of(found, "same_row", "baseline") == pytest.approx(0.5, abs=0.05)
-    shifted = copies(original, half[1:], [2, 2])
+    shifted = copies(Files(original, half[1:], [2, 2]))
     assert of(shifted, "same_row") == pytest.approx(of(found, "same_row"), abs=0.01)
     assert min(of(found, "same_row", "z"), of(shifted, "same_row", "z")) > 6
-    found = copies(np.sort(original, axis=0), np.sort(other, axis=0), [2, 2])
+    found = copies(Files(np.sort(original, axis=0), np.sort(other, axis=0), [2, 2]))
     assert of(found, "same_row") > 0.8
     assert abs(of(found, "same_row", "z")) < 3
 
@@ -141,9 +146,9 @@ def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() ->
     rng, alarms = np.random.default_rng(15), 0
     for n_strangers in [20] * 15 + [1_500]:
         x, released, holdout = samples(rng, 300, 1_000, n_strangers)
-        found, kept = copies(x, released, LEVELS, holdout), set(map(tuple, x))
+        found, kept = copies(Files(x, released, LEVELS, holdout)), set(map(tuple, x))
         by_strangers = np.mean([tuple(row) in kept for row in holdout])
-        without = copies(x, released, LEVELS)
+        without = copies(Files(x, released, LEVELS))
         baseline = (
             of(without, "repeated", "baseline") if n_strangers == 20 else by_strangers
         )
@@ -154,8 +159,8 @@ def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() ->
         alarms += of(found, "repeated", "z") >= Z_SIGNIFICANT
     assert alarms <= 1
     lone = np.column_stack([np.repeat(np.arange(40), 2)] * 3)
-    known = copies(lone, lone[:10], [40] * 3, lone[:4] + 0)
-    assert copies(lone, lone[:10], [40] * 3).baseline_problem == "duplicates"
+    known = copies(Files(lone, lone[:10], [40] * 3, lone[:4] + 0))
+    assert copies(Files(lone, lone[:10], [40] * 3)).baseline_problem == "duplicates"
     assert (known.baseline_problem, of(known, "repeated", "baseline")) == ("", 1)
 
 
@@ -164,12 +169,14 @@ def test_only_records_with_the_numbers_as_well_could_hide(
 ) -> None:
     x, released = samples(rng, 300, 300)
     numbers = np.split(np.arange(600.0), 2)
-    met_nowhere = copies(x, released, LEVELS, numbers={0: numbers})
+    met_nowhere = copies(Files(x, released, LEVELS, None, {0: numbers}))
     n_alone = of(met_nowhere, "hidden", "n")
     # The upper limit of a Poisson count where none was seen.
     assert of(met_nowhere, "hidden") == pytest.approx(-np.log(0.05) / n_alone)
-    same_numbers = copies(x, released, LEVELS, numbers={0: [np.zeros(300)] * 2})
-    assert of(same_numbers, "hidden") == of(copies(x, released, LEVELS), "hidden")
+    same_numbers = copies(Files(x, released, LEVELS, None, {0: [np.zeros(300)] * 2}))
+    assert of(same_numbers, "hidden") == of(
+        copies(Files(x, released, LEVELS)), "hidden"
+    )
     assert of(same_numbers, "hidden") > 2 * of(met_nowhere, "hidden")
 
 
@@ -181,7 +188,7 @@ def test_the_share_handed_out_is_estimated(share: float) -> None:
         x, released = samples(rng, 600, 600)
         handed = rng.permutation(600)[: round(600 * share)]
         released[: len(handed)] = x[handed]
-        found.append(copies(x, released, LEVELS))
+        found.append(copies(Files(x, released, LEVELS)))
     estimates, errors = (
         [of(x, "handed_out", name) for x in found] for name in ("estimate", "se")
     )
@@ -204,36 +211,39 @@ def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
         x, fresh = np.split(
             (rng.random((1_000, 20, 1)) > below).sum(axis=2).clip(max=2), 2
         )
-        near = copies(x, changed(x, levels, rng, share=1.0), levels)
+        near = copies(Files(x, changed(x, levels, rng, share=1.0), levels))
         assert of(near, "repeated") < 0.25
         assert of(near, "near", "z_permutation") > Z_CERTAIN
-        assert of(copies(x, fresh, levels), "near", "z_permutation") < Z_SIGNIFICANT
+        assert (
+            of(copies(Files(x, fresh, levels)), "near", "z_permutation") < Z_SIGNIFICANT
+        )
 
 
 def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() -> None:
     rng = np.random.default_rng(14)
     x, released, dense, other, holdout = samples(rng, 1_000, 2_000, 3_000, 3_000, 500)
-    assert copies(x, released, LEVELS).baseline_problem == ""
-    twins = copies(np.repeat(x, 2, axis=0), released, LEVELS)
+    assert copies(Files(x, released, LEVELS)).baseline_problem == ""
+    twins = copies(Files(np.repeat(x, 2, axis=0), released, LEVELS))
     assert (twins.baseline_problem, rate_copies(twins)[0]) == (
         "duplicates",
         "undecided",
     )
     some, rid = LEVELS[:6], [np.unique(each[:, :6], axis=0) for each in (dense, other)]
-    removed = copies(rid[0], rid[1], some)
+    removed = copies(Files(rid[0], rid[1], some))
     assert (removed.baseline_problem, rate_copies(removed)[0]) == (
         "deduplicated",
         "undecided",
     )
     assert np.isnan([of(removed, "repeated", "z"), of(removed, "itself", "z")]).all()
-    told = copies(rid[0], rid[1], some, holdout[:, :6])
+    told = copies(Files(rid[0], rid[1], some, holdout[:, :6]))
     assert told.baseline_problem == ""
     assert np.isnan(
         [of(told, "handed_out", "z_permutation"), of(told, "near", "z_permutation")]
     ).all()
     assert rate_copies(told)[0] in ("no sign", "undecided")
     assert (
-        rate_copies(copies(x[:, :6], x[:300, :6], some, holdout[:, :6]))[0] == "found"
+        rate_copies(copies(Files(x[:, :6], x[:300, :6], some, holdout[:, :6])))[0]
+        == "found"
     )
 
 
@@ -241,11 +251,12 @@ def test_twins_are_a_share_of_the_people_and_removed_ones_of_the_pairs() -> None
     """Ten pairs beside people alone, none with a neighbor; all cells of a square table."""
     for n_alone, baseline_problem in ((40, "duplicates"), (60, "")):
         x = np.array([(k, k) for k in (*range(10), *range(10 + n_alone))])
-        assert copies(x, x[:5], [100, 100]).baseline_problem == baseline_problem
+        assert copies(Files(x, x[:5], [100, 100])).baseline_problem == baseline_problem
     for side, baseline_problem in ((4, ""), (5, "deduplicated")):
         cells = np.array([*product(range(side), repeat=2)])
         assert (
-            copies(cells, cells[:5], [side, side]).baseline_problem == baseline_problem
+            copies(Files(cells, cells[:5], [side, side])).baseline_problem
+            == baseline_problem
         )
 
 
@@ -260,7 +271,7 @@ def test_copies_that_hide_in_a_coarse_release_are_found(
         people = np.flatnonzero((times[place] == 1) | (not alone))
         chosen = x[rng.permutation(people)[:n]]
         released = np.concatenate([chosen, margins(x, rng)[n:]])
-        found = copies(x, rng.permutation(released), LEVELS)
+        found = copies(Files(x, rng.permutation(released), LEVELS))
         assert of(found, "repeated") < of(found, "repeated", "baseline")
         assert of(found, "repeated", "z") < Z_SIGNIFICANT
         assert (
@@ -274,7 +285,7 @@ def test_copies_that_hide_in_a_coarse_release_are_found(
     dense = dense[:, :6]
     shuffled = np.apply_along_axis(rng.permutation, 0, dense)
     released = np.concatenate([dense[:1_000], shuffled[1_000:]])
-    word, *_ = rate_copies(copies(dense, rng.permutation(released), LEVELS[:6]))
+    word, *_ = rate_copies(copies(Files(dense, rng.permutation(released), LEVELS[:6])))
     assert word in ("signs", "undecided")
 
 
@@ -283,7 +294,7 @@ def test_other_people_are_seldom_beyond_other_people(n: int, m: int) -> None:
     """Halves of one table: shares have no bias, and deviates a spread of about one."""
     rng, repetitions = np.random.default_rng(7), 60
     found = [
-        copies(x, z, LEVELS)
+        copies(Files(x, z, LEVELS))
         for x, z in (samples(rng, n, m) for _ in range(repetitions))
     ]
     repeated = [

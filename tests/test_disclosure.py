@@ -13,12 +13,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ladder import independent, mixture, trees
 
-from srlib.assessment import disclosure
+import srlib.assessment.inference
+from srlib.assessment.attribute import (
+    attribute_disclosure,
+    count_near,
+    repu_and_tcap,
+)
+from srlib.assessment.disclosure import Attack, Disclosure
+from srlib.assessment.files import Files
+from srlib.assessment.identity import (
+    identity_disclosure,
+    share_matched_by_fresh_sample,
+)
+from srlib.assessment.inference import PAIRS, inference
 from srlib.assessment.ratings import Z_CERTAIN, Z_SIGNIFICANT, rate, summarize
+from srlib.assessment.z_scores import permutation_z
 from srlib.data.codes import Codes
 
 
-def shares(found: disclosure.Disclosure) -> list[float]:
+def shares(found: Disclosure) -> list[float]:
     row = summarize([found])
     return [row["estimate"], row["fresh_sample"], row["margins"]]
 
@@ -28,7 +41,7 @@ def test_people_met_by_hand() -> None:
         table("0", "0", "1", "2", "3", "3"),
         table("1", "2", "2", "4", "4", "0"),
     )
-    found = disclosure.identity_disclosure(original, released, [5], [0])
+    found = identity_disclosure(Files(original, released, [5]), [0])
     assert found.eligible.tolist() == [
         False,
         False,
@@ -37,8 +50,8 @@ def test_people_met_by_hand() -> None:
         False,
         False,
     ]  # 1 and 2
-    of_two = disclosure.identity_disclosure(
-        original, original[[0, 2]], [5], [0]
+    of_two = identity_disclosure(
+        Files(original, original[[0, 2]], [5]), [0]
     )  # of whom 1 alone is alone
     assert of_two.certain.tolist() == [False, False, True, False, False, False]
     # Of two kinds are one record and of two kinds two, so that one person has 2 * 2 / 2
@@ -59,26 +72,24 @@ def test_people_met_by_hand() -> None:
 
     others, by_margins = foretold(1), 1 - (5 / 6) ** 6
     assert shares(found) == pytest.approx([1, others, by_margins])
-    fewer = disclosure.identity_disclosure(original, original[[2, 3]], [5], [0])
+    fewer = identity_disclosure(Files(original, original[[2, 3]], [5]), [0])
     assert shares(fewer)[:2] == pytest.approx([1, foretold(1 / 3)])
-    more = disclosure.identity_disclosure(
-        original, np.repeat(released, 2, axis=0), [5], [0]
+    more = identity_disclosure(
+        Files(original, np.repeat(released, 2, axis=0), [5]), [0]
     )
     kept = 1 - (1 / 2) ** np.array([2, 4])  # half of the larger release is kept
     assert shares(more) == pytest.approx([kept.mean(), others, by_margins])
     # Of the people in both files 2 is alone; in a random half of both the expected
     # number is 2.75.
-    known = disclosure.identity_disclosure(
-        original, released, [5], [0], table("1", "3", "3", "4", "4", "4")
+    known = identity_disclosure(
+        Files(original, released, [5], table("1", "3", "3", "4", "4", "4")), [0]
     )
     assert shares(known) == pytest.approx([1, 1 - 1 / 2.75, by_margins])
     # The people alone are not so in both files together, be these large enough or not.
     for people in (table("0", "1"), table("0", "1", "2", "2")):
         assert (
             shares(
-                disclosure.identity_disclosure(
-                    people, people, [3], [0], table("0", "1")
-                )
+                identity_disclosure(Files(people, people, [3], table("0", "1")), [0])
             )[1]
             == 1
         )
@@ -97,8 +108,8 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
     rng, keys, z, planted = np.random.default_rng(21), [0, 1, 2, 4], [], []
     for _ in range(30):
         (x, age), (released, other) = with_ages(rng, 1_000), with_ages(rng, 1_000)
-        found = disclosure.identity_disclosure(
-            x, released, LEVELS, keys, numbers={1: [age, other]}
+        found = identity_disclosure(
+            Files(x, released, LEVELS, None, {1: [age, other]}), keys
         )
         exact = [
             (*row, years)
@@ -121,8 +132,8 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
         planted.append(
             summarize(
                 [
-                    disclosure.identity_disclosure(
-                        x, released, LEVELS, keys, numbers={1: [age, other]}
+                    identity_disclosure(
+                        Files(x, released, LEVELS, None, {1: [age, other]}), keys
                     )
                 ]
             )
@@ -147,25 +158,24 @@ def test_an_intruder_knows_numbers_as_the_files_have_them() -> None:
     shuffled = rng.permutation(1_000)
     dates = {1: [born, others_born[shuffled]]}
     row = summarize(
-        [disclosure.identity_disclosure(x, x[shuffled], LEVELS, [1], numbers=dates)]
+        [identity_disclosure(Files(x, x[shuffled], LEVELS, None, dates), [1])]
     )
     assert row["estimate"] > 0.2 > row["baseline"] + 0.1
     assert row["z"] > Z_CERTAIN
     # A number that is not there is as it is cut, and who is unique may have no
     # companions at all.
     age[:5] = np.nan
-    found = disclosure.identity_disclosure(x, x, LEVELS, keys, numbers={1: [age, age]})
+    found = identity_disclosure(Files(x, x, LEVELS, None, {1: [age, age]}), keys)
     same = (x[:, keys] == x[0, keys]).all(axis=1) & np.isnan(age)
     assert found.eligible[0] == (same.sum() == 1)
     assert (
-        disclosure.repu_and_tcap(x, x, LEVELS, keys, 9, {1: [age, age]})["repU"]
+        repu_and_tcap(Files(x, x, LEVELS, None, {1: [age, age]}), keys, 9)["repU"]
         == found.eligible.mean()
     )
-    alone = disclosure.share_matched_by_fresh_sample(x, LEVELS, 1_000, {1: [age, age]})
-    assert 0 < alone < disclosure.share_matched_by_fresh_sample(x, LEVELS, 1_000) < 1
-    assert np.isnan(
-        disclosure.share_matched_by_fresh_sample(np.repeat(x, 2, axis=0), LEVELS, 500)
-    )
+    by_age = share_matched_by_fresh_sample(Files(x, x, LEVELS, None, {1: [age, age]}))
+    assert 0 < by_age < share_matched_by_fresh_sample(Files(x, x, LEVELS)) < 1
+    twice = np.repeat(x, 2, axis=0)
+    assert np.isnan(share_matched_by_fresh_sample(Files(twice, x, LEVELS)))
 
 
 @pytest.mark.parametrize("people_held_out", [0, 300, 900])
@@ -177,10 +187,10 @@ def test_people_whom_others_would_meet_are_foretold_without_bias(
     rows = []
     for _ in range(repetitions):
         x, others, holdout = samples(rng, n, n, people_held_out)
-        given = LEVELS, keys, holdout if people_held_out else None
-        rows.append(summarize([disclosure.identity_disclosure(x, others, *given)]))
+        given = LEVELS, holdout if people_held_out else None
+        rows.append(summarize([identity_disclosure(Files(x, others, *given), keys)]))
         assert (
-            shares(disclosure.identity_disclosure(x, margins(x, rng), *given))[1]
+            shares(identity_disclosure(Files(x, margins(x, rng), *given), keys))[1]
             == rows[-1]["fresh_sample"]
         )
     value, others, error = (
@@ -204,12 +214,12 @@ def test_people_handed_out_are_found_and_those_of_fresh_samples_are_not() -> Non
         for name, share in (("margins", 0.0), ("30 %", 0.3), ("60 %", 0.6)):
             planted = tables[name] = margins(x, rng)
             alone = np.flatnonzero(
-                disclosure.identity_disclosure(x, planted, LEVELS, keys).eligible
+                identity_disclosure(Files(x, planted, LEVELS), keys).eligible
             )
             some = rng.permutation(alone)[: round(share * len(alone))]
             planted[: len(some), keys] = x[some][:, keys]
         for name, released in tables.items():
-            row = summarize([disclosure.identity_disclosure(x, released, LEVELS, keys)])
+            row = summarize([identity_disclosure(Files(x, released, LEVELS), keys)])
             alarms[name] += np.fmax(row["z"], row["z_permutation"]) >= Z_SIGNIFICANT
     assert alarms["30 %"] >= 0.5 * repetitions
     assert min(alarms["60 %"], alarms["half copied"]) >= 0.9 * repetitions
@@ -234,10 +244,10 @@ def chance_to_agree(like: Sequence[bool], kept: float) -> float:
 def test_numbers_in_thinned_files_by_enumeration(tables, within):
     """The third variable is a number, which people with a two in the second do not have."""
     x, z, levels = tables[0][:6], tables[1][:6], tables[2]
-    numbers = tuple(np.where(codes[:, 1] == 2, np.nan, codes[:, 2]) for codes in (x, z))
+    numbers = [np.where(codes[:, 1] == 2, np.nan, codes[:, 2]) for codes in (x, z)]
     n, m = len(x), len(z)
-    found = disclosure.attribute_disclosure(
-        x, z, levels, [0], 2, numbers=numbers, within=within
+    found = attribute_disclosure(
+        Files(x, z, levels, None, {2: numbers}), Attack([0], 2, within=within)
     )
     assert found.eligible.tolist() == (~np.isnan(numbers[0])).tolist()
     kept = min(1, n / m)
@@ -257,6 +267,7 @@ def test_numbers_in_thinned_files_by_enumeration(tables, within):
             p ** sum(c) * (1 - p) ** (s - sum(c)) * chance_to_agree(c, kept)
             for c in product([False, True], repeat=s)
         ]
+        assert found.margins is not None
         assert found.margins[i] == pytest.approx(sum(drawn))
 
 
@@ -266,7 +277,7 @@ def test_a_number_at_the_distance_is_near() -> None:
         (np.zeros(1, int), np.array([0.8])),
         (np.zeros(3, int), np.array([0.5, 0.7, 1])),
     )
-    known, near = disclosure.count_near(*person, *others, 0.1)
+    known, near = count_near(*person, *others, 0.1)
     assert (known.tolist(), near.tolist()) == ([3], [1])
 
 
@@ -275,11 +286,11 @@ def test_people_met_are_those_of_the_original() -> None:
     original, released = np.arange(12)[:, None], np.repeat(np.arange(6), 2)[:, None]
     both = original[:, 0], released[:, 0]
     summarize, of_records = (
-        disclosure.permutation_z(*both),
-        disclosure.permutation_z(*both[::-1]),
+        permutation_z(*both),
+        permutation_z(*both[::-1]),
     )
     assert (
-        disclosure.identity_disclosure(original, released, [12], [0]).permutation_z
+        identity_disclosure(Files(original, released, [12]), [0]).permutation_z
         == summarize
         != of_records
     )
@@ -299,14 +310,14 @@ def test_nothing_of_a_persons_own_is_used_for_others(monkeypatch, m):
         assert not set(people[:, 0]) & set(ids)  # nor is anybody in the release
         return np.array([number_of(ids, i) for i in people[:, 0]])
 
-    monkeypatch.setattr(disclosure, "_tree_probabilities", by_tree)
+    monkeypatch.setattr(srlib.assessment.inference, "_tree_probabilities", by_tree)
     everybody = np.column_stack([np.arange(2 * n + m), np.arange(2 * n + m) % 3])
     x, released, holdout = np.split(everybody, [n, n + m])
-    given = x, released, [2 * n + m, 3], [0], 1, [2], holdout
-    found = disclosure.inference(*given, rng=np.random.default_rng(1))
+    files = Files(x, released, [2 * n + m, 3], holdout)
+    found = inference(files, Attack([0], 1, [2]), np.random.default_rng(1))
     of_release = [ids for ids in grown if ids.min() >= n]
     of_original = [ids for ids in grown if ids.max() < n]
-    assert len(of_release) == len(of_original) == 2 * disclosure.PAIRS
+    assert len(of_release) == len(of_original) == 2 * PAIRS
     assert {len(ids) for ids in grown} == {m // 2}  # halves of the smaller file
     by_release = np.array(
         [[number_of(ids, i) for i in range(2 * n + m)] for ids in of_release]
@@ -340,15 +351,13 @@ def test_guesses_are_the_same_with_the_same_seed_and_as_good_of_people_held_out(
 ):
     x, fresh, holdout = samples(np.random.default_rng(3), 600, 600, 600)
 
-    def guessed(released: Codes, seed: int) -> disclosure.Disclosure:
+    def guessed(released: Codes, seed: int) -> Disclosure:
         rng = np.random.default_rng(seed)
-        return disclosure.inference(
-            x, released, LEVELS, range(9), 9, holdout=holdout, rng=rng
-        )
+        return inference(Files(x, released, LEVELS, holdout), Attack(range(9), 9), rng)
 
     one, again, other = (guessed(fresh, seed) for seed in (1, 1, 2))
-    for name, value in one._asdict().items():
-        np.testing.assert_array_equal(value, again._asdict()[name])
+    for name, value in vars(one).items():
+        np.testing.assert_array_equal(value, vars(again)[name])
     assert (one.release != other.release).any()
     assert abs(one.holdout["z_holdout"]) < 4 < guessed(x, 1).holdout["z_holdout"]
 
@@ -363,7 +372,7 @@ def test_rare_targets_raise_no_alarm(share: float) -> None:
             rng.random((2, 300)) < share
         )
         x, z = np.dstack([key, rare]).astype(np.uint8)
-        one = summarize([disclosure.inference(x, z, [10, 5, 2], [0, 1], 2, rng=rng)])
+        one = summarize([inference(Files(x, z, [10, 5, 2]), Attack([0, 1], 2), rng)])
         assert one["estimate"] <= 1
         assert one["z"] < Z_CERTAIN
 
@@ -377,7 +386,7 @@ def test_keys_that_are_equally_frequent_raise_no_alarm(n: int, size: int) -> Non
         second = (first + rng.integers(0, size // 2, (2, n))) % size
         x, z = np.dstack([first, second, third])
         found = summarize(
-            [disclosure.identity_disclosure(x, z, [size, size, 4], [0, 1, 2])]
+            [identity_disclosure(Files(x, z, [size, size, 4]), [0, 1, 2])]
         )
         assert max(found["z"], found["z_permutation"]) < Z_CERTAIN
 
@@ -387,7 +396,7 @@ def test_trees_with_small_leaves_tell_a_trained_guess_more(
 ) -> None:
     (x,) = samples(rng, 2_000)
     released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
-    found = disclosure.inference(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)
+    found = inference(Files(x, released, LEVELS), Attack(range(1, len(LEVELS)), 0), rng)
     assert summarize([found])["z"] >= Z_SIGNIFICANT
 
 
@@ -402,13 +411,13 @@ def test_customary_measures_by_dictionaries(tables):
     disclosed = [shown.get(r[:-1]) == {r[-1]} for r in original]
     aim = [r for r in released if d[r[:-1]] and len(shown[r[:-1]]) == 1]
     right = [original.count(r) / d[r[:-1]] for r in aim]
-    found = disclosure.repu_and_tcap(x, z, levels, [0, 1], 2)
+    found = repu_and_tcap(Files(x, z, levels), [0, 1], 2)
     assert found["repU"] == pytest.approx(once)
     assert found["TCAP"] == pytest.approx(
         np.mean(right) if right else np.nan, nan_ok=True
     )
     if len(original) >= len(released):  # nothing is thinned
-        release = disclosure.attribute_disclosure(x, z, levels, [0, 1], 2).release
+        release = attribute_disclosure(Files(x, z, levels), Attack([0, 1], 2)).release
         assert release.astype(bool).tolist() == disclosed
 
 
@@ -422,17 +431,17 @@ def rare_target(rng: np.random.Generator, n: int) -> Codes:
 
 
 def test_a_rare_target_raises_no_alarm_in_releases_that_know_less() -> None:
-    levels = np.array([*LEVELS[:7], 2])
+    levels = [*LEVELS[:7], 2]
     alarms: list[bool] = []
     for seed in range(100):
         rng = np.random.default_rng(seed)
         x = rare_target(rng, (400, 1_000, 3_000)[seed % 3])
-        made = [copula(x, rng), independent(x, levels, rng)]
-        made += [mixture(x, levels, rng)] if seed % 20 == 0 else []
+        made = [copula(x, rng), independent(x, np.array(levels), rng)]
+        made += [mixture(x, np.array(levels), rng)] if seed % 20 == 0 else []
         for z in made:
             for known in ([0, 1, 2], [0, 1, 2, 3, 4, 5, 6]):
                 row = summarize(
-                    [disclosure.attribute_disclosure(x, z, levels, known, 7)]
+                    [attribute_disclosure(Files(x, z, levels), Attack(known, 7))]
                 )
                 row["group"] = "all"
                 rate([row], family=False)
@@ -446,6 +455,8 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less() -> None:
     x = np.column_stack([keys[0], rng.random(2_000) < 0.012]).astype(np.int64)
     z = np.column_stack([keys[1], np.zeros(2_000, np.int64)])
     z[np.flatnonzero((keys[1] == 0).all(axis=1))[:24], 3] = 1
-    row = summarize([disclosure.attribute_disclosure(x, z, [4, 4, 4, 2], [0, 1, 2], 3)])
+    row = summarize(
+        [attribute_disclosure(Files(x, z, [4, 4, 4, 2]), Attack([0, 1, 2], 3))]
+    )
     assert row["estimate"] > row["baseline"] + 0.2
     assert row["z"] < Z_SIGNIFICANT

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from cases import KEYS, MAKERS, SCHEMA, TARGET, Codes, drawn, samples
+from cases import KEYS, MAKERS, SCHEMA, TARGET, Codes, drawn, margins, samples
 from comparison import other_than_locked
 
 import srlib
@@ -58,9 +58,7 @@ def assessments() -> Iterator[tuple[str, Any, Any, dict[str, Any]]]:
     yield "all keys", original, releases, {"target": TARGET}
     yield "holdout", original, releases, GIVEN | {"holdout": microdata(holdout)}
     synthesizers = {"sampled": samples(rng, 400, 500, 300)}
-    synthesizers["margins"] = [
-        MAKERS["margins"](original.codes, SCHEMA.n_levels, rng) for _ in range(2)
-    ]
+    synthesizers["margins"] = [margins(original.codes, rng) for _ in range(2)]
     named = {name: [*map(microdata, z)] for name, z in synthesizers.items()}
     yield "synthesizers", original, named, GIVEN
     few = microdata(original.codes[:15])

@@ -13,7 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from srlib.assessment import read_inputs
-from srlib.assessment.disclosure import attribute_disclosure
+from srlib.assessment.attribute import attribute_disclosure
+from srlib.assessment.disclosure import Attack
+from srlib.assessment.files import Files
 from srlib.data import infer
 from srlib.data.infer import (
     add_missing_levels,
@@ -211,7 +213,7 @@ def test_people_without_a_value_of_the_target_are_not_counted() -> None:
         (found.schema.variables[1].codes_without_value, 2 / 3),
     ):
         people = attribute_disclosure(
-            codes, codes, levels, [0], 1, codes_without_value
+            Files(codes, codes, levels), Attack([0], 1, codes_without_value)
         )  # a and b; or a, c has two answers
         assert people.release[people.eligible].mean() == expected
 

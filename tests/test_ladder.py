@@ -22,6 +22,7 @@ from ladder import LADDER
 
 from srlib.assessment import disclosure, ratings, utility, verdict
 from srlib.assessment.copies import copies
+from srlib.assessment.files import Files
 
 COPIED = {
     "copy": 1.0,
@@ -67,7 +68,7 @@ def test_the_advice_is_right_on_every_rung(
         disclosure, "PAIRS", 20 if n == 500 else 5
     )  # of many records fewer suffice
     for name, original, released in drawn(n, 0, LADDER):
-        copied = copies(original, released, LEVELS)
+        copied = copies(Files(original, released, LEVELS))
         if name in COPIED:  # how much of the original was handed out is known
             handed_out = copied.rows["copied uniques"]
             band = 5 * handed_out["se"] + 0.05
@@ -106,7 +107,7 @@ def test_halves_of_one_table_raise_an_alarm_in_at_most_one_of_twenty_cases() -> 
     rng, advised, z = np.random.default_rng(500), [], []
     for i, n in enumerate([500] * 18 + [2_000] * 2):
         original, released = samples(rng, n, n)
-        copied = copies(original, released, LEVELS)
+        copied = copies(Files(original, released, LEVELS))
         for few in (True, False):
             target = ("DIS", "SEX", "MAR", "HICOV")[i % 4]
             of = questions(original, released, target, few, guess=True)
@@ -133,7 +134,7 @@ def test_honest_samples_are_seldom_undecided() -> None:
                     for codes in (x, z)
                 )
             levels = [*LEVELS[:n_variables], *[9] * (x.shape[1] - n_variables)]
-            found.append(ratings.rate_copies(copies(x, z, levels))[0])
+            found.append(ratings.rate_copies(copies(Files(x, z, levels)))[0])
         words[n_variables] = found
     words[0] = []
     for _ in range(20):  # five variables, and an age in years behind one of them
@@ -142,7 +143,9 @@ def test_honest_samples_are_seldom_undecided() -> None:
             18.0 + 18 * codes[:, 1] + rng.integers(0, 18, 1_000) for codes in (x, z)
         ]
         levels = [LEVELS[k] for k in (0, 1, 3, 4, 9)]
-        words[0].append(ratings.rate_copies(copies(x, z, levels, numbers={1: ages}))[0])
+        words[0].append(
+            ratings.rate_copies(copies(Files(x, z, levels, None, {1: ages})))[0]
+        )
     assert all(each.count("undecided") <= 3 for each in words.values())
     assert sum(each.count("found") for each in words.values()) == 0
 
@@ -160,7 +163,9 @@ def test_copies_that_could_hide_are_bounded() -> None:
                 x, axis=0, return_inverse=True, return_counts=True
             )
             unique = repetitions[place] == 1
-            hidden = copies(x, rng.permutation(z), LEVELS).rows["undetected copies"]
+            hidden = copies(Files(x, rng.permutation(z), LEVELS)).rows[
+                "undetected copies"
+            ]
             below.append(hidden["estimate"] < unique[chosen].sum() / unique.sum())
             assert hidden["n"] == unique.sum()
     assert np.mean(below) <= 0.05

@@ -11,6 +11,7 @@ from statsmodels import datasets
 
 from srlib.assessment import multiplicity, near_duplicates, ratings
 from srlib.assessment.copies import copies
+from srlib.assessment.files import Files
 from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
 from srlib.data import read_table
 from srlib.data.codes import Codes
@@ -115,7 +116,7 @@ def test_records_with_many_values_redrawn_are_found(
     assert row["baseline"] == pytest.approx(agree, abs=0.06)
     honest = near_duplicates.find_near_duplicates(x, fresh[:1_500], levels)
     assert honest["z_permutation"] < ratings.Z_SIGNIFICANT
-    found = copies(x, redrawn(x, fresh, rng, share=share, values=values), levels)
+    found = copies(Files(x, redrawn(x, fresh, rng, share=share, values=values), levels))
     word, why, decides = ratings.rate_copies(found)
     assert (word, decides) == ("found", "near-duplicates")
     assert f"{n_variables} values with an original record; " in why
@@ -160,7 +161,7 @@ def test_one_person_released_ten_times_is_found() -> None:
     rng = np.random.default_rng(32)
     for _ in range(6):
         x, released = (table[:, :12] for table in samples(rng, 3_000, 3_000))
-        fresh = copies(x, released, LEVELS[:12])
+        fresh = copies(Files(x, released, LEVELS[:12]))
         _, place, repetitions = np.unique(
             x, axis=0, return_inverse=True, return_counts=True
         )
@@ -168,7 +169,7 @@ def test_one_person_released_ten_times_is_found() -> None:
         differences = np.array([(x != person).sum(axis=1) for person in x[unique][:60]])
         lonely = x[unique][:60][(differences == 1).sum(axis=1) <= 2]
         released[:10] = lonely[0]
-        found = copies(x, rng.permutation(released), LEVELS[:12])
+        found = copies(Files(x, rng.permutation(released), LEVELS[:12]))
         assert fresh.rows["repeated unique"]["z"] < ratings.UNLIKELY
         word, why, decides = ratings.rate_copies(found)
         assert (word, decides) == ("found", "repeated unique")
@@ -184,7 +185,9 @@ def test_a_rough_release_that_repeats_itself_repeats_no_person() -> None:
         x, axis=0, return_inverse=True, return_counts=True
     )
     thirty[:20] = x[repetitions[place] == 1][0]
-    assert copies(x, thirty, LEVELS).rows["repeated unique"]["z"] < ratings.UNLIKELY
+    assert (
+        copies(Files(x, thirty, LEVELS)).rows["repeated unique"]["z"] < ratings.UNLIKELY
+    )
 
 
 @pytest.mark.parametrize("own_pairs", [0, 20])
@@ -261,7 +264,7 @@ def test_halves_of_real_tables_have_no_near_copies_and_nobody_many_times() -> No
         for _ in range(10):
             x, z = np.array_split(rng.permutation(codes), 2)
             rows = copies(
-                x, z[: len(z) if rng.random() < 0.7 else len(z) // 3], levels
+                Files(x, z[: len(z) if rng.random() < 0.7 else len(z) // 3], levels)
             ).rows
             assert not rows["near-duplicates"]["z_permutation"] >= ratings.Z_CERTAIN
             assert not rows["repeated unique"]["z"] >= ratings.ONE_PERSON

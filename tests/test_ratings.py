@@ -8,11 +8,13 @@ import pandas as pd
 import pytest
 from cases import LEVELS, margins, samples
 
-from srlib.assessment import disclosure, ratings, run, utility, verdict
+from srlib.assessment import ratings, run, utility, verdict
+from srlib.assessment.attribute import attribute_disclosure
 from srlib.assessment.copies import Copies
 from srlib.assessment.counts import Row, holdout_contrast, new_row
-from srlib.assessment.inputs import CodedTable, Tables
-from srlib.data.schema import Schema, Variable
+from srlib.assessment.disclosure import Attack, Disclosure
+from srlib.assessment.files import Files
+from srlib.assessment.identity import identity_disclosure
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error
 
 NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
@@ -74,15 +76,33 @@ def copied(
     )
 
 
+def disclosed_alike(
+    release: float, fresh_sample: float = 0.0, margins: float = 0.0
+) -> Disclosure:
+    """Nine people who are disclosed with the same probabilities."""
+    return Disclosure(
+        eligible=np.ones(9, bool),
+        release=np.full(9, release),
+        fresh_sample=np.full(9, fresh_sample),
+        margins=np.full(9, margins),
+        cluster=np.arange(9),
+        certain=np.ones(9, bool),
+    )
+
+
 def test_errors_are_not_smaller_than_the_spread_over_releases(
     rng: np.random.Generator,
 ) -> None:
     """One original, 60 releases of its margins, and several releases answered together."""
     (x,) = samples(rng, 500)
     released = [margins(x, rng) for _ in range(60)]
+    each: list[Any]
     for each in (
-        [disclosure.identity_disclosure(x, z, LEVELS, KEYS) for z in released],
-        [disclosure.attribute_disclosure(x, z, LEVELS, KEYS, TARGET) for z in released],
+        [identity_disclosure(Files(x, z, LEVELS), KEYS) for z in released],
+        [
+            attribute_disclosure(Files(x, z, LEVELS), Attack(KEYS, TARGET))
+            for z in released
+        ],
     ):
         rows = [ratings.summarize([one]) for one in each]
         values, errors = (
@@ -95,18 +115,12 @@ def test_errors_are_not_smaller_than_the_spread_over_releases(
         between = values[:3].std(ddof=1) / np.sqrt(3)
         assert together["se"] == pytest.approx(max(between, errors[:3].mean()))
     # Everybody is told the same by each release, so that only releases differ.
-    none, everybody, shares = np.zeros(9), np.ones(9, bool), (0.2, 0.5, 0.6)
-    alike = np.arange(9), everybody
-    each = [
-        disclosure.Disclosure(everybody, none + share, none, none, *alike)
-        for share in shares
-    ]
+    shares = (0.2, 0.5, 0.6)
+    each = [disclosed_alike(share) for share in shares]
     error = ratings.summarize(each)["se"]
     assert error == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
     for of_others, of_margins in ((0.1, 0.3), (0.3, 0.1)):
-        one = disclosure.Disclosure(
-            everybody, none + 1, none + of_others, none + of_margins, *alike
-        )
+        one = disclosed_alike(1, of_others, of_margins)
         found = ratings.summarize([one])
         assert found["baseline_kind"] == (
             "fresh sample" if of_others > of_margins else "independent margins"
@@ -116,7 +130,7 @@ def test_errors_are_not_smaller_than_the_spread_over_releases(
 
 def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> None:
     x, z = samples(rng, 600, 600)
-    one, group = disclosure.identity_disclosure(x, z, LEVELS, KEYS), x[:, 4]
+    one, group = identity_disclosure(Files(x, z, LEVELS), KEYS), x[:, 4]
     companions = np.bincount(one.cluster)[one.cluster] - 1.0
     unmet = 1 - one.fresh_sample.sum() / (companions == 0).sum()
     power = np.log(unmet) / np.log(
@@ -128,7 +142,7 @@ def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> Non
         whole, part = ((weight * (1 - t) ** companions).sum() for t in (1, 0.5**1.5))
         return float(whole * (1 - (whole / part) ** power))
 
-    of_told = disclosure.attribute_disclosure(x, z, LEVELS, KEYS, TARGET)
+    of_told = attribute_disclosure(Files(x, z, LEVELS), Attack(KEYS, TARGET))
     for code in np.unique(group):
         part = group == code
         alone = part & (companions == 0)
@@ -152,13 +166,9 @@ def test_people_held_out_by_hand() -> None:
     """Two keys' levels and the target: released are (0, 0) twice and (1, 1) once."""
     used = np.array([(0, 0), (0, 1), (1, 1), (2, 0)])
     holdout = np.array([(0, 0), (1, 0), (2, 1), (2, 1), (2, 0)])
-    released, levels = np.array([(0, 0), (0, 0), (1, 1)]), np.array([3, 2])
-    schema = Schema((Variable("key", ("a", "b", "c")), Variable("target", ("d", "e"))))
-    strangers = CodedTable(holdout)
-    tables = Tables(
-        schema, CodedTable(used), {}, [(0,)], [1], False, strangers, None, {}, []
-    )
-    copied, *_ = run._measure_full_matches(tables, [CodedTable(released)])
+    released = np.array([(0, 0), (0, 0), (1, 1)])
+    files = Files(used, released, [3, 2], holdout)
+    (copied,) = run._measure_full_matches([files])
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
     assert (copied["n"], copied["estimate"], copied["holdout"]) == (4, 1 / 2, 1 / 5)
     assert copied["z_holdout"] == pytest.approx((1 / 2 - 1 / 5) / spread)
@@ -167,31 +177,21 @@ def test_people_held_out_by_hand() -> None:
     tells, group = np.array([1.0, 0, 1, 0, 0]), np.array([0, 1, 0, 1, 1])
     found = holdout_contrast(tells, np.ones(5), 2, group)
     assert found["z_holdout"] == pytest.approx((1 / 2 - 1 / 3) / (np.sqrt(2) / 36))
-    disclosed = disclosure.attribute_disclosure(
-        used, released, levels, [0], 1, (), holdout
-    ).holdout
+    disclosed = attribute_disclosure(files, Attack([0], 1)).holdout
     assert disclosed["holdout"] == 1 / 5
     # In four of the five, those with 0 and 1 are alone, and those with 2 never are.
-    assert (
-        disclosure.identity_disclosure(used, released, levels, [0], holdout).holdout[
-            "holdout"
-        ]
-        == 1
-    )
+    assert identity_disclosure(files, [0]).holdout["holdout"] == 1
 
 
 def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
     rng, z = np.random.default_rng(8), []
     for _ in range(60):
         used, holdout, released = samples(rng, 300, 250, 300)
-        given = used, released, LEVELS
-        met = [
-            disclosure.identity_disclosure(*given, keys, holdout)
-            for keys in (range(14), KEYS)
-        ]
+        files = Files(used, released, LEVELS, holdout)
         rows = [
-            *met,
-            disclosure.attribute_disclosure(*given, KEYS, TARGET, (), holdout),
+            identity_disclosure(files, range(14)),
+            identity_disclosure(files, KEYS),
+            attribute_disclosure(files, Attack(KEYS, TARGET)),
         ]
         z.append([one.holdout["z_holdout"] for one in rows])
     # Standard errors of a standard deviation and of a mean, of 60: 0.09 and 0.13.

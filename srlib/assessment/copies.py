@@ -15,9 +15,7 @@ some of its records, or suppresses duplicates, does so without copies. The row
 *undetected copies* bounds what remains.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,14 +27,14 @@ from srlib.assessment.counts import (
     Floats,
     Ints,
     Row,
-    cell_counts,
     cell_ids,
     clustered_se,
     counts_at,
     new_row,
     z_score,
 )
-from srlib.assessment.disclosure import Keys, Numbers, share_matched_by_fresh_sample
+from srlib.assessment.files import Cells, Files
+from srlib.assessment.identity import share_matched_by_fresh_sample
 from srlib.assessment.multiplicity import most_repeated_unique
 from srlib.assessment.near_duplicates import find_near_duplicates
 from srlib.assessment.z_scores import (
@@ -46,7 +44,7 @@ from srlib.assessment.z_scores import (
     split_odds,
     split_z,
 )
-from srlib.data.codes import Codes, Levels
+from srlib.data.codes import Codes
 from srlib.margins import chow_liu_tree, log_density, two_way_table
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the log of how much
@@ -114,42 +112,38 @@ class Copies(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Files:
-    """Both files, and their groups of equal records.
+class _Groups:
+    """The groups of equal records of both files, and their neighbors.
 
-    `cell` and `of_record` are the groups of the original's and of the release's
-    records; `o` and `s` are the numbers of both in each group; `neighbors`, (2,
-    n_groups), are the numbers of records in each file that differ from the group in
-    exactly one variable.
+    `neighbors`, (2, n_groups), are the numbers of original and of released records that
+    differ from the group in exactly one variable.
     """
 
-    original: Codes
-    released: Codes
-    levels: list[int]
-    cell: Ints
-    of_record: Ints
-    o: Ints
-    s: Ints
+    cells: Cells
     neighbors: Ints
 
-    @classmethod
-    def of(cls, original: Codes, released: Codes, n_levels: Levels) -> "_Files":
-        """Group the equal records of both files."""
-        levels = [int(k) for k in n_levels]
-        cell, of_record = cell_ids(range(len(levels)), levels, original, released)
-        o, s = cell_counts(cell, of_record)
-        neighbors = _neighbors(levels, original, released)
-        return cls(original, released, levels, cell, of_record, o, s, neighbors)
+    @property
+    def o(self) -> Ints:
+        """Original records of each group, (n_groups,)."""
+        return self.cells.n_original
+
+    @property
+    def s(self) -> Ints:
+        """Released records of each group, (n_groups,)."""
+        return self.cells.n_released
+
+    @property
+    def is_unique(self) -> Bools:
+        """Groups of a single original record, the sample uniques, (n_groups,)."""
+        return self.o == 1
+
+    @property
+    def weight(self) -> Floats:
+        """Weights of the groups, larger in sparse regions, (n_groups,)."""
+        return np.log1p(COPIED / (self.neighbors.sum(axis=0) + ITSELF))
 
 
-def copies(
-    original: Codes,
-    released: Codes,
-    n_levels: Levels,
-    holdout: Codes | None = None,
-    *,
-    numbers: Numbers = MappingProxyType({}),
-) -> Copies:
+def copies(files: Files) -> Copies:
     r"""Count the released records that are copies, and those expected by coincidence.
 
     Let o and s be the numbers of original and of released records of a combination of
@@ -165,149 +159,136 @@ def copies(
     over the weight of all sample uniques. Its tail is that of a weighted sum of
     independent Bernoulli variables, by a saddlepoint approximation, with and without s
     = t, since a coarse synthesizer has many duplicates of its own. The larger z counts.
-
-    `holdout` are people of the same population who are not in the original; `numbers`
-    are the exact numbers of binned columns, by column, for the original and for the
-    release.
     """
-    files = _Files.of(original, released, n_levels)
-    original_problem = _baseline_problem(
-        original, files.levels, files.o, files.neighbors.sum(axis=0)
-    )
+    groups = _Groups(files.cells(), _neighbors(files))
+    exact = _exact(files, groups) if files.numbers else groups
+    n_neighbors = groups.neighbors.sum(axis=0)  # (n_groups,)
+    in_original, in_release = groups.neighbors
+    problem = _baseline_problem(files.original, groups.o, in_original, n_neighbors)
     release_problem = _baseline_problem(
-        released, files.levels, files.s, files.neighbors.sum(axis=0)
+        files.released, groups.s, in_release, n_neighbors
     )
-    comparable = original_problem != "deduplicated"
-    exact = _exact(files, numbers) if numbers else files
+    has_holdout = files.holdout is not None
 
-    copied_uniques = _copied_share(files)
-    near = find_near_duplicates(original, released, files.levels)
-    if not comparable:
-        copied_uniques["z_permutation"] = near["z_permutation"] = np.nan
-    excess = new_row(
-        "excess over own duplicates",
-        len(released),
-        detail="original records against the release's own",
-    )
+    copied_uniques = _copied_share(groups)
+    near = find_near_duplicates(files.original, files.released, files.n_levels)
+    excess = _no_excess(files)
     at_most = 1.0
-    if comparable and release_problem != "deduplicated":
-        excess, at_most = _excess_over_own_duplicates(files)
-        if numbers:
-            _, at_most = _excess_over_own_duplicates(exact)
+    if problem == "deduplicated":
+        copied_uniques["z_permutation"] = np.nan
+        near["z_permutation"] = np.nan
+    elif release_problem != "deduplicated":
+        excess, at_most = _excess_over_own_duplicates(files, groups)
+        if files.numbers:
+            _, at_most = _excess_over_own_duplicates(files, exact)
     at_most = max(at_most, _upper_limit(_copied_share(exact)))
-    identical = _identical_records(
-        files, holdout, original_problem, (copied_uniques, near)
-    )
-    identical["detail"] += ", numbers binned" if numbers else ""
+
+    identical = _identical_records(files, groups, problem)
+    permutation_z = [copied_uniques["z_permutation"], near["z_permutation"]]
+    identical["z_permutation"] = float(np.fmax(*permutation_z))
     rows = [
         identical,
         copied_uniques,
-        _undetected_copies(exact, at_most, numbers),
+        _undetected_copies(files, exact, at_most),
         near,
-        most_repeated_unique(files.o, files.s, *files.neighbors),
+        most_repeated_unique(groups.o, groups.s, in_original, in_release),
         excess,
-        _identical_before_binning(
-            files, numbers, comparable=not original_problem or holdout is not None
-        ),
-        _row_order(original, released),
+        _identical_before_binning(files, comparable=not problem or has_holdout),
+        _row_order(files.original, files.released),
     ]
-    unique_and_released = (files.o == 1) & (files.s > 0)
+    group_of = groups.cells.original
     return Copies(
-        {row["question"]: row for row in rows},
-        _is_same_table(files),
-        original_problem if holdout is None else "",
-        unique_and_released[files.cell],
-        files.neighbors.sum(axis=0)[files.cell],
+        rows={row["question"]: row for row in rows},
+        same_table=_is_same_table(files),
+        baseline_problem="" if has_holdout else problem,
+        identical=(groups.is_unique & (groups.s > 0))[group_of],
+        neighbors=n_neighbors[group_of],
     )
 
 
-def _identical_records(
-    files: _Files, holdout: Codes | None, baseline_problem: str, more: Sequence[Row]
-) -> Row:
+def _identical_records(files: Files, groups: _Groups, problem: str) -> Row:
     """Return the row of the released records identical to an original record."""
     m = len(files.released)
-    value = float(files.s[files.o > 0].sum() / m)
-    expected, expected_se, a, b = _expected_duplicate_rate(
-        files.original, files.levels, holdout, not baseline_problem
-    )
+    n_identical = int(groups.s[groups.o > 0].sum())
+    share = n_identical / m
+    expected = _expected_duplicate_rate(files, is_trusted=not problem)
+    detail = "records identical to an original record"
     row = new_row(
         "identical records",
         m,
-        detail="records identical to an original record",
-        estimate=value,
-        baseline=expected,
-        se=float(np.sqrt(value * (1 - value) / m)),
-        baseline_se=expected_se,
-        z_permutation=float(np.fmax.reduce([one["z_permutation"] for one in more])),
+        detail=f"{detail}, numbers binned" if files.numbers else detail,
+        estimate=share,
+        se=float(np.sqrt(share * (1 - share) / m)),
+        baseline=expected.share,
+        baseline_se=expected.se,
     )
-    if baseline_problem != "deduplicated" or holdout is not None:
-        row["z"] = beta_binomial_z(round(value * m), m, a, b)
+    if problem != "deduplicated" or files.holdout is not None:
+        row["z"] = beta_binomial_z(n_identical, m, *expected.beta)
     return row
 
 
-def _is_same_table(files: _Files) -> bool:
+def _is_same_table(files: Files) -> bool:
     """Return whether both tables have the same records, and hardly by chance."""
-    o, n = files.o, len(files.original)
+    cells = files.cells()
+    n = len(files.original)
+    share = cells.n_original / n
     if np.array_equal(files.original, files.released):
-        chance = np.prod(
-            (o / n) ** o
-        )  # a sample with the table's shares, in this order
+        # The probability of a sample with the table's shares, in this order.
+        chance = np.prod(share**cells.n_original)
     else:
-        chance = scipy.stats.multinomial.pmf(o, n, o / n)
-    return bool((o == files.s).all() and chance < COINCIDENCE)
+        chance = scipy.stats.multinomial.pmf(cells.n_original, n, share)
+    is_same = (cells.n_original == cells.n_released).all()
+    return bool(is_same and chance < COINCIDENCE)
 
 
-def _identical_before_binning(files: _Files, numbers: Numbers, comparable: bool) -> Row:
+def _identical_before_binning(files: Files, comparable: bool) -> Row:
     """Return the row of the released records identical to an original record in exact numbers."""
-    n, m = len(files.original), len(files.released)
-    people, records = _with_numbers(files, numbers)
-    complete = int(np.isin(records, people).sum())
-    expected, error = _duplicate_rate_from_counts(np.bincount(people))
-    row = new_row("identical before binning", m, detail="numbers not binned")
-    row |= {"estimate": complete / m, "baseline": expected, "baseline_se": error}
-    row["z"] = beta_binomial_z(complete, m, *beta(expected, error, n))
-    if numbers and comparable:
-        row["z_permutation"] = permutation_z(people, records)
+    n = len(files.original)
+    m = len(files.released)
+    cells = files.exact_cells()
+    n_complete = int((cells.original_at(cells.released) > 0).sum())
+    expected, error = _duplicate_rate_from_counts(cells.n_original)
+    row = new_row(
+        "identical before binning",
+        m,
+        detail="numbers not binned",
+        estimate=n_complete / m,
+        baseline=expected,
+        baseline_se=error,
+        z=beta_binomial_z(n_complete, m, *beta(expected, error, n)),
+    )
+    if files.numbers and comparable:
+        row["z_permutation"] = permutation_z(cells.original, cells.released)
     return row
 
 
-def _with_numbers(files: _Files, numbers: Numbers) -> list[Ints]:
-    """Return the groups of equal records of both files, with exact numbers."""
-    every = range(len(files.levels))
-    return Keys.of(
-        [files.original, files.released], files.levels, every, numbers
-    ).cell_ids()
+def _exact(files: Files, groups: _Groups) -> _Groups:
+    """Return the groups of records that are equal in exact numbers, with their neighbors."""
+    exact = files.exact_cells()
+    group = np.concatenate([groups.cells.original, groups.cells.released])
+    exact_group = np.concatenate([exact.original, exact.released])
+    _, first = np.unique(exact_group, return_index=True)
+    return _Groups(exact, groups.neighbors[:, group[first]])
 
 
-def _exact(files: _Files, numbers: Numbers) -> _Files:
-    """Return the files with groups of records that are equal in exact numbers."""
-    people, records = _with_numbers(files, numbers)
-    o, s = cell_counts(people, records)
-    both = np.concatenate([people, records])
-    first = np.unique(both, return_index=True)[1]
-    neighbors = files.neighbors[:, np.concatenate([files.cell, files.of_record])[first]]
-    return replace(files, cell=people, of_record=records, o=o, s=s, neighbors=neighbors)
-
-
-def _weights(neighbors: Ints) -> Floats:
-    """Return the weights of groups of equal records, larger in sparse regions."""
-    return np.log1p(COPIED / (neighbors.sum(axis=0) + ITSELF))
-
-
-def _copied_share(files: _Files) -> Row:
+def _copied_share(groups: _Groups) -> Row:
     """Return the row of the estimated share of sample uniques copied; NaN without uniques."""
-    o, s, weight = files.o, files.s, _weights(files.neighbors)
-    unique, identical = o == 1, (o == 1) & (s > 0)
-    total_weight = weight[unique].sum()
-    row = new_row("copied uniques", int(unique.sum()), detail=_UNIQUE, baseline=0.0)
+    o = groups.o
+    s = groups.s
+    weight = groups.weight
+    is_identical = groups.is_unique & (s > 0)
+    total_weight = weight[groups.is_unique].sum()
+    n_unique = int(groups.is_unique.sum())
+    row = new_row("copied uniques", n_unique, detail=_UNIQUE, baseline=0.0)
     if not total_weight:
         return row
-    pure, prob = split_odds(o, s, both=True)
-    beyond = weight * np.where(identical, 1.0, np.where(pure, -prob / (1 - prob), 0.0))
-    share = beyond.sum() / total_weight
+    in_one_file, prob = split_odds(o, s, both=True)
+    by_chance = np.where(in_one_file, prob / (1 - prob), 0.0)
+    excess = weight * np.where(is_identical, 1.0, -by_chance)
+    share = excess.sum() / total_weight
     # If all sample uniques are copied, nothing is left to chance.
-    variance = (beyond[identical] ** 2).sum() * (1 - np.clip(share, 0, 1))
-    variance += (beyond[~identical] ** 2).sum()
+    variance = (excess[is_identical] ** 2).sum() * (1 - np.clip(share, 0, 1))
+    variance += (excess[~is_identical] ** 2).sum()
     return row | {
         "estimate": float(share),
         "se": float(np.sqrt(variance) / total_weight),
@@ -320,31 +301,35 @@ def _upper_limit(row: Row) -> float:
     return float(np.nan_to_num(row["estimate"] + special.ndtri(LIMIT) * row["se"]))
 
 
-def _undetected_copies(files: _Files, at_most: float, numbers: Numbers) -> Row:
+def _undetected_copies(files: Files, groups: _Groups, at_most: float) -> Row:
     """Return the row of the upper limit of the share of sample uniques copied; NaN without uniques.
 
     If all identical records were copies, their weighted number would be Poisson.
     """
-    weight = _weights(files.neighbors)
-    unique = files.o == 1
-    row = new_row("undetected copies", int(unique.sum()), detail=_UNIQUE)
-    if not unique.any():
+    weight = groups.weight[groups.is_unique]
+    row = new_row("undetected copies", len(weight), detail=_UNIQUE)
+    if not len(weight):
         return row
-    identical = unique & (files.s > 0)
-    mean = weight[unique].mean()
-    if identical.any():
-        mean = (weight[identical] ** 2).sum() / weight[identical].sum()
-    limit = (
-        mean * scipy.stats.chi2.ppf(LIMIT, 2 * (weight[identical].sum() / mean + 1)) / 2
-    )
-    row["estimate"] = float(min(1.0, at_most, limit / weight[unique].sum()))
-    row["baseline"] = share_matched_by_fresh_sample(
-        files.original, files.levels, len(files.released), numbers
-    )
+    identical = weight[groups.s[groups.is_unique] > 0]
+    mean = weight.mean()
+    if len(identical):
+        mean = (identical**2).sum() / identical.sum()
+    n_identical = identical.sum() / mean
+    limit = mean * scipy.stats.chi2.ppf(LIMIT, 2 * (n_identical + 1)) / 2
+    row["estimate"] = float(min(1.0, at_most, limit / weight.sum()))
+    row["baseline"] = share_matched_by_fresh_sample(files)
     return row
 
 
-def _excess_over_own_duplicates(files: _Files) -> tuple[Row, float]:
+def _no_excess(files: Files) -> Row:
+    return new_row(
+        "excess over own duplicates",
+        len(files.released),
+        detail="original records against the release's own",
+    )
+
+
+def _excess_over_own_duplicates(files: Files, groups: _Groups) -> tuple[Row, float]:
     """Compare the original records found in the release with its own duplicates.
 
     A tenth of the original and a tenth of the release are taken, ten times. The records
@@ -356,58 +341,69 @@ def _excess_over_own_duplicates(files: _Files) -> tuple[Row, float]:
     records are found more often, each stratum weighted by its original records, and
     scaled up from nine tenths of the release.
     """
-    row = new_row(
-        "excess over own duplicates",
-        len(files.released),
-        detail="original records against the release's own",
-    )
-    searched = _search_release(files)
+    row = _no_excess(files)
+    searched = _search_release(files, groups)
     if searched is None:
         return row, 1.0
-    of_original, found, log_p, key = searched
-    stratum = np.digitize(log_p, np.quantile(log_p, np.arange(1, STRATA) / STRATA))
-    records = np.bincount(stratum, minlength=STRATA)
-    people = np.bincount(stratum, of_original, STRATA)
-    share = people / np.maximum(records, 1)
-    hits = np.bincount(stratum, found, STRATA) / np.maximum(records, 1)
-    scores = (
-        1
-        / (hits[stratum] + RARELY)
-        * (of_original - share[stratum])
-        * (found - hits[stratum])
-    )
-    row["z"] = z_score(scores.sum(), clustered_se(scores, key))
+    is_original = searched.is_original
+    is_found = searched.is_found
+    edges = np.quantile(searched.log_p, np.arange(1, STRATA) / STRATA)
+    stratum = np.digitize(searched.log_p, edges)  # (n_searched,)
 
-    own = records - people
-    by_people = np.bincount(stratum, of_original * found, STRATA) / np.maximum(
-        people, 1
-    )
-    by_own = np.bincount(stratum, (1 - of_original) * found, STRATA) / np.maximum(
-        own, 1
-    )
-    weight = people / max(people.sum(), 1)
-    row["estimate"] = float(weight @ by_people)
-    row["baseline"] = float(weight @ by_own)
-    one_more = np.where(of_original, 1 / np.maximum(people, 1)[stratum], 0.0)
-    one_more -= np.where(of_original, 0.0, 1 / np.maximum(own, 1)[stratum])
-    error = clustered_se(weight[stratum] * one_more * (found - hits[stratum]), key)
-    error = np.hypot(error, 2 / max(people.sum(), 1))  # one pair more than observed
-    above = max(row["estimate"] - row["baseline"], 0.0) + special.ndtri(LIMIT) * error
+    def by_stratum(values: Ints) -> Floats:
+        return np.bincount(stratum, values, STRATA)
+
+    n_records = np.bincount(stratum, minlength=STRATA)  # (STRATA,)
+    n_people = by_stratum(is_original)
+    n_own = n_records - n_people
+    share_people = n_people / np.maximum(n_records, 1)
+    share_found = by_stratum(is_found) / np.maximum(n_records, 1)
+    above_share = is_found - share_found[stratum]
+    scores = 1 / (share_found[stratum] + RARELY)
+    scores = scores * (is_original - share_people[stratum]) * above_share
+    row["z"] = z_score(scores.sum(), clustered_se(scores, searched.group))
+
+    people_found = by_stratum(is_original * is_found) / np.maximum(n_people, 1)
+    own_found = by_stratum((1 - is_original) * is_found) / np.maximum(n_own, 1)
+    weight = n_people / max(n_people.sum(), 1)
+    row["estimate"] = float(weight @ people_found)
+    row["baseline"] = float(weight @ own_found)
+
+    # The upper limit, with one pair more than observed.
+    by_person = np.where(is_original, 1 / np.maximum(n_people, 1)[stratum], 0.0)
+    by_own = np.where(is_original, 0.0, 1 / np.maximum(n_own, 1)[stratum])
+    residuals = weight[stratum] * (by_person - by_own) * above_share
+    error = clustered_se(residuals, searched.group)
+    error = np.hypot(error, 2 / max(n_people.sum(), 1))
+    excess = max(row["estimate"] - row["baseline"], 0.0) + special.ndtri(LIMIT) * error
     # This bounds the copies including those that chance would have matched as well.
     found_anyway = min(row["baseline"], 1 - 1e-9)
-    return row, float(min(1.0, above / (1 - 1 / PARTS) / (1 - found_anyway)))
+    return row, float(min(1.0, excess / (1 - 1 / PARTS) / (1 - found_anyway)))
 
 
-def _search_release(files: _Files) -> tuple[Ints, Ints, Floats, Ints] | None:
-    """Search records that are unique in a tenth of their file in nine tenths of the release.
+class _Searched(NamedTuple):
+    """Records that are unique in a tenth of their file, searched in the rest of the release.
 
-    Returns
-    -------
-    of_original, found, log_p, group : (n_sought,)
-        Whether each is an original record, whether it was found, its log density in
-        these nine tenths, and its group of equal records. None if a file is too small.
+    Attributes
+    ----------
+    is_original, is_found : (n_searched,) int
+        Whether each is an original record, and whether it was found.
+    log_p : (n_searched,) float
+        Its log density in the nine tenths that were searched.
+    group : (n_searched,) int
+        Its group of equal records.
     """
-    n, m = len(files.original), len(files.released)
+
+    is_original: Ints
+    is_found: Ints
+    log_p: Floats
+    group: Ints
+
+
+def _search_release(files: Files, groups: _Groups) -> _Searched | None:
+    """Search the unique records of each tenth of both files; None if a file is too small."""
+    n = len(files.original)
+    m = len(files.released)
     size = min(n, m) // PARTS
     if size < STRATA:
         return None
@@ -415,57 +411,66 @@ def _search_release(files: _Files) -> tuple[Ints, Ints, Floats, Ints] | None:
     # different parts.
     part_of_record = (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int)
     part_of_person = np.arange(n) % PARTS
-    tree = chow_liu_tree(files.released, files.levels)
+    tree = chow_liu_tree(files.released, files.n_levels)
     sides = (
-        (0, files.released, files.of_record, part_of_record),
-        (1, files.original, files.cell, part_of_person),
+        (0, files.released, groups.cells.released, part_of_record),
+        (1, files.original, groups.cells.original, part_of_person),
     )
     parts = []
     for part in range(PARTS):
         own = part_of_record == part
-        rest = files.s - np.bincount(files.of_record[own], minlength=len(files.s))
-        without = {
-            edge: table - two_way_table(files.released[own], files.levels, *edge)
+        own_groups = groups.cells.released[own]
+        in_rest = groups.s - np.bincount(own_groups, minlength=len(groups.s))
+        tree_of_rest = {
+            edge: table - two_way_table(files.released[own], files.n_levels, *edge)
             for edge, table in tree.items()
         }
-        for is_original, codes, group, part_of in sides:
+        for is_original, codes, group_of, part_of in sides:
             rows = np.flatnonzero(part_of == part)
             rows = rows[np.arange(size) * len(rows) // size]
-            rows = rows[counts_at(group[rows], group[rows]) == 1]
-            found = rest[group[rows]] > 0
-            log_p = log_density(codes[rows], without)
-            parts.append((np.full(len(rows), is_original), found, log_p, group[rows]))
-    of_original, found, log_p, group = map(np.concatenate, zip(*parts, strict=True))
-    if not len(group):  # no record is unique, even in a tenth
-        return None
-    return of_original, found.astype(int), log_p, group
+            rows = rows[counts_at(group_of[rows], group_of[rows]) == 1]
+            group = group_of[rows]
+            is_found = (in_rest[group] > 0).astype(int)
+            log_p = log_density(codes[rows], tree_of_rest)
+            parts.append((np.full(len(rows), is_original), is_found, log_p, group))
+    searched = _Searched(*map(np.concatenate, zip(*parts, strict=True)))
+    # Possibly no record is unique, even in a tenth.
+    return searched if len(searched.group) else None
 
 
-def _expected_duplicate_rate(
-    original: Codes,
-    levels: Sequence[int],
-    holdout: Codes | None = None,
-    trusted: bool = True,
-) -> tuple[float, float, float, float]:
-    """Return a fresh sample's share of identical records, its se, and a beta distribution.
+class _DuplicateRate(NamedTuple):
+    """The share of a fresh sample's records identical to an original record.
+
+    `beta` has the parameters of its distribution, given the data.
+    """
+
+    share: float
+    se: float
+    beta: tuple[float, float]
+
+
+def _expected_duplicate_rate(files: Files, is_trusted: bool) -> _DuplicateRate:
+    """Return a fresh sample's share of records identical to an original record.
 
     It is estimated from the original or, if that is more precise or the original is not
     trusted, from the holdout.
     """
-    n = len(original)
-    (cell,) = cell_ids(range(len(levels)), levels, original)
-    counts = np.bincount(cell)
-    share, error = _duplicate_rate_from_counts(counts)
-    by_original = share, error, *beta(share, error, n)
-    if holdout is None:
+    cells = files.cells()
+    share, error = _duplicate_rate_from_counts(cells.n_original)
+    by_original = _DuplicateRate(share, error, beta(share, error, len(files.original)))
+    if files.holdout is None:
         return by_original
-    kept, expected = cell_ids(range(len(levels)), levels, original, holdout)
-    again, h = (counts_at(kept, expected) > 0).sum(), len(holdout)
-    share = (again + 0.5) / (h + 1)
-    holdout_se = float(np.sqrt(share * (1 - share) / h))
-    if trusted and holdout_se > error:
+    n_holdout = len(files.holdout)
+    n_identical = int((cells.original_at(cells.holdout) > 0).sum())
+    share = (n_identical + 0.5) / (n_holdout + 1)
+    holdout_error = float(np.sqrt(share * (1 - share) / n_holdout))
+    if is_trusted and holdout_error > error:
         return by_original
-    return float(again / h), holdout_se, again + 0.5, h - again + 0.5
+    return _DuplicateRate(
+        n_identical / n_holdout,
+        holdout_error,
+        (n_identical + 0.5, n_holdout - n_identical + 0.5),
+    )
 
 
 def _duplicate_rate_from_counts(counts: Ints) -> tuple[float, float]:
@@ -483,46 +488,58 @@ def _duplicate_rate_from_counts(counts: Ints) -> tuple[float, float]:
 
 
 def _baseline_problem(
-    table: Codes, levels: Sequence[int], counts: Ints, neighbors: Ints
+    table: Codes, counts: Ints, own_neighbors: Ints, neighbors: Ints
 ) -> str:
-    """Return why a table does not show how often a fresh sample is identical to it, or ""."""
-    isolated = (neighbors == 0) & (counts > 0)
-    duplicates = isolated & (counts > 1)
+    """Return why a table does not show how often a fresh sample is identical to it, or "".
+
+    `own_neighbors` are the neighbors of each group in the table, `neighbors` those in
+    both files.
+    """
+    is_isolated = (neighbors == 0) & (counts > 0)
+    duplicated = counts[is_isolated & (counts > 1)]
+    n_isolated = counts[is_isolated].sum()
     if (
-        duplicates.sum() >= FEWEST_DUPLICATES
-        and counts[duplicates].sum() > DUPLICATES * counts[isolated].sum()
+        len(duplicated) >= FEWEST_DUPLICATES
+        and duplicated.sum() > DUPLICATES * n_isolated
     ):
         return "duplicates"
     if (counts > 1).any():
         return ""
     # A record's own cell is at least as dense as its neighbors, as a rule.
-    around = sum(len(np.unique(column)) - 1 for column in table.T)
-    pairs = _neighbors(levels, table).sum() / 2
-    return "deduplicated" if pairs > DEDUPLICATED * around else ""
+    n_around = sum(len(np.unique(column)) - 1 for column in table.T)
+    n_pairs = counts @ own_neighbors / 2
+    return "deduplicated" if n_pairs > DEDUPLICATED * n_around else ""
 
 
-def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
-    """Return the numbers of records that differ from each group in one variable, (n_tables, ...).
+def _neighbors(files: Files) -> Ints:
+    """Return the numbers of records that differ from each group in one variable, (2, n_groups).
 
-    Groups are those of equal records of all tables.
+    Groups are those of equal records of both files.
     """
-    n_variables = len(levels)
-    cells = cell_ids(range(n_variables), levels, *tables)
-    _, first = np.unique(np.concatenate(cells), return_index=True)
-    counts = np.array([np.bincount(cell, minlength=len(first)) for cell in cells])
-    neighbors = -n_variables * counts
+    n_variables = len(files.n_levels)
+    cells = files.cells()
+    group = np.concatenate([cells.original, cells.released])
+    _, first = np.unique(group, return_index=True)
+    neighbors = -n_variables * np.array([cells.n_original, cells.n_released])
     for k in range(n_variables):
-        without = cell_ids(set(range(n_variables)) - {k}, levels, *tables)
-        at = np.concatenate(without)[first]
-        neighbors += [counts_at(of_table, at) for of_table in without]
+        others = [other for other in range(n_variables) if other != k]
+        alike = cell_ids(others, files.n_levels, files.original, files.released)
+        of_group = np.concatenate(alike)[first]
+        neighbors += [counts_at(of_table, of_group) for of_table in alike]
     return neighbors
 
 
 def _row_order(original: Codes, released: Codes) -> Row:
     """Return the row of the share of values that agree row by row."""
     best, second_best, z = aligned_rows(original, released)
-    row = new_row("row order", len(released), detail="values that agree row by row")
-    return row | {"estimate": best, "baseline": second_best, "z": z}
+    return new_row(
+        "row order",
+        len(released),
+        detail="values that agree row by row",
+        estimate=best,
+        baseline=second_best,
+        z=z,
+    )
 
 
 def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]:
@@ -531,19 +548,23 @@ def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]
     Rows at other offsets are compared, not random rows, since both files may be sorted
     or periodic.
     """
-    n, m = len(original), len(released)
-    most, rows, agree = min(n, m) // 2, min(n, m, ROWS), []
-    reach = {*range(min(61, most + 1)), *np.geomspace(1, most, 40).astype(int).tolist()}
-    for k in sorted({sign * k for k in reach for sign in (1, -1)}):
-        pairs = zip(
-            original[max(-k, 0) :][:rows].T, released[max(k, 0) :][:rows].T, strict=True
-        )
-        length = min(rows, n - max(-k, 0), m - max(k, 0))
-        agree.append(np.mean([x[:length] == z[:length] for x, z in pairs], axis=0))
-    means = np.array([each.mean() for each in agree])
+    n = len(original)
+    m = len(released)
+    farthest = min(n, m) // 2
+    near = range(min(61, farthest + 1))
+    far = np.geomspace(1, farthest, 40).astype(int).tolist()
+    forward = {*near, *far}
+    offsets = sorted(forward | {-offset for offset in forward})
+    agreement = []  # at each offset, the share of values that agree in each row
+    for offset in offsets:
+        of_original = original[max(-offset, 0) :]
+        of_release = released[max(offset, 0) :]
+        length = min(len(of_original), len(of_release), ROWS)
+        agrees = of_original[:length] == of_release[:length]
+        agreement.append(agrees.mean(axis=1))
+    means = np.array([share.mean() for share in agreement])
     second_best, best = np.argsort(means)[-2:]
-    error = np.hypot(
-        *(agree[k].std() / np.sqrt(len(agree[k])) for k in (best, second_best))
-    )
+    compared = agreement[best], agreement[second_best]
+    error = np.hypot(*(share.std() / np.sqrt(len(share)) for share in compared))
     difference = means[best] - means[second_best]
     return float(means[best]), float(means[second_best]), z_score(difference, error)

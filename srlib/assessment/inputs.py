@@ -12,6 +12,7 @@ import pandas as pd
 
 from srlib.assessment.copies import aligned_rows, copies
 from srlib.assessment.counts import Floats, Ints
+from srlib.assessment.files import Files
 from srlib.assessment.ratings import MIN_RECORDS_JUDGED, Z_CERTAIN
 from srlib.checks import duplicates, positive, printable, quoted, require
 from srlib.data.codes import MISSING_TEXTS, Codes, factorize_texts, strip_zeros
@@ -131,9 +132,20 @@ class Tables(NamedTuple):
     notes: Sequence[str]
     choices: Sequence[str] = ()
 
-    def with_holdout(self, released: CodedTable) -> list[CodedTable]:
-        """Return the original, a release and, if there is one, the holdout."""
-        return [self.original, released] + ([self.holdout] if self.holdout else [])
+    def files(self, released: CodedTable) -> Files:
+        """Return the original, one release and, if there is one, the holdout."""
+        tables = [self.original, released]
+        holdout = None
+        if self.holdout is not None:
+            tables.append(self.holdout)
+            holdout = self.holdout.codes
+        return Files(
+            self.original.codes,
+            released.codes,
+            self.schema.n_levels.tolist(),
+            holdout,
+            {k: [table.numbers[k] for table in tables] for k in self.original.numbers},
+        )
 
 
 def read_inputs(
@@ -467,7 +479,7 @@ def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
 
 def _check_holdout(schema: Schema, original: Codes, holdout: Codes) -> None:
     """Refuse a holdout that contains people of the original beyond doubt."""
-    found = copies(original, holdout, schema.n_levels)
+    found = copies(Files(original, holdout, schema.n_levels.tolist()))
     copied_uniques = found.rows["copied uniques"]
     share = percent(1.0 if found.same_table else copied_uniques["estimate"], 1)
     require(

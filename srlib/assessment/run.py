@@ -1,30 +1,32 @@
 """An original and its releases assessed in one call, as one table."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from srlib.assessment import disclosure, ratings, utility, verdict
-from srlib.assessment.copies import Copies, copies
+from srlib.assessment import ratings, utility, verdict
+from srlib.assessment.attribute import ATTRIBUTE, INTERVAL, repu_and_tcap
+from srlib.assessment.copies import copies
 from srlib.assessment.counts import (
     COLUMNS,
-    Floats,
+    Ints,
     Row,
-    cell_ids,
     holdout_contrast,
     means,
     new_row,
     se_between_releases,
 )
-from srlib.assessment.disclosure import Disclosure
+from srlib.assessment.disclosure import Attack, Disclosure, Question
+from srlib.assessment.files import Files
 from srlib.assessment.identifiers import common_identifiers
+from srlib.assessment.identity import IDENTITY
+from srlib.assessment.inference import INFERENCE
 from srlib.assessment.inputs import (
     CodedTable,
     Names,
@@ -41,15 +43,7 @@ from srlib.rng import stream
 FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
 MAX_KEYS_SHOWN = 100  # characters of their names on the terminal
-# What a share says, after the number, by the name of the question.
-WHY = {
-    "attribute": "of the records have their {} disclosed by the key matches",
-    "interval": "of the records have their {} disclosed within the distance by the key matches",
-    "inference": "mean probability of the true {}, predicted from the release",
-}
-_NAMED = (
-    5  # variables where all others are known, and lines of the file for a combination
-)
+_NAMED = 5  # variables where all others are known, and lines of a combination
 
 
 @dataclass(frozen=True)
@@ -311,210 +305,182 @@ def assess(
 
 def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
     """Assess tables that `read_inputs` returned; each purpose has its own stream of randomness."""
-    rows, records = list[Row](), list[pd.DataFrame]()
-    levels, chance, risks = (
-        tables.schema.n_levels,
-        partial(stream, seed),
-        pd.DataFrame(),
-    )
-    for name, released in tables.synthesizers.items():
-        found, original, joined = (
-            list[Copies](),
-            tables.original.codes,
-            [z.codes for z in released],
-        )
-        for z in released:
-            numbers = numbers_of([tables.original, z])
-            holdout = tables.holdout.codes if tables.holdout else None
-            found.append(copies(original, z.codes, levels, holdout, numbers=numbers))
-        disclosure_rows, first = _answer_questions(tables, released, chance)
-        of_one = ratings.copy_rows(found)
-        of_one += _compare_identifiers(tables, released)
-        of_one += disclosure_rows
-        of_one += _measure_full_matches(tables, released)
-        of_one += utility.utility_rows(tables.schema, original, joined)
-        if model:
-            from srlib.risk.model_intruder import (
-                model_risks,
-            )  # and numba, which nothing else needs
-
-            asked = original, joined, levels, tables.targets[0]
-            learned, agree, risks = model_risks(*asked, rng=chance(f"model {name}"))
-            of_one += ratings.model_rows(
-                learned.to_dict("records"), agree, len(original)
-            )
-        rows += [row | {"release": name} for row in of_one]
-        people = pd.DataFrame(
-            {
-                "identical": np.any([each.identical for each in found], axis=0),
-                "neighbors": np.min([each.neighbors for each in found], axis=0),
-                "matched": np.sum([each.certain for each in first[0]], axis=0),
-                "disclosed": np.sum([each.certain for each in first[1]], axis=0),
-            }
-        )
-        records.append(_records(tables, name, people, risks))
+    rows: list[Row] = []
+    records: list[pd.DataFrame] = []
+    for name in tables.synthesizers:
+        of_synthesizer, listed = _assess_synthesizer(tables, name, seed, model)
+        rows += [row | {"release": name} for row in of_synthesizer]
+        records.append(listed)
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
     table = table.fillna({"group": "all"} | dict.fromkeys(ratings.TEXTS, ""))
     table["in_verdict"] = table["in_verdict"].notna()
-    each = dict(list(table.groupby("release", sort=False)))
-    verdicts = verdict.sort_worst_first(
-        [verdict.judge(*one) for one in each.items()], table
-    )
-    table = pd.concat([each[one.release] for one in verdicts], ignore_index=True)[
-        COLUMNS
-    ]
+    by_release = dict(list(table.groupby("release", sort=False)))
+    verdicts = [verdict.judge(release, rows) for release, rows in by_release.items()]
+    verdicts = verdict.sort_worst_first(verdicts, table)
+    table = pd.concat([by_release[one.release] for one in verdicts], ignore_index=True)
     listed = pd.concat(records, ignore_index=True)
-    return Assessment(tables, tuple(verdicts), table, model, listed)
+    return Assessment(tables, tuple(verdicts), table[COLUMNS], model, listed)
 
 
-class Question(NamedTuple):
-    """A question: the key columns that the intruder knows, and the target column, if any.
-
-    `name` is ``"identity"`` (which has no target), ``"attribute"``, ``"inference"`` or
-    ``"interval"``.
-    """
-
-    name: str
-    knows: tuple[int, ...]
-    wants: int | None = None
-
-
-def questions(tables: Tables) -> list[Question]:
-    """Return all questions; identity, attribute and inference on the first keys come first."""
-    asked = list[Question]()
-
-    def known(target: int, keys: tuple[int, ...]) -> tuple[int, ...]:
-        columns = range(len(tables.schema.names))
-        return tuple(k for k in columns if k != target) if tables.all_keys else keys
-
-    for keys in tables.keys:
-        asked.append(Question("identity", keys))
-        for target in tables.targets:
-            asked += [
-                Question(n, known(target, keys), target)
-                for n in ("attribute", "inference")
-            ]
-    return asked + [
-        Question("interval", known(k, tables.keys[0]), k) for k in tables.within
+def _assess_synthesizer(
+    tables: Tables, name: str, seed: int, model: bool
+) -> tuple[list[Row], pd.DataFrame]:
+    """Return the rows on one synthesizer's releases, and its table of records."""
+    released = tables.synthesizers[name]
+    codes = [table.codes for table in released]
+    original = tables.original.codes
+    files = [tables.files(table) for table in released]
+    copied = [copies(of_release) for of_release in files]
+    disclosure_rows, leading = _answer_questions(tables, files, seed)
+    rows = [
+        *ratings.copy_rows(copied),
+        *_compare_identifiers(tables, released),
+        *disclosure_rows,
+        *_measure_full_matches(files),
+        *_customary_measures(tables, files),
+        *utility.utility_rows(tables.schema, original, codes),
     ]
+    people = pd.DataFrame(
+        {
+            "identical": np.any([one.identical for one in copied], axis=0),
+            "neighbors": np.min([one.neighbors for one in copied], axis=0),
+            "matched": np.sum([one.certain for one in leading[0]], axis=0),
+            "disclosed": np.sum([one.certain for one in leading[1]], axis=0),
+        }
+    )
+    risks = pd.DataFrame()
+    if model:
+        # This needs numba, and nothing else here does.
+        from srlib.risk.model_intruder import model_risks
+
+        rng = stream(seed, f"model {name}")
+        levels = tables.schema.n_levels
+        measures, agree, risks = model_risks(
+            original, codes, levels, tables.targets[0], rng=rng
+        )
+        rows += ratings.model_rows(measures.to_dict("records"), agree, len(original))
+    return rows, _records(tables, name, people, risks)
+
+
+def questions(tables: Tables) -> list[tuple[Question, Attack]]:
+    """Return all questions; identity, attribute and inference on the first keys come first."""
+    variables = tables.schema.variables
+
+    def attack(keys: tuple[int, ...], target: int) -> Attack:
+        if tables.all_keys:
+            keys = tuple(k for k in range(len(variables)) if k != target)
+        return Attack(keys, target, variables[target].codes_without_value)
+
+    asked = []
+    for keys in tables.keys:
+        asked.append((IDENTITY, Attack(keys)))
+        for target in tables.targets:
+            asked.append((ATTRIBUTE, attack(keys, target)))
+            asked.append((INFERENCE, attack(keys, target)))
+    for target, distance in tables.within.items():
+        on_number = attack(tables.keys[0], target)._replace(within=distance)
+        asked.append((INTERVAL, on_number))
+    return asked
 
 
 def _answer_questions(
-    tables: Tables,
-    released: Sequence[CodedTable],
-    chance: Callable[[str], np.random.Generator],
+    tables: Tables, files: Sequence[Files], seed: int
 ) -> tuple[list[Row], list[list[Disclosure]]]:
     """Return the rows of all questions for one synthesizer: for all people, then for groups.
 
     The second result is what each release discloses of each person, by the first two
     questions.
     """
-    names, rows, groups, first = (
-        tables.schema.names,
-        list[Row](),
-        list[Row](),
-        list[list[Disclosure]](),
-    )
-    for question in tqdm(questions(tables), "assessing", leave=False, disable=None):
-        known = [names[k] for k in question.knows]
-        all_others = len(known) == len(names) - 1 > _NAMED
-        about = "all other variables" if all_others else ", ".join(known)
-        why = "of the sample uniques are matched on the keys"
-        if question.wants is not None:
-            target = names[question.wants]
-            about += f" → {target}"
-            why = WHY[question.name].format(target)
-        # The name of a stream of randomness never changes, whatever the rows are
-        # called.
-        purposes = (f"predicted: {about} {i}" for i in range(len(released)))
-        streams = zip(released, map(chance, purposes), strict=True)
-        each = [_measure_disclosure(question, tables, z, rng) for z, rng in streams]
-        row: Row = {"question": question.name, "group": "all", "variables": about}
-        rows.append(row | {"why": why, "in_verdict": True} | ratings.summarize(each))
-        if tables.by is not None and len(first) < 2:
-            of, column = (
-                tables.schema.variables[tables.by],
-                tables.original.codes[:, tables.by],
-            )
-            for code in np.unique(column):
-                row["group"] = f"{of.name}: {of.labels[code]}"
-                groups.append(row | ratings.summarize(each, column == code))
-        first += [each] * (len(first) < 2)
-    few = min(map(len, (tables.original, *released))) < ratings.MIN_RECORDS_JUDGED
+    rows: list[Row] = []
+    groups: list[Row] = []
+    leading: list[list[Disclosure]] = []
+    asked = tqdm(questions(tables), "assessing", leave=False, disable=None)
+    for question, attack in asked:
+        variables = _name_variables(tables, attack)
+        answers = []
+        for i, of_release in enumerate(files):
+            # The name of a stream of randomness never changes.
+            rng = stream(seed, f"predicted: {variables} {i}")
+            answers.append(question.answer(of_release, attack, rng))
+        row: Row = {"question": question.name, "group": "all", "variables": variables}
+        reason = question.reason.format(tables.schema.names[attack.target])
+        summary = ratings.summarize(answers)
+        rows.append(row | {"why": reason, "in_verdict": True} | summary)
+        if len(leading) < 2:
+            leading.append(answers)
+            groups += _group_rows(tables, row, answers)
+    n_records = [len(table) for file in files for table in file.tables[:2]]
+    few = min(n_records) < ratings.MIN_RECORDS_JUDGED
     ratings.rate(rows[:3], family=False, few=few)
-    ratings.rate(rows[3:], True, few)
+    ratings.rate(rows[3:], family=True, few=few)
     ratings.rate(groups, family=True)
     ratings.cap_unsupported_ratings(rows)
     ratings.cap_unsupported_ratings(groups)
-    return rows + groups, first
+    return rows + groups, leading
 
 
-def numbers_of(files: Sequence[CodedTable]) -> dict[int, list[Floats]]:
-    """Return the exact numbers of binned columns, by column and for each file."""
-    return {at: [file.numbers[at] for file in files] for at in files[0].numbers}
+def _name_variables(tables: Tables, attack: Attack) -> str:
+    """Return the keys, and the target after an arrow."""
+    names = tables.schema.names
+    keys = ", ".join(names[k] for k in attack.keys)
+    if len(attack.keys) == len(names) - 1 > _NAMED:
+        keys = "all other variables"
+    return keys if attack.target < 0 else f"{keys} → {names[attack.target]}"
 
 
-def _measure_disclosure(
-    question: Question, tables: Tables, released: CodedTable, rng: np.random.Generator
-) -> Disclosure:
-    """Measure a release's disclosure of people in the original and, if given, in the holdout."""
-    files, wants = tables.with_holdout(released), question.wants
-    given = files[0].codes, files[1].codes, tables.schema.n_levels, question.knows
-    holdout = files[2].codes if tables.holdout else None
-    if wants is None:
-        return disclosure.identity_disclosure(
-            *given, holdout, numbers=numbers_of(files)
-        )
-    wanted = wants, tables.schema.variables[wants].codes_without_value, holdout
-    if question.name == "inference":
-        return disclosure.inference(*given, *wanted, rng=rng)
-    numbers = [file.numbers[wants] for file in files if question.name == "interval"]
-    return disclosure.attribute_disclosure(
-        *given, *wanted, numbers=numbers, within=tables.within.get(wants, 0.0)
-    )
+def _group_rows(
+    tables: Tables, row: Row, answers: Sequence[Disclosure]
+) -> Iterator[Row]:
+    """Yield a row for each group of people, if there are groups."""
+    if tables.by is None:
+        return
+    variable = tables.schema.variables[tables.by]
+    column = tables.original.codes[:, tables.by]
+    for code in np.unique(column):
+        group = {"group": f"{variable.name}: {variable.labels[code]}"}
+        yield row | group | ratings.summarize(answers, column == code)
 
 
 def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list[Row]:
     """Return a row for each left-out column that identifies people, for the worst release."""
+
+    def severity(row: Row) -> tuple[bool, float]:
+        return row["rating"] == "found", row["estimate"]
+
     worst: dict[str, Row] = {}
-    for z in released:
-        for row in common_identifiers(tables.original.left_out, z.left_out):
-            known = worst.get(row["variables"], row)
-            if (row["rating"] == "found", row["estimate"]) >= (
-                known["rating"] == "found",
-                known["estimate"],
-            ):
+    for table in released:
+        for row in common_identifiers(tables.original.left_out, table.left_out):
+            known = worst.setdefault(row["variables"], row)
+            if severity(row) >= severity(known):
                 worst[row["variables"]] = row
     return list(worst.values())
 
 
-def _measure_full_matches(tables: Tables, released: Sequence[CodedTable]) -> list[Row]:
-    """Return the share identical on all variables, with a holdout; and repU and TCAP."""
-    levels, keys, target = tables.schema.n_levels, tables.keys[0], tables.targets[0]
-    n, rows, copied = len(tables.original), list[Row](), list[dict[str, float]]()
-    for z in released if tables.holdout else ():
-        original, made, holdout = (file.codes for file in tables.with_holdout(z))
-        everybody = np.concatenate([original, holdout])
-        people, of_release = cell_ids(range(len(levels)), levels, everybody, made)
-        full_match = np.isin(people, of_release).astype(float)
-        copied.append(
-            {"estimate": full_match[:n].mean()}
-            | holdout_contrast(full_match, np.ones(len(people)), n)
-        )
-    if copied:
-        rows = [
-            new_row("full match", n, detail="identical on all variables")
-            | means(copied)
-        ]
+def _measure_full_matches(files: Sequence[Files]) -> list[Row]:
+    """Return the row of the people whose whole record is released, if there is a holdout."""
+    n = len(files[0].original)
+    measures = []
+    for of_release in files:
+        if of_release.holdout is None:
+            return []
+        cells = of_release.cells()
+        is_matched = (cells.released_at(cells.people) > 0).astype(float)
+        contrast = holdout_contrast(is_matched, np.ones(len(is_matched)), n)
+        measures.append({"estimate": is_matched[:n].mean()} | contrast)
+    row = new_row("full match", n, detail="identical on all variables")
+    return [row | means(measures)]
+
+
+def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
+    """Return repU and TCAP, which have no baseline and no part in the verdict."""
+    keys = tables.keys[0]
+    target = tables.targets[0]
     known = ", ".join(tables.schema.names[k] for k in keys)
     variables = {"repU": known, "TCAP": f"{known} → {tables.schema.names[target]}"}
-    measures = []
-    for z in released:
-        numbers = numbers_of([tables.original, z])
-        files = tables.original.codes, z.codes
-        measures.append(disclosure.repu_and_tcap(*files, levels, keys, target, numbers))
+    measures = [repu_and_tcap(of_release, keys, target) for of_release in files]
+    rows = []
     for name, values in pd.DataFrame(measures).items():
-        row = new_row(name, n, variables=variables[name])
+        row = new_row(name, len(tables.original), variables=variables[name])
         row["estimate"] = np.mean(values)
         row["se"] = se_between_releases(values)
         rows.append(row)
@@ -525,22 +491,29 @@ def _records(
     tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the table of `Assessment.records` for a release: a row for each combination."""
-    combinations, repetitions, inverse = distinct(tables.original.codes)
-    order = np.argsort(inverse, kind="stable")
-    parts = np.split(tables.original.lines[order], np.cumsum(repetitions)[:-1])
-    lines = [
-        ", ".join(map(str, p[:_NAMED])) + ", ..." * (len(p) > _NAMED) for p in parts
-    ]
-    first = order[np.cumsum(repetitions) - repetitions]  # a record of each combination
-    head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
-    found = pd.concat([head, people.iloc[first].reset_index(drop=True), risks], axis=1)
-    # The number of neighbors matters for identical records only.
-    by = found.assign(neighbors=found["neighbors"].where(found["identical"], 0))
-    columns, up = (
-        ["identical", "neighbors", "matched", "disclosed"],
-        [False, True, False, False],
+    combinations, repetitions, combination_of = distinct(tables.original.codes)
+    order = np.argsort(combination_of, kind="stable")
+    ends = np.cumsum(repetitions)
+    first = order[ends - repetitions]  # a record of each combination
+    lines = map(_list_lines, np.split(tables.original.lines[order], ends[:-1]))
+    head = pd.DataFrame(
+        {"release": name, "lines": list(lines), "repetitions": repetitions}
     )
-    at = by.sort_values(columns, ascending=up, kind="stable").index
+    measures = people.iloc[first].reset_index(drop=True)
+    table = pd.concat([head, measures, risks], axis=1)
+
+    # The number of neighbors matters for identical records only.
+    neighbors = table["neighbors"].where(table["identical"], 0)
+    by = ["identical", "neighbors", "matched", "disclosed"]
+    ranked = table.assign(neighbors=neighbors).sort_values(
+        by, ascending=[False, True, False, False], kind="stable"
+    )
     values = tables.schema.decode(combinations).astype(str)
-    values = values.rename(columns={c: f"{c} (value)" for c in values if c in found})
-    return pd.concat([found, values], axis=1).loc[at]
+    values = values.rename(columns={c: f"{c} (value)" for c in values if c in table})
+    return pd.concat([table, values], axis=1).loc[ranked.index]
+
+
+def _list_lines(lines: Ints) -> str:
+    """Return the first of some lines of a file as text."""
+    shown = ", ".join(map(str, lines[:_NAMED]))
+    return f"{shown}, ..." if len(lines) > _NAMED else shown

@@ -16,7 +16,7 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from srlib.assessment import ratings, utility
+from srlib.assessment import attribute, ratings, utility
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error, show
 
 MOST_RECORDS = 12  # on the page
@@ -369,8 +369,10 @@ def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFra
 
 def rules_text(what: str = "rules") -> list[str]:
     """Return the rules behind the verdict, or the ``"assumptions"``, as sentences."""
-    known = {"ratings": ratings, "utility": utility, "few": MIN_RECORDS}
-    return _template(f"{what}.txt").render(known).splitlines()
+    text = _template(f"{what}.txt").render(
+        attribute=attribute, ratings=ratings, utility=utility, few=MIN_RECORDS
+    )
+    return text.splitlines()
 
 
 def page(

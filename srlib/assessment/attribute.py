@@ -1,0 +1,197 @@
+"""Attribute disclosure: people whose target, or number, all key matches agree on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from srlib.assessment.counts import (
+    Bools,
+    Floats,
+    Ints,
+    clustered_se,
+    counts_at,
+    holdout_contrast,
+    z_score,
+)
+from srlib.assessment.disclosure import MIN_ERROR, Attack, Disclosure, Question
+from srlib.assessment.files import Files
+
+# A value that all but this share of people have is disclosed by its margin already.
+ALL_BUT_CERTAIN = 0.10
+_ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and must count as 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeDisclosure(Disclosure):
+    """Attribute disclosure, tested without the people whose value nearly all have.
+
+    Attributes
+    ----------
+    undisclosed : (n,) float
+        The share of people with another value: what an intruder who guesses the
+        commonest value does not know.
+    """
+
+    undisclosed: Floats
+
+    def _z_fresh_sample(self, people: Bools, group: Bools) -> float:
+        # A less accurate release may predict the commonest value more often than a
+        # fresh sample.
+        above = (self.release - self.fresh_sample) * group
+        above = np.where(self.undisclosed >= ALL_BUT_CERTAIN, above, 0.0)
+        error = np.hypot(clustered_se(above, self.cluster), MIN_ERROR)
+        z = super()._z_fresh_sample(people, group)
+        return min(z, z_score(above.sum(), error))
+
+
+def attribute_disclosure(files: Files, attack: Attack) -> AttributeDisclosure:
+    r"""Find the people whose target is disclosed: all key matches agree on it, correctly.
+
+    For the release this is DiSCO (Raab, Nowok and Dibben 2024). A fresh sample is the
+    original without the person's own record. With d records of the keys and d_t of them
+    with the target, each kept with probability b, the person is disclosed with
+    probability (1 - b)^{d - d_t} (1 - (1 - b)^{d_t}). Independent margins draw the
+    targets of the person's key matches from the release's own margin, so a release with
+    one target for all people discloses nobody. People whose target is one of
+    `Attack.codes_without_value` do not count.
+
+    With `Attack.within` the target is a number, disclosed within that distance
+    (interval disclosure): :math:`\max_j |z_j - x| \le \tau`. Any guess between the
+    smallest and the largest z_j is then right within the distance. A record without a
+    number contradicts all others. Tables of magnitudes have such rules (Hundepool et
+    al. 2010, Handbook on Statistical Disclosure Control), and Giomi et al. (2022,
+    arXiv:2211.10459) count guesses in this way.
+    """
+    n = len(files.original)
+    m = len(files.released)
+    within = attack.within or 0.0
+    cells = files.cells(attack.keys)
+    original, released, holdout = _values(files, attack)
+    truth = np.concatenate([original, holdout])
+    has_value = ~np.isnan(truth)
+    value = np.nan_to_num(truth)
+    matches, agreeing = count_near(
+        cells.people, value, cells.released, released, within
+    )
+    is_disclosed = has_value & (matches > 0) & (matches == agreeing)
+    contrast = {}
+    if files.holdout is not None:
+        contrast = holdout_contrast(
+            is_disclosed.astype(float), has_value.astype(float), n
+        )
+
+    has_value = has_value[:n]
+    value = value[:n]
+    matches = matches[:n]
+    agreeing = agreeing[:n]
+    in_original = count_near(cells.original, value, cells.original, original, within)
+    n_common = _count_near_anywhere(value, original, within)
+    share_released = _count_near_anywhere(value, released, within) / m
+
+    def agree(n_records: Ints, n_agreeing: Ints, kept: float) -> Floats:
+        """Return the probability that some records are kept, and that all of them agree."""
+        dropped = 1 - kept
+        prob = dropped ** (n_records - n_agreeing) * (1 - dropped**n_agreeing)
+        return np.where(has_value, prob, 0.0)
+
+    # Each match is not kept, or has the target.
+    kept = min(1.0, n / m)
+    margins = (kept * share_released + 1 - kept) ** matches - (1 - kept) ** matches
+    # Without the person's own record, which counts if its target has a value.
+    others, others_agreeing = (counts - has_value for counts in in_original)
+    return AttributeDisclosure(
+        eligible=has_value,
+        release=agree(matches, agreeing, kept),
+        fresh_sample=agree(others, others_agreeing, min(1.0, m / n)),
+        margins=np.where(has_value & (matches > 0), margins, 0.0),
+        cluster=cells.original,
+        certain=is_disclosed[:n],
+        holdout=contrast,
+        undisclosed=1 - n_common / max(has_value.sum(), 1),
+    )
+
+
+ATTRIBUTE = Question(
+    name="attribute",
+    line="target disclosed by all matches (DiSCO)",
+    reason="of the records have their {} disclosed by the key matches",
+    answer=lambda files, attack, rng: attribute_disclosure(files, attack),
+)
+INTERVAL = Question(
+    name="interval",
+    line="",
+    reason="of the records have their {} disclosed within the distance by the key matches",
+    answer=lambda files, attack, rng: attribute_disclosure(files, attack),
+)
+
+
+def _values(files: Files, attack: Attack) -> list[Floats]:
+    """Return the targets of all tables as numbers, NaN where there is no value."""
+    targets = [table[:, attack.target] for table in files.tables]
+    if attack.within is None:
+        without = attack.codes_without_value
+        return [np.where(np.isin(codes, without), np.nan, codes) for codes in targets]
+    exact = list(files.numbers[attack.target])
+    return exact if len(exact) == len(targets) else [*exact, np.zeros(0)]
+
+
+def _count_near_anywhere(truth: Floats, values: Floats, within: float) -> Ints:
+    """Return the number of records within the distance, whatever their keys."""
+    nobody = np.zeros(len(truth), np.intp)
+    same_key = np.zeros(len(values), np.intp)
+    _, n_near = count_near(nobody, truth, same_key, values, within)
+    return n_near
+
+
+def count_near(
+    key: Ints, truth: Floats, released_key: Ints, values: Floats, within: float
+) -> tuple[Ints, Ints]:
+    """Return the numbers of records with each person's keys, and of those within the distance."""
+    has_value = ~np.isnan(values)
+    ranked = np.unique(values[has_value])
+    # Sorted by keys and then by numbers, the records near a person are consecutive.
+    width = len(ranked) + 1
+    rank = np.searchsorted(ranked, values[has_value])
+    position = np.sort(released_key[has_value] * width + rank)
+    reach = within + _ROUNDING * (np.abs(truth) + within)
+    lowest = np.searchsorted(ranked, truth - reach, side="left")
+    above = np.searchsorted(ranked, truth + reach, side="right")
+    first = np.searchsorted(position, key * width + lowest)
+    end = np.searchsorted(position, key * width + above)
+    return counts_at(released_key, key), end - first
+
+
+def repu_and_tcap(files: Files, keys: Sequence[int], target: int) -> dict[str, float]:
+    """Return repU and TCAP.
+
+    repU is the share of people who are unique on the keys and whose keys are unique in
+    the release (Raab, Nowok and Dibben 2024), with exact numbers. TCAP is the mean,
+    over the released records whose key matches in the release agree on the target, of
+    the share of people with these keys who have that target (Taub and Elliot 2019).
+    DiSCO is `attribute_disclosure`.
+    """
+    exact = files.exact_cells(keys)
+    is_unique = exact.original_at(exact.original) == 1
+    is_unique_released = exact.released_at(exact.original) == 1
+
+    cells = files.cells(keys)
+    true_target = files.original[:, target]
+    released_target = files.released[:, target]
+    d = cells.n_original  # (n_cells,)
+    s = cells.n_released  # (n_cells,)
+    level = np.full(len(d), -1, np.int64)  # of one of the cell's records, whichever
+    level[cells.released] = released_target
+    n_other = np.bincount(
+        cells.released, released_target != level[cells.released], len(d)
+    )
+    n_right = np.bincount(cells.original, true_target == level[cells.original], len(d))
+    agrees = (s > 0) & (n_other == 0) & (d > 0)
+    n_attributed = s[agrees].sum()
+    tcap = np.nan
+    if n_attributed:
+        tcap = (n_right[agrees] * s[agrees] / d[agrees]).sum() / n_attributed
+    return {
+        "repU": float((is_unique & is_unique_released).mean()),
+        "TCAP": float(tcap),
+    }

@@ -1,0 +1,137 @@
+"""An original, a release and a holdout, coded alike, and their records counted by cell.
+
+A cell is a combination of values of some columns. Records are numbered once for each
+set of columns, and every question uses the same numbers.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from srlib.assessment.counts import Floats, Ints, counts_at
+from srlib.data.codes import Codes, row_numbers
+
+# The exact numbers of binned columns, NaN where missing, by column and for each table.
+type Numbers = Mapping[int, Sequence[Floats]]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cell of each record, and the records of each cell.
+
+    Attributes
+    ----------
+    original, released, holdout : (n,), (m,) and (h,) int
+        The cell of each record; h is 0 without a holdout.
+    """
+
+    original: Ints
+    released: Ints
+    holdout: Ints
+
+    @cached_property
+    def people(self) -> Ints:
+        """The cells of the original's and the holdout's records, (n + h,)."""
+        return np.concatenate([self.original, self.holdout])
+
+    @cached_property
+    def n_original(self) -> Ints:
+        """Original records of each cell of the original or the release, (n_cells,)."""
+        return np.bincount(self.original, minlength=self._n_cells)
+
+    @cached_property
+    def n_released(self) -> Ints:
+        """Released records of each cell of the original or the release, (n_cells,)."""
+        return np.bincount(self.released, minlength=self._n_cells)
+
+    @property
+    def _n_cells(self) -> int:
+        # Cells are numbered in this order, so that those of the holdout alone are last.
+        return int(max(self.original.max(), self.released.max())) + 1
+
+    def original_at(self, cells: Ints) -> Ints:
+        """Return how many original records are in each of the given cells."""
+        return counts_at(self.original, cells)
+
+    def released_at(self, cells: Ints) -> Ints:
+        """Return how many released records are in each of the given cells."""
+        return counts_at(self.released, cells)
+
+
+@dataclass(frozen=True)
+class Files:
+    """An original, one release of it and, if there is one, a holdout.
+
+    Attributes
+    ----------
+    original, released : (n, n_variables) and (m, n_variables) int
+        Codes from 0.
+    n_levels : sequence of int
+        Number of levels of each variable.
+    holdout : (h, n_variables) int, optional
+        People of the same population who are not in the original.
+    numbers : dict
+        Exact numbers of binned columns, by column: of the original, the release and, if
+        there is one, the holdout.
+    """
+
+    original: Codes
+    released: Codes
+    n_levels: Sequence[int]
+    holdout: Codes | None = None
+    numbers: Numbers = MappingProxyType({})
+    _cells: dict[tuple[bool, tuple[int, ...]], Cells] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    @cached_property
+    def tables(self) -> list[Codes]:
+        """The original, the release, and the holdout, which may be empty."""
+        holdout = self.original[:0] if self.holdout is None else self.holdout
+        return [self.original, self.released, holdout]
+
+    def cells(self, columns: Iterable[int] | None = None) -> Cells:
+        """Number the records by the values of some columns, or of all."""
+        return self._number(False, columns)
+
+    def exact_cells(self, columns: Iterable[int] | None = None) -> Cells:
+        """Number the records as `cells` does, with exact numbers in binned columns."""
+        return self._number(True, columns)
+
+    def _number(self, exact: bool, columns: Iterable[int] | None) -> Cells:
+        chosen = tuple(range(len(self.n_levels)) if columns is None else columns)
+        if (exact, chosen) not in self._cells:
+            column_of = self.exact if exact else self.binned
+            codes = np.array([column_of(k) for k in chosen])  # (n_columns, n + m + h)
+            ids = row_numbers(codes.T, codes.max(axis=1) + 1)
+            self._cells[exact, chosen] = Cells(*np.split(ids, self._ends))
+        return self._cells[exact, chosen]
+
+    @property
+    def _ends(self) -> Ints:
+        return np.cumsum([len(table) for table in self.tables])[:-1]
+
+    def binned(self, column: int) -> Ints:
+        """Return a column of all tables, one below the other, (n + m + h,)."""
+        return np.concatenate(
+            [table[:, column].astype(np.intp) for table in self.tables]
+        )
+
+    def exact(self, column: int) -> Ints:
+        """Return the same, with an id for each exact number in place of its bin."""
+        if column not in self.numbers:
+            return self.binned(column)
+        return self._exact_ids[column]
+
+    @cached_property
+    def _exact_ids(self) -> dict[int, Ints]:
+        exact_ids = {}
+        for column, numbers in self.numbers.items():
+            _, ids = np.unique(np.concatenate(numbers), return_inverse=True)
+            # Missing numbers, such as "not applicable", are distinguished by their bin.
+            pairs = np.column_stack([ids, self.binned(column)])
+            exact_ids[column] = row_numbers(pairs, pairs.max(axis=0) + 1)
+        return exact_ids

@@ -1,0 +1,287 @@
+"""Identity disclosure: the sample uniques that are matched by a released record."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from srlib.assessment.counts import (
+    Bools,
+    Floats,
+    Ints,
+    Row,
+    counts_at,
+    holdout_contrast,
+    z_score,
+)
+from srlib.assessment.disclosure import MIN_ERROR, Disclosure, Question
+from srlib.assessment.files import Cells, Files
+from srlib.assessment.z_scores import beta, beta_binomial_z, permutation_z
+from srlib.margins import chow_liu_tree, log_choose, log_density
+
+REACH = 1.5  # log size of the part that corrects a prediction, over that of both files
+ROUNDS = 5  # iterations of the expected number of companions
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentityDisclosure(Disclosure):
+    """Identity disclosure, by binomial instead of clustered errors.
+
+    Attributes
+    ----------
+    permutation_z : float
+        Excess of matched uniques over a random split of both files.
+    effective_trials : float
+        Number of people of equal probability whose count would have the variance of the
+        fresh sample's.
+    """
+
+    permutation_z: float
+    effective_trials: float
+
+    def compare(self) -> Row:
+        """Return the row of all sample uniques: each is matched or not."""
+        row = super().compare()
+        n = row["n"]
+        if not n or np.isnan(self.permutation_z):
+            return row
+        share = row["estimate"]
+        fresh_sample_se = max(row["fresh_sample_se"], MIN_ERROR / n)
+        n_trials = round(self.effective_trials)
+        n_matched = round(share * self.effective_trials)
+        prior = beta(float(self.fresh_sample.sum()) / n, fresh_sample_se, n)
+        assert self.margins is not None
+        margins_error = np.sqrt((self.margins * (1 - self.margins)).sum())
+        z_margins = z_score((self.release - self.margins).sum(), margins_error)
+        return row | {
+            "se": np.sqrt(share * (1 - share) / n),
+            "fresh_sample_se": fresh_sample_se,
+            "z": min(beta_binomial_z(n_matched, n_trials, *prior), z_margins),
+            "z_permutation": min(self.permutation_z, z_margins),
+        }
+
+
+def identity_disclosure(files: Files, keys: Sequence[int]) -> IdentityDisclosure:
+    r"""Find the sample uniques on the keys that are matched by a released record.
+
+    In a random part of t n records that contains a person with k - 1 companions, the
+    person is unique with probability (1 - t)^{k-1}. Let g(t) be the sum of that over
+    the n people. A fresh sample would leave the share g(1 + r) / g(1) of the sample
+    uniques unmatched, with r = n* / n. Beyond the file, g is unknown. A tree of two-way
+    tables of the keys (`margins.log_density`) predicts the share exp(-u) left unmatched
+    there, and the share exp(-v) that the rest of the file leaves unmatched of the
+    uniques in a random part t of it. The latter is also known, and corrects the former,
+
+    .. math:: \hat g(1 + r) / g(1) = (g(1) / g(t))^{u / v}, \quad t = (1 + r)^{-3/2}.
+
+    A smaller part makes the correction more precise, and less representative. With a
+    holdout, companions are those in both tables, and g is known up to their size.
+
+    Keys with exact numbers are equal where these are: an intruder knows an age in
+    years.
+
+    `IdentityDisclosure.permutation_z` is the test of `copies.copies` without weights,
+    which needs no prediction: it is more powerful, but blind in a release with many
+    duplicates of its own. A person of the holdout is unique if unique in a random part
+    of the larger table that is as large as the smaller table.
+    """
+    cells = files.exact_cells(keys)
+    n = len(files.original)
+    m = len(files.released)
+    n_equal = cells.original_at(cells.original)  # (n,)
+    n_matches = cells.released_at(cells.original)  # (n,)
+    is_unique = n_equal == 1
+
+    all_dropped = (1 - min(1.0, n / m)) ** n_matches
+    prob = np.minimum(_margin_probabilities(files, keys), 1 - 1e-12)
+    margins = -np.expm1(min(m, n) * np.log1p(-prob))
+    fresh_sample, trials = _matched_by_fresh_sample(files, keys, min(m, n))
+    return IdentityDisclosure(
+        eligible=is_unique,
+        release=np.where(is_unique, 1 - all_dropped, 0.0),
+        fresh_sample=fresh_sample,
+        margins=np.where(is_unique, margins, 0.0),
+        cluster=cells.original,
+        certain=is_unique & (n_matches > 0),
+        holdout=_holdout_matched(cells),
+        permutation_z=permutation_z(cells.original, cells.released),
+        effective_trials=trials,
+    )
+
+
+IDENTITY = Question(
+    name="identity",
+    line="uniques (keys) matched",
+    reason="of the sample uniques are matched on the keys",
+    answer=lambda files, attack, rng: identity_disclosure(files, attack.keys),
+)
+
+
+def share_matched_by_fresh_sample(files: Files) -> float:
+    """Return the share of the sample uniques on all variables that a fresh sample would match.
+
+    The fresh sample has the release's size, but no more than the original's. NaN where
+    no record is unique.
+    """
+    cells = files.exact_cells()
+    n_unique = (cells.original_at(cells.original) == 1).sum()
+    if not n_unique:
+        return np.nan
+    size = min(len(files.released), len(files.original))
+    columns = range(len(files.n_levels))
+    fresh_sample, _ = _matched_by_fresh_sample(files, columns, size, use_holdout=False)
+    return float(np.clip(fresh_sample.sum() / n_unique, 0, 1))
+
+
+def _holdout_matched(cells: Cells) -> dict[str, float]:
+    """Return the share of matched uniques of the holdout, and z; empty without one."""
+    n = len(cells.original)
+    size = min(n, len(cells.holdout))
+    if not size:
+        return {}
+    # The weight is the hypergeometric probability that a random part of this size has
+    # nobody else with the person's keys.
+    weights = []
+    for file in (cells.original, cells.holdout):
+        n_equal = counts_at(file, file)
+        log_ways = log_choose(np.append(len(file) - 1, len(file) - n_equal), size - 1)
+        weights.append(np.exp(log_ways[1:] - log_ways[0]))
+    weight = np.concatenate(weights)
+    is_matched = cells.released_at(cells.people) > 0
+    return holdout_contrast(weight * is_matched, weight, n, cells.people)
+
+
+def _margin_probabilities(files: Files, keys: Sequence[int]) -> Floats:
+    """Return the probability of each person's keys in a release of the original's margins.
+
+    The margin of an exact number is that of the other people: a person's own date of
+    birth is not a margin.
+    """
+    n = len(files.original)
+    prob = np.ones(n)
+    for key in keys:
+        bins = files.binned(key)[:n]
+        ids = files.exact(key)[:n]
+        if np.array_equal(bins, ids):
+            prob *= np.bincount(bins)[bins] / n
+        else:
+            prob *= (np.bincount(ids)[ids] - 1) / max(n - 1, 1)
+    return prob
+
+
+def _log_probability(
+    files: Files, keys: Sequence[int], is_person: Bools
+) -> Callable[[Floats], Floats]:
+    """Return the log probability of the original's keys, given how many more have them.
+
+    It is that of a tree of two-way tables of the binned keys, times the share of an
+    exact number in its bin, with a prior of two records as in `margins.log_density`.
+    `is_person` says which records of all tables are known, the original's first.
+    """
+    n = len(files.original)
+    binned = np.column_stack([files.binned(key)[is_person] for key in keys])
+    tree = chow_liu_tree(binned, [files.n_levels[key] for key in keys])
+    shares_in_bin = []
+    for key, bins in zip(keys, binned.T, strict=True):
+        ids = files.exact(key)[is_person]
+        if not np.array_equal(bins, ids):
+            _, first = np.unique(ids, return_index=True)
+            n_distinct = np.bincount(bins[first])[bins[:n]]
+            n_value = np.bincount(ids)[ids[:n]]
+            n_bin = np.bincount(bins)[bins[:n]]
+            shares_in_bin.append((n_value, n_bin, 2 / n_distinct))
+
+    def log_probability(more: Floats) -> Floats:
+        log_p = log_density(binned[:n], tree, more)
+        for n_value, n_bin, prior in shares_in_bin:
+            log_p += np.log((n_value + prior + more) / (n_bin + 2 + more))
+        return log_p
+
+    return log_probability
+
+
+def _matched_by_fresh_sample(
+    files: Files, keys: Sequence[int], size: int, use_holdout: bool = True
+) -> tuple[Floats, float]:
+    """Return each person's part in the number of sample uniques that a fresh sample would match.
+
+    It is the derivative of that number by the person's weight, so the parts add up to
+    it. The second result is `IdentityDisclosure.effective_trials`.
+    """
+    cells = files.exact_cells(keys)
+    n = len(files.original)
+    is_person = np.ones(len(files.binned(0)), bool)
+    is_person[n : n + len(files.released)] = False
+    people = cells.original_at(cells.original)
+    is_unique = people == 1
+    n_unique = int(is_unique.sum())
+    if use_holdout:
+        people = people + counts_at(cells.holdout, cells.original)
+    else:
+        is_person[n:] = False
+    n_people = int(is_person.sum())
+
+    # Sizes are in units of the original: all known people, and these to be predicted.
+    known = n_people / n
+    wanted = 1 + size / n
+    if not n_unique or (wanted >= known and not (people == 1).any()):
+        return is_unique.astype(float), n_unique
+
+    def log_still_unique(t: float) -> Floats:
+        return special.xlog1py(people - 1.0, -t / known)
+
+    terms = [(1.0, wanted), (-1.0, 1.0)]
+    again = np.nan
+    if wanted > known:
+        companions = _expected_companions(files, keys, people, is_person)
+
+        def log_unmatched(at: float, further: float) -> float:
+            after = log_still_unique(at) - companions * further / known
+            return special.logsumexp(after) - special.logsumexp(log_still_unique(at))
+
+        part = known * (known / wanted) ** REACH
+        predicted = log_unmatched(part, known - part)
+        if predicted == 0:  # hardly any two people could share their keys
+            return np.zeros(n), float(n_unique)
+        once = log_unmatched(known, wanted - known) / predicted
+        twice = log_unmatched(known, 2 * wanted - 1 - known) / predicted
+        terms = [(1 + once, known), (-once, part), (-1.0, 1.0)]
+        again = twice / once
+    log_total = sum(
+        weight * special.logsumexp(log_still_unique(t)) for weight, t in terms
+    )
+    weights = sum(weight * special.softmax(log_still_unique(t)) for weight, t in terms)
+    unmatched = np.exp(log_total)
+    parts = is_unique * (1 - unmatched) - n_unique * unmatched * weights
+    return parts, _effective_trials(n_unique, unmatched, again)
+
+
+def _expected_companions(
+    files: Files, keys: Sequence[int], people: Ints, is_person: Bools
+) -> Floats:
+    """Return the expected number of companions of each person in a file of the same size.
+
+    It is that of a tree of two-way tables in which the records with the person's keys
+    are replaced by their expected number. It starts, for uniques, at Good's (1953)
+    estimate, where it stays with a single key.
+    """
+    log_probability = _log_probability(files, keys, is_person)
+    of_unique = (people == 2).sum() / (people == 1).sum()
+    companions = np.where(people > 1, people - 1.0, of_unique)
+    for _ in range(ROUNDS):
+        companions = is_person.sum() * np.exp(log_probability(companions - people))
+    return companions
+
+
+def _effective_trials(n_unique: int, unmatched: float, again: float) -> float:
+    """Return the number of equal trials with the variance of the number of matches.
+
+    The probability of two matches, `unmatched` to the power `again`, shows how much
+    people's probabilities differ. Predicted ones differ more than true ones: half of
+    the difference counts, on the log scale.
+    """
+    variance_if_equal = unmatched - unmatched**2
+    variance = unmatched - unmatched**again if again > 1 else 0.0
+    ratio = max(variance_if_equal / variance, 1.0) if variance > 0 else 1.0
+    return float(n_unique * np.sqrt(ratio))

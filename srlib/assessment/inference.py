@@ -1,0 +1,174 @@
+"""Attribute inference: the probability of the true target by trees trained on the release."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from srlib.assessment.counts import Bools, Floats, Ints, holdout_contrast, z_score
+from srlib.assessment.disclosure import MIN_ERROR, Attack, Disclosure, Question
+from srlib.assessment.files import Files
+from srlib.data.codes import Codes
+
+PAIRS = 20  # of trees, each trained on one half of the records
+MAX_TRAINING = 40_000  # records of a file that trees are trained on
+MAX_PREDICTED = 20_000  # people whose target is predicted
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceDisclosure(Disclosure):
+    """Attribute inference: people are not independent, as the same trees predict them.
+
+    Attributes
+    ----------
+    training_variance : float
+        Variance of the difference of two shares, of the release and of a fresh sample,
+        due to the records that trees are trained on.
+    """
+
+    training_variance: float
+
+    def _share(
+        self, disclosed: Floats, people: Bools, group: Bools
+    ) -> tuple[float, float]:
+        share, error = super()._share(disclosed, people, group)
+        return share, np.hypot(error, np.sqrt(self.training_variance / 2))
+
+    def _z_fresh_sample(self, people: Bools, group: Bools) -> float:
+        n = people.sum()
+        above = (self.release - self.fresh_sample) * group
+        spread = np.sqrt(n * above[people].var())
+        variance = spread**2 + MIN_ERROR**2 + self.training_variance * n**2
+        return z_score(above.sum(), np.sqrt(variance))
+
+
+def inference(
+    files: Files, attack: Attack, rng: np.random.Generator
+) -> InferenceDisclosure:
+    r"""Predict each person's target by trees trained on the release: probability of the true value.
+
+    Trees (scikit-learn) are trained in pairs, each on one random half of a file. A
+    fresh sample is the halves of the original that do not contain the person, so the
+    person's own record is not used. Halves of the larger file have the size of the
+    smaller file's.
+
+    People are not independent: a sample with a few more records of one value changes
+    all predictions. The variance of the share due to the training records is a quarter
+    of the mean squared difference of the shares within a pair, which is exact for
+    shares that are linear in the records. For the fresh sample it is at least that, and
+    at least the value from halves of the original that predict each other. Of more
+    people than `MAX_PREDICTED`, evenly spaced ones count.
+    """
+    n = len(files.original)
+    original, released, holdout = files.tables
+    people = np.concatenate([original, holdout])
+    has_value = ~np.isin(people[:, attack.target], attack.codes_without_value)
+    rows = _evenly_spaced(np.flatnonzero(has_value[:n]), MAX_PREDICTED)
+    holdout_rows = n + np.flatnonzero(has_value[n:])
+    everybody = np.append(rows, holdout_rows)
+    trees = _Trees(
+        people, attack, files.n_levels, max(min(n, len(released), MAX_TRAINING) // 2, 1)
+    )
+
+    # The fresh sample is the same for all releases.
+    release_rng, original_rng = rng.spawn(2)
+    release, variance = trees.predict(released, everybody, len(rows), release_rng)
+    fresh_sample, fresh_variance = trees.predict(
+        original, rows, len(rows), original_rng, is_own=True
+    )
+    is_predicted = np.zeros(n, bool)
+    is_predicted[rows] = True
+    release[:n] = release[:n].clip(max=1)
+    contrast = {}
+    if len(holdout_rows):
+        disclosed = release[everybody]
+        contrast = holdout_contrast(disclosed, np.ones(len(disclosed)), len(rows))
+    return InferenceDisclosure(
+        eligible=is_predicted,
+        release=release[:n],
+        fresh_sample=fresh_sample[:n].clip(max=1),
+        margins=None,
+        cluster=np.arange(n),
+        certain=np.zeros(n, bool),
+        holdout=contrast,
+        training_variance=variance + max(variance, fresh_variance),
+    )
+
+
+INFERENCE = Question(
+    name="inference",
+    line="probability of the target, predicted",
+    reason="mean probability of the true {}, predicted from the release",
+    answer=inference,
+)
+
+
+def _evenly_spaced(rows: Ints, limit: int) -> Ints:
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), limit)).astype(int)]
+
+
+class _Trees(NamedTuple):
+    """Trees trained on halves of a file, which predict people's target from the keys.
+
+    `people` are the records of the original and the holdout, (n + h, n_variables).
+    """
+
+    people: Codes
+    attack: Attack
+    n_levels: Sequence[int]
+    half_size: int
+
+    def predict(
+        self,
+        codes: Codes,
+        rows: Ints,
+        n_counted: int,
+        rng: np.random.Generator,
+        is_own: bool = False,
+    ) -> tuple[Floats, float]:
+        """Return the mean probability of the true target, and the variance of its mean.
+
+        `rows` are the people to predict, of whom the first `n_counted` count for the
+        variance. With `is_own`, these are records of the file itself, and each is
+        predicted by the half without it.
+        """
+        prob = np.zeros(len(self.people))  # (n + h,)
+        differences = []
+        for _ in range(PAIRS):
+            shares = []
+            for half in np.array_split(rng.permutation(len(codes)), 2):
+                asked = rows[~np.isin(rows, half)] if is_own else rows
+                trained_on = codes[half[: self.half_size]]
+                prob_true = _tree_probabilities(
+                    trained_on, self.people[asked], self.attack, self.n_levels, rng
+                )
+                prob[asked] += prob_true / (PAIRS if is_own else 2 * PAIRS)
+                counted = prob_true[:n_counted]
+                shares.append(counted.sum() / max(len(counted), 1))
+            differences.append(shares[0] - shares[1])
+        return prob, float(np.mean(np.square(differences))) / 4
+
+
+def _tree_probabilities(
+    records: Codes,
+    people: Codes,
+    attack: Attack,
+    n_levels: Sequence[int],
+    rng: np.random.Generator,
+) -> Floats:
+    """Return the probability of people's true target by a tree trained on records."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    keys = list(attack.keys)
+    seed = int(rng.integers(2**31))
+    tree = DecisionTreeClassifier(max_features="sqrt", random_state=seed)
+    with warnings.catch_warnings():
+        # Scikit-learn warns of a level for nearly each record.
+        warnings.simplefilter("ignore", UserWarning)
+        tree.fit(records[:, keys].astype(np.float32), records[:, attack.target])
+    prob = np.zeros((len(people), int(n_levels[attack.target])))
+    if len(people):
+        prob[:, tree.classes_] = tree.predict_proba(people[:, keys].astype(np.float32))
+    return prob[np.arange(len(people)), people[:, attack.target]]
