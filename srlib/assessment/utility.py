@@ -16,14 +16,20 @@ first order where the files are alike.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from math import comb
 
 import numpy as np
-import pandas as pd
-from scipy import special
+from scipy import sparse, special
 
-from srlib.assessment.counts import Row, new_row, se_between_releases
+from srlib.assessment.counts import (
+    Bools,
+    Floats,
+    Ints,
+    Row,
+    new_row,
+    se_between_releases,
+)
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation
@@ -32,14 +38,35 @@ from srlib.threads import one_blas_thread
 TIE = 3.0  # standard errors: a smaller difference counts as none
 # Utility is good up to the first utility loss, limited up to the second, and poor
 # above.
-GOOD, LIMITED = 0.05, 0.15
+GOOD = 0.05
+LIMITED = 0.15
 MOST_PRODUCTS = 4e9  # combinations times squared parameters of a regression: one second
 
 LOSSES = ("one-way tables", "two-way tables", "distinguishability")
-NUMBERS = ["estimate", "baseline", "spread", "se"]
-# Question, variables, estimate, a fresh sample's mean and deviation, se, whether
-# significant.
-type Distance = tuple[str, str, float, float, float, float, bool]
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A distance of one release from the original.
+
+    Attributes
+    ----------
+    where : str
+        The variables, or the size of the regression.
+    estimate, se : float
+        The distance, NaN where it cannot be estimated, and its error over releases.
+    baseline, spread : float
+        Mean and standard deviation for a fresh sample.
+    is_significant : bool
+        Whether it is larger than by chance.
+    """
+
+    where: str = ""
+    estimate: float = np.nan
+    se: float = np.nan
+    baseline: float = np.nan
+    spread: float = np.nan
+    is_significant: bool = False
 
 
 def utility_rows(
@@ -50,126 +77,167 @@ def utility_rows(
     Standard errors are those of another release by the same synthesizer; those of the
     baseline, of another fresh sample.
     """
-    distances = list[Distance]()
-    for release in released:
-        distances += _largest_distances(original, release, schema)
-        distances.append(distinguishability(original, release, schema))
-    n_variables = len(schema.names)
-    n_tables = {"one-way tables": n_variables, "two-way tables": comb(n_variables, 2)}
-    columns, answers = ["question", "where", *NUMBERS, "sure"], list[Row]()
-    for question, each in pd.DataFrame(distances, columns=columns).groupby(
-        "question", sort=False
-    ):
-        known = each.dropna(subset="estimate")
-        mean = known[NUMBERS].mean()
-        value, fresh = float(mean["estimate"]), float(mean["baseline"])
-        spread, error = float(mean["spread"]), float(mean["se"])
-        if len(known) > 1:
-            error = se_between_releases(known["estimate"].tolist())
-        z = (value - fresh) / spread if spread else np.nan
-        where = " / ".join(known["where"].unique())
-        if question == "distinguishability":
-            variables, detail = "all", where
+    columns = range(len(schema.names))
+    one_way = [(k, k) for k in columns]
+    two_way = list(combinations(columns, 2))
+    rows = []
+    for question, pairs in zip(LOSSES, (one_way, two_way, []), strict=True):
+        if pairs:
+            distances = [largest_distance(original, z, schema, pairs) for z in released]
         else:
-            variables, detail = where, f"largest of {n_tables[question]:,}"
-        answers.append(
-            new_row(
-                question,
-                len(released[0]),
-                variables=variables,
-                detail=detail,
-                estimate=value,
-                se=error,
-                baseline=fresh,
-                baseline_se=spread,
-                z=z,
-            )
+            distances = [distinguishability(original, z, schema) for z in released]
+        known = [one for one in distances if not np.isnan(one.estimate)]
+        where = " / ".join(dict.fromkeys(one.where for one in known))
+        row = new_row(
+            question,
+            len(released[0]),
+            variables=where if pairs else "all",
+            detail=f"largest of {len(pairs):,}" if pairs else where,
         )
-        loss = (
-            rate_utility(value - fresh, known["sure"].mean() >= 0.5)
-            if len(known)
-            else ""
-        )
-        answers[-1] |= {"rating": loss, "baseline_kind": "fresh sample"}
-    return answers
+        row |= {"rating": "", "baseline_kind": "fresh sample"}
+        rows.append(row | _average(known) if known else row)
+    return rows
 
 
-def rate_utility(loss: float, clear: bool) -> str:
+def _average(distances: Sequence[Distance]) -> Row:
+    """Return the means over releases, z of the excess, and its rating."""
+    estimates = [one.estimate for one in distances]
+    estimate = float(np.mean(estimates))
+    baseline = float(np.mean([one.baseline for one in distances]))
+    spread = float(np.mean([one.spread for one in distances]))
+    error = float(np.mean([one.se for one in distances]))
+    if len(distances) > 1:
+        error = se_between_releases(estimates)
+    share_significant = np.mean([one.is_significant for one in distances])
+    excess = estimate - baseline
+    return {
+        "estimate": estimate,
+        "se": error,
+        "baseline": baseline,
+        "baseline_se": spread,
+        "z": excess / spread if spread else np.nan,
+        "rating": rate_utility(excess, bool(share_significant >= 0.5)),
+    }
+
+
+def rate_utility(loss: float, is_significant: bool) -> str:
     """Return the rating of a utility loss, by its size if it is significant."""
-    if not clear:
+    if not is_significant:
         return "like a fresh sample"
-    return "good" if loss <= GOOD else "limited" if loss <= LIMITED else "poor"
+    if loss <= GOOD:
+        return "good"
+    return "limited" if loss <= LIMITED else "poor"
 
 
-def _largest_distances(
-    original: Codes, released: Codes, schema: Schema
-) -> list[Distance]:
-    """Return the largest excess distances of one-way and of two-way tables over a random split."""
-    found, levels, error = [], schema.n_levels.tolist(), 0.5 / np.sqrt(len(released))
-    columns = range(len(levels))
-    for question, some in (
-        ("one-way tables", [(k, k) for k in columns]),
-        ("two-way tables", list(combinations(columns, 2))),
-    ):
-        each = [total_variation(original, released, levels, *at) for at in some]
-        value, fresh, spread = np.transpose(each)
-        # Distances have gamma rather than normal tails, with their mean and deviation;
-        # the largest of many must be as improbable as TIE standard errors.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            tail = special.gammaincc((fresh / spread) ** 2, fresh / spread**2 * value)
-        tail = np.where(spread > 0, tail, np.where(value > fresh + 1e-12, 0.0, 1.0))
-        sure = np.log(np.maximum(tail, 1e-300)) < special.log_ndtr(-TIE) - np.log(
-            len(some)
-        )
-        at = max(range(len(some)), key=lambda k: (sure[k], value[k] - fresh[k]))
-        where = " × ".join(dict.fromkeys(schema.names[k] for k in some[at]))
-        found.append(
-            (question, where, value[at], fresh[at], spread[at], error, bool(sure[at]))
-        )
-    return found
+def largest_distance(
+    original: Codes, released: Codes, schema: Schema, pairs: Sequence[tuple[int, int]]
+) -> Distance:
+    """Return the table of two variables (or one) with the largest excess over a random split."""
+    levels = schema.n_levels.tolist()
+    distances = [total_variation(original, released, levels, *pair) for pair in pairs]
+    estimate, baseline, spread = np.transpose(distances)  # (n_pairs,) each
+    is_significant = _is_larger(estimate, baseline, spread)
+    # Significant ones first, then by their excess.
+    largest = np.lexsort((estimate - baseline, is_significant))[-1]
+    names = dict.fromkeys(schema.names[k] for k in pairs[largest])
+    return Distance(
+        where=" × ".join(names),
+        estimate=estimate[largest],
+        se=0.5 / np.sqrt(len(released)),
+        baseline=baseline[largest],
+        spread=spread[largest],
+        is_significant=bool(is_significant[largest]),
+    )
+
+
+def _is_larger(estimate: Floats, baseline: Floats, spread: Floats) -> Bools:
+    """Return whether each of several distances is larger than by chance.
+
+    Distances have gamma rather than normal tails, with their mean and deviation; the
+    largest of many must be as improbable as `TIE` standard errors.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shape = (baseline / spread) ** 2
+        tail = special.gammaincc(shape, baseline / spread**2 * estimate)
+    certain = np.where(estimate > baseline + 1e-12, 0.0, 1.0)
+    tail = np.where(spread > 0, tail, certain)
+    log_limit = special.log_ndtr(-TIE) - np.log(len(estimate))
+    return np.log(np.maximum(tail, 1e-300)) < log_limit
 
 
 @one_blas_thread
 def distinguishability(original: Codes, released: Codes, schema: Schema) -> Distance:
     """Return the share of the variance of a record's file that a regression explains."""
+    free = schema.n_levels - 1  # parameters of each variable
+    n_single = 1.0 + free.sum()
+    n_pairs = (free.sum() ** 2 - (free**2).sum()) / 2
+    n_records = len(original) + len(released)
+    n_combinations = len(distinct(np.concatenate([original, released]))[1])
+    # Pairs only if time allows and chance explains at most a tenth.
+    n_products = n_combinations * (n_single + n_pairs) ** 2
+    with_pairs = n_products <= MOST_PRODUCTS and n_single + n_pairs <= n_records / 10
+    share = min(1.0, MOST_PRODUCTS / (n_combinations * n_single**2))
+    if with_pairs:
+        share = 1.0
+    original, released = (_thin(table, share) for table in (original, released))
+    size = len(original) + len(released)
+    if n_single > size / 10 or not free.sum():  # chance explains too much
+        return Distance()
+
+    combination, total, combination_of = distinct(np.concatenate([original, released]))
+    n_released = np.bincount(combination_of[len(original) :], minlength=len(total))
+    design = _indicators(combination, schema.n_levels, with_pairs)
+    n_parameters, squares = _explained_squares(design, total, n_released)
+    if n_parameters in (1, size):
+        return Distance()
+    c = len(released) / size
+    explained = max(squares / size - c**2, 0.0) / (c * (1 - c))
+    # Under a random split the share explained is beta distributed, as for normal errors.
+    baseline = (n_parameters - 1) / (size - 1)
+    a = (n_parameters - 1) / 2
+    b = (size - n_parameters) / 2
+    spread = np.sqrt(a * b / (a + b + 1)) / (a + b)
+    excess = max(explained / baseline - 1, 0.0)
+    where = f"{n_parameters:,} parameters"
+    if size < n_records:
+        where += f", {size:,} records"
+    return Distance(
+        where=where,
+        estimate=explained,
+        se=spread * (1 - explained) * np.sqrt(1 + 2 * excess),
+        baseline=baseline,
+        spread=spread,
+        is_significant=bool(explained - baseline > TIE * spread),
+    )
+
+
+def _thin(table: Codes, share: float) -> Codes:
+    """Return a share of the rows, evenly spaced, and two at least."""
+    size = max(int(share * len(table)), 2)
+    return table[np.linspace(0, len(table) - 1, size).astype(int)]
+
+
+def _indicators(codes: Codes, n_levels: Ints, with_pairs: bool) -> sparse.csr_matrix:
+    """Return indicators of levels and, if wished, of pairs of levels, (n, n_indicators)."""
     from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
-    n, m, free = len(original), len(released), schema.n_levels - 1
-    terms, of_pairs = 1.0 + free.sum(), (free.sum() ** 2 - (free**2).sum()) / 2
-    n_rows = len(distinct(np.concatenate([original, released]))[1])
-    # Pairs only if time allows and chance explains at most a tenth.
-    pairs = (
-        n_rows * (terms + of_pairs) ** 2 <= MOST_PRODUCTS
-        and terms + of_pairs <= (n + m) / 10
-    )
-    part = 1.0 if pairs else min(1.0, MOST_PRODUCTS / (n_rows * terms**2))
-    sizes = [max(int(part * k), 2) for k in (n, m)]
-    records, c = sum(sizes), sizes[1] / sum(sizes)
-    unknown = "distinguishability", "", np.nan, np.nan, np.nan, np.nan, False
-    if terms > records / 10 or not free.sum():  # chance explains too much
-        return unknown
-    some = [
-        z[np.linspace(0, len(z) - 1, size).astype(int)]
-        for z, size in zip((original, released), sizes, strict=True)
-    ]
-    combination, total, inverse = distinct(np.concatenate(some))
-    events = np.bincount(inverse[sizes[0] :], minlength=len(total))
-    levels = [np.arange(size) for size in schema.n_levels]
-    single = OneHotEncoder(categories=levels, drop="first")
-    products = PolynomialFeatures(2 if pairs else 1, interaction_only=True)
-    design = products.fit_transform(single.fit_transform(combination))
-    design = design[:, design.getnnz(axis=0) > 0]
-    values, vectors = np.linalg.eigh(
-        (design.multiply(total[:, None]).T @ design).toarray()
-    )
-    known = values > 1e-10 * values[-1]
-    squares = (vectors[:, known].T @ (design.T @ events)) ** 2 / values[known]
-    if (size := int(known.sum())) in (1, records):
-        return unknown
-    explained = max(squares.sum() / records - c**2, 0.0) / (c * (1 - c))
-    fresh, a, b = (size - 1) / (records - 1), (size - 1) / 2, (records - size) / 2
-    spread = np.sqrt(a * b / (a + b + 1)) / (a + b)  # beta, as for normal errors
-    error = spread * (1 - explained) * np.sqrt(1 + 2 * max(explained / fresh - 1, 0.0))
-    where = f"{size:,} parameters" + f", {records:,} records" * (records < n + m)
-    sure = bool(explained - fresh > TIE * spread)
-    return "distinguishability", where, explained, fresh, spread, error, sure
+    levels = [np.arange(size) for size in n_levels]
+    single = OneHotEncoder(categories=levels, drop="first").fit_transform(codes)
+    products = PolynomialFeatures(2 if with_pairs else 1, interaction_only=True)
+    design = products.fit_transform(single)
+    return design[:, design.getnnz(axis=0) > 0]
+
+
+def _explained_squares(
+    design: sparse.csr_matrix, total: Ints, n_released: Ints
+) -> tuple[int, float]:
+    """Return the number of estimable parameters, and the sum of squared fitted values.
+
+    The regression is that of the indicator of released records, `n_released` of the
+    `total` records of each combination, by the eigenvalues of the normal equations.
+    """
+    products = design.multiply(total[:, None]).T @ design
+    values, vectors = np.linalg.eigh(products.toarray())
+    is_estimable = values > 1e-10 * values[-1]
+    along = vectors[:, is_estimable].T @ (design.T @ n_released)
+    return int(is_estimable.sum()), (along**2 / values[is_estimable]).sum()
