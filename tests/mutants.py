@@ -130,30 +130,30 @@ assessment/inputs
 not found.same_table and not copied_uniques[ => not copied_uniques[ # by z alone
 copied_uniques["z_permutation"] >= 2 * Z_CERTAIN, => found.same_table, # by the table alone
 assessment/utility
-special.log_ndtr(-TIE) - np.log(len(some)) => special.log_ndtr(-TIE) # largest of many
-(size - 1) / (records - 1) => (size - 1) / records # explained by chance
-"good" if loss <= GOOD => "good" if loss < GOOD # limit
+special.log_ndtr(-TIE) - np.log(len(estimate)) => special.log_ndtr(-TIE) # largest of many
+(n_parameters - 1) / (size - 1) => (n_parameters - 1) / size # explained by chance
+if loss <= GOOD: => if loss < GOOD: # limit
 assessment/z_scores
 (1 / m + 1 / (a + b + 1)) => (1 / (a + b + 1)) # variance of a count is dropped
-logaddexp(pure, log_choose(left, n)) => logaddexp(pure, log_choose(left, m)) # wrong file
+logaddexp(log_pure, log_choose(others, n)) => logaddexp(log_pure, log_choose(others, m)) # wrong file
 hit].sum() - weight.min() / 2 => hit].sum() - 0 # correction for continuity
 r + np.log(u / r) / r => r - np.log(u / r) / r # sign of the saddlepoint's correction
 if hit.sum() < MIN_COINCIDENCES: => if hit.sum() < 0: # two coincidences are a sign
-squares += (edges => squares += 0 * (edges # records that lead to each other
++ _mutual_products(edges, n_groups) => + 0 # records that lead to each other
 squared_degrees * (p_2 - p_3) => squared_degrees * p_2 # covariance of edges at a record
 log_ndtr(-z) + np.log(tests) => log_ndtr(-z) # the largest of many
 assessment/near_duplicates
-is_nearest[(total[some] > 1) => is_nearest[(total[some] > 9) # records with an equal are asked
-agree[np.arange(len(some)), some] = 0 => agree[0, 0] = 0 # a record is its own neighbor
+is_nearest[(n_records[part] > 1) => is_nearest[(n_records[part] > 9) # records with an equal are asked
+n_agree[np.arange(len(part)), part] = 0 => n_agree[0, 0] = 0 # a record is its own neighbor
 _share_near(near, o, o > 1, least) => _share_near(near, o, o > 0, least) # its own equal
 assessment/multiplicity
-of_nobody = np.where(o == 0, s, 0) => of_nobody = s # the copies themselves make many probable
+not_original = np.where(o == 0, s, 0) => not_original = s # the copies themselves make many probable
 x = (m / n) * _series => x = _series # size of the release
 np.log(x / (1 + x)), => np.log(x / (2 + x)), # the geometric law
 np.fmax(times * np.log => np.fmin(times * np.log # a rough release repeats anybody
 assessment/identifiers
 DIFFERENT * len(values) => 0 * len(values) # any column identifies
-max(probability, of_numbers) => probability # row numbers are no identifiers
+max(probability, by_position) => probability # row numbers are no identifiers
 stats.poisson.sf(common - 1, => stats.poisson.sf(common, # one more is needed
 assessment/copies
 + 2 * pairs => + pairs # Esty's variance

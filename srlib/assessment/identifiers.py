@@ -42,15 +42,7 @@ def common_identifiers(
         others = _present(released[name])
         common = int(others.isin(values).sum())
         expected = _expected(values, others)
-        by_chance = scipy.stats.poisson.sf(common - 1, expected)
-        if equal_pairs := _pairs(values.value_counts()).sum():
-            # With few equal pairs the expected number is itself uncertain.
-            ratio = len(values) * len(others) / _pairs(len(values))
-            by_pairs = scipy.stats.nbinom.sf(
-                common - 1, equal_pairs + 1, 1 / (1 + ratio)
-            )
-            by_chance = max(by_chance, by_pairs)
-        found = common > 0 and by_chance < BY_CHANCE
+        found = common > 0 and _tail(common, values, others, expected) < BY_CHANCE
         row = new_row("identifiers", len(others), variables=name)
         row["estimate"] = common / max(len(others), 1)
         row["baseline"] = expected / max(len(others), 1)
@@ -65,12 +57,25 @@ def common_identifiers(
     return rows
 
 
+def _tail(common: int, values: pd.Series, others: pd.Series, expected: float) -> float:
+    """Return the probability of as many common values, or more, by chance."""
+    by_chance = scipy.stats.poisson.sf(common - 1, expected)
+    equal_pairs = _pairs(values.value_counts()).sum()
+    if not equal_pairs:
+        return float(by_chance)
+    # With few equal pairs the expected number is itself uncertain.
+    ratio = len(values) * len(others) / _pairs(len(values))
+    by_pairs = scipy.stats.nbinom.sf(common - 1, equal_pairs + 1, 1 / (1 + ratio))
+    return float(max(by_chance, by_pairs))
+
+
 def _present(column: pd.Series) -> pd.Series:
     """Return the texts of a column without missing values."""
     ids, texts = factorize_texts(column)
-    known = np.array([strip_zeros(text.casefold()) for text in texts] + [""], object)
-    values = pd.Series(known[ids])
-    return values[~values.isin([text.casefold() for text in MISSING_TEXTS])]
+    plain = [strip_zeros(text.casefold()) for text in texts]
+    values = pd.Series(np.array([*plain, ""], object)[ids])
+    missing = [text.casefold() for text in MISSING_TEXTS]
+    return values[~values.isin(missing)]
 
 
 def _expected(values: pd.Series, others: pd.Series) -> float:
@@ -82,14 +87,12 @@ def _expected(values: pd.Series, others: pd.Series) -> float:
     n = len(values)
     repetitions = values.value_counts()
     probability = _pairs(repetitions).sum() / max(_pairs(n), 1)
-    one_form = (
-        pd.concat([values, others]).str.replace(r"\d+", "0", regex=True).nunique() == 1
-    )
+    patterns = pd.concat([values, others]).str.replace(r"\d+", "0", regex=True)
     numbers = values.str.findall(r"\d+")
-    if one_form and len(numbers.iloc[0]):
-        parts = np.array(numbers.tolist(), float).T
-        of_numbers = np.prod([_equal(part) for part in parts])
-        probability = max(probability, of_numbers)
+    if patterns.nunique() == 1 and len(numbers.iloc[0]):
+        positions = np.array(numbers.tolist(), float).T
+        by_position = np.prod([_equal(position) for position in positions])
+        probability = max(probability, by_position)
     return float(min(len(others), n * len(others) * probability))
 
 

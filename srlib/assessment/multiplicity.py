@@ -42,19 +42,22 @@ def most_repeated_unique(
         The share of the release that repeats the record, and the expected share; z is
         corrected for the number of sample uniques.
     """
-    n, m, n_unique = int(o.sum()), int(s.sum()), int((o == 1).sum())
+    n = int(o.sum())
+    m = int(s.sum())
+    n_unique = int((o == 1).sum())
     row = new_row("repeated unique", n_unique, detail="one unique record")
     repeated = (o == 1) & (s > 1)
     if not repeated.any():
         return row
     times = s[repeated]
-    of_nobody = np.where(o == 0, s, 0)
-    x = (m / n) * _series(o, neighbors_original, neighbors_original[repeated])
-    own = _series(of_nobody, neighbors_released, neighbors_released[repeated])
+    in_original = neighbors_original[repeated]
+    in_release = neighbors_released[repeated]
+    x = (m / n) * _series(o, neighbors_original, in_original)
+    not_original = np.where(o == 0, s, 0)
+    own = _series(not_original, neighbors_released, in_release)
     log_tail = np.fmax(times * np.log(x / (1 + x)), _log_tail(times, own))
-    most_of_others = _most(
-        np.where(o == 1, 0, s), neighbors_released, neighbors_released[repeated]
-    )
+    not_unique = np.where(o == 1, 0, s)
+    most_of_others = _most(not_unique, neighbors_released, in_release)
     log_tail[most_of_others >= times] = 0.0
     worst = int(log_tail.argmin())
     return row | {
@@ -70,23 +73,20 @@ def _series(counts: Ints, neighbors: Ints, where: Ints) -> Floats:
 
     It is 1 where nothing is known: all counts are then equally probable.
     """
-    occurring = counts > 0
-    density, counts = _density(neighbors[occurring]), counts[occurring]
+    density = _density(neighbors[counts > 0])
+    counts = counts[counts > 0]
+    densest = density.max(initial=0)
+    wanted = _density(where)
     series = np.ones(len(where))
-    for stratum in np.unique(_density(where)):
+    for stratum in np.unique(wanted):
         highest = stratum
-        while (
-            np.count_nonzero((density >= stratum) & (density <= highest))
-            < FEWEST_GROUPS
-        ):
-            if highest >= density.max(initial=0):
-                break
+        chosen = density == stratum
+        while np.count_nonzero(chosen) < FEWEST_GROUPS and highest < densest:
             highest += 1
-        some = counts[(density >= stratum) & (density <= highest)]
-        if len(some):
-            series[_density(where) == stratum] = _log_series(
-                (some.sum() + 1) / len(some)
-            )
+            chosen = (density >= stratum) & (density <= highest)
+        if chosen.any():
+            mean = (counts[chosen].sum() + 1) / np.count_nonzero(chosen)
+            series[wanted == stratum] = _log_series(mean)
     return series
 
 

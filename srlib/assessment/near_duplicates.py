@@ -8,7 +8,8 @@ file, however many values were changed, as long as other people's records are fa
 away.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,10 +18,8 @@ from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
 from srlib.data.codes import Codes, Levels
 
 FEWEST_NEAR = 10  # records with neighbors at a distance, for it to be tested
-CLEAR, DIFFERENT = (
-    3.3,
-    0.05,
-)  # least z and least difference of shares at a distance shown
+CLEAR = 3.3  # least z of a distance to be shown
+DIFFERENT = 0.05  # least difference of its shares
 LEAST_ALIKE = 0.5  # least share of equal values of a near-duplicate
 MOST_COMPARED = 2_000_000_000  # compared values; larger files are thinned
 FEWEST_ASKED = 400  # records, however large the files are
@@ -58,16 +57,14 @@ def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> 
         original records; where these shares are similar, as in a dense table, the share
         of the released records' nearest neighbors that are original.
     """
-    n_variables, size = original.shape[1], min(len(original), len(released))
+    n_variables = original.shape[1]
+    size = min(len(original), len(released))
     both = np.concatenate([_thinned(original, size), _thinned(released, size)])
     (cell,) = cell_ids(range(n_variables), n_levels, both)
     groups = both[np.unique(cell, return_index=True)[1]]
     o, s = cell_counts(cell[:size], cell[size:])
-    row = new_row(
-        "near-duplicates",
-        len(released),
-        detail="have an original record as nearest neighbor",
-    )
+    nowhere = "have an original record as nearest neighbor"
+    row = new_row("near-duplicates", len(released), detail=nowhere)
     if len(groups) < 2:
         return row
     near = _nearest(groups, o, s)
@@ -79,53 +76,73 @@ def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> 
             distances.append(_at_distance(least, near, edges, o, s))
     if not distances:
         return row
-    clearest = max(distances, key=lambda one: one["z"])
-    row["z_permutation"] = bonferroni_z(clearest["z"], len(distances))
-    clear = [
-        one for one in distances if bonferroni_z(one["z"], len(distances)) >= CLEAR
-    ]
-    apart = [one for one in clear if one["estimate"] - one["baseline"] >= DIFFERENT]
-    if apart:
-        plainest = max(apart, key=_difference)
-        shown = ("estimate", "se", "baseline", "baseline_se")
-        least = plainest["least"]
-        row["detail"] = (
-            f"share {least} or more of {n_variables} values with an original record"
-        )
-        return row | {name: plainest[name] for name in shown}
+
+    n_tests = len(distances)
+    clearest = max(distances, key=lambda distance: distance.z)
+    row["z_permutation"] = bonferroni_z(clearest.z, n_tests)
+    clear = [one for one in distances if bonferroni_z(one.z, n_tests) >= CLEAR]
+    different = [one for one in clear if one.share - one.baseline >= DIFFERENT]
+    if different:
+        shown = max(different, key=_Distance.difference)
+        least = f"{shown.least} or more of {n_variables}"
+        return row | {
+            "detail": f"share {least} values with an original record",
+            "estimate": shown.share,
+            "se": shown.se,
+            "baseline": shown.baseline,
+            "baseline_se": shown.baseline_se,
+        }
     widest = (clear or [clearest])[0]  # the distance with the most records
     return row | {
-        "n": widest["asked"],
-        "estimate": widest["across"],
+        "n": widest.n_asked,
+        "estimate": widest.share_original,
         "baseline": size / (2 * size - 1),
     }
 
 
-def _difference(distance: dict[str, Any]) -> float:
-    """Return the difference of the two shares in standard errors."""
-    error = np.hypot(distance["se"], distance["baseline_se"])
-    return float((distance["estimate"] - distance["baseline"]) / max(error, 1e-12))
+@dataclass(frozen=True)
+class _Distance:
+    """Records that agree with their nearest neighbors in `least` variables or more.
+
+    `share` of the released and `baseline` of the original records have an original one
+    so near. Of the `n_asked` released records without duplicates, `share_original` of
+    the nearest neighbors are original; `z` is the excess over a random split.
+    """
+
+    least: int
+    z: float
+    n_asked: int
+    share_original: float
+    share: float
+    se: float
+    baseline: float
+    baseline_se: float
+
+    def difference(self) -> float:
+        """Return the difference of the two shares in standard errors."""
+        error = np.hypot(self.se, self.baseline_se)
+        return float((self.share - self.baseline) / max(error, 1e-12))
 
 
 def _at_distance(
     least: int, near: _Neighbors, edges: Edges, o: Ints, s: Ints
-) -> dict[str, Any]:
+) -> _Distance:
     """Return z by the edges at one distance, and the shares of records at it."""
-    value, error = _share_near(near, s, o > 0, least)
-    baseline, baseline_error = _share_near(near, o, o > 1, least)
+    share, se = _share_near(near, s, o > 0, least)
+    baseline, baseline_se = _share_near(near, o, o > 1, least)
     of_release = edges.where(s[edges.source] > 0)
-    across = (of_release.weight * o[of_release.target]).sum()
-    everything = (of_release.weight * (o + s)[of_release.target]).sum()
-    return {
-        "least": least,
-        "z": crossing_z(edges, o, s),
-        "asked": len(np.unique(of_release.source)),
-        "across": float(across / max(everything, 1)),
-        "estimate": value,
-        "se": error,
-        "baseline": baseline,
-        "baseline_se": baseline_error,
-    }
+    to_original = (of_release.weight * o[of_release.target]).sum()
+    total = (of_release.weight * (o + s)[of_release.target]).sum()
+    return _Distance(
+        least,
+        z=crossing_z(edges, o, s),
+        n_asked=len(np.unique(of_release.source)),
+        share_original=float(to_original / max(total, 1)),
+        share=share,
+        se=se,
+        baseline=baseline,
+        baseline_se=baseline_se,
+    )
 
 
 def _thinned(table: Codes, size: int) -> Codes:
@@ -138,28 +155,32 @@ def _nearest(groups: Codes, o: Ints, s: Ints) -> _Neighbors:
     n_groups, n_variables = groups.shape
     most = max(MOST_COMPARED // (n_groups * n_variables), FEWEST_ASKED)
     asked = np.linspace(0, n_groups - 1, min(most, n_groups)).astype(int)
-    total, columns = o + s, np.ascontiguousarray(groups.T)
-    alike, alike_original = np.zeros((2, len(asked)), int)
-    found = []
-    for part in np.array_split(
-        np.arange(len(asked)), -(-len(asked) * n_groups // _AT_ONCE)
-    ):
-        some = asked[part]
-        agree = np.zeros((len(some), n_groups), np.min_scalar_type(n_variables))
+    n_records = o + s
+    columns = np.ascontiguousarray(groups.T)
+    n_parts = -(-len(asked) * n_groups // _AT_ONCE)
+    alike = []
+    alike_original = []
+    edges = []
+    for part in np.array_split(asked, n_parts):
+        n_agree = np.zeros((len(part), n_groups), np.min_scalar_type(n_variables))
         for column in columns:
-            agree += column[some, None] == column
-        agree[np.arange(len(some)), some] = 0
-        alike[part] = agree.max(axis=1)
-        alike_original[part] = agree[:, o > 0].max(axis=1, initial=0)
-        is_nearest = agree == alike[part, None]
-        is_nearest[(total[some] > 1) | (alike[part] < LEAST_ALIKE * n_variables)] = (
-            False
-        )
+            n_agree += column[part, None] == column
+        n_agree[np.arange(len(part)), part] = 0
+        most_agree = n_agree.max(axis=1)
+        alike.append(most_agree)
+        alike_original.append(n_agree[:, o > 0].max(axis=1, initial=0))
+        is_nearest = n_agree == most_agree[:, None]
+        is_far = most_agree < LEAST_ALIKE * n_variables
+        is_nearest[(n_records[part] > 1) | is_far] = False
         source, target = np.nonzero(is_nearest)
-        weight = 1 / np.bincount(source, total[target], len(some))[source]
-        found.append(Edges(some[source], target, weight))
-    edges = Edges(*map(np.concatenate, zip(*found, strict=True)))
-    return _Neighbors(asked, alike, alike_original, edges)
+        weight = 1 / np.bincount(source, n_records[target], len(part))[source]
+        edges.append(Edges(part[source], target, weight))
+    return _Neighbors(
+        asked,
+        np.concatenate(alike).astype(int),
+        np.concatenate(alike_original).astype(int),
+        Edges(*map(np.concatenate, zip(*edges, strict=True))),
+    )
 
 
 def _share_near(

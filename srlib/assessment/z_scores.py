@@ -31,14 +31,18 @@ def beta(share: float, error: float, n: int) -> tuple[float, float]:
 def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
     """Return the normal deviate of the upper tail of k of m, beta-binomially distributed."""
     share = a / (a + b)
-    spread = np.sqrt(share * (1 - share) * (1 / m + 1 / (a + b + 1)))
+    variance = share * (1 - share)
+    spread = np.sqrt(variance * (1 / m + 1 / (a + b + 1)))
     normal = float((k / m - share) / spread)
     if k < MIN_COINCIDENCES:
         return min(normal, 0.0)
-    if normal <= 0 or min(m, a + b) * share * (1 - share) > 1_000:
+    is_normal = min(m, a + b) * variance > 1_000
+    if normal <= 0 or is_normal:
         return normal
     tail = scipy.stats.betabinom.sf(k - 1, m, a, b)
-    return min(normal, float(scipy.stats.norm.isf(tail))) if tail > 1e-15 else normal
+    if tail <= 1e-15:
+        return normal
+    return min(normal, float(scipy.stats.norm.isf(tail)))
 
 
 def deviate(log_tail: float) -> float:
@@ -70,18 +74,22 @@ def split_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
         Probability that a random split puts one record of the group into the original,
         given that it puts one, all, or (with `both`) none there.
     """
-    n, m, total = int(o.sum()), int(s.sum()), o + s
-    sizes, which = np.unique(total, return_inverse=True)
-    left = n + m - sizes
-    one = np.log(sizes) + log_choose(left, n - 1)
-    pure = log_choose(left, m)  # all are the original's
+    n = int(o.sum())
+    m = int(s.sum())
+    total = o + s
+    sizes, size_of = np.unique(total, return_inverse=True)
+    # The log number of ways to put one, all, or none of a group into the original.
+    others = n + m - sizes
+    log_one = np.log(sizes) + log_choose(others, n - 1)
+    log_pure = log_choose(others, m)
+    in_one_file = s == 0
     if both:
-        pure = np.logaddexp(pure, log_choose(left, n))
+        log_pure = np.logaddexp(log_pure, log_choose(others, n))
+        in_one_file |= o == 0
     with np.errstate(invalid="ignore"):  # no way to do either
-        odds = np.where(np.isneginf(pure), np.inf, one - pure)
-    prob = special.expit(odds).clip(max=1 - 1e-12)
-    in_one_file = (s == 0) | ((o == 0) & both)
-    return (total > 1) & in_one_file, prob[which]
+        log_odds = np.where(np.isneginf(log_pure), np.inf, log_one - log_pure)
+    prob = special.expit(log_odds).clip(max=1 - 1e-12)
+    return (total > 1) & in_one_file, prob[size_of]
 
 
 def split_z(o: Ints, s: Ints, weight: Floats, both: bool) -> float:
@@ -105,8 +113,10 @@ def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
     They are independent. By Barndorff-Nielsen's saddlepoint approximation, at the sum
     less half of the smallest weight.
     """
-    uncertain = (prob > 0) & (prob < 1)
-    hit, prob, weight = hit[uncertain], prob[uncertain], weight[uncertain]
+    is_uncertain = (prob > 0) & (prob < 1)
+    hit = hit[is_uncertain]
+    prob = prob[is_uncertain]
+    weight = weight[is_uncertain]
     variance = (weight**2 * prob * (1 - prob)).sum()
     if variance == 0:
         return 0.0
@@ -125,10 +135,12 @@ def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
     while mean(most) < x:
         most *= 2
     tilt = scipy.optimize.brentq(lambda value: mean(value) - x, 0.0, most)
-    after = special.expit(logit + tilt * weight)
-    log_mean = np.logaddexp(np.log1p(-prob), np.log(prob) + tilt * weight).sum()
-    r = np.sqrt(2 * (tilt * x - log_mean))
-    u = tilt * np.sqrt((weight**2 * after * (1 - after)).sum())
+    # With K the cumulant generating function and K'(tilt) = x: r = sqrt(2 (tilt x - K)),
+    # u = tilt sqrt(K''), and the deviate is r + log(u / r) / r.
+    cumulant = np.logaddexp(np.log1p(-prob), np.log(prob) + tilt * weight).sum()
+    tilted = special.expit(logit + tilt * weight)
+    r = np.sqrt(2 * (tilt * x - cumulant))
+    u = tilt * np.sqrt((weight**2 * tilted * (1 - tilted)).sum())
     return float(r + np.log(u / r) / r)
 
 
@@ -168,30 +180,40 @@ def crossing_z(edges: Edges, o: Ints, s: Ints) -> float:
     a record with :math:`p_2 = p_1 / 2`, and each of two that share none with :math:`p_3
     = 4n(n-1)m(m-1) / (N(N-1)(N-2)(N-3))`.
     """
-    total, n, m = o + s, int(o.sum()), int(s.sum())
-    size, groups = n + m, len(total)
+    n = int(o.sum())
+    m = int(s.sum())
+    n_groups = len(o)
+    n_records = o + s  # (n_groups,)
+    records_at = n_records[edges.target]  # (n_edges,)
     is_original = o[edges.source] > 0
     in_other_file = np.where(is_original, s[edges.target], o[edges.target])
     crossing = (edges.weight * in_other_file).sum()
-    # The weights of mutual edges add.
-    there, back = (
-        edges.source * groups + edges.target,
-        edges.target * groups + edges.source,
-    )
-    order = np.argsort(there)
-    place = np.searchsorted(there, back, sorter=order).clip(max=len(there) - 1)
-    mutual = there[order[place]] == back
-    weight_back = edges.weight[order[place]]
-    squares = (total[edges.target] * edges.weight**2).sum()
-    squares += (edges.weight * weight_back)[mutual].sum()
-    degree = np.bincount(edges.target, edges.weight, groups)
-    degree[np.unique(edges.source)] += 1
-    squared_degrees = (total * degree**2).sum()
-    everything = (total[edges.target] * edges.weight).sum()
 
+    squares = (records_at * edges.weight**2).sum() + _mutual_products(edges, n_groups)
+    degree = np.bincount(edges.target, edges.weight, n_groups)
+    degree[np.unique(edges.source)] += 1
+    squared_degrees = (n_records * degree**2).sum()
+    total_weight = (records_at * edges.weight).sum()
+
+    size = n + m
     p_1 = 2 * n * m / (size * (size - 1))
     p_2 = p_1 / 2
-    p_3 = 4 * n * (n - 1) * m * (m - 1) / (size * (size - 1) * (size - 2) * (size - 3))
-    variance = squares * (p_1 - 2 * p_2 + p_3) + squared_degrees * (p_2 - p_3)
-    variance += everything**2 * (p_3 - p_1**2)
-    return float((crossing - everything * p_1) / np.sqrt(max(variance, 1e-12)))
+    pairs = 4 * n * (n - 1) * m * (m - 1)
+    p_3 = pairs / (size * (size - 1) * (size - 2) * (size - 3))
+    variance = (
+        squares * (p_1 - 2 * p_2 + p_3)
+        + squared_degrees * (p_2 - p_3)
+        + total_weight**2 * (p_3 - p_1**2)
+    )
+    return float((crossing - total_weight * p_1) / np.sqrt(max(variance, 1e-12)))
+
+
+def _mutual_products(edges: Edges, n_groups: int) -> float:
+    """Return the sum of products of the weights of mutual edges, since these add."""
+    there = edges.source * n_groups + edges.target
+    back = edges.target * n_groups + edges.source
+    order = np.argsort(there)
+    position = np.searchsorted(there, back, sorter=order).clip(max=len(there) - 1)
+    reverse = order[position]  # the edge back, if there is one
+    is_mutual = there[reverse] == back
+    return (edges.weight * edges.weight[reverse])[is_mutual].sum()
