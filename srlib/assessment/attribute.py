@@ -46,7 +46,7 @@ class AttributeDisclosure(Disclosure):
 
 
 def attribute_disclosure(files: Files, attack: Attack) -> AttributeDisclosure:
-    r"""Find the people whose target is disclosed: all key matches agree on it, correctly.
+    r"""Find the people whose target is disclosed: all key matches agree on it.
 
     For the release this is DiSCO (Raab, Nowok and Dibben 2024). A fresh sample is the
     original without the person's own record. With d records of the keys and d_t of them
@@ -90,7 +90,7 @@ def attribute_disclosure(files: Files, attack: Attack) -> AttributeDisclosure:
     share_released = _count_near_anywhere(value, released, within) / m
 
     def agree(n_records: Ints, n_agreeing: Ints, kept: float) -> Floats:
-        """Return the probability that some records are kept, and that all of them agree."""
+        """Return the probability that some records are kept and all of these agree."""
         dropped = 1 - kept
         prob = dropped ** (n_records - n_agreeing) * (1 - dropped**n_agreeing)
         return np.where(has_value, prob, 0.0)
@@ -121,7 +121,9 @@ ATTRIBUTE = Question(
 INTERVAL = Question(
     name="interval",
     line="",
-    reason="of the records have their {} disclosed within the distance by the key matches",
+    reason=(
+        "of the records have their {} disclosed within the distance by the key matches"
+    ),
     answer=lambda files, attack, rng: attribute_disclosure(files, attack),
 )
 
@@ -147,7 +149,7 @@ def _count_near_anywhere(truth: Floats, values: Floats, within: float) -> Ints:
 def count_near(
     key: Ints, truth: Floats, released_key: Ints, values: Floats, within: float
 ) -> tuple[Ints, Ints]:
-    """Return the numbers of records with each person's keys, and of those within the distance."""
+    """Count the records with each person's keys, and those within the distance."""
     has_value = ~np.isnan(values)
     ranked = np.unique(values[has_value])
     # Sorted by keys and then by numbers, the records near a person are consecutive.

@@ -1,4 +1,4 @@
-"""Copies: how often released records are identical to original records, and a fresh sample's are.
+"""Copies: released records identical to original ones, more than in a fresh sample.
 
 If a release were a fresh sample of the population, the records of both files would be
 exchangeable. A fresh record is identical to an original record with the probability
@@ -242,7 +242,7 @@ def _is_same_table(files: Files) -> bool:
 
 
 def _identical_before_binning(files: Files, comparable: bool) -> Row:
-    """Return the row of the released records identical to an original record in exact numbers."""
+    """Return the row of the records identical to an original one in exact numbers."""
     n = len(files.original)
     m = len(files.released)
     cells = files.exact_cells()
@@ -263,7 +263,7 @@ def _identical_before_binning(files: Files, comparable: bool) -> Row:
 
 
 def _exact(files: Files, groups: _Groups) -> _Groups:
-    """Return the groups of records that are equal in exact numbers, with their neighbors."""
+    """Return the groups of records with equal exact numbers, and their neighbors."""
     exact = files.exact_cells()
     group = np.concatenate([groups.cells.original, groups.cells.released])
     exact_group = np.concatenate([exact.original, exact.released])
@@ -272,7 +272,7 @@ def _exact(files: Files, groups: _Groups) -> _Groups:
 
 
 def _copied_share(groups: _Groups) -> Row:
-    """Return the row of the estimated share of sample uniques copied; NaN without uniques."""
+    """Return the row of the share of sample uniques copied; NaN without uniques."""
     o = groups.o
     s = groups.s
     weight = groups.weight
@@ -302,7 +302,7 @@ def _upper_limit(row: Row) -> float:
 
 
 def _undetected_copies(files: Files, groups: _Groups, at_most: float) -> Row:
-    """Return the row of the upper limit of the share of sample uniques copied; NaN without uniques.
+    """Return the row of the upper limit of that share; NaN without uniques.
 
     If all identical records were copies, their weighted number would be Poisson.
     """
@@ -382,7 +382,7 @@ def _excess_over_own_duplicates(files: Files, groups: _Groups) -> tuple[Row, flo
 
 
 class _Searched(NamedTuple):
-    """Records that are unique in a tenth of their file, searched in the rest of the release.
+    """Records unique in a tenth of their file, searched in the rest of the release.
 
     Attributes
     ----------
@@ -401,7 +401,7 @@ class _Searched(NamedTuple):
 
 
 def _search_release(files: Files, groups: _Groups) -> _Searched | None:
-    """Search the unique records of each tenth of both files; None if a file is too small."""
+    """Search the unique records of each tenth; None if a file is too small."""
     n = len(files.original)
     m = len(files.released)
     size = min(n, m) // PARTS
@@ -474,7 +474,7 @@ def _expected_duplicate_rate(files: Files, is_trusted: bool) -> _DuplicateRate:
 
 
 def _duplicate_rate_from_counts(counts: Ints) -> tuple[float, float]:
-    """Return the share of fresh records identical to a counted one, and its standard error.
+    """Return the share of fresh records identical to a counted one, and its error.
 
     Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). At
     least one pair is assumed: with none, every identical record would be a certain
@@ -490,7 +490,7 @@ def _duplicate_rate_from_counts(counts: Ints) -> tuple[float, float]:
 def _baseline_problem(
     table: Codes, counts: Ints, own_neighbors: Ints, neighbors: Ints
 ) -> str:
-    """Return why a table does not show how often a fresh sample is identical to it, or "".
+    """Return why a table's duplicates are no baseline for copies, or "".
 
     `own_neighbors` are the neighbors of each group in the table, `neighbors` those in
     both files.
@@ -512,7 +512,7 @@ def _baseline_problem(
 
 
 def _neighbors(files: Files) -> Ints:
-    """Return the numbers of records that differ from each group in one variable, (2, n_groups).
+    """Count the records that differ from each group in one variable, (2, n_groups).
 
     Groups are those of equal records of both files.
     """
@@ -543,7 +543,7 @@ def _row_order(original: Codes, released: Codes) -> Row:
 
 
 def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]:
-    """Return the shares of values that agree at the best and second best offset of rows, and z.
+    """Return the shares that agree at the best and second best offset of rows, and z.
 
     Rows at other offsets are compared, not random rows, since both files may be sorted
     or periodic.

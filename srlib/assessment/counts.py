@@ -36,7 +36,7 @@ NUMBERS = ("estimate", "se", "baseline", "baseline_se", "z", "z_permutation")
 
 
 def cell_ids(columns: Iterable[int], n_levels: Levels, *tables: Codes) -> list[Ints]:
-    """Return an id for each combination of the columns' values, for the rows of each table."""
+    """Return an id for each combination of the columns' values, by table and row."""
     at = list(columns)
     rows = np.concatenate([table[:, at] for table in tables])
     ends = np.cumsum([len(table) for table in tables])[:-1]
@@ -58,7 +58,7 @@ def cell_counts(original_ids: Ints, released_ids: Ints) -> tuple[Ints, Ints]:
 
 
 def clustered_se(residuals: Floats, cluster: Ints) -> float:
-    """Return the standard error of a sum over people who are dependent within clusters."""
+    """Return the standard error of a sum over people, dependent within clusters."""
     return float(np.sqrt((np.bincount(cluster, residuals) ** 2).sum()))
 
 
@@ -68,7 +68,7 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def se_between_releases(values: Sequence[float]) -> float:
-    """Return the standard error of a mean over releases, by their spread; NaN for a single one."""
+    """Return the standard error of a mean over releases; NaN for a single one."""
     return (
         float(np.std(values, ddof=1) / np.sqrt(len(values)))
         if len(values) > 1
@@ -86,7 +86,7 @@ def z_score(difference: float, error: float) -> float:
 def holdout_contrast(
     disclosed: Floats, weight: Floats, n: int, cluster: Ints | None = None
 ) -> dict[str, float]:
-    """Return the share disclosed in the holdout, and the z of the difference from the original.
+    """Return the share disclosed in the holdout, and z of the original above it.
 
     The first n people are in the original. Shares are sums of what is disclosed over
     sums of weights. If the release discloses no more of people in the original, the

@@ -56,7 +56,7 @@ class Attack(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Disclosure:
-    """What is disclosed of each person, and how the release compares with its baselines.
+    """What is disclosed of each person by the release and by its baselines.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Disclosure:
     def _compare_margins(
         self, people: Bools, group: Bools, least_error: float
     ) -> tuple[float, float, float]:
-        """Return the share that margins disclose, its standard error, and z above it."""
+        """Return the share that margins disclose, its error, and z above it."""
         if self.margins is None:
             return np.nan, np.nan, np.inf
         above = (self.release - self.margins) * group

@@ -23,7 +23,7 @@ BY_CHANCE = 0.01  # common values at least this probable are a coincidence
 def common_identifiers(
     original: Mapping[str, pd.Series], released: Mapping[str, pd.Series]
 ) -> list[Row]:
-    """Return the shares of common values of the columns that are left out of both tables.
+    """Return the shares of common values of columns that both tables leave out.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def _present(column: pd.Series) -> pd.Series:
 
 
 def _expected(values: pd.Series, others: pd.Series) -> float:
-    """Return the number of common values expected by chance, from duplicates in the original.
+    """Return the number of common values expected from duplicates in the original.
 
     For texts of one pattern with numbers in it, the number is estimated from close
     numbers, each position by itself.
@@ -101,7 +101,7 @@ def _pairs(n: Any) -> Any:
 
 
 def _equal(numbers: Floats) -> float:
-    """Return the probability that two draws of an integer are equal, from close unequal ones."""
+    """Return the probability that two draws of an integer are equal, from close ones."""
     numbers = np.sort(numbers)
     near = max(np.ptp(numbers) // 100, 1)
     first_above = np.searchsorted(numbers, numbers, side="right")

@@ -119,7 +119,7 @@ IDENTITY = Question(
 
 
 def share_matched_by_fresh_sample(files: Files) -> float:
-    """Return the share of the sample uniques on all variables that a fresh sample would match.
+    """Return the share of the sample uniques (all variables) matched by a fresh sample.
 
     The fresh sample has the release's size, but no more than the original's. NaN where
     no record is unique.
@@ -153,7 +153,7 @@ def _holdout_matched(cells: Cells) -> dict[str, float]:
 
 
 def _margin_probabilities(files: Files, keys: Sequence[int]) -> Floats:
-    """Return the probability of each person's keys in a release of the original's margins.
+    """Return the probability of each person's keys by the original's margins.
 
     The margin of an exact number is that of the other people: a person's own date of
     birth is not a margin.
@@ -204,7 +204,7 @@ def _log_probability(
 def _matched_by_fresh_sample(
     files: Files, keys: Sequence[int], size: int, use_holdout: bool = True
 ) -> tuple[Floats, float]:
-    """Return each person's part in the number of sample uniques that a fresh sample would match.
+    """Return each person's part in the number of uniques matched by a fresh sample.
 
     It is the derivative of that number by the person's weight, so the parts add up to
     it. The second result is `IdentityDisclosure.effective_trials`.
@@ -260,7 +260,7 @@ def _matched_by_fresh_sample(
 def _expected_companions(
     files: Files, keys: Sequence[int], people: Ints, is_person: Bools
 ) -> Floats:
-    """Return the expected number of companions of each person in a file of the same size.
+    """Return the expected number of each person's companions in another such file.
 
     It is that of a tree of two-way tables in which the records with the person's keys
     are replaced by their expected number. It starts, for uniques, at Good's (1953)

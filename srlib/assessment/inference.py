@@ -1,4 +1,4 @@
-"""Attribute inference: the probability of the true target by trees trained on the release."""
+"""Attribute inference: the true target's probability by trees fit to the release."""
 
 import warnings
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class InferenceDisclosure(Disclosure):
 def inference(
     files: Files, attack: Attack, rng: np.random.Generator
 ) -> InferenceDisclosure:
-    r"""Predict each person's target by trees trained on the release: probability of the true value.
+    r"""Return the probability of each person's true target by trees fit to the release.
 
     Trees (scikit-learn) are trained in pairs, each on one random half of a file. A
     fresh sample is the halves of the original that do not contain the person, so the

@@ -1,4 +1,4 @@
-"""Read and check an original table and its releases: the only place where input is checked."""
+"""Read and check an original and its releases: input is checked nowhere else."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from srlib.assessment.copies import aligned_rows, copies
 from srlib.assessment.counts import Floats, Ints
 from srlib.assessment.files import Files
 from srlib.assessment.ratings import MIN_RECORDS_JUDGED, Z_CERTAIN
-from srlib.checks import duplicates, positive, printable, quoted, require
+from srlib.checks import duplicates, positive, printable, quoted
 from srlib.data.codes import MISSING_TEXTS, Codes, factorize_texts, strip_zeros
 from srlib.data.infer import (
     add_missing_levels,
@@ -45,9 +45,10 @@ type Names = str | Sequence[str]
 
 @dataclass(frozen=True)
 class CodedTable:
-    """A table as codes from 0, (n, p), and the exact numbers of binned columns, NaN where missing.
+    """A table as codes from 0, (n, p), and the exact numbers of its binned columns.
 
-    `lines` are the lines of a file where its records begin. `left_out` are the columns
+    Numbers are NaN where missing. `lines` are the lines of a file where its records
+    begin. `left_out` are the columns
     that a user or a schema leaves out, as text of the same records, NA where missing.
     """
 
@@ -81,32 +82,31 @@ class _Source(NamedTuple):
         table = self.table
         if isinstance(table, str | Path):
             return read_uncoded(table, schema, leave_out=leave_out)
-        require(
-            isinstance(table, Microdata | pd.DataFrame),
-            f"{self.name} is of type {type(table).__name__}; "
-            "it must be a DataFrame, Microdata, or the path of a file",
-        )
-        notes = tuple[str, ...]()
         if isinstance(table, Microdata):
             frame = table.to_frame(labels=False)
             schema = schema or table.schema
             notes = table.notes
-        else:
+        elif isinstance(table, pd.DataFrame):
             frame = table.rename(columns=str)
-        known, left_out = exclude_columns(schema, leave_out)
+            notes = ()
+        else:
+            raise ValueError(
+                f"{self.name} is of type {type(table).__name__}; "
+                "it must be a DataFrame, Microdata, or the path of a file"
+            )
+        known, excluded = exclude_columns(schema, leave_out)
         with self.named():
-            again = duplicates(frame)
-            require(not again, f"duplicate column names {quoted(again)}")
+            if repeated := duplicates(frame):
+                raise ValueError(f"duplicate column names {quoted(repeated)}")
             check_width(frame.shape[1])
             if known:
                 known.check_columns(list(frame))
-            apart = {name: frame[name] for name in frame if name in left_out}
-            frame, more = harmonize_notation(
-                frame[[name for name in frame if name not in apart]], known
-            )
-        if apart:
-            notes += (f"Columns left out: {quoted(apart)}.",)
-        return UncodedTable(frame, known, (*notes, *more), apart)
+            left_out = {name: frame[name] for name in frame if name in excluded}
+            kept = frame[[name for name in frame if name not in left_out]]
+            kept, notation_notes = harmonize_notation(kept, known)
+        if left_out:
+            notes += (f"Columns left out: {quoted(left_out)}.",)
+        return UncodedTable(kept, known, (*notes, *notation_notes), left_out)
 
 
 class Tables(NamedTuple):
@@ -187,33 +187,33 @@ def read_inputs(
     dropped |= dict.fromkeys(excluded, "is among the columns to leave out")
     _check_present(complete, dropped, keys=keys, target=target, within=within, by=by)
 
-    key_sets, targets, role_notes = _resolve_roles(complete, keys or (), target)
-    role_notes += _note_numeric_keys(complete, key_sets)
-    distances = _resolve_distances(complete, within or {}, key_sets[0] if keys else ())
-    files, size_notes, file_notes = _encode_all(
-        sources, texts, complete, distances, excluded
+    roles = _resolve_roles(complete, keys or (), target)
+    distances = _resolve_distances(
+        complete, within or {}, roles.keys[0] if keys else ()
     )
+    encoded = _encode_all(sources, texts, complete, distances, excluded)
     choices = [
         *schema_notes,
-        *_note_missing_targets(complete, files[0], targets),
-        *role_notes,
+        *_note_missing_targets(complete, encoded.tables[0], roles.targets),
+        *roles.notes,
+        *_note_numeric_keys(complete, roles.keys),
     ]
     synthesizers: dict[str, list[CodedTable]] = {}
-    for source, file in zip(sources, files, strict=True):
+    for source, table in zip(sources, encoded.tables, strict=True):
         if source.synthesizer:
-            synthesizers.setdefault(source.synthesizer, []).append(file)
+            synthesizers.setdefault(source.synthesizer, []).append(table)
     return Tables(
         schema=complete,
-        original=files[0],
+        original=encoded.tables[0],
         synthesizers=synthesizers,
-        keys=tuple(key_sets),
-        targets=targets,
+        keys=roles.keys,
+        targets=roles.targets,
         all_keys=not keys,
-        holdout=None if sources[-1].synthesizer else files[-1],
+        holdout=None if sources[-1].synthesizer else encoded.tables[-1],
         by=complete.positions([by], "by")[0] if by else None,
         within=distances,
-        notes=(*notes, *size_notes, *choices),
-        choices=(*notes, *file_notes, *choices),
+        notes=(*notes, *encoded.size_notes, *choices),
+        choices=(*notes, *encoded.notes, *choices),
     )
 
 
@@ -221,7 +221,8 @@ def _check_arguments(schema: Any, within: Any, leave_out: Any) -> None:
     """Refuse arguments of a wrong type."""
     if not isinstance(schema, Schema | str | Path | None):
         raise ValueError(
-            f"schema is of type {type(schema).__name__}; it must be a Schema or the path of a file"
+            f"schema is of type {type(schema).__name__}; "
+            "it must be a Schema or the path of a file"
         )
     if not isinstance(within, Mapping | None):
         raise ValueError(
@@ -240,8 +241,8 @@ def _note_numeric_keys(
     if not numeric:
         return []
     return [
-        f"Numeric keys {numeric}: matched on their exact values for identity disclosure, "
-        "and binned for everything else."
+        f"Numeric keys {numeric}: matched on their exact values for identity "
+        "disclosure, and binned for everything else."
     ]
 
 
@@ -266,39 +267,42 @@ def _resolve_distances(
     return distances
 
 
+class _Encoded(NamedTuple):
+    """All tables as codes, the original first.
+
+    `size_notes` are notes on the size of each table with its further notes, and `notes`
+    the latter alone.
+    """
+
+    tables: list[CodedTable]
+    size_notes: list[str]
+    notes: list[str]
+
+
 def _encode_all(
     sources: Sequence[_Source],
     texts: Sequence[UncodedTable],
     schema: Schema,
     distances: Collection[int],
     excluded: Collection[str],
-) -> tuple[list[CodedTable], list[str], list[str]]:
-    """Encode all tables, the original first, and check releases and holdout against it.
-
-    Returns
-    -------
-    files, size_notes, file_notes
-        The tables; notes on the size of each with its further notes; and the latter
-        alone.
-    """
-    files: list[CodedTable] = []
-    size_notes: list[str] = []
-    file_notes: list[str] = []
+) -> _Encoded:
+    """Encode all tables, and check releases and holdout against the original."""
+    encoded = _Encoded([], [], [])
     for source, text in zip(sources, texts, strict=True):
         with source.named():
-            file, size, further = _encode(text, schema, distances, excluded)
+            table, size, further = _encode(text, schema, distances, excluded)
             if source.synthesizer:
-                _check_synthetic(schema, files[0].codes, file.codes)
-            elif files:
-                _check_holdout(schema, files[0].codes, file.codes)
+                _check_synthetic(schema, encoded.tables[0].codes, table.codes)
+            elif encoded.tables:
+                _check_holdout(schema, encoded.tables[0].codes, table.codes)
         name = source.name
         if not source.synthesizer and isinstance(source.table, str | Path):
             name = printable(Path(str(source.table)).name)
-        named = [f"{name}: {note}" for note in further]
-        size_notes += [f"{name}: {size}", *named]
-        file_notes += named
-        files.append(file)
-    return files, size_notes, file_notes
+        notes = [f"{name}: {note}" for note in further]
+        encoded.size_notes.extend([f"{name}: {size}", *notes])
+        encoded.notes.extend(notes)
+        encoded.tables.append(table)
+    return encoded
 
 
 def _note_missing_targets(
@@ -319,8 +323,8 @@ def _note_missing_targets(
             )
         if n_missing:
             notes.append(
-                f"{variable.name} is missing or not applicable for {n_missing:,} of {n:,} people; "
-                "they are not counted."
+                f"{variable.name} is missing or not applicable for {n_missing:,} of "
+                f"{n:,} people; they are not counted."
             )
     return notes
 
@@ -340,11 +344,11 @@ def _check_present(
     """Refuse arguments that name a dropped column, with the reason."""
     for argument, names in arguments.items():
         for name in _texts_in(names):
-            require(
-                name not in dropped,
-                f"{argument} names {name!r}, which {dropped.get(name)}; "
-                f"it cannot {_ROLES[argument]}. Variables available: {quoted(schema.names)}",
-            )
+            if name in dropped:
+                raise ValueError(
+                    f"{argument} names {name!r}, which {dropped[name]}; it cannot "
+                    f"{_ROLES[argument]}. Variables available: {quoted(schema.names)}"
+                )
 
 
 def _texts_in(names: Any) -> Iterator[str]:
@@ -358,65 +362,76 @@ def _texts_in(names: Any) -> Iterator[str]:
 
 def _list_sources(released: Releases) -> tuple[list[_Source], list[str]]:
     """Return all releases, and a sentence on each folder."""
-    found, notes = list[_Source](), list[str]()
-    if not isinstance(released, Sequence | Mapping) or isinstance(released, str):
-        released = [released]
     if not isinstance(released, Mapping):
-        each = enumerate(released, start=1)
-        paths = [
-            Path(z if isinstance(z, str | Path) else f"release {i}") for i, z in each
-        ]
-        names = [printable(path.name or path.resolve().name) for path in paths]
-        # Names that occur twice get their folders.
-        if duplicates(names):
-            names = [printable(path) for path in paths]
-        released = dict(zip(names, released, strict=True))
-    require(released, "released is empty; it must contain at least one table")
+        if isinstance(released, str) or not isinstance(released, Sequence):
+            released = [released]
+        released = _name_tables(released)
+    if not released:
+        raise ValueError("released is empty; it must contain at least one table")
+    sources = []
+    notes = []
     for synthesizer, given in released.items():
-        tables: Mapping[str, Any] = {synthesizer: given}
-        if isinstance(given, str | Path) and Path(given).is_dir():
-            files = [
-                path for path in sorted(Path(given).iterdir()) if path.name[0] != "."
-            ]
-            tables = {f"{synthesizer}/{printable(file.name)}": file for file in files}
-            notes.append(
-                f"{synthesizer}: a folder of {len(files)} releases, judged together."
+        tables = _tables_of(synthesizer, given)
+        if not tables:
+            raise ValueError(
+                f"{synthesizer} contains no releases; it must contain at least one"
             )
-        elif isinstance(given, Sequence) and not isinstance(given, str):
-            tables = {
-                f"{synthesizer} {i}": table for i, table in enumerate(given, start=1)
-            }
-        require(
-            tables, f"{synthesizer} contains no releases; it must contain at least one"
-        )
-        found += [_Source(table, name, synthesizer) for name, table in tables.items()]
-    return found, notes
+        if isinstance(given, str | Path) and Path(given).is_dir():
+            notes.append(
+                f"{synthesizer}: a folder of {len(tables)} releases, judged together."
+            )
+        sources += [_Source(table, name, synthesizer) for name, table in tables.items()]
+    return sources, notes
+
+
+def _name_tables(tables: Sequence[Table]) -> dict[str, Table]:
+    """Name tables by their files, with their folders if names occur twice."""
+    paths = [
+        Path(table if isinstance(table, str | Path) else f"release {i}")
+        for i, table in enumerate(tables, start=1)
+    ]
+    names = [printable(path.name or path.resolve().name) for path in paths]
+    if duplicates(names):
+        names = [printable(path) for path in paths]
+    return dict(zip(names, tables, strict=True))
+
+
+def _tables_of(synthesizer: str, given: Any) -> Mapping[str, Table]:
+    """Return the releases of a synthesizer by name: one, a folder, or a sequence."""
+    if isinstance(given, str | Path) and Path(given).is_dir():
+        files = [path for path in sorted(Path(given).iterdir()) if path.name[0] != "."]
+        return {f"{synthesizer}/{printable(file.name)}": file for file in files}
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return {f"{synthesizer} {i}": table for i, table in enumerate(given, start=1)}
+    return {synthesizer: given}
 
 
 def _read(
     sources: Sequence[_Source], known: Schema | None, leave_out: Collection[str]
 ) -> tuple[Schema, list[UncodedTable], list[str]]:
-    """Return the schema of all tables, their texts, and a sentence on each undeclared choice."""
-    texts, notes = list[UncodedTable](), list[str]()
+    """Return the schema of all tables, their texts, and notes on what was chosen."""
+    texts: list[UncodedTable] = []
+    notes: list[str] = []
     for source in sources:
-        texts.append(source.texts(known, leave_out))
+        text = source.texts(known, leave_out)
+        further: Sequence[str] = ()
         with source.named():
-            frame, more = texts[-1].frame, tuple[str, ...]()
-            if len(texts) == 1:
-                known = texts[0].schema or infer_schema(frame)
-                schema, more = bin_numbers(known, frame)
+            if not texts:
+                known = text.schema or infer_schema(text.frame)
+                schema, further = bin_numbers(known, text.frame)
             elif texts[0].schema is None:
-                schema, more = add_unseen_levels(schema, frame)
-            notes += more
+                schema, further = add_unseen_levels(schema, text.frame)
+        texts.append(text)
+        notes += further
     if known and texts[0].schema is None:
         notes.append("No schema given; levels are taken from the original.")
         if known.leave_out:
             notes.append(
-                "Columns dropped, with the same value in every record of the original, or none: "
-                f"{quoted(known.leave_out)}."
+                "Columns dropped, with the same value in every record of the original, "
+                f"or none: {quoted(known.leave_out)}."
             )
-    schema, more = add_missing_levels(schema, *(text.frame for text in texts))
-    return schema, texts, [*notes, *more]
+    schema, missing_notes = add_missing_levels(schema, *(text.frame for text in texts))
+    return schema, texts, [*notes, *missing_notes]
 
 
 def _encode(
@@ -425,23 +440,26 @@ def _encode(
     distances: Collection[int],
     wished: Collection[str],
 ) -> tuple[CodedTable, str, list[str]]:
-    """Return a table of at least two records as codes, the number of records, and notes.
+    """Return a table as codes, the number of its records, and notes.
 
     Columns left out by the argument are kept as text; those left out by the schema are
     not.
     """
     codes, kept = schema.encode_complete(texts.frame, drop_missing=False)
-    n, numbers = len(codes), {}
-    require(n > 1, f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
-    for at, variable in enumerate(schema.variables):
+    n = len(codes)
+    if n < 2:
+        records = "1 record" if n else "0 records"
+        raise ValueError(f"the table has {records}; it needs 2 or more")
+    numbers = {}
+    for column, variable in enumerate(schema.variables):
         if variable.cut_points:
             ids, values = factorize_texts(texts.frame[variable.name][kept])
-            numbers[at] = np.array([*variable.numbers_of(values), np.nan])[ids]
-            require(
-                at not in distances or not np.isnan(numbers[at]).all(),
-                f"within names {variable.name!r}, which has no numbers; "
-                "its values must not be binned already",
-            )
+            numbers[column] = np.array([*variable.numbers_of(values), np.nan])[ids]
+            if column in distances and np.isnan(numbers[column]).all():
+                raise ValueError(
+                    f"within names {variable.name!r}, which has no numbers; "
+                    "its values must not be binned already"
+                )
     size = f"{n:,}" if kept.all() else f"{n:,} complete of {len(kept):,}"
     is_file = texts.frame.index.name is not None  # "line" or "record"
     lines = np.asarray(texts.frame.index if is_file else np.arange(1, len(kept) + 1))
@@ -462,64 +480,79 @@ def _as_text(column: pd.Series) -> pd.Series:
 
 
 def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
-    """Refuse a release in which some variables equal the original row by row and others differ."""
+    """Refuse a release that keeps some variables of the original row by row."""
     if len(original) != len(released) or len(original) < MIN_RECORDS_JUDGED:
         return
-    same = (original == released).all(axis=0)
-    names = np.array(schema.names, object)
-    all_or_none = same.all() or not same.any()
-    require(
-        all_or_none
-        or aligned_rows(original[:, same], released[:, same])[2] < 2 * Z_CERTAIN,
-        f"the values of {quoted(names[same])} equal the original row by row, and only "
-        f"{quoted(names[~same])} differ; the assessment is for fully synthetic data: "
-        "synthesize every variable, or use other measures",
-    )
+    is_same = (original == released).all(axis=0)
+    if is_same.all() or not is_same.any():
+        return
+    *_, z = aligned_rows(original[:, is_same], released[:, is_same])
+    if z >= 2 * Z_CERTAIN:
+        names = np.array(schema.names, object)
+        raise ValueError(
+            f"the values of {quoted(names[is_same])} equal the original row by row, "
+            f"and only {quoted(names[~is_same])} differ; the assessment is for fully "
+            "synthetic data: synthesize every variable, or use other measures"
+        )
 
 
 def _check_holdout(schema: Schema, original: Codes, holdout: Codes) -> None:
     """Refuse a holdout that contains people of the original beyond doubt."""
     found = copies(Files(original, holdout, schema.n_levels.tolist()))
-    copied_uniques = found.rows["copied uniques"]
-    share = percent(1.0 if found.same_table else copied_uniques["estimate"], 1)
-    require(
-        not found.same_table and not copied_uniques["z_permutation"] >= 2 * Z_CERTAIN,
-        f"an estimated {share} of the {copied_uniques['n']:,} sample uniques of the original are "
-        "in it; the holdout must be people who were not used to fit the synthesizer",
-    )
+    row = found.rows["copied uniques"]
+    if found.same_table or row["z_permutation"] >= 2 * Z_CERTAIN:
+        share = percent(1.0 if found.same_table else row["estimate"], 1)
+        raise ValueError(
+            f"an estimated {share} of the {row['n']:,} sample uniques of the original "
+            "are in it; the holdout must be people who were not used to fit the "
+            "synthesizer"
+        )
 
 
-def _resolve_roles(
-    schema: Schema, keys: Any, targets: Names
-) -> tuple[list[tuple[int, ...]], tuple[int, ...], list[str]]:
-    """Return the columns of the sets of keys and of the targets, and notes on what was chosen."""
-    names, chosen, several = schema.names, [], not isinstance(keys, str)
-    require(
-        len(names) > 1,
-        f"{names[0]!r} is the only variable; keys and a target need at least two",
-    )
-    if not isinstance(keys, Collection) or any(isinstance(one, str) for one in keys):
-        keys = [keys if several else [keys]]
-    found = [tuple(schema.positions(known, "keys")) for known in keys]
+class _Roles(NamedTuple):
+    """The columns of keys and targets, and notes on what was chosen."""
+
+    keys: tuple[tuple[int, ...], ...]
+    targets: tuple[int, ...]
+    notes: list[str]
+
+
+def _resolve_roles(schema: Schema, keys: Any, targets: Names) -> _Roles:
+    """Find the columns of keys and targets, and choose those that are not given."""
+    names = schema.names
+    if len(names) < 2:
+        raise ValueError(
+            f"{names[0]!r} is the only variable; keys and a target need at least two"
+        )
+    notes = []
+    key_sets = tuple(tuple(schema.positions(k, "keys")) for k in _key_sets(keys))
     if not targets:
-        free = [
-            name for k, name in enumerate(names) if not any(k in at for at in found)
-        ]
-        require(free, "keys name all variables; target must be given")
+        used = {*chain(*key_sets)}
+        free = [name for k, name in enumerate(names) if k not in used]
+        if not free:
+            raise ValueError("keys name all variables; target must be given")
         targets = free[-1:]
-        chosen.append(f"No target given; using {free[-1]!r}, the last non-key column.")
+        notes.append(f"No target given; using {free[-1]!r}, the last non-key column.")
     targets = [targets] if isinstance(targets, str) else targets
     wanted = tuple(schema.positions(targets, "target"))
-    for at in found:
-        again = quoted(names[k] for k in wanted if k in at)
-        require(
-            not again,
-            f"keys has the set {','.join(names[k] for k in at)}, which contains the target "
-            f"{again}; a target cannot be a key",
-        )
-    if not found:
-        found = [tuple(k for k in range(len(names)) if k != wanted[0])]
-        chosen.append(
+    for columns in key_sets:
+        if common := [names[k] for k in wanted if k in columns]:
+            raise ValueError(
+                f"keys has the set {','.join(names[k] for k in columns)}, which "
+                f"contains the target {quoted(common)}; a target cannot be a key"
+            )
+    if not key_sets:
+        key_sets = (tuple(k for k in range(len(names)) if k != wanted[0]),)
+        notes.append(
             f"No keys given; using every variable except the target ({len(names) - 1})."
         )
-    return found, wanted, chosen
+    return _Roles(key_sets, wanted, notes)
+
+
+def _key_sets(keys: Any) -> Collection[Any]:
+    """Return the sets of keys, of which a name, or several, make one."""
+    if isinstance(keys, str):
+        return [[keys]]
+    if not isinstance(keys, Collection) or any(isinstance(key, str) for key in keys):
+        return [keys]
+    return keys

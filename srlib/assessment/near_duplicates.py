@@ -1,4 +1,4 @@
-"""Near-duplicates: released records closer to original records than those of a fresh sample.
+"""Near-duplicates: released records nearer to original ones than a fresh sample's.
 
 The nearest neighbors of a record are the records of both files that agree with it in
 most variables. If the release is a fresh sample, the nearest neighbors of a record
@@ -84,9 +84,9 @@ def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> 
     different = [one for one in clear if one.share - one.baseline >= DIFFERENT]
     if different:
         shown = max(different, key=_Distance.difference)
-        least = f"{shown.least} or more of {n_variables}"
+        counted = f"{shown.least} or more of {n_variables} values"
         return row | {
-            "detail": f"share {least} values with an original record",
+            "detail": f"share {counted} with an original record",
             "estimate": shown.share,
             "se": shown.se,
             "baseline": shown.baseline,
@@ -151,7 +151,7 @@ def _thinned(table: Codes, size: int) -> Codes:
 
 
 def _nearest(groups: Codes, o: Ints, s: Ints) -> _Neighbors:
-    """Find the nearest other groups of all, or of evenly spaced, groups of equal records."""
+    """Find the nearest other groups of all groups, or of evenly spaced ones."""
     n_groups, n_variables = groups.shape
     most = max(MOST_COMPARED // (n_groups * n_variables), FEWEST_ASKED)
     asked = np.linspace(0, n_groups - 1, min(most, n_groups)).astype(int)
@@ -186,7 +186,7 @@ def _nearest(groups: Codes, o: Ints, s: Ints) -> _Neighbors:
 def _share_near(
     near: _Neighbors, records: Ints, has_equal: Bools, least: int
 ) -> tuple[float, float]:
-    """Return the share of a file's records that are as near to an original one, and its se."""
+    """Return the share of a file's records so near to an original one, and its se."""
     is_near = has_equal[near.asked] | (near.alike_original >= least)
     counted = records[near.asked]
     n_counted = max(int(counted.sum()), 1)

@@ -58,7 +58,7 @@ TEXTS = ("variables", "detail", "baseline_kind", "rating", "why")
 
 
 def summarize(disclosures: Sequence[Disclosure], group: Bools | None = None) -> Row:
-    """Return the row of all eligible people, or of a group, over the releases of a synthesizer.
+    """Return the row of all eligible people, or of a group, over several releases.
 
     All releases share the original's part of the standard error, so only the spread
     between releases is divided by their number.
@@ -83,12 +83,12 @@ def summarize(disclosures: Sequence[Disclosure], group: Bools | None = None) -> 
 
 
 def excess_share(value: Any, baseline: Any) -> Any:
-    """Return the excess over a baseline as a share of what the baseline leaves undisclosed."""
+    """Return the excess over a baseline as a share of what is left undisclosed."""
     return (value - baseline) / np.maximum(1 - baseline, 1e-12)
 
 
 def rate(rows: Sequence[Row], family: bool, few: bool = False) -> None:
-    """Put into each row a rating of its risk, by its excess over the baseline and significance.
+    """Put into each row a rating, by its excess over the baseline and significance.
 
     The rows of a `family` are adjusted for multiple testing by Holm's (1979) rule: of n
     rows the least probable is compared with n tests, the next with n - 1, and so on to
@@ -122,7 +122,7 @@ def _significant(rows: Sequence[Row], family: bool) -> Bools:
 
 
 def cap_unsupported_ratings(rows: Sequence[Row]) -> None:
-    """Lower *high* of attribute disclosure where inference is not above its baseline as well."""
+    """Lower *high* of attribute disclosure where inference is not above its baseline."""
     inference = {
         (row["variables"], row["group"]): row
         for row in rows
@@ -136,7 +136,7 @@ def cap_unsupported_ratings(rows: Sequence[Row]) -> None:
 
 
 def copy_rows(releases: Sequence[Copies]) -> list[Row]:
-    """Return the rows on copies of the worst release, with their ratings and baseline kinds."""
+    """Return the rows on copies of the worst release, with their ratings."""
 
     def severity(copies: Copies) -> tuple[int, bool, float]:
         rating = rate_copies(copies)
@@ -158,7 +158,7 @@ def copy_rows(releases: Sequence[Copies]) -> list[Row]:
 
 
 def model_rows(measures: Sequence[Row], agree: bool, people: int) -> list[Row]:
-    """Return the rows of a model-based intruder, and whether the data refute the model."""
+    """Return the rows of a model-based intruder, and whether data refute the model."""
     rows = []
     for measure in measures:
         excess = measure["estimate"] - measure["baseline"]
@@ -181,7 +181,7 @@ def largest_z(row: Row) -> float:
 
 
 def odds_factor(undetected: Row) -> float:
-    """Return the largest factor by which a copy raises the odds that its person is in the file.
+    """Return the largest factor by which a copy raises the odds of membership.
 
     `undetected` is the row *undetected copies*; its baseline is the share of the sample
     uniques whose values a fresh sample would have as well.
@@ -190,14 +190,14 @@ def odds_factor(undetected: Row) -> float:
 
 
 def rate_deviate(z: float) -> str:
-    """Return the rating of an excess of copies by its deviate, one of `COPY_RATINGS`."""
+    """Return the rating of an excess of copies by z, one of `COPY_RATINGS`."""
     if z >= Z_CERTAIN:
         return "found"
     return "signs" if z >= Z_SIGNIFICANT else "no sign"
 
 
 class CopyRating(NamedTuple):
-    """A rating of copies, one of `COPY_RATINGS`, its reason, and the question that decides."""
+    """A rating of copies, one of `COPY_RATINGS`, its reason, and its question."""
 
     rating: str
     reason: str
@@ -205,7 +205,7 @@ class CopyRating(NamedTuple):
 
 
 def rate_copies(copies: Copies) -> CopyRating:
-    """Return the rating of copies: that of the first rule that applies, the worst first."""
+    """Return the rating of copies by the first rule that applies, the worst first."""
     n_records = min(len(copies.identical), copies.rows["identical records"]["n"])
     few = n_records < MIN_RECORDS_JUDGED
     ratings = (
@@ -259,7 +259,7 @@ def _found(copies: Copies, few: bool) -> Iterator[CopyRating]:
 
 
 def _signs(rows: dict[str, Row]) -> Iterator[CopyRating]:
-    """Yield the clearest sign of copies, by z in excess of each question's threshold."""
+    """Yield the clearest sign of copies, by z above each question's threshold."""
     z = {
         "identical records": rows["identical records"]["z"],
         "copied uniques": rows["copied uniques"]["z_permutation"],
@@ -316,7 +316,7 @@ def _undecided(copies: Copies, few: bool) -> Iterator[CopyRating]:
 
 
 def _remarks(rows: dict[str, Row]) -> Iterator[CopyRating]:
-    """Yield complete copies that are no sign by their number, where chance makes none."""
+    """Yield complete copies where chance makes none, too few to be a sign."""
     complete = rows["identical before binning"]
     n_complete = round(complete["estimate"] * complete["n"])
     if n_complete and complete["baseline"] == 0:

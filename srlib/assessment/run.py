@@ -72,7 +72,8 @@ class Assessment:
     Examples
     --------
     >>> rng = np.random.default_rng(1)
-    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 30, "sick": rng.integers(0, 2, 60)})
+    >>> jobs = ["cook", "smith"] * 30
+    >>> people = pd.DataFrame({"job": jobs, "sick": rng.integers(0, 2, 60)})
     >>> found = assess(people, [people], rng=rng)
     >>> found.verdicts[0].sentence
     'Do not release "release 1": it is the original itself.'
@@ -106,8 +107,8 @@ class Assessment:
         if not compared:
             return f"Left out: {left_out}. They are not assessed."
         return (
-            f"Left out: {left_out}. Of these {compared} are compared as identifiers; nothing else "
-            "of them is assessed."
+            f"Left out: {left_out}. Of these {compared} are compared as identifiers; "
+            "nothing else of them is assessed."
         )
 
     def records(self) -> pd.DataFrame:
@@ -128,7 +129,7 @@ class Assessment:
         return self._records.copy(deep=False)
 
     def settings(self) -> dict[str, Any]:
-        """Return what was assessed: numbers of records, variables, keys, target and options."""
+        """Return what was assessed: numbers of records, variables, keys, target, options."""
         tables = self.tables
         names = tables.schema.names
         return {
@@ -144,7 +145,7 @@ class Assessment:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``srlib assess --json`` prints, by the schema of the guide. Confidential."""
+        """Return what ``srlib assess --json`` prints, by the guide's schema. Confidential."""
         finite = ~self.table.isin([np.nan, np.inf, -np.inf])  # JSON has neither
         return {
             "format": FORMAT,
@@ -156,7 +157,7 @@ class Assessment:
         }
 
     def files(self, run: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-        """Return the files of ``srlib assess`` by name. Confidential but for the public page.
+        """Return the files of ``srlib assess`` by name. All but the public page are confidential.
 
         `run` has facts for the page, as the date and the version.
         """
@@ -172,7 +173,7 @@ class Assessment:
     def to_html(
         self, public: bool = False, run: Mapping[str, str] = MappingProxyType({})
     ) -> str:
-        """Return a page that stands alone. Confidential, but for the public one: ratings alone.
+        """Return a page that stands alone. Confidential, unless public: ratings alone.
 
         `run` has facts to show above, as the date, the version and the command; the
         public page shows date and version only.
@@ -185,7 +186,7 @@ class Assessment:
         return verdict.page(self.verdicts, self.table, self._records, notes, facts)
 
     def _facts(self) -> dict[str, str]:
-        """Return the settings as texts for the page; options that were not used have none."""
+        """Return the settings as texts for the page, without options not used."""
         settings = self.settings()
         n_variables = len(settings["variables"])
         facts = {
@@ -287,7 +288,8 @@ def assess(
     """
     if not isinstance(rng, np.random.Generator):
         raise ValueError(
-            f"rng is {rng!r}; it must be a Generator, such as numpy.random.default_rng(1)"
+            f"rng is {rng!r}; it must be a Generator, such as "
+            "numpy.random.default_rng(1)"
         )
     tables = read_inputs(
         original,
@@ -304,7 +306,7 @@ def assess(
 
 
 def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
-    """Assess tables that `read_inputs` returned; each purpose has its own stream of randomness."""
+    """Assess tables from `read_inputs`; each purpose has its own stream of randomness."""
     rows: list[Row] = []
     records: list[pd.DataFrame] = []
     for name in tables.synthesizers:
@@ -363,7 +365,7 @@ def _assess_synthesizer(
 
 
 def questions(tables: Tables) -> list[tuple[Question, Attack]]:
-    """Return all questions; identity, attribute and inference on the first keys come first."""
+    """Return all questions, those on the first keys and the first target first."""
     variables = tables.schema.variables
 
     def attack(keys: tuple[int, ...], target: int) -> Attack:
@@ -386,7 +388,7 @@ def questions(tables: Tables) -> list[tuple[Question, Attack]]:
 def _answer_questions(
     tables: Tables, files: Sequence[Files], seed: int
 ) -> tuple[list[Row], list[list[Disclosure]]]:
-    """Return the rows of all questions for one synthesizer: for all people, then for groups.
+    """Return the rows of all questions for one synthesizer: all people, then groups.
 
     The second result is what each release discloses of each person, by the first two
     questions.
@@ -442,7 +444,7 @@ def _group_rows(
 
 
 def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list[Row]:
-    """Return a row for each left-out column that identifies people, for the worst release."""
+    """Return a row for each left-out identifier, for the worst release."""
 
     def severity(row: Row) -> tuple[bool, float]:
         return row["rating"] == "found", row["estimate"]
@@ -457,7 +459,7 @@ def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list
 
 
 def _measure_full_matches(files: Sequence[Files]) -> list[Row]:
-    """Return the row of the people whose whole record is released, if there is a holdout."""
+    """Return the row of people whose whole record is released, if there is a holdout."""
     n = len(files[0].original)
     measures = []
     for of_release in files:
@@ -490,7 +492,7 @@ def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
 def _records(
     tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return the table of `Assessment.records` for a release: a row for each combination."""
+    """Return the table of `Assessment.records` for one synthesizer."""
     combinations, repetitions, combination_of = distinct(tables.original.codes)
     order = np.argsort(combination_of, kind="stable")
     ends = np.cumsum(repetitions)

@@ -1,4 +1,4 @@
-r"""Utility of a release: its distances from the original, compared with those of a fresh sample.
+r"""Utility of a release: its distances from the original, and a fresh sample's.
 
 A fresh sample of the population differs from the original like two halves of a random
 split of both files. Distances of a release are compared with those of such splits, in
@@ -132,7 +132,7 @@ def rate_utility(loss: float, is_significant: bool) -> str:
 def largest_distance(
     original: Codes, released: Codes, schema: Schema, pairs: Sequence[tuple[int, int]]
 ) -> Distance:
-    """Return the table of two variables (or one) with the largest excess over a random split."""
+    """Return the table of two variables (or one) with the largest excess."""
     levels = schema.n_levels.tolist()
     distances = [total_variation(original, released, levels, *pair) for pair in pairs]
     estimate, baseline, spread = np.transpose(distances)  # (n_pairs,) each
@@ -167,7 +167,7 @@ def _is_larger(estimate: Floats, baseline: Floats, spread: Floats) -> Bools:
 
 @one_blas_thread
 def distinguishability(original: Codes, released: Codes, schema: Schema) -> Distance:
-    """Return the share of the variance of a record's file that a regression explains."""
+    """Return the share of the variance of a record's file explained by regression."""
     free = schema.n_levels - 1  # parameters of each variable
     n_single = 1.0 + free.sum()
     n_pairs = (free.sum() ** 2 - (free**2).sum()) / 2
@@ -186,13 +186,13 @@ def distinguishability(original: Codes, released: Codes, schema: Schema) -> Dist
 
     combination, total, combination_of = distinct(np.concatenate([original, released]))
     n_released = np.bincount(combination_of[len(original) :], minlength=len(total))
-    design = _indicators(combination, schema.n_levels, with_pairs)
+    design = _indicators(combination, schema.n_levels, bool(with_pairs))
     n_parameters, squares = _explained_squares(design, total, n_released)
     if n_parameters in (1, size):
         return Distance()
     c = len(released) / size
     explained = max(squares / size - c**2, 0.0) / (c * (1 - c))
-    # Under a random split the share explained is beta distributed, as for normal errors.
+    # A random split explains a beta distributed share, as for normal errors.
     baseline = (n_parameters - 1) / (size - 1)
     a = (n_parameters - 1) / 2
     b = (size - n_parameters) / 2
@@ -218,7 +218,7 @@ def _thin(table: Codes, share: float) -> Codes:
 
 
 def _indicators(codes: Codes, n_levels: Ints, with_pairs: bool) -> sparse.csr_matrix:
-    """Return indicators of levels and, if wished, of pairs of levels, (n, n_indicators)."""
+    """Return indicators of levels and, if wished, of pairs, (n, n_indicators)."""
     from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
     levels = [np.arange(size) for size in n_levels]

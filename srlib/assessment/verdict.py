@@ -1,4 +1,4 @@
-"""The verdict on a release: one sentence, a card and a page, by stated rules from the table.
+"""The verdict on a release: a sentence, a card and a page, by rules from the table.
 
 The verdict follows from the ratings of the rows that are in it, the ratings follow from
 the thresholds of `ratings` and `utility`, and nothing else has a part in it. Pages
@@ -17,6 +17,9 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from srlib.assessment import attribute, ratings, utility
+from srlib.assessment.attribute import ATTRIBUTE
+from srlib.assessment.identity import IDENTITY
+from srlib.assessment.inference import INFERENCE
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error, show
 
 MOST_RECORDS = 12  # on the page
@@ -35,10 +38,8 @@ VERDICTS = (
 )  # the best first
 
 # Lines of the card, by question; the utility loss stands below them.
-CARD = {
-    "identity": "uniques (keys) matched",
-    "attribute": "target disclosed by all matches (DiSCO)",
-    "inference": "probability of the target, predicted",
+CARD = {question.name: question.line for question in (IDENTITY, ATTRIBUTE, INFERENCE)}
+CARD |= {
     "identical records": "records identical to an original",
     "copied uniques": "uniques (all variables) copied beyond chance",
     "undetected copies": "copied, at most (95 %)",
@@ -124,17 +125,15 @@ def judge(release: str, rows: pd.DataFrame) -> Verdict:
             return Verdict(
                 release, verdict, reason, f"{opening.format(name)}: {reason}."
             )
-    remarks = decisive["why"][
-        (decisive["rating"] == "no sign") & (decisive["why"] != "")
-    ]
-    reason = "; ".join(remarks)
+    remarks = decisive["why"][decisive["rating"] == "no sign"]
+    reason = "; ".join(filter(None, remarks))
     but = f", but {reason}" if reason else ""
     useful = _UTILITY[worst_utility(rows)["rating"]]
     has_model = rows["question"].str.startswith("model").any()
     not_tested = NOT_TESTED_WITH_MODEL if has_model else NOT_TESTED
     sentence = (
-        f"No sign of disclosure in {name} to intruders who know the release and the keys"
-        f"{but}. Utility: {useful}. Not tested: {not_tested}."
+        f"No sign of disclosure in {name} to intruders who know the release and the "
+        f"keys{but}. Utility: {useful}. Not tested: {not_tested}."
     )
     return Verdict(release, "no sign of disclosure", reason, sentence)
 
@@ -143,12 +142,13 @@ def _compared(row: pd.Series) -> str:
     """Compare a risk with its baseline, as a clause."""
     estimate = percent_with_error(row["estimate"])
     baseline = percent_with_error(row["baseline"])
-    kind = "from " if row["baseline_kind"] == "independent margins" else "from a "
-    return f"{estimate} {row['why']}; {baseline} expected {kind}{row['baseline_kind']}"
+    kind = row["baseline_kind"]
+    source = kind if kind == "independent margins" else f"a {kind}"
+    return f"{estimate} {row['why']}; {baseline} expected from {source}"
 
 
 def headline(verdicts: Sequence[Verdict]) -> str:
-    """Return the sentence on a single release, or the number of releases with each verdict."""
+    """Return the sentence on a single release, or the number with each verdict."""
     if len(verdicts) == 1:
         return verdicts[0].sentence
     given = [one.verdict for one in verdicts]
@@ -166,7 +166,7 @@ def worst_utility(rows: pd.DataFrame) -> pd.Series:
 
 
 def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[Verdict]:
-    """Order releases by their verdict, then by the largest share of the rest that is disclosed."""
+    """Order releases by their verdict, then by their largest excess share."""
     excess = ratings.excess_share(table["estimate"], table["baseline"])
     excess = excess.where(table["in_verdict"], 0).fillna(0)
     worst = excess.groupby(table["release"]).max()
@@ -192,14 +192,12 @@ def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
     chosen = risks.loc[[*CARD, *deciding]]
     chosen = chosen.assign(measure=chosen["question"].map(measures))
     loss = worst_utility(rows).to_frame().T
-    which = (
-        loss["detail"].map(lambda text: f"{text} " if text else "") + loss["question"]
-    )
+    which = (loss["detail"] + " " + loss["question"]).str.strip()
     return pd.concat([chosen, loss.assign(measure="utility loss, " + which)])
 
 
 def card(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of a release's card as texts, numbers with their standard errors.
+    """Return the lines of a release's card as texts.
 
     z is the larger of both deviates of a row, as its rating takes it. A utility loss
     has none: the rating of the largest of many tables is not that of one table.
@@ -243,10 +241,8 @@ def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
             percent_with_error(row["baseline"], row["baseline_se"]) + kind
         )
     z = np.fmax(row["z"], row["z_permutation"])
-    if row["question"] == "identical records" and row["rating"] not in (
-        "signs",
-        "found",
-    ):
+    has_sign = row["rating"] in ("signs", "found")
+    if row["question"] == "identical records" and not has_sign:
         z = row["z"]  # the permutation test is that of the rows below it
     if np.isfinite(z) and row["question"] not in utility.LOSSES:
         line["z"] = f"{z:.1f}"
@@ -274,7 +270,7 @@ def render_text(
     settings: str = "",
     not_judged: str = "",
 ) -> str:
-    """Return the verdict and the card of each release; of several, how many have which verdict.
+    """Return the verdict and card of each release; of several, the numbers first.
 
     What was assessed, and a note on columns that were not, stand below the first line.
     """
@@ -292,7 +288,7 @@ def render_text(
 
 
 def overview(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each release: its number in public, name, verdict and deciding finding."""
+    """Return a row for each release: its public number, name, verdict and finding."""
     rows = []
     for number, one in enumerate(verdicts, start=1):
         of_release = table[table["release"] == one.release]
@@ -313,11 +309,12 @@ def _limit_of(rows: pd.DataFrame) -> str:
     limit = rows.loc[rows["question"] == "undetected copies", "estimate"].iloc[0]
     if pd.isna(limit):
         return "none"
-    return f"none; copies of up to {percent_with_error(limit)} of sample uniques could be undetected"
+    share = percent_with_error(limit)
+    return f"none; copies of up to {share} of sample uniques could be undetected"
 
 
 def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each release with one measure a column: release, baseline and rating."""
+    """Return a row for each release: one measure a column, baseline and rating."""
     rows = []
     for one in verdicts:
         of_release = table[table["release"] == one.release]
@@ -382,7 +379,7 @@ def page(
     notes: Sequence[str],
     facts: Mapping[str, str],
 ) -> str:
-    """Return the page: verdicts, what was assessed, a card for each release, and the rest folded.
+    """Return the page: verdicts, settings, a card for each release, the rest folded.
 
     Texts of the user's files are escaped; the page has no script and loads nothing.
     """
@@ -438,7 +435,7 @@ def public_page(
 
 
 def terms() -> dict[str, str]:
-    """Return the terms of the page and what they mean, as the glossary of the guide has them."""
+    """Return the terms of the page, as the glossary of the guide explains them."""
     lines = files("srlib.assessment").joinpath("terms.txt").read_text(encoding="utf-8")
     return dict(line.split(": ", 1) for line in lines.splitlines())
 

@@ -29,7 +29,7 @@ def beta(share: float, error: float, n: int) -> tuple[float, float]:
 
 
 def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
-    """Return the normal deviate of the upper tail of k of m, beta-binomially distributed."""
+    """Return the normal deviate of the upper beta-binomial tail of k of m."""
     share = a / (a + b)
     variance = share * (1 - share)
     spread = np.sqrt(variance * (1 / m + 1 / (a + b + 1)))
@@ -46,7 +46,7 @@ def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
 
 
 def deviate(log_tail: float) -> float:
-    """Return the normal deviate whose log upper tail is given; 0 for tails above one half."""
+    """Return the normal deviate with a log upper tail; 0 for tails above one half."""
     return float(abs(special.ndtri_exp(min(log_tail, np.log(0.5)))))
 
 
@@ -56,7 +56,7 @@ def bonferroni_z(z: float, tests: int) -> float:
 
 
 def split_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
-    """Find the groups of equal records that lie in one file only, and their probability.
+    """Find the groups of equal records in one file only, and their probability.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def split_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
 
 
 def split_z(o: Ints, s: Ints, weight: Floats, both: bool) -> float:
-    """Return z of the groups with one original and some released records, by a random split."""
+    """Return z of the groups with one original and released records, by random split."""
     pure, prob = split_odds(o, s, both)
     across = (o == 1) & (s > 0)
     counted = across | pure
@@ -101,14 +101,14 @@ def split_z(o: Ints, s: Ints, weight: Floats, both: bool) -> float:
 
 
 def permutation_z(of_original: Ints, of_release: Ints) -> float:
-    """Return z of the rows in both files by a random split (permutation test), unweighted."""
+    """Return z of the records in both files by a random split, unweighted."""
     o, s = cell_counts(of_original, of_release)
     return split_z(o, s, np.ones(len(o)), both=True)
 
 
 @one_blas_thread
 def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
-    """Return the normal deviate of the upper tail of a weighted sum of Bernoulli variables.
+    """Return the deviate of the upper tail of a weighted sum of Bernoulli variables.
 
     They are independent. By Barndorff-Nielsen's saddlepoint approximation, at the sum
     less half of the smallest weight.
@@ -135,8 +135,8 @@ def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
     while mean(most) < x:
         most *= 2
     tilt = scipy.optimize.brentq(lambda value: mean(value) - x, 0.0, most)
-    # With K the cumulant generating function and K'(tilt) = x: r = sqrt(2 (tilt x - K)),
-    # u = tilt sqrt(K''), and the deviate is r + log(u / r) / r.
+    # With K the cumulant generating function and K'(tilt) = x: r = sqrt(2 (tilt x -
+    # K)), u = tilt sqrt(K''), and the deviate is r + log(u / r) / r.
     cumulant = np.logaddexp(np.log1p(-prob), np.log(prob) + tilt * weight).sum()
     tilted = special.expit(logit + tilt * weight)
     r = np.sqrt(2 * (tilt * x - cumulant))
@@ -145,7 +145,7 @@ def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
 
 
 class Edges(NamedTuple):
-    """Edges from records without duplicates to groups of equal records, of total weight one.
+    """Edges from single records to groups of equal records, of total weight one.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class Edges(NamedTuple):
 
 
 def crossing_z(edges: Edges, o: Ints, s: Ints) -> float:
-    r"""Return z of the weight of edges between the files, by a random split of all records.
+    r"""Return z of the weight of edges between the files, by a random split.
 
     With :math:`a_{ij}` the weight of the edges between two records in either direction,
     :math:`d_i` its sum at a record, and N = n + m records, the weight that crosses has
