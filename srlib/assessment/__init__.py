@@ -1,4 +1,4 @@
-"""Disclosure risk and utility of releases beside their baselines: a table and a verdict."""
+"""Disclosure risk and utility beside their baselines: one table and a verdict."""
 
 from srlib.assessment.inputs import Tables, read_inputs
 from srlib.assessment.run import Assessment, assess, run_assessment

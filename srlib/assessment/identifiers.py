@@ -101,7 +101,7 @@ def _pairs(n: Any) -> Any:
 
 
 def _equal(numbers: Floats) -> float:
-    """Return the probability that two draws of an integer are equal, from close ones."""
+    """Return the probability that two integers are equal, from close ones."""
     numbers = np.sort(numbers)
     near = max(np.ptp(numbers) // 100, 1)
     first_above = np.searchsorted(numbers, numbers, side="right")

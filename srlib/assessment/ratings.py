@@ -122,7 +122,7 @@ def _significant(rows: Sequence[Row], family: bool) -> Bools:
 
 
 def cap_unsupported_ratings(rows: Sequence[Row]) -> None:
-    """Lower *high* of attribute disclosure where inference is not above its baseline."""
+    """Lower *high* of attribute disclosure without support by inference."""
     inference = {
         (row["variables"], row["group"]): row
         for row in rows

@@ -129,7 +129,7 @@ class Assessment:
         return self._records.copy(deep=False)
 
     def settings(self) -> dict[str, Any]:
-        """Return what was assessed: numbers of records, variables, keys, target, options."""
+        """Return what was assessed: records, variables, keys, target and options."""
         tables = self.tables
         names = tables.schema.names
         return {
@@ -145,7 +145,7 @@ class Assessment:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``srlib assess --json`` prints, by the guide's schema. Confidential."""
+        """Return what ``srlib assess --json`` prints. Confidential."""
         finite = ~self.table.isin([np.nan, np.inf, -np.inf])  # JSON has neither
         return {
             "format": FORMAT,
@@ -157,9 +157,9 @@ class Assessment:
         }
 
     def files(self, run: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-        """Return the files of ``srlib assess`` by name. All but the public page are confidential.
+        """Return the files of ``srlib assess`` by name. All but one are confidential.
 
-        `run` has facts for the page, as the date and the version.
+        The public page is for everybody. `run` has facts for the page, as the date.
         """
         document = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
         return {
@@ -306,7 +306,7 @@ def assess(
 
 
 def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
-    """Assess tables from `read_inputs`; each purpose has its own stream of randomness."""
+    """Assess tables from `read_inputs`; each purpose has its own random stream."""
     rows: list[Row] = []
     records: list[pd.DataFrame] = []
     for name in tables.synthesizers:
@@ -459,7 +459,7 @@ def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list
 
 
 def _measure_full_matches(files: Sequence[Files]) -> list[Row]:
-    """Return the row of people whose whole record is released, if there is a holdout."""
+    """Return the row of people whose whole record is released, with a holdout."""
     n = len(files[0].original)
     measures = []
     for of_release in files:

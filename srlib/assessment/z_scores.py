@@ -93,7 +93,7 @@ def split_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
 
 
 def split_z(o: Ints, s: Ints, weight: Floats, both: bool) -> float:
-    """Return z of the groups with one original and released records, by random split."""
+    """Return z of groups with one original and released records, by random split."""
     pure, prob = split_odds(o, s, both)
     across = (o == 1) & (s > 0)
     counted = across | pure
