@@ -185,7 +185,14 @@ def read_inputs(
         "has the same value in every record, or none, and was dropped",
     )
     dropped |= dict.fromkeys(excluded, "is among the columns to leave out")
-    _check_present(complete, dropped, keys=keys, target=target, within=within, by=by)
+    _check_present(
+        complete,
+        dropped,
+        keys=keys,
+        target=target,
+        within=within,
+        by=by,
+    )
 
     roles = _resolve_roles(complete, keys or (), target)
     distances = _resolve_distances(

@@ -161,7 +161,14 @@ class Assessment:
 
         The public page is for everybody. `run` has facts for the page, as the date.
         """
-        document = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        document = (
+            json.dumps(
+                self.to_dict(),
+                indent=1,
+                ensure_ascii=False,
+            )
+            + "\n"
+        )
         return {
             "tables/answers.csv": self.table.to_csv(index=False),
             "tables/records.csv": self._records.to_csv(index=False),
@@ -302,7 +309,11 @@ def assess(
         holdout=holdout,
         leave_out=leave_out,
     )
-    return run_assessment(tables, model=model, seed=int(rng.integers(2**63)))
+    return run_assessment(
+        tables,
+        model=model,
+        seed=int(rng.integers(2**63)),
+    )
 
 
 def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
@@ -396,7 +407,12 @@ def _answer_questions(
     rows: list[Row] = []
     groups: list[Row] = []
     leading: list[list[Disclosure]] = []
-    asked = tqdm(questions(tables), "assessing", leave=False, disable=None)
+    asked = tqdm(
+        questions(tables),
+        "assessing",
+        leave=False,
+        disable=None,
+    )
     for question, attack in asked:
         variables = _name_variables(tables, attack)
         answers = []
@@ -413,8 +429,16 @@ def _answer_questions(
             groups += _group_rows(tables, row, answers)
     n_records = [len(table) for file in files for table in file.tables[:2]]
     few = min(n_records) < ratings.MIN_RECORDS_JUDGED
-    ratings.rate(rows[:3], family=False, few=few)
-    ratings.rate(rows[3:], family=True, few=few)
+    ratings.rate(
+        rows[:3],
+        family=False,
+        few=few,
+    )
+    ratings.rate(
+        rows[3:],
+        family=True,
+        few=few,
+    )
     ratings.rate(groups, family=True)
     ratings.cap_unsupported_ratings(rows)
     ratings.cap_unsupported_ratings(groups)

@@ -1,4 +1,4 @@
-"""General figures: lines, points, intervals, histograms, agreement, traces, reliability.
+"""General figures: lines, points, intervals, histograms, agreement, traces.
 
 Arguments with the same name are documented in `lines`.
 """
@@ -70,36 +70,49 @@ def lines(
     """
     shown = _long(frame, "y")
     if errors is not None:
-        shown["error"] = _long(errors.reindex_like(frame), "error")["error"].fillna(0)
-        shown["low"], shown["high"] = (shown["y"] + k * shown["error"] for k in (-2, 2))
+        error = _long(errors.reindex_like(frame), "error")["error"].fillna(0)
+        shown["low"] = shown["y"] - 2 * error
+        shown["high"] = shown["y"] + 2 * error
         if log_y:
             shown["low"] = shown["low"].clip(lower=shown["y"] / 10)
-    positive = ((shown["x"] > 0) | (not log_x)) & ((shown["y"] > 0) | (not log_y))
-    shown = compact(
-        shown[positive & shown["y"].notna()].drop(columns="error", errors="ignore")
-    )
+    shown = shown[shown["y"].notna()]
+    if log_x:
+        shown = shown[shown["x"] > 0]
+    if log_y:
+        shown = shown[shown["y"] > 0]
     pick, opacity = _picked("curve")
-    base = alt.Chart(shown).encode(
-        x=alt.X("x:Q", title=x_title, scale=_scale(log_x, zero=False, nice=False)),
-        y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, zero=zero)),
-        color=(ordered_color if ordered else method_color)(
-            "curve", [str(name) for name in frame]
+    color = ordered_color if ordered else method_color
+    base = alt.Chart(compact(shown)).encode(
+        x=alt.X(
+            "x:Q",
+            title=x_title,
+            scale=_scale(log_x, zero=False, nice=False),
         ),
+        y=alt.Y(
+            "y:Q",
+            title=y_title,
+            scale=_scale(log_y, zero=zero),
+        ),
+        color=color("curve", [str(name) for name in frame]),
         opacity=opacity,
     )
     # Points are a separate layer: JupyterLab's Vega-Lite has no selection on points of
     # a line.
+    point = base.mark_point(filled=True, size=16 if len(frame) <= 25 else 4)
     layers = [
         *_rule(reference),
         base.mark_line(strokeWidth=2).add_params(pick),
-        base.mark_point(filled=True, size=16 if len(frame) <= 25 else 4).encode(
-            tooltip=_tips("curve", x=x_title, y=y_title)
+        point.encode(
+            tooltip=_tips(
+                "curve",
+                x=x_title,
+                y=y_title,
+            )
         ),
     ]
     if errors is not None:
-        layers.append(
-            base.mark_rule().encode(y=alt.Y("low:Q", title=y_title), y2="high:Q")
-        )
+        low = alt.Y("low:Q", title=y_title)
+        layers.append(base.mark_rule().encode(y=low, y2="high:Q"))
     return alt.layer(*layers).properties(
         width=WIDTH - 40, height=260, description=description
     )
@@ -114,7 +127,7 @@ def points(
     log_y: bool = False,
     reference: float | None = None,
 ) -> Chart:
-    """Draw two quantities against each other, with one point and its intervals per setting.
+    """Draw two quantities against each other: a point with intervals per setting.
 
     Parameters
     ----------
@@ -125,29 +138,43 @@ def points(
     """
     pick, opacity = _picked("case")
     base = alt.Chart(compact(frame)).encode(
-        x=alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, padding=25)),
-        y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, padding=22, zero=False)),
+        x=alt.X(
+            "x:Q",
+            title=x_title,
+            scale=alt.Scale(zero=False, padding=25),
+        ),
+        y=alt.Y(
+            "y:Q",
+            title=y_title,
+            scale=_scale(log_y, padding=22, zero=False),
+        ),
         color=method_color("case", list(dict.fromkeys(frame["case"]))),
         opacity=opacity,
     )
-    tips = [alt.Tooltip("label:N", title="setting"), *_tips(None, x=x_title, y=y_title)]
-    layers = [
-        *_rule(reference),
-        base.transform_filter("isValid(datum.x_low)")
-        .mark_rule()
-        .encode(x=alt.X("x_low:Q", title=x_title), x2="x_high:Q"),
-        base.transform_filter("isValid(datum.y_low)")
-        .mark_rule()
-        .encode(y=alt.Y("y_low:Q", title=y_title), y2="y_high:Q"),
-        base.mark_point(filled=True, size=50)
-        .encode(tooltip=[alt.Tooltip("case:N", title="title"), *tips])
-        .add_params(pick),
-        base.mark_text(align="left", dx=5, dy=-7).encode(text="label:N"),
+    has_x = base.transform_filter("isValid(datum.x_low)").mark_rule()
+    has_y = base.transform_filter("isValid(datum.y_low)").mark_rule()
+    tips = [
+        alt.Tooltip("case:N", title="title"),
+        alt.Tooltip("label:N", title="setting"),
+        *_tips(None, x=x_title, y=y_title),
     ]
-    drawn = alt.layer(*layers).properties(
-        width=WIDTH - 20, height=300, description=description
+    drawn = alt.layer(
+        *_rule(reference),
+        has_x.encode(x=alt.X("x_low:Q", title=x_title), x2="x_high:Q"),
+        has_y.encode(y=alt.Y("y_low:Q", title=y_title), y2="y_high:Q"),
+        base.mark_point(filled=True, size=50).encode(tooltip=tips).add_params(pick),
+        base.mark_text(
+            align="left",
+            dx=5,
+            dy=-7,
+        ).encode(text="label:N"),
     )
-    return drawn.properties(usermeta={"scales": True})
+    return drawn.properties(
+        width=WIDTH - 20,
+        height=300,
+        description=description,
+        usermeta={"scales": True},
+    )
 
 
 def intervals(
@@ -168,57 +195,61 @@ def intervals(
     """
     data = compact(frame.assign(panel=frame.get("panel", "")))
     data["case"] = data.get("case", data["panel"])
-    cases = list(dict.fromkeys(data["case"]))
-    reach = data.filter(["low", "high", "value", "baseline"])
-    ends = [min(0.0, float(reach.min(axis=None))), float(reach.max(axis=None))]
+    numbers = data.filter(["low", "high", "value", "baseline"])
+    low = min(0.0, float(numbers.min(axis=None)))
+    high = float(numbers.max(axis=None))
+    x_axis = alt.X(
+        "value:Q",
+        scale=alt.Scale(domain=[low, high]),
+        axis=alt.Axis(format="%" if percent else ",.4~r", tickCount=6),
+    )
+    cases = list(dict.fromkeys(data["case"])) if "case" in frame else []
+    color = method_color("case", list(dict.fromkeys(data["case"])))
+    color = color.legend(offset=12) if cases else color.legend(None)
     form = ".1%" if percent else ",.4~r"
-    room = 7 * min(30, max(map(len, data["label"]), default=0))
+    tips = [
+        alt.Tooltip("label:N", title="title"),
+        alt.Tooltip("value:Q", title="value", format=form),
+        alt.Tooltip("low:Q", title="from", format=form),
+        alt.Tooltip("high:Q", title="to", format=form),
+    ]
+    longest = max(map(len, data["label"]), default=0)
+    width = WIDTH - 7 * min(30, longest)
 
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
-        has_cases = "case" in frame
-        base = alt.Chart(rows).encode(
-            y=alt.Y(
-                "label:N",
-                sort=list(rows["label"]),
-                title=None,
-                axis=alt.Axis(labelLimit=210),
-            ),
-            yOffset=alt.YOffset("case:N", sort=cases) if has_cases else alt.Undefined,
+        labels = alt.Axis(labelLimit=210)
+        y = alt.Y(
+            "label:N",
+            sort=list(rows["label"]),
+            title=None,
+            axis=labels,
         )
-        color = method_color("case", cases)
-        drawn = base.encode(
-            color=color.legend(offset=12) if has_cases else color.legend(None)
+        base = alt.Chart(rows).encode(y=y)
+        if cases:
+            base = base.encode(yOffset=alt.YOffset("case:N", sort=cases))
+        drawn = base.encode(color=color)
+        layers = []
+        if "baseline" in rows:
+            has_baseline = base.transform_filter("isValid(datum.baseline)")
+            tick = has_baseline.mark_tick(
+                style="ink",
+                thickness=2,
+                size=14,
+            )
+            layers.append(tick.encode(x="baseline:Q"))
+        rule = drawn.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2)
+        has_value = drawn.transform_filter("isValid(datum.value)")
+        point = has_value.mark_point(
+            filled=True,
+            size=60,
+            opacity=1,
         )
-        x = alt.X(
-            "value:Q",
-            title=x_title,
-            scale=alt.Scale(domain=ends),
-            axis=alt.Axis(format="%" if percent else ",.4~r", tickCount=6),
-        )
-        tips = [
-            alt.Tooltip(f"{field}:Q", title=heading, format=form)
-            for field, heading in {
-                "value": "value",
-                "low": "from",
-                "high": "to",
-            }.items()
+        layers += [
+            rule.encode(x="low:Q", x2="high:Q"),
+            point.encode(x=x_axis.title(x_title), tooltip=tips),
         ]
-        tick = base.mark_tick(style="ink", thickness=2, size=14).encode(x="baseline:Q")
-        layers = [
-            *(
-                [tick.transform_filter("isValid(datum.baseline)")]
-                if "baseline" in rows
-                else []
-            ),
-            drawn.transform_filter("isValid(datum.low)")
-            .mark_rule(strokeWidth=2)
-            .encode(x="low:Q", x2="high:Q"),
-            drawn.transform_filter("isValid(datum.value)")
-            .mark_point(filled=True, size=60, opacity=1)
-            .encode(x=x, tooltip=[alt.Tooltip("label:N", title="title"), *tips]),
-        ]
-        height = max(22, 14 * len(cases) * has_cases) * rows["label"].nunique()
-        return alt.layer(*layers).properties(width=WIDTH - room, height=height)
+        height = max(22, 14 * len(cases)) * rows["label"].nunique()
+        return alt.layer(*layers).properties(width=width, height=height)
 
     return _panels(data, title, panel).properties(description=description)
 
@@ -248,38 +279,40 @@ def histograms(
     **reference : float
         x or y of a dotted line in every panel, such as the expectation by chance.
     """
-    low, high = edges[:-1], edges[1:]
     binned = pd.concat(
-        pd.DataFrame(
-            {
-                "panel": name,
-                "low": low,
-                "high": high,
-                "count": np.histogram(x, edges)[0],
-            }
+        pd.DataFrame({"panel": name, "low": edges[:-1], "high": edges[1:]}).assign(
+            count=np.histogram(x, edges)[0]
         )
         for name, x in values.items()
     )
-    ends = alt.Scale(domain=[significant(low[0]), significant(high[-1])], nice=False)
+    domain = [significant(edges[0]), significant(edges[-1])]
+    ends = alt.Scale(domain=domain, nice=False)
     kind: Any = "sqrt" if square_root else "linear"
     counts = alt.Scale(type=kind, domain=[0, int(binned["count"].max())])
+    y = alt.Y(
+        "count:Q",
+        title=y_title,
+        scale=counts,
+        axis=alt.Axis(tickCount=5),
+    )
     rule = alt.Chart(pd.DataFrame([reference]).map(significant)).mark_rule(**REFERENCE)
     rule = rule.encode(**{name: f"{name}:Q" for name in reference})
 
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
         axis = alt.Axis(grid=False, tickCount=10)
-        drawn = (
-            alt.Chart(rows[rows["count"] > 0])
-            .mark_bar(binSpacing=0.5)
-            .encode(
-                x=alt.X("low:Q", bin="binned", title=x_title, scale=ends, axis=axis),
-                x2="high:Q",
-                y=alt.Y(
-                    "count:Q", title=y_title, scale=counts, axis=alt.Axis(tickCount=5)
-                ),
-                color=method_color("panel", list(values)).legend(None),
-                tooltip=_tips("panel", low="from", high="to", count=y_title),
-            )
+        bars = alt.Chart(rows[rows["count"] > 0]).mark_bar(binSpacing=0.5)
+        drawn = bars.encode(
+            x=alt.X(
+                "low:Q",
+                bin="binned",
+                title=x_title,
+                scale=ends,
+                axis=axis,
+            ),
+            x2="high:Q",
+            y=y,
+            color=method_color("panel", list(values)).legend(None),
+            tooltip=_tips("panel", low="from", high="to", count=y_title),
         )
         layers = [drawn, rule] if reference else [drawn]
         return alt.layer(*layers).properties(width=WIDTH - 20, height=150)
@@ -290,7 +323,7 @@ def histograms(
 def agreement(
     frame: pd.DataFrame, x_title: str, y_title: str, *, description: str
 ) -> Chart:
-    """Draw two estimates of the same probabilities against each other, on logarithmic scales.
+    """Draw two estimates of the same probabilities on logarithmic scales.
 
     Parameters
     ----------
@@ -317,52 +350,84 @@ def agreement(
         raise ValueError(
             "frame has values of x or y that are not positive and finite; all must be"
         )
-    side, n_bins = 230, 40
+    side = 230
+    n_bins = 40
     edges = np.geomspace(values.min() / 1.05, values.max() * 1.05, n_bins + 1)
-    middle, ends = (
-        np.sqrt(edges[1:] * edges[:-1]),
-        [significant(edges[0]), significant(edges[-1])],
+    ends = [significant(edges[0]), significant(edges[-1])]
+    scale = alt.Scale(
+        type="log",
+        domain=ends,
+        nice=False,
     )
-    scale = alt.Scale(type="log", domain=ends, nice=False)
+    y = alt.Y(
+        "y:Q",
+        title=y_title,
+        scale=scale,
+        axis=alt.Axis(tickCount=4),
+    )
     # Both ends are visible on white and on black.
-    hues, top = ["#3B8FD0", "#7D5BC4", "#C2366B"], max(2, len(frame) // 20)
-    shade = alt.Scale(type="log", domain=[1, top], clamp=True, range=hues)
-    line = alt.Chart(pd.DataFrame({"x": ends, "y": ends})).mark_line(
-        style="ink", strokeWidth=1
+    hues = ["#3B8FD0", "#7D5BC4", "#C2366B"]
+    most = max(2, len(frame) // 20)
+    shade = alt.Scale(
+        type="log",
+        domain=[1, most],
+        clamp=True,
+        range=hues,
     )
+    color = alt.Color("count:Q", title="Combinations", scale=shade)
+    diagonal = alt.Chart(pd.DataFrame({"x": ends, "y": ends}))
+    diagonal = diagonal.mark_line(style="ink", strokeWidth=1)
 
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
-        log = np.log(rows[["x", "y"]].to_numpy(dtype=float))
-        counts = np.histogram2d(log[:, 0], log[:, 1], bins=[np.log(edges)] * 2)[0]
-        i, j = np.nonzero(counts)
-        squares = pd.DataFrame({"x": middle[i], "y": middle[j], "count": counts[i, j]})
-        x = alt.X("x:Q", title=x_title, scale=scale, axis=alt.Axis(tickCount=4))
-        y = alt.Y("y:Q", title=y_title, scale=scale, axis=alt.Axis(tickCount=4))
-        marks = (
-            alt.Chart(compact(squares))
-            .mark_square(size=(side / n_bins) ** 2, opacity=1)
-            .encode(
-                x=x,
-                y=y,
-                color=alt.Color("count:Q", title="Combinations", scale=shade),
-                tooltip=_tips(None, count="combinations", x="x", y="y"),
-            )
+        x = alt.X(
+            "x:Q",
+            title=x_title,
+            scale=scale,
+            axis=alt.Axis(tickCount=4),
         )
-        spread = log.std(axis=0).all()
-        r = (
-            f"correlation r = {np.corrcoef(log.T)[0, 1]:.2f}".replace("-", "−")
-            if spread
-            else ""
-        )
-        text = alt.Chart(pd.DataFrame({"r": [r]})).mark_text(
+        squares = alt.Chart(compact(_squares(rows, edges)))
+        marks = squares.mark_square(size=(side / n_bins) ** 2, opacity=1)
+        tips = _tips(None, count="combinations", x="x", y="y")
+        text = alt.Chart(pd.DataFrame({"r": [_correlation(rows)]})).mark_text(
             align="left", baseline="top", fontSize=13, fontWeight="bold"
         )
-        text = text.encode(x=alt.value(8), y=alt.value(8), text="r:N")
-        layers = [marks, line.encode(x=x, y=y), text]
+        layers = [
+            marks.encode(
+                x=x,
+                y=y,
+                color=color,
+                tooltip=tips,
+            ),
+            diagonal.encode(x=x, y=y),
+            text.encode(
+                x=alt.value(8),
+                y=alt.value(8),
+                text="r:N",
+            ),
+        ]
         return alt.layer(*layers).properties(width=side, height=side)
 
     named = frame.assign(panel=frame.get("panel", ""))
     return _panels(named, x_title, panel, columns=2).properties(description=description)
+
+
+def _squares(rows: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:
+    """Return the occupied squares of a grid, with their middles and their counts."""
+    log_edges = np.log(edges)
+    log_x = np.log(rows["x"].to_numpy(dtype=float))
+    log_y = np.log(rows["y"].to_numpy(dtype=float))
+    counts, *_ = np.histogram2d(log_x, log_y, bins=[log_edges, log_edges])
+    middle = np.sqrt(edges[1:] * edges[:-1])
+    i, j = np.nonzero(counts)
+    return pd.DataFrame({"x": middle[i], "y": middle[j], "count": counts[i, j]})
+
+
+def _correlation(rows: pd.DataFrame) -> str:
+    """Say the correlation of the logarithms; nothing where one of them is constant."""
+    logs = np.log(rows[["x", "y"]].to_numpy(dtype=float))
+    if not logs.std(axis=0).all():
+        return ""
+    return f"correlation r = {np.corrcoef(logs.T)[0, 1]:.2f}".replace("-", "−")
 
 
 def trace(frame: pd.DataFrame, *, description: str) -> Chart:
@@ -382,19 +447,35 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     thin = math.ceil(len(frame) / _TRACE_VALUES)
     shown = frame[frame["draw"] % thin == frame["draw"].min() % thin]
     hues = [OTHER_COLORS[i % len(OTHER_COLORS)] for i in range(len(chains))]
+    scale = alt.Scale(domain=chains, range=hues)
     color = alt.Color(
-        "chain:N", title="Chain", scale=alt.Scale(domain=chains, range=hues)
+        "chain:N",
+        title="Chain",
+        scale=scale,
+    ).legend(columns=8)
+    value = alt.Y(
+        "value:Q",
+        title=None,
+        scale=alt.Scale(zero=False),
+        axis=alt.Axis(tickCount=4),
     )
 
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
         wide = rows.pivot_table(index="draw", columns="chain", values="value")
         wide = compact(wide.set_axis(chains, axis=1)).reset_index()
-        axes = alt.Axis(grid=False, tickCount=5), alt.Axis(tickCount=4)
         folded = alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])
-        drawn = folded.mark_line(strokeWidth=1, opacity=0.8).encode(
-            x=alt.X("draw:Q", title=x_title, scale=alt.Scale(nice=False), axis=axes[0]),
-            y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False), axis=axes[1]),
-            color=color.legend(columns=8),
+        axis = alt.Axis(grid=False, tickCount=5)
+        draw = alt.X(
+            "draw:Q",
+            title=x_title,
+            scale=alt.Scale(nice=False),
+            axis=axis,
+        )
+        line = folded.mark_line(strokeWidth=1, opacity=0.8)
+        drawn = line.encode(
+            x=draw,
+            y=value,
+            color=color,
         )
         return drawn.properties(width=250, height=90)
 
@@ -426,24 +507,22 @@ def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
         color=method_color("curve", list(dict.fromkeys(frame["curve"]))),
         opacity=opacity,
     )
-    fields = {
-        "predicted": "predicted",
-        "observed": "observed",
-        "low": "from",
-        "high": "to",
-    }
+    diagonal = alt.Chart(pd.DataFrame({"x": [0, 1]})).mark_line(**REFERENCE)
+    low = alt.Y("low:Q", title="Observed share", scale=unit)
+    tips = _tips(
+        "curve", predicted="predicted", observed="observed", low="from", high="to"
+    )
+    point = base.mark_point(filled=True, size=45)
     layers = [
-        alt.Chart(pd.DataFrame({"x": [0, 1]}))
-        .mark_line(**REFERENCE)
-        .encode(x="x:Q", y="x:Q"),
-        base.mark_rule(strokeWidth=2).encode(
-            y=alt.Y("low:Q", title="Observed share", scale=unit), y2="high:Q"
-        ),
-        base.mark_point(filled=True, size=45)
-        .encode(y="observed:Q", tooltip=_tips("curve", **fields))
-        .add_params(pick),
+        diagonal.encode(x="x:Q", y="x:Q"),
+        base.mark_rule(strokeWidth=2).encode(y=low, y2="high:Q"),
+        point.encode(y="observed:Q", tooltip=tips).add_params(pick),
     ]
-    return alt.layer(*layers).properties(width=380, height=380, description=description)
+    return alt.layer(*layers).properties(
+        width=380,
+        height=380,
+        description=description,
+    )
 
 
 def _panels(
@@ -469,24 +548,27 @@ def _long(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def _scale(log: bool, padding: int = 5, **linear: Any) -> alt.Scale:
-    """Return a linear scale, or a logarithmic one whose ends are close to the data."""
-    return (
-        alt.Scale(type="log", nice=False, padding=padding)
-        if log
-        else alt.Scale(**linear)
-    )
+    """Return a linear or logarithmic scale whose ends are close to the data."""
+    if log:
+        return alt.Scale(type="log", nice=False, padding=padding)
+    return alt.Scale(**linear)
 
 
 def _rule(value: float | None) -> list[alt.Chart]:
     """Return a dotted line at a value of y, if one is given."""
-    frame = pd.DataFrame({"reference": [] if value is None else [significant(value)]})
-    rule = alt.Chart(frame).mark_rule(**REFERENCE).encode(y="reference:Q")
-    return [rule] if len(frame) else []
+    if value is None:
+        return []
+    frame = pd.DataFrame({"reference": [significant(value)]})
+    return [alt.Chart(frame).mark_rule(**REFERENCE).encode(y="reference:Q")]
 
 
 def _picked(field: str) -> tuple[alt.Parameter, Any]:
     """Return a selection by clicks in the legend, and the opacity that depends on it."""
-    pick = alt.selection_point(name="pick", fields=[field], bind="legend")
+    pick = alt.selection_point(
+        name="pick",
+        fields=[field],
+        bind="legend",
+    )
     return pick, alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12))
 
 

@@ -1,5 +1,7 @@
 """The privacy loss of one data set, and its summaries in four papers."""
 
+from dataclasses import dataclass
+
 import altair as alt
 import numpy as np
 import pandas as pd
@@ -35,96 +37,153 @@ def privacy_loss(
     the exact epsilon of the whole table.
     """
     names = list(dict.fromkeys(releases["neighbor"]))
-    drawn = releases[releases["probability"] > 0]
-    largest, edp = drawn["loss"].abs().max(), bins["loss"].abs().max()
-    end = significant(1.08 * max(epsilon, largest, edp))
-    scale = alt.Scale(domain=names, range=list(NEIGHBOR_COLORS[: len(names)]))
-    color = alt.Color("neighbor:N", title="Neighbor", scale=scale)
+    possible = releases[releases["probability"] > 0]
+    largest = max(possible["loss"].abs().max(), bins["loss"].abs().max())
+    panels = _Panels(
+        names, significant(epsilon), significant(1.08 * max(epsilon, largest))
+    )
+    top = significant(1.3 * possible["probability"].max())
+    by_neighbor = [possible[possible["neighbor"] == name] for name in names]
+    sized = [(panels.releases(rows, top), 90) for rows in by_neighbor]
+    sized += [
+        (panels.posterior(possible, prior), 130),
+        (panels.delta(by_neighbor), 80),
+        (panels.bins(bins), 60),
+    ]
+    drawn = [panel.properties(width=WIDTH - 60, height=size) for panel, size in sized]
+    return alt.vconcat(*drawn).properties(description=description)
 
-    def loss(title: str | None = None) -> alt.X:
-        axis = alt.Axis(tickCount=7, grid=False, labels=title is not None)
+
+@dataclass(frozen=True)
+class _Panels:
+    """Panels with the same colors and axis of the loss, from -end to end."""
+
+    names: list[str]
+    epsilon: float
+    end: float
+
+    @property
+    def color(self) -> alt.Color:
+        colors = list(NEIGHBOR_COLORS[: len(self.names)])
+        scale = alt.Scale(domain=self.names, range=colors)
+        return alt.Color("neighbor:N", title="Neighbor", scale=scale)
+
+    def loss(self, title: str | None = None) -> alt.X:
+        """Return the axis of the loss, with labels in the panel that has its title."""
+        axis = alt.Axis(
+            tickCount=7,
+            grid=False,
+            labels=title is not None,
+        )
+        scale = alt.Scale(domain=[-self.end, self.end])
         return alt.X(
-            "loss:Q", title=title, scale=alt.Scale(domain=[-end, end]), axis=axis
-        )
-
-    def y(field: str, title: str, top: float | None = None) -> alt.Y:
-        domain = alt.Undefined if top is None else [0, top]
-        return alt.Y(
-            field,
+            "loss:Q",
             title=title,
-            scale=alt.Scale(domain=domain),
-            axis=alt.Axis(tickCount=3),
+            scale=scale,
+            axis=axis,
         )
 
-    def limits(title: str | None = None) -> alt.Chart:
+    def limits(self, title: str | None = None) -> alt.Chart:
         """Draw lines at plus and minus epsilon."""
-        ends = pd.DataFrame({"loss": [-significant(epsilon), significant(epsilon)]})
-        return alt.Chart(ends).mark_rule(**PRINTED, style="ink").encode(x=loss(title))
+        ends = pd.DataFrame({"loss": [-self.epsilon, self.epsilon]})
+        rule = alt.Chart(ends).mark_rule(**PRINTED, style="ink")
+        return rule.encode(x=self.loss(title))
 
-    def spread(name: str) -> Chart:
+    def releases(self, rows: pd.DataFrame, top: float) -> Chart:
         """Draw the probability of each release at its loss, and the mean loss."""
-        rows = drawn[drawn["neighbor"] == name][
-            ["neighbor", "release", "loss", "probability"]
-        ]
-        top = significant(1.3 * drawn["probability"].max())
-        height = y("probability:Q", "Probability of the release", top)
-        mass = alt.Chart(compact(rows)).encode(x=loss(), y=height, color=color)
-        mean = pd.DataFrame({"neighbor": [name], "probability": 0.0})
+        y = _y("probability:Q", "Probability of the release", top)
+        shown = rows[["neighbor", "release", "loss", "probability"]]
+        mass = alt.Chart(compact(shown)).encode(
+            x=self.loss(),
+            y=y,
+            color=self.color,
+        )
+        mean = pd.DataFrame({"neighbor": rows["neighbor"].iloc[:1], "probability": 0.0})
         mean["loss"] = rows["loss"] @ rows["probability"]
         triangle = alt.Chart(compact(mean)).mark_point(
             shape="triangle-up", filled=True, size=110
         )
+        tips = [
+            alt.Tooltip("release:N", title="title"),
+            alt.Tooltip("loss:Q", title="privacy loss"),
+            alt.Tooltip("probability:Q", title="probability"),
+        ]
         return alt.layer(
-            limits(),
+            self.limits(),
             mass.mark_rule(strokeWidth=2).encode(y2=alt.datum(0)),
-            mass.mark_point(filled=True, size=30).encode(
-                tooltip=[
-                    alt.Tooltip("release:N", title="title"),
-                    alt.Tooltip("loss:Q", title="privacy loss"),
-                    alt.Tooltip("probability:Q", title="probability"),
-                ]
+            mass.mark_point(filled=True, size=30).encode(tooltip=tips),
+            mass.mark_text(
+                dx=-5,
+                dy=-5,
+                align="right",
+            ).encode(text="release:N"),
+            triangle.encode(
+                x=self.loss(),
+                y=y,
+                color=self.color,
             ),
-            mass.mark_text(dx=-5, dy=-5, align="right").encode(text="release:N"),
-            triangle.encode(x=loss(), y=height, color=color),
         )
 
-    grid = np.linspace(-end, end, 81)
-    curve = pd.DataFrame({"loss": grid, "posterior": _posterior(grid, prior)})
-    after = drawn.assign(posterior=_posterior(drawn["loss"].to_numpy(), prior))
-    height = y("posterior:Q", "Posterior probability of the true value", 1.0)
-    start = alt.Chart(pd.DataFrame({"posterior": [significant(prior)]}))
-    line = alt.Chart(compact(curve)).mark_line(style="ink", strokeWidth=1)
-    dots = alt.Chart(compact(after[["neighbor", "loss", "posterior"]]))
-    posterior = alt.layer(
-        limits(),
-        start.mark_rule(**REFERENCE).encode(y=height),
-        line.encode(x=loss(), y=height),
-        dots.mark_point(filled=True, size=40).encode(x=loss(), y=height, color=color),
+    def posterior(self, releases: pd.DataFrame, prior: float) -> Chart:
+        """Draw the posterior probability of the true value for each loss."""
+        grid = np.linspace(-self.end, self.end, 81)
+        curve = pd.DataFrame({"loss": grid, "posterior": _posterior(grid, prior)})
+        after = _posterior(releases["loss"].to_numpy(), prior)
+        shown = releases[["neighbor", "loss"]].assign(posterior=after)
+        y = _y("posterior:Q", "Posterior probability of the true value", 1.0)
+        start = alt.Chart(pd.DataFrame({"posterior": [significant(prior)]}))
+        line = alt.Chart(compact(curve)).mark_line(style="ink", strokeWidth=1)
+        dots = alt.Chart(compact(shown)).mark_point(filled=True, size=40)
+        return alt.layer(
+            self.limits(),
+            start.mark_rule(**REFERENCE).encode(y=y),
+            line.encode(x=self.loss(), y=y),
+            dots.encode(
+                x=self.loss(),
+                y=y,
+                color=self.color,
+            ),
+        )
+
+    def delta(self, by_neighbor: list[pd.DataFrame]) -> Chart:
+        """Draw delta for each epsilon."""
+        tails = pd.concat(_tail(rows, self.end) for rows in by_neighbor)
+        line = alt.Chart(compact(tails)).mark_line(strokeWidth=2)
+        y = _y("delta:Q", "Delta")
+        return alt.layer(
+            self.limits(),
+            line.encode(
+                x=self.loss(),
+                y=y,
+                color=self.color,
+            ),
+        )
+
+    def bins(self, bins: pd.DataFrame) -> Chart:
+        """Draw the loss of each bin, on the lowest axis."""
+        title = "Privacy loss (for delta: epsilon)"
+        shown = compact(bins[["neighbor", "loss"]])
+        ticks = alt.Chart(shown).mark_tick(thickness=2, size=16)
+        y = alt.Y("neighbor:N", title="Bins of a posterior draw", sort=self.names)
+        return alt.layer(
+            self.limits(title),
+            ticks.encode(
+                x=self.loss(title),
+                y=y,
+                color=self.color,
+            ),
+        )
+
+
+def _y(field: str, title: str, top: float | None = None) -> alt.Y:
+    """Return an axis of y, from zero to `top` if that is given."""
+    scale = alt.Scale(domain=alt.Undefined if top is None else [0, top])
+    return alt.Y(
+        field,
+        title=title,
+        scale=scale,
+        axis=alt.Axis(tickCount=3),
     )
-    tails = pd.concat(
-        [
-            _tail(drawn[drawn["neighbor"] == name], end).assign(neighbor=name)
-            for name in names
-        ]
-    )[["neighbor", "loss", "delta"]]
-    excess = alt.Chart(compact(tails)).mark_line(strokeWidth=2)
-    tail = alt.layer(
-        limits(), excess.encode(x=loss(), y=y("delta:Q", "Delta"), color=color)
-    )
-    ticks = alt.Chart(compact(bins[["neighbor", "loss"]])).mark_tick(
-        thickness=2, size=16
-    )
-    row = alt.Y("neighbor:N", title="Bins of a posterior draw", sort=names)
-    last = "Privacy loss (for delta: epsilon)"
-    binned = alt.layer(limits(last), ticks.encode(x=loss(last), y=row, color=color))
-    sized = [
-        *((spread(name), 90) for name in names),
-        (posterior, 130),
-        (tail, 80),
-        (binned, 60),
-    ]
-    drawn = [panel.properties(width=WIDTH - 60, height=size) for panel, size in sized]
-    return alt.vconcat(*drawn).properties(description=description)
 
 
 def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
@@ -133,8 +192,12 @@ def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
 
 
 def _tail(rows: pd.DataFrame, end: float, n: int = 61) -> pd.DataFrame:
-    """Return delta of one pair of rows at `n` values of epsilon, from 0 to `end`."""
-    grid = np.linspace(0, end, n)
-    excess = np.maximum(-np.expm1(grid[:, None] - rows["loss"].to_numpy()), 0)
+    """Return delta against one neighbor at `n` values of epsilon, from 0 to `end`.
+
+    delta(epsilon) = sum_z p(z) max(1 - exp(epsilon - loss(z)), 0)
+    """
+    epsilon = np.linspace(0, end, n)
+    excess = np.maximum(-np.expm1(epsilon[:, None] - rows["loss"].to_numpy()), 0)
     delta = excess @ rows["probability"].to_numpy()
-    return pd.DataFrame({"loss": grid, "delta": delta})
+    neighbor = rows["neighbor"].iloc[0]
+    return pd.DataFrame({"neighbor": neighbor, "loss": epsilon, "delta": delta})

@@ -44,21 +44,22 @@ COLORS = {
     "independent margins": "#D07A00",
 }
 OTHER_COLORS = (
-    *(
-        "#2D7DB9",
-        "#C46A00",
-        "#8A51C4",
-        "#28926A",
-        "#C4527F",
-        "#8A7A20",
-        "#66758A",
-        "#A0623A",
-    ),
+    "#2D7DB9",
+    "#C46A00",
+    "#8A51C4",
+    "#28926A",
+    "#C4527F",
+    "#8A7A20",
+    "#66758A",
+    "#A0623A",
 )
-TRUTH, NEUTRAL, INK = "#D55E00", "#7A8694", "#222222"
+TRUTH = "#D55E00"
+NEUTRAL = "#7A8694"
+INK = "#222222"
 GROUND = "#15191E"  # of pages in a dark theme
 ORDERED = ("#8250BE", "#535EC6", "#2D7DB9", "#0F919C", "#28A16D", "#7D9F32", "#D48007")
-FALLBACK = "Arial, Helvetica, sans-serif"  # wider than ours, so text that fits in it fits in both
+# Wider than our font, so that text which fits in it fits in both.
+FALLBACK = "Arial, Helvetica, sans-serif"
 FONT = f'"Source Sans 3", {FALLBACK}'
 # Printed values and bounds are dashed; priors and expectations by chance are dotted.
 PRINTED: dict[str, Any] = {"strokeDash": [4, 3], "strokeWidth": 2}
@@ -86,7 +87,7 @@ def use() -> None:
 
 
 def _colors(ground: str, ink: str, axis: str, grid: str) -> dict[str, Any]:
-    """Return the configuration that depends on the theme: all colors of text and lines."""
+    """Return the colors of text and lines, which depend on the theme."""
     text = {"labelColor": ink, "titleColor": ink}
     return {
         "background": ground,
@@ -111,7 +112,7 @@ DARK = _colors(GROUND, "#E6E8EB", "#8A929C", "#2C333B")
 @alt.theme.register("srlib", enable=False)
 def _theme() -> alt.theme.ThemeConfig:
     sizes = {"labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal"}
-    config = {
+    config: Any = {
         "font": FONT,
         "padding": 8,
         "numberFormat": ",.4~r",
@@ -142,14 +143,15 @@ def _theme() -> alt.theme.ThemeConfig:
         "concat": {"spacing": 18},
     }
     for part, colors in LIGHT.items():
-        config[part] = (
-            {**config.get(part, {}), **colors} if isinstance(colors, dict) else colors
-        )  # type: ignore[dict-item]
-    return {"config": config}  # type: ignore[typeddict-item]
+        if isinstance(colors, dict):
+            config[part] = {**config.get(part, {}), **colors}
+        else:
+            config[part] = colors
+    return {"config": config}
 
 
 def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    """Return the Vega-Lite specification of a chart in this style, with data, for JupyterLab 4."""
+    """Return a chart's Vega-Lite specification in this style, for JupyterLab 4."""
     with alt.theme.enable("srlib"):
         return {**chart.to_dict(), "$schema": SCHEMA}
 
@@ -177,10 +179,10 @@ def svg(spec: dict[str, Any]) -> str:
     )
     # Vega numbers gradients across all drawings of a process, so number them again.
     prefix = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
-    numbers = {
-        name: i for i, name in enumerate(dict.fromkeys(_IDENTIFIER.findall(drawing)))
-    }
-    drawing = _IDENTIFIER.sub(lambda found: f"c{prefix}-{numbers[found[0]]}", drawing)
+    identifiers = list(dict.fromkeys(_IDENTIFIER.findall(drawing)))
+    drawing = _IDENTIFIER.sub(
+        lambda match: f"c{prefix}-{identifiers.index(match[0])}", drawing
+    )
     name = escape(spec.get("description", "chart"))
     return drawing.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1)
 
@@ -208,7 +210,7 @@ alt.renderers.register("srlib", _renderer)
 
 
 def method_color(field: str, names: Sequence[str]) -> alt.Color:
-    """Return a color encoding by name: each has its color in `COLORS`, or one of `OTHER_COLORS`.
+    """Return a color encoding by name, from `COLORS` or else `OTHER_COLORS`.
 
     The legend keeps the order of the names; a single name has no legend.
     """
@@ -217,31 +219,31 @@ def method_color(field: str, names: Sequence[str]) -> alt.Color:
 
 
 def ordered_color(field: str, names: Sequence[str]) -> alt.Color:
-    """Return a color encoding by ordered names, from dark to light; see `method_color`."""
+    """Return a color encoding by ordered names, dark to light; see `method_color`."""
     return _by_name(field, names, ramp(len(names)))
 
 
 def _by_name(field: str, names: Sequence[str], colors: Sequence[str]) -> alt.Color:
-    columns = max(
-        1, 88 // (6 + max(map(len, names), default=0))
-    )  # rows of 88 characters
+    longest = max(map(len, names), default=0)
+    columns = max(1, 88 // (6 + longest))  # rows of 88 characters
     legend = alt.Legend(columns=columns, symbolOpacity=1) if len(names) > 1 else None
     scale = alt.Scale(domain=list(names), range=list(colors))
-    return alt.Color(f"{field}:N", title=None, scale=scale, legend=legend)
+    return alt.Color(
+        f"{field}:N",
+        title=None,
+        scale=scale,
+        legend=legend,
+    )
 
 
 def ramp(n: int) -> list[str]:
-    """Return n colors from dark to light, all with enough contrast on white and on black."""
-    anchors = np.array(
-        [list(bytes.fromhex(color[1:])) for color in ORDERED], dtype=float
-    )
-    at = np.linspace(0, len(anchors) - 1, n)
-    channels = [
-        np.interp(at, np.arange(len(anchors)), channel) for channel in anchors.T
-    ]
+    """Return n colors from dark to light, with contrast on white and on black."""
+    anchors = np.array([list(bytes.fromhex(color[1:])) for color in ORDERED], float)
+    position = np.linspace(0, len(anchors) - 1, n)
+    positions = np.arange(len(anchors))
+    channels = [np.interp(position, positions, channel) for channel in anchors.T]
     return [
-        "#" + "".join(f"{round(c):02X}" for c in rgb)
-        for rgb in zip(*channels, strict=True)
+        f"#{round(r):02X}{round(g):02X}{round(b):02X}" for r, g, b in np.c_[*channels]
     ]
 
 
@@ -251,6 +253,6 @@ def significant(value: float) -> float:
 
 
 def compact(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with numbers rounded to four significant digits, for a figure."""
+    """Return the frame with numbers rounded to four significant digits."""
     decimals = frame.select_dtypes("floating").columns
     return frame.assign(**{name: frame[name].map(significant) for name in decimals})

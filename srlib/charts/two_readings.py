@@ -24,7 +24,7 @@ _UNIT = alt.Scale(domain=[0, 1])
 def two_readings(
     frame: pd.DataFrame, *, epsilon: float, prior: float, x: int, description: str
 ) -> Chart:
-    """Draw the table of log p(release | data set) and both of its readings, with sliders.
+    """Draw the table of log p(release | data set) and its two readings, with sliders.
 
     Parameters
     ----------
@@ -55,50 +55,59 @@ def two_readings(
         from epsilon. At the bottom is the probability of each release given the data.
     """
     frame = frame.reset_index(drop=True)
-    n, last = (int(frame[name].max()) for name in ("x", "release"))
+    n = int(frame["x"].max())
+    last = int(frame["release"].max())
     budgets = np.unique(frame["epsilon"])
-    step = float(np.diff(budgets).mean()) if len(budgets) > 1 else 1.0
     start = float(budgets[np.abs(budgets - epsilon).argmin()])
-    of_data = frame[(frame["epsilon"] == start) & (frame["x"] == x)]
-    release = int(of_data.loc[of_data["log_ratio"].idxmax(), "release"])
-    of_epsilon = _range("epsilon", float(budgets[0]), float(budgets[-1]), step)
-    of_prior = _range("prior probability of the true value", 0.01, 0.99, 0.01)
-    kept = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
-    base = (
-        alt.Chart(_packed(frame))
-        .transform_filter(kept)
-        .transform_flatten(list(_PACKED))
-    )
+    data_row = frame[(frame["epsilon"] == start) & (frame["x"] == x)]
+    release = int(data_row.loc[data_row["log_ratio"].idxmax(), "release"])
+
+    step = float(np.diff(budgets).mean()) if len(budgets) > 1 else 1.0
+    epsilons = _range("epsilon", float(budgets[0]), float(budgets[-1]), step)
+    priors = _range("prior probability of the true value", 0.01, 0.99, 0.01)
+    is_chosen = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
+    base = alt.Chart(_packed(frame)).transform_filter(is_chosen)
     # Posterior odds are prior odds times the ratio of the two entries.
-    base = base.transform_calculate(
+    base = base.transform_flatten(list(_PACKED)).transform_calculate(
         truth="datum.x == data_x",
         other="datum.x == (data_x == 0 ? 1 : data_x - 1)",
         posterior="1 / (1 + exp(-datum.log_ratio) * (1 - prior) / prior)",
     )
-    width = min(WIDTH - 90, 110 * (last + 1))
     panels = [
-        _sentences(base).properties(height=64, width=width),
-        _entries(base, n, last, x, release).properties(
-            height=23 * (n + 2), width=width
-        ),
-        _posteriors(base, last).properties(height=74, width=width),
-        _release_probabilities(base, last).properties(height=30, width=width),
+        (_sentences(base), 64),
+        (_entries(base, n, last, x, release), 23 * (n + 2)),
+        (_posteriors(base, last), 74),
+        (_release_probabilities(base, last), 30),
     ]
+    width = min(WIDTH - 90, 110 * (last + 1))
+    sized = [panel.properties(height=size, width=width) for panel, size in panels]
     presets = {"a coin flip": {"prior": 0.5}, "a rare disease": {"prior": 0.01}}
-    drawn = alt.vconcat(*panels, spacing=6).add_params(  # all of it on one screen
-        alt.param(name="epsilon", value=significant(start), bind=of_epsilon),
-        alt.param(name="prior", value=significant(prior), bind=of_prior),
+    drawn = alt.vconcat(*sized, spacing=6).add_params(  # all of it on one screen
+        alt.param(
+            name="epsilon",
+            value=significant(start),
+            bind=epsilons,
+        ),
+        alt.param(
+            name="prior",
+            value=significant(prior),
+            bind=priors,
+        ),
     )
     return drawn.properties(usermeta={"presets": presets}, description=description)
 
 
 def _range(label: str, low: float, high: float, step: float) -> Any:
-    low, high, step = (significant(number) for number in (low, high, step))
-    return alt.binding_range(min=low, max=high, step=step, name=f"{label} ")
+    return alt.binding_range(
+        min=significant(low),
+        max=significant(high),
+        step=significant(step),
+        name=f"{label} ",
+    )
 
 
 def _picked(name: str, field: str, value: int, label: str, last: int) -> Any:
-    """Return a slider that clicks also move, by the row and column of the clicked mark."""
+    """Return a slider that clicks on rows and columns also move."""
     bind: Any = {field: _range(label, 0, last, 1)}
     click = "click[event.item && event.item.datum && event.item.datum.release >= 0]"
     return alt.selection_point(
@@ -118,42 +127,41 @@ _PACKED = ("release", "log_prob", "log_ratio", "attains")
 
 
 def _packed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per row of each table: a fifth of the size, and flattened when drawn."""
+    """Return one row per row of each table: a fifth of the size."""
     whole = compact(frame).assign(attains=frame["attains"].astype(int))
     rows = whole.groupby(["epsilon", "x"], sort=False)
     packed = rows[list(_PACKED)].agg(list)
-    return packed.join(
-        rows[["exact_epsilon", "conditional_epsilon"]].first()
-    ).reset_index()
+    epsilons = rows[["exact_epsilon", "conditional_epsilon"]].first()
+    return packed.join(epsilons).reset_index()
 
 
 def _sentences(base: alt.Chart) -> Chart:
-    """Draw sentences with the results at the sliders, in lines short enough for a phone."""
+    """Draw sentences with the results, in lines short enough for a phone."""
     lines = (
         "'Pairs of rows (black): exact epsilon ' + format(datum.exact_epsilon, '.2f')",
         "'… conditional epsilon of X = ' + data_x + ': ' + "
         "format(datum.conditional_epsilon, '.2f')",
-        "'One column (orange): X* = ' + chosen_release + ', prior ' + format(prior, '.2f') + "
-        "', posterior ' + format(datum.posterior, '.2f')",
-        "'… odds multiplied by ' + format(exp(datum.log_ratio), '.2f') + ', at most by ' + "
-        "format(exp(datum.exact_epsilon), '.2f')",
+        "'One column (orange): X* = ' + chosen_release + ', prior ' + "
+        "format(prior, '.2f') + ', posterior ' + format(datum.posterior, '.2f')",
+        "'… odds multiplied by ' + format(exp(datum.log_ratio), '.2f') + "
+        "', at most by ' + format(exp(datum.exact_epsilon), '.2f')",
     )
     chosen = base.transform_filter("datum.truth && datum.release == chosen_release")
-    return alt.layer(
-        *(
-            chosen.transform_calculate(sentence=line)
-            .mark_text(align="left", baseline="top", fontSize=13)
-            .encode(x=alt.value(0), y=alt.value(17 * i), text="sentence:N")
-            for i, line in enumerate(lines)
-        )
-    )
+    drawn = []
+    for i, line in enumerate(lines):
+        sentence = chosen.transform_calculate(sentence=line)
+        text = sentence.mark_text(align="left", baseline="top", fontSize=13)
+        place: Any = {"x": alt.value(0), "y": alt.value(17 * i)}
+        drawn.append(text.encode(**place, text="sentence:N"))
+    return alt.layer(*drawn)
 
 
 def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
     """Draw the table with clickable names, and frames around the compared entries."""
+    title = "Release X* (entries: log probabilities)"
     columns = _release_axis(
         last,
-        "Release X* (entries: log probabilities)",
+        title,
         orient="top",
         titlePadding=20,
         **_NAMED,
@@ -163,82 +171,114 @@ def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
         title="Data set X",
         scale=alt.Scale(domain=[n + 1.5, -0.5], nice=False),
         # The title is above the names of the rows.
-        axis=alt.Axis(grid=False, titleX=-22, titleY=-24, **_NAMED),
+        axis=alt.Axis(
+            grid=False,
+            titleX=-22,
+            titleY=-24,
+            **_NAMED,
+        ),
     )
-    ends = {"x": columns, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
+    ends: dict[str, Any] = {"x": columns, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
+    compared = "datum.release == chosen_release && (datum.truth || datum.other)"
+    pairs = _boxes(base.transform_filter("datum.attains"), 0.03, height=2)
+    entries = _boxes(base.transform_filter(compared), 0.1)
+    frame: dict[str, Any] = {"filled": False, "strokeWidth": 3}
+    return alt.layer(
+        _cells(base, x, release, n, last).encode(**ends),
+        pairs.mark_rect(stroke=INK, **frame).encode(**ends),
+        entries.mark_rect(stroke=TRUTH, **frame).encode(**ends),
+        *_words(base, n, last, columns, y),
+    )
 
-    def boxes(rows: alt.Chart, inset: float, height: int = 1, **mark: Any) -> alt.Chart:
-        half = 0.5 - inset
-        return (
-            rows.transform_calculate(
-                left=f"datum.release - {half}",
-                right=f"datum.release + {half}",
-                top=f"datum.x - {half}",
-                bottom=f"datum.x + {height - 1 + half}",
-            )
-            .mark_rect(**mark)
-            .encode(**ends)
-        )
 
+def _boxes(rows: alt.Chart, inset: float, height: int = 1) -> alt.Chart:
+    """Add the ends of boxes around entries, or around `height` of them."""
+    half = 0.5 - inset
+    return rows.transform_calculate(
+        left=f"datum.release - {half}",
+        right=f"datum.release + {half}",
+        top=f"datum.x - {half}",
+        bottom=f"datum.x + {height - 1 + half}",
+    )
+
+
+def _cells(base: alt.Chart, x: int, release: int, n: int, last: int) -> alt.Chart:
+    """Draw the entries, shaded by their probability, which clicks choose."""
     shade = alt.Scale(
         domain=[-7, 0], range=["#FFFFFF", "#56B4E9"], clamp=True, interpolate="rgb"
     )
-    pairs = base.transform_filter("datum.attains")
-    compared = base.transform_filter(
-        "datum.release == chosen_release && (datum.truth || datum.other)"
-    )
-    frame = {"filled": False, "strokeWidth": 3}
-    middle = base.transform_calculate(left="datum.release", top="datum.x")
-    of_row = middle.transform_filter("datum.release == chosen_release")
-    of_column = middle.transform_filter("datum.truth")
-    loss = of_column.transform_calculate(top=f"{n + 1}")
-    edge = loss.transform_filter(f"datum.release == {last}")
-    beside: Any = {"at": alt.value("width"), "align": "left", "dx": 5}
-
-    def words(
-        rows: alt.Chart, of: Any, at: Any = columns, y: Any = y, **mark: Any
-    ) -> alt.Chart:
-        return rows.mark_text(**mark).encode(x=at, y=y, text=of)
-
-    picked = (  # Vega shows the last slider first
+    tips = [
+        alt.Tooltip("x:Q", title="data set X"),
+        alt.Tooltip("release:Q", title="release X*"),
+        alt.Tooltip("log_prob:Q", title="log probability", format=".2f"),
+    ]
+    cells = _boxes(base, 0).mark_rect(stroke="white", cursor="pointer")
+    return cells.encode(
+        color=alt.Color(
+            "log_prob:Q",
+            legend=None,
+            scale=shade,
+        ),
+        tooltip=tips,
+    ).add_params(
+        # Vega shows the last slider first.
         _picked("chosen", "release", release, "release, X*", last),
         _picked("data", "x", x, "ones in the data, X", n),
     )
-    return alt.layer(
-        boxes(base, 0, stroke="white", cursor="pointer")
-        .encode(
-            color=alt.Color("log_prob:Q", legend=None, scale=shade),
-            tooltip=[
-                alt.Tooltip("x:Q", title="data set X"),
-                alt.Tooltip("release:Q", title="release X*"),
-                alt.Tooltip("log_prob:Q", title="log probability", format=".2f"),
-            ],
-        )
-        .add_params(*picked),
-        boxes(pairs, 0.03, 2, stroke=INK, **frame),
-        boxes(compared, 0.1, stroke=TRUTH, **frame),
-        words(middle, alt.Text("log_prob:Q", format=".2f"), fontSize=13, color=INK),
-        words(loss, alt.Text("log_ratio:Q", format="+.2f"), fontSize=13),
-        words(of_row, "x:Q", alt.value(-8), align="right", cursor="pointer").encode(
-            tooltip=alt.value("Click to choose this data set")
+
+
+def _words(
+    base: alt.Chart, n: int, last: int, columns: alt.X, y: alt.Y
+) -> list[alt.Chart]:
+    """Draw the numbers of the entries and losses, and the names of rows and columns."""
+    middle = base.transform_calculate(left="datum.release", top="datum.x")
+    row_names = middle.transform_filter("datum.release == chosen_release")
+    data_row = middle.transform_filter("datum.truth")
+    losses = data_row.transform_calculate(top=f"{n + 1}")
+    edge = losses.transform_filter(f"datum.release == {last}")
+    numbers = middle.mark_text(fontSize=13, color=INK)
+    loss_numbers = losses.mark_text(fontSize=13)
+    named = row_names.mark_text(align="right", cursor="pointer")
+    column_named = data_row.mark_text(cursor="pointer")
+    beside: Any = {"align": "left", "dx": 5}
+    true_row = edge.mark_text(color=TRUTH, fontWeight="bold", **beside)
+    right = alt.value("width")
+    return [
+        numbers.encode(
+            x=columns,
+            y=y,
+            text=alt.Text("log_prob:Q", format=".2f"),
         ),
-        words(of_column, "release:Q", y=alt.value(-10), cursor="pointer").encode(
-            tooltip=alt.value("Click to choose this release")
+        loss_numbers.encode(
+            x=columns, y=y, text=alt.Text("log_ratio:Q", format="+.2f")
         ),
-        words(
-            edge,
-            alt.value("◀ true X"),
+        named.encode(
+            x=alt.value(-8),
+            y=y,
+            text="x:Q",
+            tooltip=alt.value("Click to choose this data set"),
+        ),
+        column_named.encode(
+            x=columns,
+            y=alt.value(-10),
+            text="release:Q",
+            tooltip=alt.value("Click to choose this release"),
+        ),
+        true_row.encode(
+            x=right,
             y="x:Q",
-            color=TRUTH,
-            fontWeight="bold",
-            **beside,
+            text=alt.value("◀ true X"),
         ),
-        words(edge, alt.value("privacy loss"), **beside),
-    )
+        edge.mark_text(**beside).encode(
+            x=right,
+            y=y,
+            text=alt.value("privacy loss"),
+        ),
+    ]
 
 
 def _posteriors(base: alt.Chart, last: int) -> Chart:
-    """Draw the posterior probability of the true value for each release, and its bounds."""
+    """Draw the posterior probability of the true value, and its bounds."""
     rows = base.transform_filter("datum.truth")
     once = rows.transform_filter("datum.release == chosen_release").transform_calculate(
         prior="prior",
@@ -247,17 +287,19 @@ def _posteriors(base: alt.Chart, last: int) -> Chart:
     )
     # The title is above the numbers of the bars.
     title = "Posterior probability of the true value"
-    y = alt.Y("posterior:Q", title=title, scale=_UNIT, axis=alt.Axis(titleY=-22))
-    bars, numbers = _bars(
-        rows, last, y, None, **_NAMED
-    )  # below the names of the columns
-    rules = [
-        once.mark_rule(**PRINTED, style="ink").encode(y=f"{name}:Q")
-        for name in ("least", "most")
-    ]
+    y = alt.Y(
+        "posterior:Q",
+        title=title,
+        scale=_UNIT,
+        axis=alt.Axis(titleY=-22),
+    )
+    # The axis is below the names of the columns.
+    bars, numbers = _bars(rows, last, y, None, **_NAMED)
+    bound = once.mark_rule(**PRINTED, style="ink")
     return alt.layer(
         bars,
-        *rules,
+        bound.encode(y="least:Q"),
+        bound.encode(y="most:Q"),
         once.mark_rule(**REFERENCE).encode(y="prior:Q"),
         numbers,
     )
@@ -265,11 +307,14 @@ def _posteriors(base: alt.Chart, last: int) -> Chart:
 
 def _release_probabilities(base: alt.Chart, last: int) -> Chart:
     """Draw the probability of each release given the data."""
-    rows = base.transform_filter("datum.truth").transform_calculate(
-        p="exp(datum.log_prob)"
-    )
+    rows = base.transform_filter("datum.truth")
+    rows = rows.transform_calculate(p="exp(datum.log_prob)")
+    axis = alt.Axis(tickCount=2, titleY=-22)
     y = alt.Y(
-        "p:Q", title="p(X* | X)", scale=_UNIT, axis=alt.Axis(tickCount=2, titleY=-22)
+        "p:Q",
+        title="p(X* | X)",
+        scale=_UNIT,
+        axis=axis,
     )
     return alt.layer(*_bars(rows, last, y, "Release X*"))
 
@@ -277,26 +322,41 @@ def _release_probabilities(base: alt.Chart, last: int) -> Chart:
 def _bars(
     rows: alt.Chart, last: int, y: alt.Y, title: str | None, **axis: Any
 ) -> tuple[alt.Chart, alt.Chart]:
-    """Return bars of the releases, the chosen one highlighted, and the numbers above them."""
+    """Return bars of the releases, one highlighted, and the numbers above them."""
     x = _release_axis(last, title, **axis)
-    color = (
-        alt.when("datum.release == chosen_release")
-        .then(alt.value(TRUTH))
-        .otherwise(alt.value(NEUTRAL))
-    )
-    placed = rows.transform_calculate(
+    is_chosen = alt.when("datum.release == chosen_release")
+    color = is_chosen.then(alt.value(TRUTH)).otherwise(alt.value(NEUTRAL))
+    wide = rows.transform_calculate(
         left="datum.release - 0.3", right="datum.release + 0.3"
     )
-    middle = rows.transform_calculate(left="datum.release")
-    bars = placed.mark_rect().encode(
-        x=x, x2="right:Q", y=y, y2=alt.datum(0), color=color
+    bars = wide.mark_rect().encode(
+        x=x,
+        x2="right:Q",
+        y=y,
+        y2=alt.datum(0),
+        color=color,
     )
+    middle = rows.transform_calculate(left="datum.release")
     # Above the panel, to avoid the lines in it.
     text = alt.Text(y.shorthand, format=".2~g")
-    return bars, middle.mark_text().encode(x=x, y=alt.value(-8), text=text)
+    return bars, middle.mark_text().encode(
+        x=x,
+        y=alt.value(-8),
+        text=text,
+    )
 
 
 def _release_axis(last: int, title: str | None, **axis: Any) -> alt.X:
     scale = alt.Scale(domain=[-0.5, last + 0.5], nice=False)
-    ticks = alt.Axis(values=list(range(last + 1)), format="d", grid=False, **axis)
-    return alt.X("left:Q", title=title, scale=scale, axis=ticks)
+    ticks = alt.Axis(
+        values=list(range(last + 1)),
+        format="d",
+        grid=False,
+        **axis,
+    )
+    return alt.X(
+        "left:Q",
+        title=title,
+        scale=scale,
+        axis=ticks,
+    )
