@@ -78,6 +78,7 @@ len(file) - n_equal), => len(file) - 2 * n_equal), # companions of a person
 permutation_z(cells.original, cells.released) => permutation_z(cells.released, cells.original) # files are swapped
 certain=is_unique & (n_matches > 0) => certain=n_matches > 0 # people who are not unique count
 max(row["fresh_sample_se"], MIN_ERROR / n) => row["fresh_sample_se"] # where no pair was seen, all is sure
+"z": min(beta_binomial_z(n_matched, n_trials, *prior), z_margins) => "z": beta_binomial_z(n_matched, n_trials, *prior) # margins need not be beaten
 min(self.permutation_z, => max(self.permutation_z, # one test suffices
 assessment/attribute
 (counts - has_value for => (counts for # a person's own record tells of them

@@ -90,6 +90,14 @@ def disclosed_alike(
     )
 
 
+def test_a_release_that_discloses_as_margins_do_has_no_excess() -> None:
+    above_fresh_sample = disclosed_alike(0.3, fresh_sample=0.1, margins=0.0)
+    as_margins = disclosed_alike(0.3, fresh_sample=0.1, margins=0.3)
+
+    assert above_fresh_sample.compare()["z"] > 0
+    assert as_margins.compare()["z"] == 0
+
+
 def test_errors_are_not_smaller_than_the_spread_over_releases(
     rng: np.random.Generator,
 ) -> None:

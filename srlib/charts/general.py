@@ -563,7 +563,7 @@ def _rule(value: float | None) -> list[alt.Chart]:
 
 
 def _picked(field: str) -> tuple[alt.Parameter, Any]:
-    """Return a selection by clicks in the legend, and the opacity that depends on it."""
+    """Return a selection by clicks in the legend, and the opacity it leads to."""
     pick = alt.selection_point(
         name="pick",
         fields=[field],
