@@ -128,8 +128,8 @@ max(some["rating"], key => min(some["rating"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
 (losses["estimate"] - losses["baseline"]) => (losses["estimate"]) # loss with what chance has
 assessment/inputs
-not found.same_table and not copied_uniques[ => not copied_uniques[ # by z alone
-copied_uniques["z_permutation"] >= 2 * Z_CERTAIN, => found.same_table, # by the table alone
+if found.same_table or row[ => if row[ # by z alone
+or row["z_permutation"] >= 2 * Z_CERTAIN: => : # by the table alone
 assessment/utility
 special.log_ndtr(-TIE) - np.log(len(estimate)) => special.log_ndtr(-TIE) # largest of many
 (n_parameters - 1) / (size - 1) => (n_parameters - 1) / size # explained by chance
