@@ -72,7 +72,7 @@ MUTANTS = """
 assessment/identity
 (1 - min(1.0, n / m)) ** n_matches => (1 - min(1.0, m / n)) ** n_matches # the other file is thinned
 people = people + counts_at(cells.holdout, => people = people + 0 * counts_at(cells.holdout, # holdout
-(people - 1.0, -t / known) => (people, -t / known) # a person is their own companion
+(self.people - 1.0, -t / self.known) => (self.people, -t / self.known) # a person is their own companion
 - n_unique * unmatched => + n_unique * unmatched # sign of a derivative
 len(file) - n_equal), => len(file) - 2 * n_equal), # companions of a person
 permutation_z(cells.original, cells.released) => permutation_z(cells.released, cells.original) # files are swapped
@@ -82,7 +82,7 @@ max(row["fresh_sample_se"], MIN_ERROR / n) => row["fresh_sample_se"] # where no 
 min(self.permutation_z, => max(self.permutation_z, # one test suffices
 assessment/attribute
 (counts - has_value for => (counts for # a person's own record tells of them
-(kept * share_released + 1 - kept) ** matches => share_released**matches # margins forget that the release is thinned
+(kept * share + 1 - kept) ** matches => share**matches # margins forget that the release is thinned
 reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1
 truth + reach, side="right" => truth + reach, side="left" # the largest number within is left out
 (s > 0) & (n_other == 0) & => (s > 0) & # keys need not agree on the target
@@ -161,7 +161,7 @@ assessment/copies
 np.where(in_one_file, prob / (1 - prob), 0.0) => np.where(in_one_file, (1 - prob) / prob, 0.0) # upside down
 duplicated.sum() > DUPLICATES => len(duplicated) > DUPLICATES # pairs for people
 neighbors = -n_variables * np.array => neighbors = -np.array # equal records are neighbors
-rest = groups.s - np.bincount( => rest = groups.s - 0 * np.bincount( # a record finds itself
+n_rest = groups.s - own_groups => n_rest = groups.s # a record finds itself
 _exact(files, groups) if files.numbers else groups => groups # copies that hide need not have the numbers
 min(1.0, at_most, limit => min(1.0, limit # the release is not held against itself
 max(at_most, _upper_limit(_copied_share(exact))) => at_most # copies that are found cannot hide

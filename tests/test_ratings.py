@@ -14,7 +14,7 @@ from srlib.assessment.copies import Copies
 from srlib.assessment.counts import Row, holdout_contrast, new_row
 from srlib.assessment.disclosure import Attack, Disclosure
 from srlib.assessment.files import Files
-from srlib.assessment.identity import identity_disclosure
+from srlib.assessment.identity import IdentityDisclosure, identity_disclosure
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error
 
 NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
@@ -96,6 +96,27 @@ def test_a_release_that_discloses_as_margins_do_has_no_excess() -> None:
 
     assert above_fresh_sample.compare()["z"] > 0
     assert as_margins.compare()["z"] == 0
+
+
+def test_uniques_matched_as_often_as_by_margins_are_no_excess() -> None:
+    n = 400
+    is_matched = np.arange(n) < 0.5 * n
+    z = {}
+    for margins in (0.2, 0.5):
+        found = IdentityDisclosure(
+            eligible=np.ones(n, bool),
+            release=is_matched.astype(float),
+            fresh_sample=np.full(n, 0.2),
+            margins=np.full(n, margins),
+            cluster=np.arange(n),
+            certain=is_matched,
+            permutation_z=5.0,
+            effective_trials=float(n),
+        )
+        z[margins] = found.compare()["z"]
+
+    assert z[0.2] > 5
+    assert z[0.5] == 0
 
 
 def test_errors_are_not_smaller_than_the_spread_over_releases(

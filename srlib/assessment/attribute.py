@@ -84,32 +84,35 @@ def attribute_disclosure(files: Files, attack: Attack) -> AttributeDisclosure:
     has_value = has_value[:n]
     value = value[:n]
     matches = matches[:n]
-    agreeing = agreeing[:n]
-    in_original = count_near(cells.original, value, cells.original, original, within)
-    n_common = _count_near_anywhere(value, original, within)
-    share_released = _count_near_anywhere(value, released, within) / m
-
-    def agree(n_records: Ints, n_agreeing: Ints, kept: float) -> Floats:
-        """Return the probability that some records are kept and all of these agree."""
-        dropped = 1 - kept
-        prob = dropped ** (n_records - n_agreeing) * (1 - dropped**n_agreeing)
-        return np.where(has_value, prob, 0.0)
-
-    # Each match is not kept, or has the target.
     kept = min(1.0, n / m)
-    margins = (kept * share_released + 1 - kept) ** matches - (1 - kept) ** matches
+    release = _agree_probability(matches, agreeing[:n], kept)
+    # Each match of a release of the margins is not kept, or has the target.
+    share = _count_near_anywhere(value, released, within) / m
+    margins = (kept * share + 1 - kept) ** matches - (1 - kept) ** matches
     # Without the person's own record, which counts if its target has a value.
+    in_original = count_near(cells.original, value, cells.original, original, within)
     others, others_agreeing = (counts - has_value for counts in in_original)
+    fresh_sample = _agree_probability(others, others_agreeing, min(1.0, m / n))
+    n_common = _count_near_anywhere(value, original, within)
     return AttributeDisclosure(
         eligible=has_value,
-        release=agree(matches, agreeing, kept),
-        fresh_sample=agree(others, others_agreeing, min(1.0, m / n)),
+        release=np.where(has_value, release, 0.0),
+        fresh_sample=np.where(has_value, fresh_sample, 0.0),
         margins=np.where(has_value & (matches > 0), margins, 0.0),
         cluster=cells.original,
         certain=is_disclosed[:n],
         holdout=contrast,
         undisclosed=1 - n_common / max(has_value.sum(), 1),
     )
+
+
+def _agree_probability(n_records: Ints, n_agreeing: Ints, kept: float) -> Floats:
+    """Return the probability that some records are kept and all of these agree.
+
+    (1 - b)^(d - d_t) (1 - (1 - b)^d_t), with d records, d_t agreeing, b the share kept.
+    """
+    dropped = 1 - kept
+    return dropped ** (n_records - n_agreeing) * (1 - dropped**n_agreeing)
 
 
 ATTRIBUTE = Question(
@@ -176,24 +179,26 @@ def repu_and_tcap(files: Files, keys: Sequence[int], target: int) -> dict[str, f
     exact = files.exact_cells(keys)
     is_unique = exact.original_at(exact.original) == 1
     is_unique_released = exact.released_at(exact.original) == 1
-
-    cells = files.cells(keys)
-    true_target = files.original[:, target]
-    released_target = files.released[:, target]
-    d = cells.n_original  # (n_cells,)
-    s = cells.n_released  # (n_cells,)
-    level = np.full(len(d), -1, np.int64)  # of one of the cell's records, whichever
-    level[cells.released] = released_target
-    n_other = np.bincount(
-        cells.released, released_target != level[cells.released], len(d)
-    )
-    n_right = np.bincount(cells.original, true_target == level[cells.original], len(d))
-    agrees = (s > 0) & (n_other == 0) & (d > 0)
-    n_attributed = s[agrees].sum()
-    tcap = np.nan
-    if n_attributed:
-        tcap = (n_right[agrees] * s[agrees] / d[agrees]).sum() / n_attributed
     return {
         "repU": float((is_unique & is_unique_released).mean()),
-        "TCAP": float(tcap),
+        "TCAP": _tcap(files, keys, target),
     }
+
+
+def _tcap(files: Files, keys: Sequence[int], target: int) -> float:
+    """Return TCAP, NaN where no cell's released records agree on the target."""
+    cells = files.cells(keys)
+    d = cells.n_original  # (n_cells,)
+    s = cells.n_released  # (n_cells,)
+    released = files.released[:, target]
+    level = np.full(len(d), -1, np.int64)  # of one of the cell's records, whichever
+    level[cells.released] = released
+    is_other = released != level[cells.released]
+    n_other = np.bincount(cells.released, is_other, len(d))
+    is_right = files.original[:, target] == level[cells.original]
+    n_right = np.bincount(cells.original, is_right, len(d))
+    agrees = (s > 0) & (n_other == 0) & (d > 0)
+    if not agrees.any():
+        return np.nan
+    right = (n_right[agrees] * s[agrees] / d[agrees]).sum()
+    return float(right / s[agrees].sum())

@@ -172,16 +172,11 @@ def copies(files: Files) -> Copies:
 
     copied_uniques = _copied_share(groups)
     near = find_near_duplicates(files.original, files.released, files.n_levels)
-    excess = _no_excess(files)
-    at_most = 1.0
     if problem == "deduplicated":
         copied_uniques["z_permutation"] = np.nan
         near["z_permutation"] = np.nan
-    elif release_problem != "deduplicated":
-        excess, at_most = _excess_over_own_duplicates(files, groups)
-        if files.numbers:
-            _, at_most = _excess_over_own_duplicates(files, exact)
-    at_most = max(at_most, _upper_limit(_copied_share(exact)))
+    comparable = "deduplicated" not in (problem, release_problem)
+    excess, at_most = _excess_and_limit(files, groups, exact, comparable)
 
     identical = _identical_records(files, groups, problem)
     permutation_z = [copied_uniques["z_permutation"], near["z_permutation"]]
@@ -329,6 +324,22 @@ def _no_excess(files: Files) -> Row:
     )
 
 
+def _excess_and_limit(
+    files: Files, groups: _Groups, exact: _Groups, comparable: bool
+) -> tuple[Row, float]:
+    """Return the excess over own duplicates, and the limit of the share copied by it.
+
+    The limit is that of exact numbers, and no less than the limit of the copied share.
+    """
+    excess = _no_excess(files)
+    at_most = 1.0
+    if comparable:
+        excess, at_most = _excess_over_own_duplicates(files, groups)
+        if files.numbers:
+            _, at_most = _excess_over_own_duplicates(files, exact)
+    return excess, max(at_most, _upper_limit(_copied_share(exact)))
+
+
 def _excess_over_own_duplicates(files: Files, groups: _Groups) -> tuple[Row, float]:
     """Compare the original records found in the release with its own duplicates.
 
@@ -345,37 +356,20 @@ def _excess_over_own_duplicates(files: Files, groups: _Groups) -> tuple[Row, flo
     searched = _search_release(files, groups)
     if searched is None:
         return row, 1.0
-    is_original = searched.is_original
-    is_found = searched.is_found
-    edges = np.quantile(searched.log_p, np.arange(1, STRATA) / STRATA)
-    stratum = np.digitize(searched.log_p, edges)  # (n_searched,)
-
-    def by_stratum(values: Ints) -> Floats:
-        return np.bincount(stratum, values, STRATA)
-
-    n_records = np.bincount(stratum, minlength=STRATA)  # (STRATA,)
-    n_people = by_stratum(is_original)
-    n_own = n_records - n_people
-    share_people = n_people / np.maximum(n_records, 1)
-    share_found = by_stratum(is_found) / np.maximum(n_records, 1)
-    above_share = is_found - share_found[stratum]
-    scores = 1 / (share_found[stratum] + RARELY)
-    scores = scores * (is_original - share_people[stratum]) * above_share
+    strata = _Strata.of(searched)
+    share_people = strata.n_people / np.maximum(strata.n_records, 1)
+    scores = 1 / (strata.share_found[strata.of_record] + RARELY)
+    scores = scores * (searched.is_original - share_people[strata.of_record])
+    scores = scores * strata.above_share
     row["z"] = z_score(scores.sum(), clustered_se(scores, searched.group))
 
-    people_found = by_stratum(is_original * is_found) / np.maximum(n_people, 1)
-    own_found = by_stratum((1 - is_original) * is_found) / np.maximum(n_own, 1)
-    weight = n_people / max(n_people.sum(), 1)
-    row["estimate"] = float(weight @ people_found)
-    row["baseline"] = float(weight @ own_found)
-
-    # The upper limit, with one pair more than observed.
-    by_person = np.where(is_original, 1 / np.maximum(n_people, 1)[stratum], 0.0)
-    by_own = np.where(is_original, 0.0, 1 / np.maximum(n_own, 1)[stratum])
-    residuals = weight[stratum] * (by_person - by_own) * above_share
-    error = clustered_se(residuals, searched.group)
-    error = np.hypot(error, 2 / max(n_people.sum(), 1))
-    excess = max(row["estimate"] - row["baseline"], 0.0) + special.ndtri(LIMIT) * error
+    weight = strata.n_people / max(strata.n_people.sum(), 1)
+    row["estimate"] = float(weight @ strata.people_found)
+    row["baseline"] = float(weight @ strata.own_found)
+    difference = row["estimate"] - row["baseline"]
+    # One pair more than observed.
+    error = np.hypot(strata.error(searched), 2 / max(strata.n_people.sum(), 1))
+    excess = max(difference, 0.0) + special.ndtri(LIMIT) * error
     # This bounds the copies including those that chance would have matched as well.
     found_anyway = min(row["baseline"], 1 - 1e-9)
     return row, float(min(1.0, excess / (1 - 1 / PARTS) / (1 - found_anyway)))
@@ -400,6 +394,61 @@ class _Searched(NamedTuple):
     group: Ints
 
 
+@dataclass(frozen=True)
+class _Strata:
+    """Searched records in strata of their density.
+
+    `of_record` is the stratum of each, and `above_share` whether it was found, less the
+    share found in its stratum, (n_searched,). In each stratum, (STRATA,), are
+    `n_records`, of which `n_people` are original records; the share `share_found` of
+    all, `people_found` of the original and `own_found` of the released records was
+    found.
+    """
+
+    of_record: Ints
+    above_share: Floats
+    n_records: Ints
+    n_people: Floats
+    share_found: Floats
+    people_found: Floats
+    own_found: Floats
+
+    @classmethod
+    def of(cls, searched: _Searched) -> "_Strata":
+        """Divide the searched records into strata of equal size."""
+        edges = np.quantile(searched.log_p, np.arange(1, STRATA) / STRATA)
+        stratum = np.digitize(searched.log_p, edges)
+
+        def count(values: Ints) -> Floats:
+            return np.bincount(stratum, values, STRATA)
+
+        is_original = searched.is_original
+        is_found = searched.is_found
+        n_records = np.bincount(stratum, minlength=STRATA)
+        n_people = count(is_original)
+        n_own = n_records - n_people
+        share_found = count(is_found) / np.maximum(n_records, 1)
+        return cls(
+            of_record=stratum,
+            above_share=is_found - share_found[stratum],
+            n_records=n_records,
+            n_people=n_people,
+            share_found=share_found,
+            people_found=count(is_original * is_found) / np.maximum(n_people, 1),
+            own_found=count((1 - is_original) * is_found) / np.maximum(n_own, 1),
+        )
+
+    def error(self, searched: _Searched) -> float:
+        """Return the error of the difference between people and own records found."""
+        n_people = np.maximum(self.n_people, 1)[self.of_record]
+        n_own = np.maximum(self.n_records - self.n_people, 1)[self.of_record]
+        by_person = np.where(searched.is_original, 1 / n_people, 0.0)
+        by_own = np.where(searched.is_original, 0.0, 1 / n_own)
+        weight = self.n_people / max(self.n_people.sum(), 1)
+        residuals = weight[self.of_record] * (by_person - by_own) * self.above_share
+        return clustered_se(residuals, searched.group)
+
+
 def _search_release(files: Files, groups: _Groups) -> _Searched | None:
     """Search the unique records of each tenth; None if a file is too small."""
     n = len(files.original)
@@ -412,30 +461,36 @@ def _search_release(files: Files, groups: _Groups) -> _Searched | None:
     part_of_record = (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int)
     part_of_person = np.arange(n) % PARTS
     tree = chow_liu_tree(files.released, files.n_levels)
+    cells = groups.cells
     sides = (
-        (0, files.released, groups.cells.released, part_of_record),
-        (1, files.original, groups.cells.original, part_of_person),
+        (0, files.released, cells.released, part_of_record),
+        (1, files.original, cells.original, part_of_person),
     )
-    parts = []
+    searched = []
     for part in range(PARTS):
         own = part_of_record == part
-        own_groups = groups.cells.released[own]
-        in_rest = groups.s - np.bincount(own_groups, minlength=len(groups.s))
-        tree_of_rest = {
+        own_groups = np.bincount(cells.released[own], minlength=len(groups.s))
+        n_rest = groups.s - own_groups
+        rest = {
             edge: table - two_way_table(files.released[own], files.n_levels, *edge)
             for edge, table in tree.items()
         }
         for is_original, codes, group_of, part_of in sides:
-            rows = np.flatnonzero(part_of == part)
-            rows = rows[np.arange(size) * len(rows) // size]
-            rows = rows[counts_at(group_of[rows], group_of[rows]) == 1]
+            rows = _unique_rows(np.flatnonzero(part_of == part), size, group_of)
             group = group_of[rows]
-            is_found = (in_rest[group] > 0).astype(int)
-            log_p = log_density(codes[rows], tree_of_rest)
-            parts.append((np.full(len(rows), is_original), is_found, log_p, group))
-    searched = _Searched(*map(np.concatenate, zip(*parts, strict=True)))
+            is_found = (n_rest[group] > 0).astype(int)
+            file = np.full(len(rows), is_original)
+            log_p = log_density(codes[rows], rest)
+            searched.append(_Searched(file, is_found, log_p, group))
+    joined = _Searched(*map(np.concatenate, zip(*searched, strict=True)))
     # Possibly no record is unique, even in a tenth.
-    return searched if len(searched.group) else None
+    return joined if len(joined.group) else None
+
+
+def _unique_rows(rows: Ints, size: int, group_of: Ints) -> Ints:
+    """Return those of `size` evenly spaced rows whose group no other of them has."""
+    rows = rows[np.arange(size) * len(rows) // size]
+    return rows[counts_at(group_of[rows], group_of[rows]) == 1]
 
 
 class _DuplicateRate(NamedTuple):
@@ -548,23 +603,23 @@ def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]
     Rows at other offsets are compared, not random rows, since both files may be sorted
     or periodic.
     """
-    n = len(original)
-    m = len(released)
-    farthest = min(n, m) // 2
+    farthest = min(len(original), len(released)) // 2
     near = range(min(61, farthest + 1))
     far = np.geomspace(1, farthest, 40).astype(int).tolist()
     forward = {*near, *far}
     offsets = sorted(forward | {-offset for offset in forward})
-    agreement = []  # at each offset, the share of values that agree in each row
-    for offset in offsets:
-        of_original = original[max(-offset, 0) :]
-        of_release = released[max(offset, 0) :]
-        length = min(len(of_original), len(of_release), ROWS)
-        agrees = of_original[:length] == of_release[:length]
-        agreement.append(agrees.mean(axis=1))
+    agreement = [_agreement(original, released, offset) for offset in offsets]
     means = np.array([share.mean() for share in agreement])
     second_best, best = np.argsort(means)[-2:]
     compared = agreement[best], agreement[second_best]
     error = np.hypot(*(share.std() / np.sqrt(len(share)) for share in compared))
     difference = means[best] - means[second_best]
     return float(means[best]), float(means[second_best]), z_score(difference, error)
+
+
+def _agreement(original: Codes, released: Codes, offset: int) -> Floats:
+    """Return the share of values that agree in each pair of rows at an offset."""
+    original = original[max(-offset, 0) :][:ROWS]
+    released = released[max(offset, 0) :][:ROWS]
+    n_rows = min(len(original), len(released))
+    return (original[:n_rows] == released[:n_rows]).mean(axis=1)

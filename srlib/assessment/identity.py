@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -211,50 +212,67 @@ def _matched_by_fresh_sample(
     """
     cells = files.exact_cells(keys)
     n = len(files.original)
-    is_person = np.ones(len(files.binned(0)), bool)
-    is_person[n : n + len(files.released)] = False
     people = cells.original_at(cells.original)
     is_unique = people == 1
     n_unique = int(is_unique.sum())
+    is_person = np.ones(len(files.binned(0)), bool)
+    is_person[n : n + len(files.released)] = False
     if use_holdout:
         people = people + counts_at(cells.holdout, cells.original)
     else:
         is_person[n:] = False
-    n_people = int(is_person.sum())
 
     # Sizes are in units of the original: all known people, and these to be predicted.
-    known = n_people / n
+    known = int(is_person.sum()) / n
     wanted = 1 + size / n
     if not n_unique or (wanted >= known and not (people == 1).any()):
         return is_unique.astype(float), n_unique
-
-    def log_still_unique(t: float) -> Floats:
-        return special.xlog1py(people - 1.0, -t / known)
-
+    parts = _Parts(people, known)
     terms = [(1.0, wanted), (-1.0, 1.0)]
     again = np.nan
     if wanted > known:
         companions = _expected_companions(files, keys, people, is_person)
-
-        def log_unmatched(at: float, further: float) -> float:
-            after = log_still_unique(at) - companions * further / known
-            return special.logsumexp(after) - special.logsumexp(log_still_unique(at))
-
         part = known * (known / wanted) ** REACH
-        predicted = log_unmatched(part, known - part)
+        predicted = parts.log_unmatched(companions, part, known - part)
         if predicted == 0:  # hardly any two people could share their keys
             return np.zeros(n), float(n_unique)
-        once = log_unmatched(known, wanted - known) / predicted
-        twice = log_unmatched(known, 2 * wanted - 1 - known) / predicted
+        once = parts.log_unmatched(companions, known, wanted - known) / predicted
+        further = 2 * wanted - 1 - known
+        twice = parts.log_unmatched(companions, known, further) / predicted
         terms = [(1 + once, known), (-once, part), (-1.0, 1.0)]
         again = twice / once
-    log_total = sum(
-        weight * special.logsumexp(log_still_unique(t)) for weight, t in terms
-    )
-    weights = sum(weight * special.softmax(log_still_unique(t)) for weight, t in terms)
+    log_total = sum(weight * parts.log_uniques(t) for weight, t in terms)
+    weights = sum(weight * special.softmax(parts.log_unique(t)) for weight, t in terms)
     unmatched = np.exp(log_total)
-    parts = is_unique * (1 - unmatched) - n_unique * unmatched * weights
-    return parts, _effective_trials(n_unique, unmatched, again)
+    matched = is_unique * (1 - unmatched) - n_unique * unmatched * weights
+    return matched, _effective_trials(n_unique, unmatched, again)
+
+
+class _Parts(NamedTuple):
+    """Random parts of t n of all known people, in which a person may be unique.
+
+    `people` is the number of people with each person's keys, (n,), and `known` is the
+    number of all known people, in units of n.
+    """
+
+    people: Ints
+    known: float
+
+    def log_unique(self, t: float) -> Floats:
+        """Return the log probability of being unique in a part, (n,)."""
+        return special.xlog1py(self.people - 1.0, -t / self.known)
+
+    def log_uniques(self, t: float) -> float:
+        """Return log g(t), with g the expected number of uniques in a part."""
+        return special.logsumexp(self.log_unique(t))
+
+    def log_unmatched(self, companions: Floats, t: float, further: float) -> float:
+        """Return the log share of a part's uniques that another part leaves unmatched.
+
+        `companions` are the expected ones of each person in a file of all known people.
+        """
+        after = self.log_unique(t) - companions * further / self.known
+        return special.logsumexp(after) - self.log_uniques(t)
 
 
 def _expected_companions(
