@@ -137,6 +137,32 @@ def test_the_command_says_which_extra_it_needs() -> None:
     assert told == f"srlib: the command {needed}\n"
 
 
+GROUND = {"display", "rng", "checks", "progress", "threads", "yaml_io"}
+
+
+def arrows() -> set[tuple[str, str]]:
+    """Return the imports between packages of srlib, without its ground floor."""
+    found = set()
+    for file, text in texts("srlib").items():
+        package = Path(file).relative_to("srlib").with_suffix("").parts[0]
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.module == "srlib":
+                found |= {(package, alias.name) for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                top, *parts = node.module.split(".")
+                found |= {(package, part) for part in parts[:1] if top == "srlib"}
+    unseen = {"__init__", "__main__", "__version__", *GROUND}
+    return {(a, b) for a, b in found if a != b and not {a, b} & unseen}
+
+
+def test_the_picture_of_the_architecture_has_the_imports() -> None:
+    text = (toy.ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    drawn = set()
+    for package, imported in re.findall(r"^ +(\w+) --> ([\w &]+)$", text, re.MULTILINE):
+        drawn |= {(package, other) for other in imported.split(" & ")}
+    assert drawn == arrows()
+
+
 def test_what_the_library_imports_is_declared() -> None:
     form = re.compile(r"^\s*(?:import (\w+)|from (\w+)[\w.]* import )", re.MULTILINE)
     imported = {
