@@ -534,12 +534,8 @@ def _resolve_roles(schema: Schema, keys: Any, targets: Names) -> _Roles:
     notes = []
     key_sets = tuple(tuple(schema.positions(k, "keys")) for k in _key_sets(keys))
     if not targets:
-        used = {*chain(*key_sets)}
-        free = [name for k, name in enumerate(names) if k not in used]
-        if not free:
-            raise ValueError("keys name all variables; target must be given")
-        targets = free[-1:]
-        notes.append(f"No target given; using {free[-1]!r}, the last non-key column.")
+        targets = _last_free(names, key_sets)
+        notes.append(f"No target given; using {targets!r}, the last non-key column.")
     targets = [targets] if isinstance(targets, str) else targets
     wanted = tuple(schema.positions(targets, "target"))
     for columns in key_sets:
@@ -554,6 +550,15 @@ def _resolve_roles(schema: Schema, keys: Any, targets: Names) -> _Roles:
             f"No keys given; using every variable except the target ({len(names) - 1})."
         )
     return _Roles(key_sets, wanted, notes)
+
+
+def _last_free(names: Sequence[str], key_sets: Sequence[Sequence[int]]) -> str:
+    """Return the last variable that is no key."""
+    used = {*chain(*key_sets)}
+    free = [name for k, name in enumerate(names) if k not in used]
+    if not free:
+        raise ValueError("keys name all variables; target must be given")
+    return free[-1]
 
 
 def _key_sets(keys: Any) -> Collection[Any]:

@@ -102,11 +102,15 @@ def rate(rows: Sequence[Row], family: bool, few: bool = False) -> None:
             row["baseline_se"] = np.nan  # MIN_ERROR would dominate it
     rated = [row for row in rows if row["n"] >= MIN_RECORDS and not few]
     for row, is_significant in zip(rated, _significant(rated, family), strict=True):
-        excess = excess_share(row["estimate"], row["baseline"])
-        if not is_significant or excess < ELEVATED:
-            row["rating"] = "as expected"
-        else:
-            row["rating"] = "high" if excess >= HIGH else "elevated"
+        row["rating"] = _rate_excess(row) if is_significant else "as expected"
+
+
+def _rate_excess(row: Row) -> str:
+    """Return the rating of a significant excess, by its size."""
+    excess = excess_share(row["estimate"], row["baseline"])
+    if excess < ELEVATED:
+        return "as expected"
+    return "high" if excess >= HIGH else "elevated"
 
 
 def _significant(rows: Sequence[Row], family: bool) -> Bools:

@@ -78,25 +78,27 @@ def utility_rows(
     baseline, of another fresh sample.
     """
     columns = range(len(schema.names))
-    one_way = [(k, k) for k in columns]
-    two_way = list(combinations(columns, 2))
+    pairs = {
+        "one-way tables": [(k, k) for k in columns],
+        "two-way tables": list(combinations(columns, 2)),
+    }
     rows = []
-    for question, pairs in zip(LOSSES, (one_way, two_way, []), strict=True):
-        if pairs:
-            distances = [largest_distance(original, z, schema, pairs) for z in released]
-        else:
-            distances = [distinguishability(original, z, schema) for z in released]
-        known = [one for one in distances if not np.isnan(one.estimate)]
-        where = " / ".join(dict.fromkeys(one.where for one in known))
-        row = new_row(
-            question,
-            len(released[0]),
-            variables=where if pairs else "all",
-            detail=f"largest of {len(pairs):,}" if pairs else where,
-        )
-        row |= {"rating": "", "baseline_kind": "fresh sample"}
-        rows.append(row | _average(known) if known else row)
-    return rows
+    for question, compared in pairs.items():
+        distances = [largest_distance(original, z, schema, compared) for z in released]
+        row = _row(question, distances, len(released[0]))
+        rows.append(row | {"detail": f"largest of {len(compared):,}"})
+    distances = [distinguishability(original, z, schema) for z in released]
+    row = _row("distinguishability", distances, len(released[0]))
+    return [*rows, row | {"variables": "all", "detail": row["variables"]}]
+
+
+def _row(question: str, distances: Sequence[Distance], n: int) -> Row:
+    """Return the row of a distance, with the means over releases and a rating."""
+    known = [one for one in distances if not np.isnan(one.estimate)]
+    where = " / ".join(dict.fromkeys(one.where for one in known))
+    row = new_row(question, n, variables=where)
+    row |= {"rating": "", "baseline_kind": "fresh sample"}
+    return row | _average(known) if known else row
 
 
 def _average(distances: Sequence[Distance]) -> Row:
