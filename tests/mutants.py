@@ -144,8 +144,8 @@ if hit.sum() < MIN_COINCIDENCES: => if hit.sum() < 0: # two coincidences are a s
 squared_degrees * (p_2 - p_3) => squared_degrees * p_2 # covariance of edges at a record
 log_ndtr(-z) + np.log(tests) => log_ndtr(-z) # the largest of many
 assessment/near_duplicates
-is_nearest[(n_records[part] > 1) => is_nearest[(n_records[part] > 9) # records with an equal are asked
-n_agree[np.arange(len(part)), part] = 0 => n_agree[0, 0] = 0 # a record is its own neighbor
+is_nearest[(n_records[asked] > 1) => is_nearest[(n_records[asked] > 9) # records with an equal are asked
+n_agree[np.arange(len(asked)), asked] = 0 => n_agree[0, 0] = 0 # a record is its own neighbor
 _share_near(near, o, o > 1, least) => _share_near(near, o, o > 0, least) # its own equal
 assessment/multiplicity
 not_original = np.where(o == 0, s, 0) => not_original = s # the copies themselves make many probable

@@ -205,14 +205,10 @@ def read_inputs(
         *roles.notes,
         *_note_numeric_keys(complete, roles.keys),
     ]
-    synthesizers: dict[str, list[CodedTable]] = {}
-    for source, table in zip(sources, encoded.tables, strict=True):
-        if source.synthesizer:
-            synthesizers.setdefault(source.synthesizer, []).append(table)
     return Tables(
         schema=complete,
         original=encoded.tables[0],
-        synthesizers=synthesizers,
+        synthesizers=_by_synthesizer(sources, encoded.tables),
         keys=roles.keys,
         targets=roles.targets,
         all_keys=not keys,
@@ -222,6 +218,17 @@ def read_inputs(
         notes=(*notes, *encoded.size_notes, *choices),
         choices=(*notes, *encoded.notes, *choices),
     )
+
+
+def _by_synthesizer(
+    sources: Sequence[_Source], tables: Sequence[CodedTable]
+) -> dict[str, list[CodedTable]]:
+    """Return the releases of each synthesizer."""
+    synthesizers: dict[str, list[CodedTable]] = {}
+    for source, table in zip(sources, tables, strict=True):
+        if source.synthesizer:
+            synthesizers.setdefault(source.synthesizer, []).append(table)
+    return synthesizers
 
 
 def _check_arguments(schema: Any, within: Any, leave_out: Any) -> None:

@@ -65,15 +65,7 @@ def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> 
     o, s = cell_counts(cell[:size], cell[size:])
     nowhere = "have an original record as nearest neighbor"
     row = new_row("near-duplicates", len(released), detail=nowhere)
-    if len(groups) < 2:
-        return row
-    near = _nearest(groups, o, s)
-    alike = near.alike[np.searchsorted(near.asked, near.edges.source)]
-    distances = []
-    for least in range(int(np.ceil(LEAST_ALIKE * n_variables)), n_variables):
-        edges = near.edges.where(alike >= least)
-        if len(np.unique(edges.source)) >= FEWEST_NEAR:
-            distances.append(_at_distance(least, near, edges, o, s))
+    distances = _distances(groups, o, s) if len(groups) > 1 else []
     if not distances:
         return row
 
@@ -83,15 +75,7 @@ def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> 
     clear = [one for one in distances if bonferroni_z(one.z, n_tests) >= CLEAR]
     different = [one for one in clear if one.share - one.baseline >= DIFFERENT]
     if different:
-        shown = max(different, key=_Distance.difference)
-        counted = f"{shown.least} or more of {n_variables} values"
-        return row | {
-            "detail": f"share {counted} with an original record",
-            "estimate": shown.share,
-            "se": shown.se,
-            "baseline": shown.baseline,
-            "baseline_se": shown.baseline_se,
-        }
+        return row | max(different, key=_Distance.difference).shown(n_variables)
     widest = (clear or [clearest])[0]  # the distance with the most records
     return row | {
         "n": widest.n_asked,
@@ -118,10 +102,34 @@ class _Distance:
     baseline: float
     baseline_se: float
 
+    def shown(self, n_variables: int) -> Row:
+        """Return what the row shows of the distance."""
+        alike = f"{self.least} or more of {n_variables} values"
+        return {
+            "detail": f"share {alike} with an original record",
+            "estimate": self.share,
+            "se": self.se,
+            "baseline": self.baseline,
+            "baseline_se": self.baseline_se,
+        }
+
     def difference(self) -> float:
         """Return the difference of the two shares in standard errors."""
         error = np.hypot(self.se, self.baseline_se)
         return float((self.share - self.baseline) / max(error, 1e-12))
+
+
+def _distances(groups: Codes, o: Ints, s: Ints) -> list[_Distance]:
+    """Return all distances at which enough records have neighbors, the widest first."""
+    n_variables = groups.shape[1]
+    near = _nearest(groups, o, s)
+    alike = near.alike[np.searchsorted(near.asked, near.edges.source)]
+    distances = []
+    for least in range(int(np.ceil(LEAST_ALIKE * n_variables)), n_variables):
+        edges = near.edges.where(alike >= least)
+        if len(np.unique(edges.source)) >= FEWEST_NEAR:
+            distances.append(_at_distance(least, near, edges, o, s))
+    return distances
 
 
 def _at_distance(
@@ -155,32 +163,36 @@ def _nearest(groups: Codes, o: Ints, s: Ints) -> _Neighbors:
     n_groups, n_variables = groups.shape
     most = max(MOST_COMPARED // (n_groups * n_variables), FEWEST_ASKED)
     asked = np.linspace(0, n_groups - 1, min(most, n_groups)).astype(int)
-    n_records = o + s
-    columns = np.ascontiguousarray(groups.T)
     n_parts = -(-len(asked) * n_groups // _AT_ONCE)
-    alike = []
-    alike_original = []
-    edges = []
-    for part in np.array_split(asked, n_parts):
-        n_agree = np.zeros((len(part), n_groups), np.min_scalar_type(n_variables))
-        for column in columns:
-            n_agree += column[part, None] == column
-        n_agree[np.arange(len(part)), part] = 0
-        most_agree = n_agree.max(axis=1)
-        alike.append(most_agree)
-        alike_original.append(n_agree[:, o > 0].max(axis=1, initial=0))
-        is_nearest = n_agree == most_agree[:, None]
-        is_far = most_agree < LEAST_ALIKE * n_variables
-        is_nearest[(n_records[part] > 1) | is_far] = False
-        source, target = np.nonzero(is_nearest)
-        weight = 1 / np.bincount(source, n_records[target], len(part))[source]
-        edges.append(Edges(part[source], target, weight))
+    columns = np.ascontiguousarray(groups.T)
+    parts = np.array_split(asked, n_parts)
+    found = [_nearest_of(part, columns, o, s) for part in parts]
+    edges = zip(*(one.edges for one in found), strict=True)
     return _Neighbors(
         asked,
-        np.concatenate(alike).astype(int),
-        np.concatenate(alike_original).astype(int),
-        Edges(*map(np.concatenate, zip(*edges, strict=True))),
+        np.concatenate([one.alike for one in found]),
+        np.concatenate([one.alike_original for one in found]),
+        Edges(*map(np.concatenate, edges)),
     )
+
+
+def _nearest_of(asked: Ints, columns: Codes, o: Ints, s: Ints) -> _Neighbors:
+    """Find the nearest other groups of some groups; values are given by column."""
+    n_variables, n_groups = columns.shape
+    n_records = o + s
+    n_agree = np.zeros((len(asked), n_groups), np.min_scalar_type(n_variables))
+    for column in columns:
+        n_agree += column[asked, None] == column
+    n_agree[np.arange(len(asked)), asked] = 0
+    most_agree = n_agree.max(axis=1).astype(int)
+    most_original = n_agree[:, o > 0].max(axis=1, initial=0).astype(int)
+    is_nearest = n_agree == most_agree[:, None]
+    is_far = most_agree < LEAST_ALIKE * n_variables
+    is_nearest[(n_records[asked] > 1) | is_far] = False
+    source, target = np.nonzero(is_nearest)
+    weight = 1 / np.bincount(source, n_records[target], len(asked))[source]
+    edges = Edges(asked[source], target, weight)
+    return _Neighbors(asked, most_agree, most_original, edges)
 
 
 def _share_near(

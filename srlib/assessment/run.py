@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from srlib.assessment import ratings, utility, verdict
 from srlib.assessment.attribute import ATTRIBUTE, INTERVAL, repu_and_tcap
-from srlib.assessment.copies import copies
+from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counts import (
     COLUMNS,
     Ints,
@@ -353,14 +353,6 @@ def _assess_synthesizer(
         *_customary_measures(tables, files),
         *utility.utility_rows(tables.schema, original, codes),
     ]
-    people = pd.DataFrame(
-        {
-            "identical": np.any([one.identical for one in copied], axis=0),
-            "neighbors": np.min([one.neighbors for one in copied], axis=0),
-            "matched": np.sum([one.certain for one in leading[0]], axis=0),
-            "disclosed": np.sum([one.certain for one in leading[1]], axis=0),
-        }
-    )
     risks = pd.DataFrame()
     if model:
         # This needs numba, and nothing else here does.
@@ -372,7 +364,23 @@ def _assess_synthesizer(
             original, codes, levels, tables.targets[0], rng=rng
         )
         rows += ratings.model_rows(measures.to_dict("records"), agree, len(original))
+    people = _sum_over_releases(copied, leading)
     return rows, _records(tables, name, people, risks)
+
+
+def _sum_over_releases(
+    copied: Sequence[Copies], leading: Sequence[Sequence[Disclosure]]
+) -> pd.DataFrame:
+    """Return how often each original record is identical, matched and disclosed."""
+    matched, disclosed = ([one.certain for one in answers] for answers in leading)
+    return pd.DataFrame(
+        {
+            "identical": np.any([one.identical for one in copied], axis=0),
+            "neighbors": np.min([one.neighbors for one in copied], axis=0),
+            "matched": np.sum(matched, axis=0),
+            "disclosed": np.sum(disclosed, axis=0),
+        }
+    )
 
 
 def questions(tables: Tables) -> list[tuple[Question, Attack]]:
@@ -415,11 +423,13 @@ def _answer_questions(
     )
     for question, attack in asked:
         variables = _name_variables(tables, attack)
-        answers = []
-        for i, of_release in enumerate(files):
-            # The name of a stream of randomness never changes.
-            rng = stream(seed, f"predicted: {variables} {i}")
-            answers.append(question.answer(of_release, attack, rng))
+        # The name of a stream of randomness never changes.
+        answers = [
+            question.answer(
+                of_release, attack, stream(seed, f"predicted: {variables} {i}")
+            )
+            for i, of_release in enumerate(files)
+        ]
         row: Row = {"question": question.name, "group": "all", "variables": variables}
         reason = question.reason.format(tables.schema.names[attack.target])
         summary = ratings.summarize(answers)

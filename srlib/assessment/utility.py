@@ -16,7 +16,7 @@ first order where the files are alike.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -185,26 +185,28 @@ def distinguishability(original: Codes, released: Codes, schema: Schema) -> Dist
     size = len(original) + len(released)
     if n_single > size / 10 or not free.sum():  # chance explains too much
         return Distance()
-
-    combination, total, combination_of = distinct(np.concatenate([original, released]))
-    n_released = np.bincount(combination_of[len(original) :], minlength=len(total))
-    design = _indicators(combination, schema.n_levels, bool(with_pairs))
-    n_parameters, squares = _explained_squares(design, total, n_released)
+    levels = schema.n_levels
+    n_parameters, explained = _regress(original, released, levels, bool(with_pairs))
     if n_parameters in (1, size):
         return Distance()
-    c = len(released) / size
-    explained = max(squares / size - c**2, 0.0) / (c * (1 - c))
-    # A random split explains a beta distributed share, as for normal errors.
+    distance = _explained_distance(n_parameters, size, explained)
+    where = f"{n_parameters:,} parameters"
+    if size < n_records:
+        where += f", {size:,} records"
+    return replace(distance, where=where)
+
+
+def _explained_distance(n_parameters: int, size: int, explained: float) -> Distance:
+    """Compare the share of the variance explained with that under a random split.
+
+    It is then beta distributed, as for normal errors.
+    """
     baseline = (n_parameters - 1) / (size - 1)
     a = (n_parameters - 1) / 2
     b = (size - n_parameters) / 2
     spread = np.sqrt(a * b / (a + b + 1)) / (a + b)
     excess = max(explained / baseline - 1, 0.0)
-    where = f"{n_parameters:,} parameters"
-    if size < n_records:
-        where += f", {size:,} records"
     return Distance(
-        where=where,
         estimate=explained,
         se=spread * (1 - explained) * np.sqrt(1 + 2 * excess),
         baseline=baseline,
@@ -230,16 +232,23 @@ def _indicators(codes: Codes, n_levels: Ints, with_pairs: bool) -> sparse.csr_ma
     return design[:, design.getnnz(axis=0) > 0]
 
 
-def _explained_squares(
-    design: sparse.csr_matrix, total: Ints, n_released: Ints
+def _regress(
+    original: Codes, released: Codes, n_levels: Ints, with_pairs: bool
 ) -> tuple[int, float]:
-    """Return the number of estimable parameters, and the sum of squared fitted values.
+    """Return the number of estimable parameters, and the share of variance explained.
 
-    The regression is that of the indicator of released records, `n_released` of the
-    `total` records of each combination, by the eigenvalues of the normal equations.
+    The regression is that of the indicator of released records, by the eigenvalues of
+    the normal equations over distinct combinations.
     """
+    both = np.concatenate([original, released])
+    combination, total, combination_of = distinct(both)
+    n_released = np.bincount(combination_of[len(original) :], minlength=len(total))
+    design = _indicators(combination, n_levels, with_pairs)
     products = design.multiply(total[:, None]).T @ design
     values, vectors = np.linalg.eigh(products.toarray())
     is_estimable = values > 1e-10 * values[-1]
     along = vectors[:, is_estimable].T @ (design.T @ n_released)
-    return int(is_estimable.sum()), (along**2 / values[is_estimable]).sum()
+    squares = (along**2 / values[is_estimable]).sum()
+    c = len(released) / len(both)
+    explained = max(squares / len(both) - c**2, 0.0) / (c * (1 - c))
+    return int(is_estimable.sum()), explained

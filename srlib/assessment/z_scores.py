@@ -126,6 +126,15 @@ def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
         return min(normal, 0.0)
     if normal <= 0.5:
         return normal
+    return _saddlepoint_deviate(x, prob, weight)
+
+
+def _saddlepoint_deviate(x: float, prob: Floats, weight: Floats) -> float:
+    """Return the deviate of a weighted sum of Bernoulli variables above its mean.
+
+    With K the cumulant generating function and K'(h) = x: r = sqrt(2 (h x - K(h))), u =
+    h sqrt(K''(h)), and the deviate is r + log(u / r) / r.
+    """
     logit = special.logit(prob)
 
     def mean(tilt: float) -> float:
@@ -135,8 +144,6 @@ def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
     while mean(most) < x:
         most *= 2
     tilt = scipy.optimize.brentq(lambda value: mean(value) - x, 0.0, most)
-    # With K the cumulant generating function and K'(tilt) = x: r = sqrt(2 (tilt x -
-    # K)), u = tilt sqrt(K''), and the deviate is r + log(u / r) / r.
     cumulant = np.logaddexp(np.log1p(-prob), np.log(prob) + tilt * weight).sum()
     tilted = special.expit(logit + tilt * weight)
     r = np.sqrt(2 * (tilt * x - cumulant))
@@ -195,17 +202,22 @@ def crossing_z(edges: Edges, o: Ints, s: Ints) -> float:
     squared_degrees = (n_records * degree**2).sum()
     total_weight = (records_at * edges.weight).sum()
 
-    size = n + m
-    p_1 = 2 * n * m / (size * (size - 1))
-    p_2 = p_1 / 2
-    pairs = 4 * n * (n - 1) * m * (m - 1)
-    p_3 = pairs / (size * (size - 1) * (size - 2) * (size - 3))
+    p_1, p_2, p_3 = _separation_probabilities(n, m)
     variance = (
         squares * (p_1 - 2 * p_2 + p_3)
         + squared_degrees * (p_2 - p_3)
         + total_weight**2 * (p_3 - p_1**2)
     )
     return float((crossing - total_weight * p_1) / np.sqrt(max(variance, 1e-12)))
+
+
+def _separation_probabilities(n: int, m: int) -> tuple[float, float, float]:
+    """Return p_1, p_2 and p_3 of `crossing_z`."""
+    size = n + m
+    p_1 = 2 * n * m / (size * (size - 1))
+    ways = 4 * n * (n - 1) * m * (m - 1)
+    p_3 = ways / (size * (size - 1) * (size - 2) * (size - 3))
+    return p_1, p_1 / 2, p_3
 
 
 def _mutual_products(edges: Edges, n_groups: int) -> float:
