@@ -256,7 +256,9 @@ def _worst_group(groups: pd.DataFrame) -> dict[str, str]:
     outstanding = groups[groups["rating"].isin(["elevated", "high"])]
     if outstanding.empty:
         variable = groups["group"].iloc[0].partition(":")[0]
-        return _empty_line(f"worst group by {variable}") | {"release": "none elevated"}
+        return _empty_line(f"uniques matched and DiSCO, by {variable}") | {
+            "release": "none elevated"
+        }
     excess = ratings.excess_share(outstanding["estimate"], outstanding["baseline"])
     worst = outstanding.loc[excess.astype(float).idxmax()]
     return _line(
