@@ -262,15 +262,15 @@ drawn = np.sort(rng.integers(0, len(values), n_releases)) => drawn = [0] * n_rel
 rng.permutation(changed_counts) => changed_counts # alternatives are in order
 [x[half:] for x in samples] => [x[:half] for x in samples] # tested where it learned
 risk/candidates
-len(frame),) and not np.isnan(values).any() => len(frame),) # a prior may be missing
-counts[inverse[at]] => counts[inverse[: len(at)]] # repetitions of other records
+or np.isnan(values).any(): => or False: # a prior may be missing
+counts[combination_of[chosen]] => counts[combination_of[: len(chosen)]] # repetitions of other records
 risk/errors
 squares * (count - 1) / count => squares / (count - 1) # variance of a mean
 yield total - np.log(last) => yield total - np.log(len(log_values)) # mean of one fewer
 risk/estimators
-(model_prior - len(given_joined)) => (-model_prior - len(given_joined)) # sign of an exponent
+times_subtracted -= 1 => times_subtracted += 1 # sign of an exponent
 - len(weighted) * mean[-1] => - mean[-1] # releases
-np.where(is_in_data[part], own, 1.0) => np.where(True, own, 1.0) # strangers are left out
+np.where(in_data, own, 1.0) => np.where(True, own, 1.0) # strangers are left out
 other.rank[top] <= 3 => other.rank[top] <= 2 # top three to two
 difference < 2 * standard_error => difference < standard_error # two errors to one
 risk/membership
@@ -288,7 +288,7 @@ np.isfinite(self.log_mcse) => (self.log_mcse >= 0) # an infinite error is reliab
 ~(self.pareto_k > MAX_PARETO_K) => (self.pareto_k <= MAX_PARETO_K) # unknown is bad
 risk/draw_sets
 settings is schedule[-1] => settings is schedule[0] # the first round is the last
-.iloc[0] <= MAX_NOT_CONVERGED => .iloc[0] >= MAX_NOT_CONVERGED # chains stop where they disagree
+"share_not_converged"] <= MAX_NOT_CONVERGED => "share_not_converged"] >= MAX_NOT_CONVERGED # chains stop where they disagree
 pareto_k(-log_prob[0] => pareto_k(log_prob[0] # weights upside down
 risk/synthesizers
 or np.isposinf(found).any(): => or False: # a probability may be infinite

@@ -191,10 +191,8 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
     assert max(lengths) < 64_000
     assert found.converged
     lengths.clear()
-    checked = pd.DataFrame(
-        {"share_not_converged": [agreement.MAX_NOT_CONVERGED + 0.01]}
-    )
-    monkeypatch.setattr("srlib.risk.draw_sets.convergence", lambda *_: checked)
+    disagreement = {"share_not_converged": agreement.MAX_NOT_CONVERGED + 0.01}
+    monkeypatch.setattr("srlib.risk.draw_sets.convergence", lambda *_: disagreement)
     risk_of(chains=rounds[:2])
     assert lengths == [500, 2_000] * 3
 

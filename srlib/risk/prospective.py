@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations_with_replacement
 from math import comb
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from srlib.dpmpm.gibbs import DPMPMSynthesizer, sample_posterior
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.records import MechanismSynthesizer
 from srlib.progress import progress, silent
-from srlib.risk.agreement import checked_schedule, convergence
+from srlib.risk.agreement import checked_schedule, convergence, evenly_spaced
 from srlib.risk.candidates import (
     Data,
     LogPrior,
@@ -267,7 +268,7 @@ def risk_before_release(
         weights=weights,
         exact=isinstance(synthesizer, MechanismSynthesizer),
         jackknife_probability=np.reshape(replicates, (-1, *probability.shape)),
-        convergence=pd.concat(checked, ignore_index=True) if checked else None,
+        convergence=pd.DataFrame(checked) if checked else None,
     )
 
 
@@ -277,7 +278,7 @@ def _set_likelihoods(
     n_releases: int,
     n_sets: int,
     rng: np.random.Generator | None,
-) -> tuple[CandidateLikelihood, NDArray[np.float64], list[pd.DataFrame]]:
+) -> tuple[CandidateLikelihood, NDArray[np.float64], list[dict[str, Any]]]:
     """Draw sets of independent releases, or enumerate all of them.
 
     Returns the likelihood of the candidates given each set, which all share the chains
@@ -298,7 +299,7 @@ def _set_likelihoods(
         raise ValueError(
             "rng is not given; it must be a random generator for the releases"
         )
-    n, checked = n_releases * n_sets, list[pd.DataFrame]()
+    n, checked = n_releases * n_sets, list[dict[str, Any]]()
     value = np.zeros((n_sets, len(records.rows), records.support_size))
     with progress(n, "releases") as bar, silent():
         if isinstance(synthesizer, DPMPMSynthesizer):
@@ -344,13 +345,11 @@ def _dpmpm_log_ratios(
     records: TargetRecords,
     n: int,
     rng: np.random.Generator,
-    checked: list[pd.DataFrame],
+    checked: list[dict[str, Any]],
 ) -> Iterator[NDArray[np.float64]]:
     """Yield log ratios from chains given the data, then given the data joined with each release."""
     codes, chains = records.table.codes, synthesizer.chains
-    n_checked = min(len(records.rows), _MAX_CHECKED)
-    at = np.linspace(0, len(records.rows) - 1, n_checked).astype(int)
-    combinations = records.combinations[at]
+    combinations = evenly_spaced(records.combinations, _MAX_CHECKED)
     sample = partial(
         sample_posterior, n_levels=synthesizer.n_levels, keep_allocations=True
     )
@@ -368,7 +367,7 @@ def _dpmpm_log_ratios(
             joined = np.vstack([codes, released[r - 1]])
             draws = sample(joined, chains=chains, rng=streams[r - 1])
         name = f"release {r}" if r else "the data"
-        checked.append(convergence({name: draws}, combinations))
+        checked.append(convergence(name, draws, combinations))
         yield log_ratios(draws, records.combinations, records.unknown)[0]
 
 
