@@ -6,16 +6,18 @@ about the record, and its error rates have exact confidence limits. These are lo
 bounds: a disclosure that the test does not detect may still exist.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from srlib import checks
+from srlib.data.codes import Codes
 from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress as progress_bar
 from srlib.risk.candidates import Data, encode
+from srlib.risk.errors import Floats
 from srlib.risk.synthesizers import Synthesizer
 from srlib.threads import one_blas_thread
 from srlib.trees import Trees
@@ -23,6 +25,8 @@ from srlib.trees import Trees
 # Largest number of counts per release: 40 MB for a thousand releases.
 _MAX_COUNTS = 10_000
 _FOLDS = 3
+
+Counts = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -49,16 +53,16 @@ def leakage_bound(
     synthesizer: Synthesizer,
     data: Data,
     row: int,
-    alternatives: NDArray[np.integer],
+    alternatives: Codes,
     *,
     n_releases: int = 1000,
     prior: float | None = None,
     confidence: float = 0.95,
     rng: np.random.Generator,
 ) -> LeakageBound:
-    """Return lower bounds on what one release of any synthesizer discloses about one record.
+    """Return lower bounds on what one release discloses about one record.
 
-    As in `posterior_risk`, the intruder knows all other records and the synthesizer;
+    The synthesizer may be any that can be run. As in `posterior_risk`, the intruder knows all other records and the synthesizer;
     the intruder has one release. No density is needed. See `leakage_bound_from_counts`
     for the test.
 
@@ -104,12 +108,12 @@ def release_counts(
     synthesizer: Synthesizer,
     data: Data,
     row: int,
-    alternatives: NDArray[np.integer],
+    alternatives: Codes,
     *,
     n_releases: int,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return counts of cells in releases of the data and of the data with one record changed.
+    """Return counts in releases of the data and of the data with one record changed.
 
     For each release these are the square roots of the counts in all cells of two
     variables. If the alternatives differ from the true record in a single variable, the
@@ -119,81 +123,104 @@ def release_counts(
     checks.at_least(20, n_releases=n_releases)
     if isinstance(synthesizer, Trees):
         raise ValueError(
-            "synthesizer is Trees, which are fitted to one table; use SequentialTrees, which fits "
-            "trees to each table"
+            "synthesizer is Trees, which are fitted to one table; use SequentialTrees, "
+            "which fits trees to each table"
         )
     data = encode(data, "data", None)
     checks.within(0, len(data) - 1, row=row)
-    truth, values = data.codes[row], np.asarray(alternatives)
-    levels, changed = data.schema.n_levels, np.array(data.codes)
-    has_shape = values.ndim == 2 and values.shape[1] == len(truth) and len(values)
-    if not has_shape or values.dtype.kind not in "iu":
-        raise ValueError(
-            f"alternatives has shape {values.shape} and type {values.dtype}; it must be "
-            f"(n_alternatives, {len(truth)}) integers"
-        )
-    if ((values < 0) | (values >= levels)).any():
-        raise ValueError(
-            "alternatives has codes out of range; they must be 0 to n_levels - 1"
-        )
-    if (values == truth).all(axis=1).any():
-        raise ValueError(
-            "alternatives has the true record itself; each alternative must differ from it"
-        )
-    differs = np.flatnonzero((values != truth).any(axis=0))
-    count = _cell_counter(levels, int(differs[0]) if len(differs) == 1 else None)
+    levels = data.schema.n_levels
+    truth = data.codes[row]
+    alternatives = np.asarray(alternatives)
+    _check_alternatives(alternatives, truth, levels)
+    changed_variables = np.flatnonzero((alternatives != truth).any(axis=0))
+    group = changed_variables[0] if len(changed_variables) == 1 else None
+    cells = _two_way_cells(levels)
     # Sorted: a synthesizer that caches its last fit then fits each table only once.
-    drawn = np.sort(rng.integers(0, len(values), n_releases))
+    drawn = np.sort(rng.integers(0, len(alternatives), n_releases))
+    changed = np.array(data.codes)
     counts = []
     with progress_bar(2 * n_releases, "releases") as bar:
-        for value in (*[truth] * n_releases, *values[drawn]):
+        for value in (*[truth] * n_releases, *alternatives[drawn]):
             changed[row] = value
-            released = np.asarray(synthesizer.release(changed, rng=rng))
-            has_columns = released.ndim == 2 and released.shape[1] == len(levels)
-            if not has_columns or ((released < 0) | (released >= levels)).any():
-                raise ValueError(
-                    f"{type(synthesizer).__name__}.release returns shape {released.shape}, or "
-                    f"codes out of range; it must return {len(levels)} columns of codes from 0"
-                )
-            counts.append(count(released))
+            released = _release(synthesizer, changed, levels, rng)
+            counts.append(_cell_counts(released, levels, cells, group))
             bar.update(1)
-    data_counts, changed_counts = np.split(
-        np.sqrt(np.array(counts, dtype=np.float32)), 2
-    )
+    data_counts, changed_counts = np.split(np.sqrt(np.stack(counts)), 2)
     # Both halves of the releases must have the same distribution.
     return data_counts, rng.permutation(changed_counts)
 
 
-def _cell_counter(
-    levels: NDArray[np.integer], group: int | None
-) -> Callable[[NDArray[np.integer]], NDArray[np.float32]]:
-    """Return a function that counts two-way cells, or these within each level of a variable."""
-    start = np.concatenate([[0], np.cumsum(levels)])
+def _check_alternatives(alternatives: NDArray, truth: Codes, levels: Codes) -> None:
+    """Raise a ValueError unless there are records of codes, all unlike the true one."""
+    has_shape = alternatives.ndim == 2 and alternatives.shape[1] == len(truth)
+    if not (has_shape and len(alternatives) and alternatives.dtype.kind in "iu"):
+        raise ValueError(
+            f"alternatives has shape {alternatives.shape} and type "
+            f"{alternatives.dtype}; it must be (n_alternatives, {len(truth)}) integers"
+        )
+    if _has_codes_outside(alternatives, levels):
+        raise ValueError(
+            "alternatives has codes out of range; they must be 0 to n_levels - 1"
+        )
+    if (alternatives == truth).all(axis=1).any():
+        raise ValueError(
+            "alternatives has the true record itself; each alternative must differ "
+            "from it"
+        )
+
+
+def _release(
+    synthesizer: Synthesizer, data: Codes, levels: Codes, rng: np.random.Generator
+) -> Codes:
+    """Return a release of the data; a ValueError unless it has codes of its variables."""
+    released = np.asarray(synthesizer.release(data, rng=rng))
+    has_columns = released.ndim == 2 and released.shape[1] == len(levels)
+    if not has_columns or _has_codes_outside(released, levels):
+        raise ValueError(
+            f"{type(synthesizer).__name__}.release returns shape {released.shape}, or "
+            f"codes out of range; it must return {len(levels)} columns of codes from 0"
+        )
+    return released
+
+
+def _has_codes_outside(codes: Codes, levels: Codes) -> bool:
+    return bool(((codes < 0) | (codes >= levels)).any())
+
+
+def _two_way_cells(levels: Codes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the pairs of levels of two variables, and each level with itself.
+
+    Levels are numbered through all variables.
+    """
     variable = np.repeat(np.arange(len(levels)), levels)
-    one, other = np.triu_indices(len(variable))
-    is_cell = (variable[one] != variable[other]) | (one == other)
-    one, other = one[is_cell], other[is_cell]
-    by_level = group is not None and levels[group] * len(one) <= _MAX_COUNTS
+    first, second = np.triu_indices(len(variable))
+    is_cell = (variable[first] != variable[second]) | (first == second)
+    return first[is_cell], second[is_cell]
 
-    def count(codes: NDArray[np.integer]) -> NDArray[np.float32]:
-        indicators = np.zeros((len(codes), start[-1]), np.float32)
-        indicators[np.arange(len(codes))[:, None], start[:-1] + codes] = 1
-        if len(one) > _MAX_COUNTS:
-            return indicators.sum(axis=0)
-        parts = [indicators]
-        if by_level:
-            parts = [
-                indicators[codes[:, group] == level] for level in range(levels[group])
-            ]
-        return np.concatenate([(part.T @ part)[one, other] for part in parts])
 
-    return count
+def _cell_counts(
+    codes: Codes,
+    levels: Codes,
+    cells: tuple[NDArray[np.intp], NDArray[np.intp]],
+    group: int | None,
+) -> NDArray[np.float32]:
+    """Return counts of two-way cells, or of these within each level of a variable."""
+    n_cells = len(cells[0])
+    indicators = np.zeros((len(codes), levels.sum()), np.float32)
+    start = np.cumsum(levels) - levels
+    np.put_along_axis(indicators, start + codes, 1, axis=1)
+    if n_cells > _MAX_COUNTS:
+        return indicators.sum(axis=0)
+    parts = [indicators]
+    if group is not None and levels[group] * n_cells <= _MAX_COUNTS:
+        parts = [indicators[codes[:, group] == level] for level in range(levels[group])]
+    return np.concatenate([(part.T @ part)[cells] for part in parts])
 
 
 @one_blas_thread
 def leakage_bound_from_counts(
-    data_counts: NDArray[np.floating],
-    changed_counts: NDArray[np.floating],
+    data_counts: Counts,
+    changed_counts: Counts,
     *,
     prior: float,
     confidence: float = 0.95,
@@ -225,53 +252,72 @@ def leakage_bound_from_counts(
     varies = (learned_from != learned_from[0]).any(axis=0)
     center = learned_from[:, varies].mean(axis=0)
     samples = [x[:n, varies] - center for x in (data_counts, changed_counts)]
-    learning = [x[:half] for x in samples]
-    held = [x[half:] for x in samples]
-    fold = np.arange(half) % _FOLDS
-    learned = np.array(
-        [_discriminant(*(x[fold != i] for x in learning)) for i in range(_FOLDS)]
+    scores, test_scores = _scores(
+        [x[:half] for x in samples], [x[half:] for x in samples]
     )
-    # Centered and on one scale, so that a threshold for the scores of all folds suits
-    # their mean.
-    spread = (np.concatenate(learning) @ learned.T).std(axis=0)
-    learned /= np.where(spread > 0, spread, 1)[:, None]
-    own = [np.einsum("ij,ij->i", x, learned[fold]) for x in learning]
-    of_held = [x @ learned.mean(axis=0) for x in held]
-    values = np.unique(np.concatenate(own).round(5))
+    values = np.unique(np.concatenate(scores).round(5))
     thresholds = np.append(values[0] - 1, (values[1:] + values[:-1]) / 2)
-    best = thresholds[_bounds(own, thresholds, confidence, prior).argmax(axis=1)]
-    found = _bounds(of_held, best, confidence, prior)
-    epsilon, probability, advantage = np.diagonal(found).tolist()
+    bounds = _bounds(scores, thresholds, confidence, prior)
+    best = thresholds[bounds.argmax(axis=1)]
+    test_bounds = _bounds(test_scores, best, confidence, prior)
+    epsilon, probability, advantage = np.diagonal(test_bounds).tolist()
     return LeakageBound(epsilon, probability, advantage, prior, confidence, n)
 
 
+def _scores(
+    training: Sequence[Counts], test: Sequence[Counts]
+) -> tuple[list[Floats], list[Floats]]:
+    """Return scores of releases of the data and of the changed data: cross-validated.
+
+    They are those of the training sample by discriminants without the release's fold,
+    and of the test sample by the mean discriminant.
+    """
+    data_counts, changed_counts = training
+    fold = np.arange(len(data_counts)) % _FOLDS
+    weights = np.array(
+        [
+            _discriminant(data_counts[fold != i], changed_counts[fold != i])
+            for i in range(_FOLDS)
+        ]
+    )
+    # Centered and on one scale, so that a threshold for the scores of all folds suits
+    # their mean.
+    spread = (np.concatenate(training) @ weights.T).std(axis=0)
+    weights /= np.where(spread > 0, spread, 1)[:, None]
+    scores = [np.einsum("ij,ij->i", x, weights[fold]) for x in training]
+    return scores, [x @ weights.mean(axis=0) for x in test]
+
+
 def _bounds(
-    scores: Sequence[NDArray[np.floating]],
-    thresholds: NDArray[np.floating],
-    confidence: float,
-    prior: float,
-) -> NDArray[np.float64]:
-    """Return epsilon, probability and advantage, (3, n), from limits of the error rates."""
-    alarms = [
-        len(x) - np.searchsorted(np.sort(x), thresholds, side="left") for x in scores
-    ]
-    each = 1 - (1 - confidence) / 2  # two limits, which must hold together
-    a, _ = clopper_pearson(alarms[0], len(scores[0]), each)
-    _, b = clopper_pearson(alarms[1], len(scores[1]), each)
+    scores: Sequence[Floats], thresholds: Floats, confidence: float, prior: float
+) -> Floats:
+    """Return epsilon, probability and advantage, (3, n), from limits of error rates."""
+    limit_confidence = 1 - (1 - confidence) / 2  # two limits, which must hold together
+    data_limits, changed_limits = (
+        clopper_pearson(_n_positive(x, thresholds), len(x), limit_confidence)
+        for x in scores
+    )
+    a = data_limits[0]  # true-positive rate, at least
+    b = changed_limits[1]  # false-positive rate, at most
     with np.errstate(divide="ignore"):
         epsilon = np.maximum(np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a))
-    tiny = np.finfo(float).tiny
-    probability = sum(
-        prior * u**2 / np.maximum(prior * u + (1 - prior) * v, tiny)
-        for u, v in ((a, b), (1 - a, 1 - b))
-    )
+    probability = _posterior_term(a, b, prior) + _posterior_term(1 - a, 1 - b, prior)
     probability = np.where(a > b, np.maximum(prior, probability), prior)
     return np.stack([np.maximum(0, epsilon), probability, np.maximum(0, a - b)])
 
 
-def _discriminant(
-    first: NDArray[np.floating], second: NDArray[np.floating]
-) -> NDArray[np.float64]:
+def _n_positive(scores: Floats, thresholds: Floats) -> NDArray[np.intp]:
+    """Return the number of scores that reach each threshold."""
+    return len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left")
+
+
+def _posterior_term(u: Floats, v: Floats, prior: float) -> Floats:
+    """Return f(u, v) = p u^2 / (p u + (1 - p) v), p being the prior; 0 for u = v = 0."""
+    evidence = np.maximum(prior * u + (1 - prior) * v, np.finfo(float).tiny)
+    return prior * u**2 / evidence
+
+
+def _discriminant(first: Counts, second: Counts) -> NDArray[np.float64]:
     """Return the weights of a linear discriminant, larger for the first sample.
 
     There are more counts than releases. A ridge penalty equal to the number of releases
@@ -279,14 +325,13 @@ def _discriminant(
     """
     from sklearn.linear_model import RidgeClassifier
 
+    n = len(first) + len(second)
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
     # Counts that are constant within each sample separate the two perfectly where they
     # differ.
     deviation = np.where(deviation > 1e-6, deviation, 1.0)
-    is_first = np.arange(len(within)) < len(first)
+    is_first = np.arange(n) < len(first)
     scaled = np.concatenate([first, second]) / deviation
-    return (
-        RidgeClassifier(alpha=len(within)).fit(scaled, is_first).coef_.ravel()
-        / deviation
-    )
+    fit = RidgeClassifier(alpha=n).fit(scaled, is_first)
+    return fit.coef_.ravel() / deviation

@@ -1,6 +1,6 @@
 """Target records of an intruder, and the candidates for each, the true record first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -224,13 +224,15 @@ def encode(table: Data, name: str, schema: Schema | None) -> Microdata:
     return table
 
 
-def encode_releases(
-    released: Sequence[Data], schema: Schema
-) -> list[NDArray[np.uint8]]:
+def encode_releases(released: Data | Sequence[Data], schema: Schema) -> list[Codes]:
     """Return the codes of one or more releases."""
-    if not len(released):
+    is_single = isinstance(released, pd.DataFrame | Microdata | str)
+    if is_single or not isinstance(released, Iterable):
+        released = [released]
+    releases = list(released)
+    if not releases:
         raise ValueError("released is empty; it must hold one table or more")
     return [
         encode(release, f"released, table {i}", schema).codes
-        for i, release in enumerate(released, 1)
+        for i, release in enumerate(releases, 1)
     ]

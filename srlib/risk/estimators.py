@@ -166,10 +166,11 @@ def _chain_ratio_sums(
 ) -> Floats:
     """Return sums over draws of p(x | theta), or of its ratio to p(x_i | theta).
 
-    The ratio is that of records in the data. The candidates x have rows of ``phi`` for their unknown values, (size, n_unknown);
-    each record i has rows for its known values, (n, n_known), and the position of its
-    true values among the candidates, (n,). If the candidates replace another record
-    than x_i, its rows are (n, n_variables).
+    The ratio is that of records in the data. The shape is (n, size). The candidates x
+    have rows of ``phi`` for their unknown values, (size, n_unknown); each record i has
+    rows for its known values, (n, n_known), and the position of its true values among
+    the candidates, (n,). If the candidates replace another record, its rows are (n,
+    n_variables).
     """
     sums = np.zeros((len(known_rows), len(unknown_rows)))
     for pi, phi in zip(pis, phis, strict=True):
@@ -187,9 +188,7 @@ def _chain_ratio_sums(
 
 
 def importance_sampling(
-    weighted: Floats,
-    plain: Floats,
-    log_prior: ArrayLike = 0.0,
+    weighted: Floats, plain: Floats, log_prior: ArrayLike = 0.0
 ) -> Risk:
     """Estimate the risk by importance sampling, as the paper does.
 
