@@ -6,7 +6,7 @@ about the record, and its error rates have exact confidence limits. These are lo
 bounds: a disclosure that the test does not detect may still exist.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from srlib import checks
 from srlib.data.codes import Codes
+from srlib.data.schema import Microdata
 from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress as progress_bar
 from srlib.risk.candidates import Data, encode
-from srlib.risk.errors import Floats
+from srlib.risk.errors import Floats, Ints
 from srlib.risk.synthesizers import Synthesizer
 from srlib.threads import one_blas_thread
 from srlib.trees import Trees
@@ -62,9 +63,9 @@ def leakage_bound(
 ) -> LeakageBound:
     """Return lower bounds on what one release discloses about one record.
 
-    The synthesizer may be any that can be run. As in `posterior_risk`, the intruder knows all other records and the synthesizer;
-    the intruder has one release. No density is needed. See `leakage_bound_from_counts`
-    for the test.
+    As in `posterior_risk`, the intruder knows all other records and the synthesizer;
+    the intruder has one release. The synthesizer may be any that can be run: no density
+    is needed. See `leakage_bound_from_counts` for the test.
 
     Parameters
     ----------
@@ -94,8 +95,16 @@ def leakage_bound(
     >>> bound.prior, bound.probability > 0.6, bound.epsilon > 1
     (0.5, True, True)
     """
+    checks.at_least(20, n_releases=n_releases)
+    if isinstance(synthesizer, Trees):
+        raise ValueError(
+            "synthesizer is Trees, which are fitted to one table; use SequentialTrees, "
+            "which fits trees to each table"
+        )
+    table = encode(data, "data", None)
+    checks.within(0, len(table) - 1, row=row)
     data_counts, changed_counts = release_counts(
-        synthesizer, data, row, alternatives, n_releases=n_releases, rng=rng
+        synthesizer, table, row, alternatives, n_releases=n_releases, rng=rng
     )
     if prior is None:
         prior = 1 / (1 + len(alternatives))
@@ -106,7 +115,7 @@ def leakage_bound(
 
 def release_counts(
     synthesizer: Synthesizer,
-    data: Data,
+    data: Microdata,
     row: int,
     alternatives: Codes,
     *,
@@ -120,14 +129,6 @@ def release_counts(
     cells are those of that variable and two others. Cells are coarser where there would
     be more than ten thousand.
     """
-    checks.at_least(20, n_releases=n_releases)
-    if isinstance(synthesizer, Trees):
-        raise ValueError(
-            "synthesizer is Trees, which are fitted to one table; use SequentialTrees, "
-            "which fits trees to each table"
-        )
-    data = encode(data, "data", None)
-    checks.within(0, len(data) - 1, row=row)
     levels = data.schema.n_levels
     truth = data.codes[row]
     alternatives = np.asarray(alternatives)
@@ -137,20 +138,15 @@ def release_counts(
     cells = _two_way_cells(levels)
     # Sorted: a synthesizer that caches its last fit then fits each table only once.
     drawn = np.sort(rng.integers(0, len(alternatives), n_releases))
-    changed = np.array(data.codes)
-    counts = []
-    with progress_bar(2 * n_releases, "releases") as bar:
-        for value in (*[truth] * n_releases, *alternatives[drawn]):
-            changed[row] = value
-            released = _release(synthesizer, changed, levels, rng)
-            counts.append(_cell_counts(released, levels, cells, group))
-            bar.update(1)
+    values = [*[truth] * n_releases, *alternatives[drawn]]
+    releases = _changed_releases(synthesizer, data, row, values, rng)
+    counts = [_cell_counts(release, levels, cells, group) for release in releases]
     data_counts, changed_counts = np.split(np.sqrt(np.stack(counts)), 2)
     # Both halves of the releases must have the same distribution.
     return data_counts, rng.permutation(changed_counts)
 
 
-def _check_alternatives(alternatives: NDArray, truth: Codes, levels: Codes) -> None:
+def _check_alternatives(alternatives: NDArray, truth: Codes, levels: Ints) -> None:
     """Raise a ValueError unless there are records of codes, all unlike the true one."""
     has_shape = alternatives.ndim == 2 and alternatives.shape[1] == len(truth)
     if not (has_shape and len(alternatives) and alternatives.dtype.kind in "iu"):
@@ -158,7 +154,7 @@ def _check_alternatives(alternatives: NDArray, truth: Codes, levels: Codes) -> N
             f"alternatives has shape {alternatives.shape} and type "
             f"{alternatives.dtype}; it must be (n_alternatives, {len(truth)}) integers"
         )
-    if _has_codes_outside(alternatives, levels):
+    if ((alternatives < 0) | (alternatives >= levels)).any():
         raise ValueError(
             "alternatives has codes out of range; they must be 0 to n_levels - 1"
         )
@@ -169,25 +165,32 @@ def _check_alternatives(alternatives: NDArray, truth: Codes, levels: Codes) -> N
         )
 
 
-def _release(
-    synthesizer: Synthesizer, data: Codes, levels: Codes, rng: np.random.Generator
-) -> Codes:
-    """Return a release of the data; a ValueError unless it has codes of its variables."""
-    released = np.asarray(synthesizer.release(data, rng=rng))
-    has_columns = released.ndim == 2 and released.shape[1] == len(levels)
-    if not has_columns or _has_codes_outside(released, levels):
-        raise ValueError(
-            f"{type(synthesizer).__name__}.release returns shape {released.shape}, or "
-            f"codes out of range; it must return {len(levels)} columns of codes from 0"
-        )
-    return released
+def _changed_releases(
+    synthesizer: Synthesizer,
+    data: Microdata,
+    row: int,
+    values: Sequence[Codes],
+    rng: np.random.Generator,
+) -> Iterator[Codes]:
+    """Yield a release of the data with the record changed to each of the values."""
+    levels = data.schema.n_levels
+    changed = np.array(data.codes)
+    with progress_bar(len(values), "releases") as bar:
+        for value in values:
+            changed[row] = value
+            released = np.asarray(synthesizer.release(changed, rng=rng))
+            has_columns = released.ndim == 2 and released.shape[1] == len(levels)
+            if not has_columns or ((released < 0) | (released >= levels)).any():
+                raise ValueError(
+                    f"{type(synthesizer).__name__}.release returns shape "
+                    f"{released.shape}, or codes out of range; it must return "
+                    f"{len(levels)} columns of codes from 0"
+                )
+            yield released
+            bar.update(1)
 
 
-def _has_codes_outside(codes: Codes, levels: Codes) -> bool:
-    return bool(((codes < 0) | (codes >= levels)).any())
-
-
-def _two_way_cells(levels: Codes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _two_way_cells(levels: Ints) -> tuple[Ints, Ints]:
     """Return the pairs of levels of two variables, and each level with itself.
 
     Levels are numbered through all variables.
@@ -200,8 +203,8 @@ def _two_way_cells(levels: Codes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 def _cell_counts(
     codes: Codes,
-    levels: Codes,
-    cells: tuple[NDArray[np.intp], NDArray[np.intp]],
+    levels: Ints,
+    cells: tuple[Ints, Ints],
     group: int | None,
 ) -> NDArray[np.float32]:
     """Return counts of two-way cells, or of these within each level of a variable."""
@@ -247,14 +250,7 @@ def leakage_bound_from_counts(
     checks.inner_probability(prior=prior, confidence=confidence)
     n = min(len(data_counts), len(changed_counts))
     checks.at_least(20, n_releases=n)
-    half = n // 2
-    learned_from = np.concatenate([data_counts[:half], changed_counts[:half]])
-    varies = (learned_from != learned_from[0]).any(axis=0)
-    center = learned_from[:, varies].mean(axis=0)
-    samples = [x[:n, varies] - center for x in (data_counts, changed_counts)]
-    scores, test_scores = _scores(
-        [x[:half] for x in samples], [x[half:] for x in samples]
-    )
+    scores, test_scores = _scores(data_counts[:n], changed_counts[:n])
     values = np.unique(np.concatenate(scores).round(5))
     thresholds = np.append(values[0] - 1, (values[1:] + values[:-1]) / 2)
     bounds = _bounds(scores, thresholds, confidence, prior)
@@ -265,27 +261,29 @@ def leakage_bound_from_counts(
 
 
 def _scores(
-    training: Sequence[Counts], test: Sequence[Counts]
+    data_counts: Counts, changed_counts: Counts
 ) -> tuple[list[Floats], list[Floats]]:
-    """Return scores of releases of the data and of the changed data: cross-validated.
+    """Return scores of the halves for training and for testing, of both samples.
 
-    They are those of the training sample by discriminants without the release's fold,
-    and of the test sample by the mean discriminant.
+    Scores for training are cross-validated: their discriminants are fitted without the
+    release's fold. Those for testing are by the mean of these discriminants.
     """
-    data_counts, changed_counts = training
-    fold = np.arange(len(data_counts)) % _FOLDS
+    half = len(data_counts) // 2
+    learned_from = np.concatenate([data_counts[:half], changed_counts[:half]])
+    varies = (learned_from != learned_from[0]).any(axis=0)
+    center = learned_from[:, varies].mean(axis=0)
+    samples = [x[:, varies] - center for x in (data_counts, changed_counts)]
+    training = [x[:half] for x in samples]
+    fold = np.arange(half) % _FOLDS
     weights = np.array(
-        [
-            _discriminant(data_counts[fold != i], changed_counts[fold != i])
-            for i in range(_FOLDS)
-        ]
+        [_discriminant(*(x[fold != i] for x in training)) for i in range(_FOLDS)]
     )
     # Centered and on one scale, so that a threshold for the scores of all folds suits
     # their mean.
     spread = (np.concatenate(training) @ weights.T).std(axis=0)
     weights /= np.where(spread > 0, spread, 1)[:, None]
     scores = [np.einsum("ij,ij->i", x, weights[fold]) for x in training]
-    return scores, [x @ weights.mean(axis=0) for x in test]
+    return scores, [x[half:] @ weights.mean(axis=0) for x in samples]
 
 
 def _bounds(
@@ -293,12 +291,11 @@ def _bounds(
 ) -> Floats:
     """Return epsilon, probability and advantage, (3, n), from limits of error rates."""
     limit_confidence = 1 - (1 - confidence) / 2  # two limits, which must hold together
-    data_limits, changed_limits = (
-        clopper_pearson(_n_positive(x, thresholds), len(x), limit_confidence)
-        for x in scores
-    )
-    a = data_limits[0]  # true-positive rate, at least
-    b = changed_limits[1]  # false-positive rate, at most
+    limits = []
+    for sample in scores:
+        n_positive = len(sample) - np.searchsorted(np.sort(sample), thresholds)
+        limits.append(clopper_pearson(n_positive, len(sample), limit_confidence))
+    (a, _), (_, b) = limits  # true positives at least, false positives at most
     with np.errstate(divide="ignore"):
         epsilon = np.maximum(np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a))
     probability = _posterior_term(a, b, prior) + _posterior_term(1 - a, 1 - b, prior)
@@ -306,13 +303,8 @@ def _bounds(
     return np.stack([np.maximum(0, epsilon), probability, np.maximum(0, a - b)])
 
 
-def _n_positive(scores: Floats, thresholds: Floats) -> NDArray[np.intp]:
-    """Return the number of scores that reach each threshold."""
-    return len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left")
-
-
 def _posterior_term(u: Floats, v: Floats, prior: float) -> Floats:
-    """Return f(u, v) = p u^2 / (p u + (1 - p) v), p being the prior; 0 for u = v = 0."""
+    """Return f(u, v) = p u^2 / (p u + (1 - p) v), with the prior p; f(0, 0) = 0."""
     evidence = np.maximum(prior * u + (1 - prior) * v, np.finfo(float).tiny)
     return prior * u**2 / evidence
 

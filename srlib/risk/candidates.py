@@ -6,23 +6,24 @@ from math import prod
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from srlib.data.codes import Codes, Levels, distinct
 from srlib.data.schema import Microdata, Schema
+from srlib.risk.errors import Ints
 
 type Data = pd.DataFrame | Microdata
 """A table as `posterior_risk` takes it."""
 type LogPrior = ArrayLike | Callable[[pd.DataFrame], ArrayLike]
 """Log prior probabilities, or a function that returns those of candidates."""
-type Rows = Sequence[int] | NDArray[np.integer]
+type Rows = Sequence[int] | Ints
 """Positions of records in the table."""
 
 MAX_CANDIDATES = 1 << 18
 """Most combinations of the unknown variables that are listed for each record."""
 
 
-def one_variable_supports(codes: Codes, n_levels: Levels) -> NDArray[np.uint8]:
+def one_variable_supports(codes: Codes, n_levels: Levels) -> Codes:
     """Return the supports R_i: each record and all that differ in one variable.
 
     These are the candidates of section 3.1. For combinations (n, n_variables) and the
@@ -37,9 +38,7 @@ def one_variable_supports(codes: Codes, n_levels: Levels) -> NDArray[np.uint8]:
     return supports
 
 
-def one_variable_positions(
-    codes: Codes, n_levels: Levels
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def one_variable_positions(codes: Codes, n_levels: Levels) -> tuple[Ints, Ints]:
     """Return the variable and the level that each candidate sets.
 
     Both are (n_combinations, support_size). The true record sets its first variable to
@@ -62,9 +61,7 @@ def one_variable_support_size(n_levels: Levels) -> int:
     return 1 + int(np.sum(n_levels)) - len(n_levels)
 
 
-def subset_support(
-    x: ArrayLike, unknown: Sequence[int], n_levels: Levels
-) -> NDArray[np.uint8]:
+def subset_support(x: ArrayLike, unknown: Sequence[int], n_levels: Levels) -> Codes:
     """Return all candidates that agree with x outside the unknown variables.
 
     This is the support of equation 16. The true record comes first, then the others in
@@ -79,7 +76,7 @@ def subset_support(
     return np.concatenate([support[is_truth], support[~is_truth]])
 
 
-def unknown_values(unknown: Sequence[int], n_levels: Levels) -> NDArray[np.int64]:
+def unknown_values(unknown: Sequence[int], n_levels: Levels) -> Ints:
     """Return all combinations of the unknown variables, in lexicographic order."""
     size = subset_size(unknown, n_levels)
     return np.indices([n_levels[k] for k in unknown]).reshape(-1, size).T
@@ -119,18 +116,18 @@ class TargetRecords:
     """
 
     table: Microdata
-    rows: NDArray[np.intp]
-    repetitions: NDArray[np.int64]
+    rows: Ints
+    repetitions: Ints
     unknown: list[int] | None
     support_size: int
     log_prior: LogPrior | None
 
     @property
-    def combinations(self) -> NDArray[np.uint8]:
+    def combinations(self) -> Codes:
         """Values of the target records, (n, n_variables)."""
         return self.table.codes[self.rows]
 
-    def candidates(self, chosen: slice = slice(None)) -> NDArray[np.uint8]:
+    def candidates(self, chosen: slice = slice(None)) -> Codes:
         """Return the candidates of target records, (n, support_size, n_variables)."""
         records = self.combinations[chosen]
         n_levels = self.table.schema.n_levels
@@ -169,10 +166,10 @@ def target_records(
             f"a variable has {most_levels} levels; at most 256 are allowed"
         )
     _, counts, combination_of = distinct(table.codes)
-    if rows is None:
-        _, chosen = np.unique(combination_of, return_index=True)
-    else:
+    if rows is not None:
         chosen = _checked_rows(rows, len(table))
+    else:
+        _, chosen = np.unique(combination_of, return_index=True)
     if unknown is None:
         hidden = None
         support_size = one_variable_support_size(schema.n_levels)
@@ -187,7 +184,7 @@ def target_records(
     return records
 
 
-def _checked_rows(rows: Rows, n_records: int) -> NDArray[np.intp]:
+def _checked_rows(rows: Rows, n_records: int) -> Ints:
     """Return rows of a table as an array; a ValueError unless they are positions."""
     chosen = np.asarray(rows)
     is_positions = chosen.ndim == 1 and len(chosen) and chosen.dtype.kind in "iu"

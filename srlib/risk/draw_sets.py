@@ -13,7 +13,7 @@ from srlib.dpmpm.gibbs import sample_posterior
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
 from srlib.risk.agreement import MAX_NOT_CONVERGED, checked_schedule, convergence
-from srlib.risk.errors import Floats
+from srlib.risk.errors import Floats, Ints
 from srlib.risk.estimators import (
     collapsed_log_ratios,
     log_likelihood,
@@ -55,7 +55,7 @@ class DrawSets:
         cls,
         codes: Codes,
         released: Sequence[Codes],
-        n_levels: NDArray[np.integer],
+        n_levels: Ints,
         chains: Chains | Sequence[Chains],
         *,
         rng: np.random.Generator,
@@ -85,7 +85,7 @@ class DrawSets:
         yield from self.joined
 
     @property
-    def n_levels(self) -> NDArray[np.int64]:
+    def n_levels(self) -> Ints:
         """Number of levels of each variable, (n_variables,)."""
         return np.asarray(self.data.n_levels)
 
@@ -105,7 +105,7 @@ class DrawSets:
 def _sample_until_agreement(
     name: str,
     table: Codes,
-    n_levels: NDArray[np.integer],
+    n_levels: Ints,
     schedule: Sequence[Chains],
     combinations: Codes,
     *,

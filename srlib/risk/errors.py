@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.integer]
 # A function of the logarithms of the means of several sets of chains.
 Statistic = Callable[..., Floats]
 

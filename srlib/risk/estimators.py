@@ -25,7 +25,7 @@ from srlib.dpmpm.predict import (
     neighbor_log_ratios,
 )
 from srlib.risk.candidates import one_variable_positions, unknown_values
-from srlib.risk.errors import Floats
+from srlib.risk.errors import Floats, Ints
 from srlib.risk.likelihood import CandidateLikelihood, Risk
 from srlib.threads import one_blas_thread
 
@@ -75,13 +75,13 @@ def collapsed_log_ratios(
     return np.take_along_axis(by_level, _phi_rows(draws, codes)[None], axis=2), log_prob
 
 
-def _phi_rows(draws: Draws, codes: Codes) -> NDArray[np.int64]:
+def _phi_rows(draws: Draws, codes: Codes) -> Ints:
     """Return the row of ``phi`` that each candidate sets, (n_combinations, size)."""
     variable, level = one_variable_positions(codes, draws.n_levels)
     return _first_rows(draws)[variable] + level
 
 
-def _first_rows(draws: Draws) -> NDArray[np.int64]:
+def _first_rows(draws: Draws) -> Ints:
     """Return the row of ``phi`` for each variable's first level, (n_variables,)."""
     return np.cumsum(draws.n_levels) - draws.n_levels
 
@@ -132,9 +132,7 @@ def subset_log_means(
     return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
 
 
-def _ratio_sums(
-    draws: Draws, unknown_rows: NDArray[np.int64], records: Sequence[NDArray]
-) -> Floats:
+def _ratio_sums(draws: Draws, unknown_rows: Ints, records: Sequence[NDArray]) -> Floats:
     """Return sums of ratios over each chain's draws, (n_chains, n, size).
 
     The arguments are those of `_chain_ratio_sums`, which takes records in blocks.
@@ -158,11 +156,11 @@ def _ratio_sums(
 def _chain_ratio_sums(
     pis: Iterable[Floats],
     phis: Iterable[NDArray[np.floating]],
-    unknown_rows: NDArray[np.int64],
-    known_rows: NDArray[np.int64],
-    truth: NDArray[np.int64],
+    unknown_rows: Ints,
+    known_rows: Ints,
+    truth: Ints,
     in_data: NDArray[np.bool_],
-    replaced_rows: NDArray[np.int64] | None = None,
+    replaced_rows: Ints | None = None,
 ) -> Floats:
     """Return sums over draws of p(x | theta), or of its ratio to p(x_i | theta).
 

@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from srlib.mechanism.bayes import posterior, rank
-from srlib.risk.errors import Floats, Statistic, jackknife, leave_one_out, log_mean
+from srlib.risk.errors import (
+    Floats,
+    Ints,
+    Statistic,
+    jackknife,
+    leave_one_out,
+    log_mean,
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class Risk:
         """Rank of the true record, 1 for the most probable; ties share their mean."""
         return rank(self.log_prob)
 
-    def subset(self, chosen: NDArray[np.bool_] | NDArray[np.integer]) -> "Risk":
+    def subset(self, chosen: NDArray[np.bool_] | Ints) -> "Risk":
         """Return the risk of some combinations, chosen by a mask or by position."""
         return Risk(self.log_prob[chosen], self.log_mcse[chosen])
 

@@ -42,7 +42,7 @@ from srlib.risk.candidates import (
     encode_releases,
     target_records,
 )
-from srlib.risk.errors import Floats, leave_one_out_log_means, log_mean
+from srlib.risk.errors import Floats, Ints, leave_one_out_log_means, log_mean
 from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
 
@@ -100,12 +100,12 @@ class MembershipTest:
 
     schema: Schema
     combinations: Codes
-    repetitions: NDArray[np.int64]
+    repetitions: Ints
     n_releases: int
     statistic: Floats
     mcse: Floats
     holdout_statistic: Floats
-    holdout_rows: NDArray[np.int64]
+    holdout_rows: Ints
 
     def __repr__(self) -> str:
         n_release_sets, n, n_holdout = self.holdout_statistic.shape
@@ -115,7 +115,7 @@ class MembershipTest:
         )
 
     @cached_property
-    def _sorted(self) -> tuple[Floats, NDArray[np.intp]]:
+    def _sorted(self) -> tuple[Floats, Ints]:
         """Distinct holdout statistics in falling order, and everybody's position."""
         values, position = np.unique(-self.holdout_statistic, return_inverse=True)
         return -values, position.ravel()
@@ -406,7 +406,7 @@ class _Comparison:
     records: TargetRecords
     release_sets: Sequence[Sequence[Codes]]
     people: Codes
-    holdout_rows: NDArray[np.int64]
+    holdout_rows: Ints
 
     def test(
         self, statistic: Floats, mcse: Floats, holdout_statistic: Floats
@@ -453,7 +453,7 @@ def _compare(
     return _Comparison(records, [*batched(tables, n_releases)], people, holdout_rows)
 
 
-def _candidates(comparison: _Comparison) -> tuple[Codes, NDArray[np.int64]]:
+def _candidates(comparison: _Comparison) -> tuple[Codes, Ints]:
     """Return the distinct candidates of each target record, and everybody's position.
 
     The target record itself comes first, and again where it has fewer candidates than
@@ -475,6 +475,6 @@ def _candidates(comparison: _Comparison) -> tuple[Codes, NDArray[np.int64]]:
     return candidates, position
 
 
-def _resample(size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _resample(size: int, rng: np.random.Generator) -> Ints:
     """Return how often each of `size` units is in a bootstrap sample of them."""
     return np.bincount(rng.integers(size, size=size), minlength=size)

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srlib.data.codes import Codes, distinct
 from srlib.diagnostics import MAX_R_HAT
@@ -18,7 +17,7 @@ from srlib.risk.agreement import (
 )
 from srlib.risk.candidates import one_variable_positions
 from srlib.risk.draw_sets import DrawSets
-from srlib.risk.errors import Floats, jackknife, log_mean
+from srlib.risk.errors import Floats, Ints, jackknife, log_mean
 from srlib.risk.estimators import log_likelihood
 from srlib.risk.likelihood import CandidateLikelihood, Risk
 from srlib.threads import one_blas_thread
@@ -35,7 +34,7 @@ _MAX_KEPT = 1.5e9  # combinations times levels times draws kept from all chains
 def model_risks(
     original: Codes,
     released: Sequence[Codes],
-    n_levels: NDArray[np.integer],
+    n_levels: Ints,
     target: int,
     *,
     chains: Chains | Sequence[Chains] | None = None,
@@ -59,8 +58,9 @@ def model_risks(
     and of the target variable.
     """
     combinations, repetitions, _ = distinct(original)
-    n_values = len(combinations) * int(n_levels.sum()) * (1 + len(released))
-    chains = chains or _schedule(n_values)
+    chains = chains or _schedule(
+        len(combinations) * int(n_levels.sum()) * (1 + len(released))
+    )
     sets = DrawSets.fit(original, released, n_levels, chains, rng=rng)
     likelihood = sets.likelihood(combinations)
     # The true record and those in which only the target differs.
@@ -107,9 +107,7 @@ class _Row(NamedTuple):
     difference_se: float
 
 
-def _whole_record_row(
-    likelihood: CandidateLikelihood, repetitions: NDArray[np.int64]
-) -> _Row:
+def _whole_record_row(likelihood: CandidateLikelihood, repetitions: Ints) -> _Row:
     """Return the mean posterior probability of the true record, over people."""
     weight = repetitions / repetitions.sum()
     (value,), (se,) = likelihood.estimate(
@@ -120,9 +118,7 @@ def _whole_record_row(
     return _Row("whole record", detail, value, se, uniform, 0.0, se)
 
 
-def _target_rows(
-    sets: Sequence[Floats], repetitions: NDArray[np.int64]
-) -> tuple[_Row, _Row]:
+def _target_rows(sets: Sequence[Floats], repetitions: Ints) -> tuple[_Row, _Row]:
     """Return means over people: of the posterior, and of the ratio of prior to it."""
     weight = repetitions / repetitions.sum()
 

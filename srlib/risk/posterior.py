@@ -30,7 +30,7 @@ from srlib.risk.candidates import (
     target_records,
 )
 from srlib.risk.draw_sets import DrawSets
-from srlib.risk.errors import Floats
+from srlib.risk.errors import Floats, Ints
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
@@ -103,10 +103,10 @@ class PosteriorRisk:
 
     schema: Schema
     combinations: Codes
-    repetitions: NDArray[np.int64]
+    repetitions: Ints
     probability: Floats
     rank: Floats
-    n_excluded: NDArray[np.int64]
+    n_excluded: Ints
     support_size: int
     log_mcse: Floats
     r_hat: Floats
@@ -178,9 +178,10 @@ class PosteriorRisk:
         ]
         if not self.converged:
             sentences.append(
-                f"The chains have not converged: R-hat is above {diagnostics.MAX_R_HAT} "
-                f"for up to {percent(self.share_not_converged.max())} of the "
-                "combinations. Run longer chains before relying on these numbers."
+                "The chains have not converged: R-hat is above "
+                f"{diagnostics.MAX_R_HAT} for up to "
+                f"{percent(self.share_not_converged.max())} of the combinations. Run "
+                "longer chains before relying on these numbers."
             )
         share_unreliable = np.mean(~self.reliable)
         if share_unreliable:
@@ -285,18 +286,26 @@ def posterior_risk(
                 ),
                 n_chains=sum(draws.n_chains for draws in sets),
             )
-        check_density(synthesizer, table)
-        return _risk_in_blocks(
-            records,
-            lambda part: density_likelihood(
-                synthesizer,
-                tables,
-                table.codes,
-                records.rows[part],
-                records.candidates(part),
-                executor,
-            ),
+        return _density_risk(records, tables, synthesizer, executor)
+
+
+def _density_risk(
+    records: TargetRecords,
+    tables: Sequence[Codes],
+    synthesizer: Trees | Density,
+    executor: Executor | None,
+) -> PosteriorRisk:
+    """Return the exact risk by a density."""
+    check_density(synthesizer, records.table)
+
+    def likelihood(part: slice) -> CandidateLikelihood:
+        rows = records.rows[part]
+        candidates = records.candidates(part)
+        return density_likelihood(
+            synthesizer, tables, records.table.codes, rows, candidates, executor
         )
+
+    return _risk_in_blocks(records, likelihood)
 
 
 def _check_choices(
@@ -312,7 +321,7 @@ def _check_choices(
             f"executor is {executor!r:.50}; it must have the interface of "
             "concurrent.futures"
         )
-    if synthesizer is not None and not draws is chains is None:
+    if synthesizer is not None and (draws is not None or chains is not None):
         raise ValueError(
             "draws and chains belong to the DPMPM, but a synthesizer is given"
         )

@@ -8,7 +8,7 @@ from math import comb
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import beta
 
@@ -31,7 +31,7 @@ from srlib.risk.candidates import (
     target_records,
 )
 from srlib.risk.draw_sets import log_ratios
-from srlib.risk.errors import Floats, jackknife_variance, log_mean
+from srlib.risk.errors import Floats, Ints, jackknife_variance, log_mean
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.risk.synthesizers import (
     Density,
@@ -90,8 +90,8 @@ class RiskBeforeRelease:
     """
 
     schema: Schema
-    combinations: NDArray[np.integer]
-    repetitions: NDArray[np.int64]
+    combinations: Ints
+    repetitions: Ints
     prior: Floats
     support_size: int
     n_releases: int
@@ -416,7 +416,7 @@ def _enumerate_sets(
     return CandidateLikelihood(lambda: log_likelihood), weights
 
 
-def _multisets(n: int, size: int) -> NDArray[np.int64]:
+def _multisets(n: int, size: int) -> Ints:
     """Return all sets of a size of n possible releases; a ValueError if too many."""
     n_sets = comb(n + size - 1, size)
     if n_sets > MAX_RELEASE_SETS:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from srlib.data.codes import Codes
 from srlib.data.schema import Microdata
 from srlib.progress import in_blocks
-from srlib.risk.errors import Floats
+from srlib.risk.errors import Floats, Ints
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.trees import SequentialTrees, Trees
 from srlib.trees import log_likelihoods as of_trees
@@ -81,7 +81,7 @@ def density_likelihood(
     synthesizer: Trees | Density,
     released: Sequence[Codes],
     data: Codes,
-    rows: NDArray[np.integer],
+    rows: Ints,
     candidates: Codes,
     executor: Executor | None = None,
 ) -> CandidateLikelihood:
@@ -109,7 +109,7 @@ def log_likelihoods(
     synthesizer: Trees | Density,
     released: Sequence[Codes],
     data: Codes,
-    rows: NDArray[np.integer],
+    rows: Ints,
     candidates: Codes,
     *,
     executor: Executor | None = None,
@@ -166,7 +166,7 @@ def _from_log_prob(
     synthesizer: Density,
     released: Sequence[Codes],
     data: Codes,
-    rows: NDArray[np.integer],
+    rows: Ints,
     candidates: Codes,
     executor: Executor | None,
 ) -> Floats:
@@ -185,7 +185,7 @@ def _of_block(
     synthesizer: Density,
     released: Sequence[Codes],
     data: Codes,
-    rows: NDArray[np.integer],
+    rows: Ints,
     candidates: Codes,
 ) -> Floats:
     """Return the log probability of all releases given each changed table."""
@@ -199,7 +199,7 @@ def _of_block(
 def map_changes(
     function: Callable[[Codes], float],
     data: Codes,
-    rows: NDArray[np.integer],
+    rows: Ints,
     candidates: Codes,
 ) -> NDArray:
     """Return a function of the data with a row changed to each candidate.
