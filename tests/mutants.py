@@ -256,53 +256,53 @@ np.abs(rate * ends - of_total => (rate * ends - of_total # a side of a pair
 risk/prospective
 share = self.repetitions / => share = np.ones(len(self.prior)) / # repetitions do not count
 values.var(axis=0, ddof=1) / len(values) => values.var(axis=0, ddof=1) # error of one
-value - n_releases * sum(means) => value - sum(means) # chains of the data count once
+sums - n_releases * data_mean => sums - data_mean # chains of the data count once
 (gammaln(counts + 1) / counts) => (gammaln(counts + 1)) # orders of a set
-quantile_variance(values, WORST_LEVEL), => 0.0, # the worst has no error
-quantile(each, self.weights, WORST_LEVEL) for each => 0.0 * expected for each # nor by chains
-cumulative >= level - 1e-9 => cumulative > level + 1e-9 # a level met exactly
+worst_variance += quantile_variance(values, WORST_LEVEL) => pass # the worst has no error
+jackknife_variance(map(worst, replicates)) => 0.0 # nor by chains
+level -= 1e-9 => level += 1e-9 # a level met exactly
 risk/model_intruder
-errors[1], errors[2]) => errors[1], errors[0]) # error of the value for that of the difference
-MAX_NOT_CONVERGED).all() => MAX_NOT_CONVERGED).any() # one set of chains that agrees suffices
+difference_se=difference_se => difference_se=posterior_se # error of the value for that of the difference
+bool(agree.all()) => bool(agree.any()) # one set of chains that agrees suffices
 risk/black_box
 1 - (1 - confidence) / 2 => confidence # two limits
 prior * u**2 / => prior * u / # an average of the posterior
-RidgeClassifier(alpha=len(within)) => RidgeClassifier(alpha=1) # shrinkage
+RidgeClassifier(alpha=n) => RidgeClassifier(alpha=1) # shrinkage
 np.log(a) - np.log(b), np.log1p => np.log(a) - np.log(b), 0 * np.log1p # no alarm tells nothing
-drawn = np.sort(rng.integers(0, len(values), n_releases)) => drawn = [0] * n_releases # alternatives
+drawn = np.sort(rng.integers(0, len(alternatives), n_releases)) => drawn = [0] * n_releases # alternatives
 rng.permutation(changed_counts) => changed_counts # alternatives are in order
-[x[half:] for x in samples] => [x[:half] for x in samples] # tested where it learned
+x[half:] @ => x[:half] @ # tested where it learned
 risk/candidates
-len(frame),) and not np.isnan(values).any() => len(frame),) # a prior may be missing
-counts[inverse[at]] => counts[inverse[: len(at)]] # repetitions of other records
+or np.isnan(values).any(): => or False: # a prior may be missing
+counts[combination_of[chosen]] => counts[combination_of[: len(chosen)]] # repetitions of other records
 risk/errors
 squares * (count - 1) / count => squares / (count - 1) # variance of a mean
 yield total - np.log(last) => yield total - np.log(len(log_values)) # mean of one fewer
 risk/estimators
-(model_prior - len(given_joined)) => (-model_prior - len(given_joined)) # sign of an exponent
+times_subtracted -= 1 => times_subtracted += 1 # sign of an exponent
 - len(weighted) * mean[-1] => - mean[-1] # releases
-np.where(is_in_data[part], own, 1.0) => np.where(True, own, 1.0) # strangers are left out
+np.where(in_data, own, 1.0) => np.where(True, own, 1.0) # strangers are left out
 other.rank[top] <= 3 => other.rank[top] <= 2 # top three to two
 difference < 2 * standard_error => difference < standard_error # two errors to one
 risk/membership
-np.sqrt(n / (n - 1) * np => np.sqrt(1 * np # variance of a sample
-% len(people) => % each # the same people beside each record
+np.sqrt(n_people / (n_people - 1) * excess) => np.sqrt(excess) # variance of a sample
+np.resize(np.arange(len(people)), shape) => np.resize(np.arange(shape[1]), shape) # the same people beside each record
 min(1 / self.holdout_rows.shape[1], 0.5), => 1e-9, # shares that too few people tell
 false_positive_rates, side="right" => false_positive_rates, side="left" # a limit met exactly
 shape[1] >= 1 - 1e-9 => shape[1] > 1 + 1e-9 # just enough people
-* of_person[self.holdout_rows] => * np.ones(self.holdout_rows.shape) # people do not vary
+* person_weights[self.holdout_rows] => * np.ones(self.holdout_rows.shape) # people do not vary
 risk/posterior
 r_hat=r_hat.max(axis=0) => r_hat=r_hat.min(axis=0) # the best set of chains
 if threshold >= 1: => if threshold > 1: # a limit that no probability exceeds
 np.isfinite(self.log_mcse) => (self.log_mcse >= 0) # an infinite error is reliable
-(self.rank == 1).sum() => (self.rank <= 2).sum() # the first two
+n_first = (self.rank == 1).sum() => n_first = (self.rank <= 2).sum() # the first two
 ~(self.pareto_k > MAX_PARETO_K) => (self.pareto_k <= MAX_PARETO_K) # unknown is bad
 risk/draw_sets
 settings is schedule[-1] => settings is schedule[0] # the first round is the last
-.iloc[0] <= MAX_NOT_CONVERGED => .iloc[0] >= MAX_NOT_CONVERGED # chains stop where they disagree
+"share_not_converged"] <= MAX_NOT_CONVERGED => "share_not_converged"] >= MAX_NOT_CONVERGED # chains stop where they disagree
 pareto_k(-log_prob[0] => pareto_k(log_prob[0] # weights upside down
 risk/synthesizers
-or np.isposinf(found).any(): => or False: # a probability may be infinite
+or np.isposinf(values).any(): => or False: # a probability may be infinite
 changed[row] = data[row] => changed[row] = candidate # the record is not put back
 for table in released) => for table in released[:1]) # all releases tell
 trees/changes

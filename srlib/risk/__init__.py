@@ -1,4 +1,4 @@
-"""Posterior disclosure risk of microdata, tests of membership, and risks before release."""
+"""Posterior disclosure risk, membership tests, and risks before release."""
 
 from srlib.risk.agreement import chain_schedule as chain_schedule
 from srlib.risk.black_box import leakage_bound as leakage_bound

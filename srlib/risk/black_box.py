@@ -6,16 +6,19 @@ about the record, and its error rates have exact confidence limits. These are lo
 bounds: a disclosure that the test does not detect may still exist.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from srlib import checks
+from srlib.data.codes import Codes
+from srlib.data.schema import Microdata
 from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress as progress_bar
 from srlib.risk.candidates import Data, encode
+from srlib.risk.errors import Floats, Ints
 from srlib.risk.synthesizers import Synthesizer
 from srlib.threads import one_blas_thread
 from srlib.trees import Trees
@@ -23,6 +26,8 @@ from srlib.trees import Trees
 # Largest number of counts per release: 40 MB for a thousand releases.
 _MAX_COUNTS = 10_000
 _FOLDS = 3
+
+Counts = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -49,18 +54,18 @@ def leakage_bound(
     synthesizer: Synthesizer,
     data: Data,
     row: int,
-    alternatives: NDArray[np.integer],
+    alternatives: Codes,
     *,
     n_releases: int = 1000,
     prior: float | None = None,
     confidence: float = 0.95,
     rng: np.random.Generator,
 ) -> LeakageBound:
-    """Return lower bounds on what one release of any synthesizer discloses about one record.
+    """Return lower bounds on what one release discloses about one record.
 
     As in `posterior_risk`, the intruder knows all other records and the synthesizer;
-    the intruder has one release. No density is needed. See `leakage_bound_from_counts`
-    for the test.
+    the intruder has one release. The synthesizer may be any that can be run: no density
+    is needed. See `leakage_bound_from_counts` for the test.
 
     Parameters
     ----------
@@ -90,8 +95,16 @@ def leakage_bound(
     >>> bound.prior, bound.probability > 0.6, bound.epsilon > 1
     (0.5, True, True)
     """
+    checks.at_least(20, n_releases=n_releases)
+    if isinstance(synthesizer, Trees):
+        raise ValueError(
+            "synthesizer is Trees, which are fitted to one table; use SequentialTrees, "
+            "which fits trees to each table"
+        )
+    table = encode(data, "data", None)
+    checks.within(0, len(table) - 1, row=row)
     data_counts, changed_counts = release_counts(
-        synthesizer, data, row, alternatives, n_releases=n_releases, rng=rng
+        synthesizer, table, row, alternatives, n_releases=n_releases, rng=rng
     )
     if prior is None:
         prior = 1 / (1 + len(alternatives))
@@ -102,98 +115,115 @@ def leakage_bound(
 
 def release_counts(
     synthesizer: Synthesizer,
-    data: Data,
+    data: Microdata,
     row: int,
-    alternatives: NDArray[np.integer],
+    alternatives: Codes,
     *,
     n_releases: int,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return counts of cells in releases of the data and of the data with one record changed.
+    """Return counts in releases of the data and of the data with one record changed.
 
     For each release these are the square roots of the counts in all cells of two
     variables. If the alternatives differ from the true record in a single variable, the
     cells are those of that variable and two others. Cells are coarser where there would
     be more than ten thousand.
     """
-    checks.at_least(20, n_releases=n_releases)
-    if isinstance(synthesizer, Trees):
+    levels = data.schema.n_levels
+    truth = data.codes[row]
+    alternatives = np.asarray(alternatives)
+    _check_alternatives(alternatives, truth, levels)
+    changed_variables = np.flatnonzero((alternatives != truth).any(axis=0))
+    group = changed_variables[0] if len(changed_variables) == 1 else None
+    cells = _two_way_cells(levels)
+    # Sorted: a synthesizer that caches its last fit then fits each table only once.
+    drawn = np.sort(rng.integers(0, len(alternatives), n_releases))
+    values = [*[truth] * n_releases, *alternatives[drawn]]
+    releases = _changed_releases(synthesizer, data, row, values, rng)
+    counts = [_cell_counts(release, levels, cells, group) for release in releases]
+    data_counts, changed_counts = np.split(np.sqrt(np.stack(counts)), 2)
+    # Both halves of the releases must have the same distribution.
+    return data_counts, rng.permutation(changed_counts)
+
+
+def _check_alternatives(alternatives: NDArray, truth: Codes, levels: Ints) -> None:
+    """Raise a ValueError unless there are records of codes, all unlike the true one."""
+    has_shape = alternatives.ndim == 2 and alternatives.shape[1] == len(truth)
+    if not (has_shape and len(alternatives) and alternatives.dtype.kind in "iu"):
         raise ValueError(
-            "synthesizer is Trees, which are fitted to one table; use SequentialTrees, which fits "
-            "trees to each table"
+            f"alternatives has shape {alternatives.shape} and type "
+            f"{alternatives.dtype}; it must be (n_alternatives, {len(truth)}) integers"
         )
-    data = encode(data, "data", None)
-    checks.within(0, len(data) - 1, row=row)
-    truth, values = data.codes[row], np.asarray(alternatives)
-    levels, changed = data.schema.n_levels, np.array(data.codes)
-    has_shape = values.ndim == 2 and values.shape[1] == len(truth) and len(values)
-    if not has_shape or values.dtype.kind not in "iu":
-        raise ValueError(
-            f"alternatives has shape {values.shape} and type {values.dtype}; it must be "
-            f"(n_alternatives, {len(truth)}) integers"
-        )
-    if ((values < 0) | (values >= levels)).any():
+    if ((alternatives < 0) | (alternatives >= levels)).any():
         raise ValueError(
             "alternatives has codes out of range; they must be 0 to n_levels - 1"
         )
-    if (values == truth).all(axis=1).any():
+    if (alternatives == truth).all(axis=1).any():
         raise ValueError(
-            "alternatives has the true record itself; each alternative must differ from it"
+            "alternatives has the true record itself; each alternative must differ "
+            "from it"
         )
-    differs = np.flatnonzero((values != truth).any(axis=0))
-    count = _cell_counter(levels, int(differs[0]) if len(differs) == 1 else None)
-    # Sorted: a synthesizer that caches its last fit then fits each table only once.
-    drawn = np.sort(rng.integers(0, len(values), n_releases))
-    counts = []
-    with progress_bar(2 * n_releases, "releases") as bar:
-        for value in (*[truth] * n_releases, *values[drawn]):
+
+
+def _changed_releases(
+    synthesizer: Synthesizer,
+    data: Microdata,
+    row: int,
+    values: Sequence[Codes],
+    rng: np.random.Generator,
+) -> Iterator[Codes]:
+    """Yield a release of the data with the record changed to each of the values."""
+    levels = data.schema.n_levels
+    changed = np.array(data.codes)
+    with progress_bar(len(values), "releases") as bar:
+        for value in values:
             changed[row] = value
             released = np.asarray(synthesizer.release(changed, rng=rng))
             has_columns = released.ndim == 2 and released.shape[1] == len(levels)
             if not has_columns or ((released < 0) | (released >= levels)).any():
                 raise ValueError(
-                    f"{type(synthesizer).__name__}.release returns shape {released.shape}, or "
-                    f"codes out of range; it must return {len(levels)} columns of codes from 0"
+                    f"{type(synthesizer).__name__}.release returns shape "
+                    f"{released.shape}, or codes out of range; it must return "
+                    f"{len(levels)} columns of codes from 0"
                 )
-            counts.append(count(released))
+            yield released
             bar.update(1)
-    data_counts, changed_counts = np.split(
-        np.sqrt(np.array(counts, dtype=np.float32)), 2
-    )
-    # Both halves of the releases must have the same distribution.
-    return data_counts, rng.permutation(changed_counts)
 
 
-def _cell_counter(
-    levels: NDArray[np.integer], group: int | None
-) -> Callable[[NDArray[np.integer]], NDArray[np.float32]]:
-    """Return a function that counts two-way cells, or these within each level of a variable."""
-    start = np.concatenate([[0], np.cumsum(levels)])
+def _two_way_cells(levels: Ints) -> tuple[Ints, Ints]:
+    """Return the pairs of levels of two variables, and each level with itself.
+
+    Levels are numbered through all variables.
+    """
     variable = np.repeat(np.arange(len(levels)), levels)
-    one, other = np.triu_indices(len(variable))
-    is_cell = (variable[one] != variable[other]) | (one == other)
-    one, other = one[is_cell], other[is_cell]
-    by_level = group is not None and levels[group] * len(one) <= _MAX_COUNTS
+    first, second = np.triu_indices(len(variable))
+    is_cell = (variable[first] != variable[second]) | (first == second)
+    return first[is_cell], second[is_cell]
 
-    def count(codes: NDArray[np.integer]) -> NDArray[np.float32]:
-        indicators = np.zeros((len(codes), start[-1]), np.float32)
-        indicators[np.arange(len(codes))[:, None], start[:-1] + codes] = 1
-        if len(one) > _MAX_COUNTS:
-            return indicators.sum(axis=0)
-        parts = [indicators]
-        if by_level:
-            parts = [
-                indicators[codes[:, group] == level] for level in range(levels[group])
-            ]
-        return np.concatenate([(part.T @ part)[one, other] for part in parts])
 
-    return count
+def _cell_counts(
+    codes: Codes,
+    levels: Ints,
+    cells: tuple[Ints, Ints],
+    group: int | None,
+) -> NDArray[np.float32]:
+    """Return counts of two-way cells, or of these within each level of a variable."""
+    n_cells = len(cells[0])
+    indicators = np.zeros((len(codes), levels.sum()), np.float32)
+    start = np.cumsum(levels) - levels
+    np.put_along_axis(indicators, start + codes, 1, axis=1)
+    if n_cells > _MAX_COUNTS:
+        return indicators.sum(axis=0)
+    parts = [indicators]
+    if group is not None and levels[group] * n_cells <= _MAX_COUNTS:
+        parts = [indicators[codes[:, group] == level] for level in range(levels[group])]
+    return np.concatenate([(part.T @ part)[cells] for part in parts])
 
 
 @one_blas_thread
 def leakage_bound_from_counts(
-    data_counts: NDArray[np.floating],
-    changed_counts: NDArray[np.floating],
+    data_counts: Counts,
+    changed_counts: Counts,
     *,
     prior: float,
     confidence: float = 0.95,
@@ -220,58 +250,66 @@ def leakage_bound_from_counts(
     checks.inner_probability(prior=prior, confidence=confidence)
     n = min(len(data_counts), len(changed_counts))
     checks.at_least(20, n_releases=n)
-    half = n // 2
-    learned_from = np.concatenate([data_counts[:half], changed_counts[:half]])
-    varies = (learned_from != learned_from[0]).any(axis=0)
-    center = learned_from[:, varies].mean(axis=0)
-    samples = [x[:n, varies] - center for x in (data_counts, changed_counts)]
-    learning = [x[:half] for x in samples]
-    held = [x[half:] for x in samples]
-    fold = np.arange(half) % _FOLDS
-    learned = np.array(
-        [_discriminant(*(x[fold != i] for x in learning)) for i in range(_FOLDS)]
-    )
-    # Centered and on one scale, so that a threshold for the scores of all folds suits
-    # their mean.
-    spread = (np.concatenate(learning) @ learned.T).std(axis=0)
-    learned /= np.where(spread > 0, spread, 1)[:, None]
-    own = [np.einsum("ij,ij->i", x, learned[fold]) for x in learning]
-    of_held = [x @ learned.mean(axis=0) for x in held]
-    values = np.unique(np.concatenate(own).round(5))
+    scores, test_scores = _scores(data_counts[:n], changed_counts[:n])
+    values = np.unique(np.concatenate(scores).round(5))
     thresholds = np.append(values[0] - 1, (values[1:] + values[:-1]) / 2)
-    best = thresholds[_bounds(own, thresholds, confidence, prior).argmax(axis=1)]
-    found = _bounds(of_held, best, confidence, prior)
-    epsilon, probability, advantage = np.diagonal(found).tolist()
+    bounds = _bounds(scores, thresholds, confidence, prior)
+    best = thresholds[bounds.argmax(axis=1)]
+    test_bounds = _bounds(test_scores, best, confidence, prior)
+    epsilon, probability, advantage = np.diagonal(test_bounds).tolist()
     return LeakageBound(epsilon, probability, advantage, prior, confidence, n)
 
 
+def _scores(
+    data_counts: Counts, changed_counts: Counts
+) -> tuple[list[Floats], list[Floats]]:
+    """Return scores of the halves for training and for testing, of both samples.
+
+    Scores for training are cross-validated: their discriminants are fitted without the
+    release's fold. Those for testing are by the mean of these discriminants.
+    """
+    half = len(data_counts) // 2
+    learned_from = np.concatenate([data_counts[:half], changed_counts[:half]])
+    varies = (learned_from != learned_from[0]).any(axis=0)
+    center = learned_from[:, varies].mean(axis=0)
+    samples = [x[:, varies] - center for x in (data_counts, changed_counts)]
+    training = [x[:half] for x in samples]
+    fold = np.arange(half) % _FOLDS
+    weights = np.array(
+        [_discriminant(*(x[fold != i] for x in training)) for i in range(_FOLDS)]
+    )
+    # Centered and on one scale, so that a threshold for the scores of all folds suits
+    # their mean.
+    spread = (np.concatenate(training) @ weights.T).std(axis=0)
+    weights /= np.where(spread > 0, spread, 1)[:, None]
+    scores = [np.einsum("ij,ij->i", x, weights[fold]) for x in training]
+    return scores, [x[half:] @ weights.mean(axis=0) for x in samples]
+
+
 def _bounds(
-    scores: Sequence[NDArray[np.floating]],
-    thresholds: NDArray[np.floating],
-    confidence: float,
-    prior: float,
-) -> NDArray[np.float64]:
-    """Return epsilon, probability and advantage, (3, n), from limits of the error rates."""
-    alarms = [
-        len(x) - np.searchsorted(np.sort(x), thresholds, side="left") for x in scores
-    ]
-    each = 1 - (1 - confidence) / 2  # two limits, which must hold together
-    a, _ = clopper_pearson(alarms[0], len(scores[0]), each)
-    _, b = clopper_pearson(alarms[1], len(scores[1]), each)
+    scores: Sequence[Floats], thresholds: Floats, confidence: float, prior: float
+) -> Floats:
+    """Return epsilon, probability and advantage, (3, n), from limits of error rates."""
+    limit_confidence = 1 - (1 - confidence) / 2  # two limits, which must hold together
+    limits = []
+    for sample in scores:
+        n_positive = len(sample) - np.searchsorted(np.sort(sample), thresholds)
+        limits.append(clopper_pearson(n_positive, len(sample), limit_confidence))
+    (a, _), (_, b) = limits  # true positives at least, false positives at most
     with np.errstate(divide="ignore"):
         epsilon = np.maximum(np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a))
-    tiny = np.finfo(float).tiny
-    probability = sum(
-        prior * u**2 / np.maximum(prior * u + (1 - prior) * v, tiny)
-        for u, v in ((a, b), (1 - a, 1 - b))
-    )
+    probability = _posterior_term(a, b, prior) + _posterior_term(1 - a, 1 - b, prior)
     probability = np.where(a > b, np.maximum(prior, probability), prior)
     return np.stack([np.maximum(0, epsilon), probability, np.maximum(0, a - b)])
 
 
-def _discriminant(
-    first: NDArray[np.floating], second: NDArray[np.floating]
-) -> NDArray[np.float64]:
+def _posterior_term(u: Floats, v: Floats, prior: float) -> Floats:
+    """Return f(u, v) = p u^2 / (p u + (1 - p) v), with the prior p; f(0, 0) = 0."""
+    evidence = np.maximum(prior * u + (1 - prior) * v, np.finfo(float).tiny)
+    return prior * u**2 / evidence
+
+
+def _discriminant(first: Counts, second: Counts) -> NDArray[np.float64]:
     """Return the weights of a linear discriminant, larger for the first sample.
 
     There are more counts than releases. A ridge penalty equal to the number of releases
@@ -279,14 +317,13 @@ def _discriminant(
     """
     from sklearn.linear_model import RidgeClassifier
 
+    n = len(first) + len(second)
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
     # Counts that are constant within each sample separate the two perfectly where they
     # differ.
     deviation = np.where(deviation > 1e-6, deviation, 1.0)
-    is_first = np.arange(len(within)) < len(first)
+    is_first = np.arange(n) < len(first)
     scaled = np.concatenate([first, second]) / deviation
-    return (
-        RidgeClassifier(alpha=len(within)).fit(scaled, is_first).coef_.ravel()
-        / deviation
-    )
+    fit = RidgeClassifier(alpha=n).fit(scaled, is_first)
+    return fit.coef_.ravel() / deviation

@@ -1,35 +1,34 @@
-"""The target records of an intruder, and the candidates for each: the true record first."""
+"""Target records of an intruder, and the candidates for each, the true record first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from srlib.data.codes import distinct
+from srlib.data.codes import Codes, Levels, distinct
 from srlib.data.schema import Microdata, Schema
+from srlib.risk.errors import Ints
 
 type Data = pd.DataFrame | Microdata
 """A table as `posterior_risk` takes it."""
 type LogPrior = ArrayLike | Callable[[pd.DataFrame], ArrayLike]
 """Log prior probabilities, or a function that returns those of candidates."""
-type Rows = Sequence[int] | NDArray[np.integer]
+type Rows = Sequence[int] | Ints
 """Positions of records in the table."""
 
 MAX_CANDIDATES = 1 << 18
 """Most combinations of the unknown variables that are listed for each record."""
 
 
-def one_variable_supports(
-    codes: NDArray[np.integer], n_levels: NDArray[np.integer]
-) -> NDArray[np.uint8]:
-    """Return the supports R_i of section 3.1: each record and all that differ in one variable.
+def one_variable_supports(codes: Codes, n_levels: Levels) -> Codes:
+    """Return the supports R_i: each record and all that differ in one variable.
 
-    For combinations (n, n_variables) and the number of levels of each variable, the
-    candidates are (n, 1 + sum(n_levels - 1), n_variables): the true record first, then
-    variable by variable in the order of the levels.
+    These are the candidates of section 3.1. For combinations (n, n_variables) and the
+    number of levels of each variable, they are (n, 1 + sum(n_levels - 1), n_variables):
+    the true record first, then variable by variable in the order of the levels.
     """
     variable, level = one_variable_positions(codes, n_levels)
     supports = np.repeat(codes[:, None, :].astype(np.uint8), variable.shape[1], axis=1)
@@ -39,48 +38,59 @@ def one_variable_supports(
     return supports
 
 
-def one_variable_positions(
-    codes: NDArray[np.integer], n_levels: NDArray[np.integer]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the variable and the level that each candidate sets, (n_combinations, support_size).
+def one_variable_positions(codes: Codes, n_levels: Levels) -> tuple[Ints, Ints]:
+    """Return the variable and the level that each candidate sets.
 
-    The true record sets its first variable to the level that it has.
+    Both are (n_combinations, support_size). The true record sets its first variable to
+    the level that it has.
     """
-    variable = np.repeat(np.arange(n_levels.size), n_levels)
+    variable = np.repeat(np.arange(len(n_levels)), n_levels)  # (sum(n_levels),)
     level = np.concatenate([np.arange(levels) for levels in n_levels])
-    own = codes[:, variable] == level
-    # The true record stands where the first variable has its own level; no other own
-    # level is kept.
-    place = np.where(own, 2, 1)
-    place[:, : n_levels[0]] -= 2 * own[:, : n_levels[0]]
-    index = np.argsort(place, axis=1, kind="stable")[:, : 1 + int((n_levels - 1).sum())]
-    return variable[index], level[index]
+    is_own = codes[:, variable] == level  # (n_combinations, sum(n_levels))
+    # The first variable's own level comes first and stands for the true record; own
+    # levels of the other variables come last and are left out.
+    place = np.where(is_own, 2, 1)
+    place[is_own & (variable == 0)] = 0
+    order = np.argsort(place, axis=1, kind="stable")
+    order = order[:, : one_variable_support_size(n_levels)]
+    return variable[order], level[order]
 
 
-def subset_support(
-    x: ArrayLike, unknown: Sequence[int], n_levels: NDArray[np.integer]
-) -> NDArray[np.uint8]:
-    """Return all candidates that agree with x outside the unknown variables (equation 16).
+def one_variable_support_size(n_levels: Levels) -> int:
+    """Return the number of candidates that differ in at most one variable."""
+    return 1 + int(np.sum(n_levels)) - len(n_levels)
 
-    The true record comes first, then the others in lexicographic order:
-    (prod(n_levels[unknown]), n_variables), at most `MAX_CANDIDATES`. The unknown
-    variables are given by their positions.
+
+def subset_support(x: ArrayLike, unknown: Sequence[int], n_levels: Levels) -> Codes:
+    """Return all candidates that agree with x outside the unknown variables.
+
+    This is the support of equation 16. The true record comes first, then the others in
+    lexicographic order: (prod(n_levels[unknown]), n_variables), at most
+    `MAX_CANDIDATES`. The unknown variables are given by their positions.
     """
-    size = subset_size(unknown, n_levels)
+    values = unknown_values(unknown, n_levels)
     truth = np.asarray(x, dtype=np.uint8)
-    support = np.repeat(truth[None], size, axis=0)
-    support[:, list(unknown)] = (
-        np.indices([n_levels[k] for k in unknown]).reshape(-1, size).T
-    )
+    support = np.repeat(truth[None], len(values), axis=0)
+    support[:, list(unknown)] = values
     is_truth = (support == truth).all(axis=1)
     return np.concatenate([support[is_truth], support[~is_truth]])
 
 
-def subset_size(unknown: Sequence[int], n_levels: NDArray[np.integer]) -> int:
-    """Return the number of combinations of the unknown variables; a ValueError if too many."""
+def unknown_values(unknown: Sequence[int], n_levels: Levels) -> Ints:
+    """Return all combinations of the unknown variables, in lexicographic order."""
+    size = subset_size(unknown, n_levels)
+    return np.indices([n_levels[k] for k in unknown]).reshape(-1, size).T
+
+
+def subset_size(unknown: Sequence[int], n_levels: Levels) -> int:
+    """Return the number of combinations of the unknown variables.
+
+    A ValueError is raised if there are too many.
+    """
     if not 0 < len(set(unknown)) == len(unknown):
         raise ValueError(
-            f"unknown is {list(unknown)}; it must name at least one variable, and none twice"
+            f"unknown is {list(unknown)}; it must name at least one variable, and none "
+            "twice"
         )
     if not set(unknown) <= set(range(len(n_levels))):
         raise ValueError(
@@ -89,8 +99,8 @@ def subset_size(unknown: Sequence[int], n_levels: NDArray[np.integer]) -> int:
     size = prod(int(n_levels[k]) for k in unknown)
     if size > MAX_CANDIDATES:
         raise ValueError(
-            f"unknown has {size:,} combinations of levels; at most {MAX_CANDIDATES:,} are listed "
-            "for a record"
+            f"unknown has {size:,} combinations of levels; at most "
+            f"{MAX_CANDIDATES:,} are listed for a record"
         )
     return size
 
@@ -106,23 +116,24 @@ class TargetRecords:
     """
 
     table: Microdata
-    rows: NDArray[np.intp]
-    repetitions: NDArray[np.int64]
+    rows: Ints
+    repetitions: Ints
     unknown: list[int] | None
     support_size: int
     log_prior: LogPrior | None
 
     @property
-    def combinations(self) -> NDArray[np.uint8]:
+    def combinations(self) -> Codes:
         """Values of the target records, (n, n_variables)."""
         return self.table.codes[self.rows]
 
-    def candidates(self, chosen: slice = slice(None)) -> NDArray[np.uint8]:
-        """Return the candidates of some target records, (n, support_size, n_variables)."""
-        codes, levels = self.combinations[chosen], self.table.schema.n_levels
+    def candidates(self, chosen: slice = slice(None)) -> Codes:
+        """Return the candidates of target records, (n, support_size, n_variables)."""
+        records = self.combinations[chosen]
+        n_levels = self.table.schema.n_levels
         if self.unknown is None:
-            return one_variable_supports(codes, levels)
-        return np.stack([subset_support(x, self.unknown, levels) for x in codes])
+            return one_variable_supports(records, n_levels)
+        return np.stack([subset_support(x, self.unknown, n_levels) for x in records])
 
     def candidate_log_prior(self, chosen: slice = slice(None)) -> ArrayLike:
         """Return the log prior of the candidates of some target records."""
@@ -133,10 +144,10 @@ class TargetRecords:
         candidates = self.candidates(chosen)
         frame = self.table.schema.decode(candidates.reshape(-1, candidates.shape[2]))
         values = np.asarray(self.log_prior(frame), dtype=float)
-        if not (values.shape == (len(frame),) and not np.isnan(values).any()):
+        if values.shape != (len(frame),) or np.isnan(values).any():
             raise ValueError(
-                f"log_prior returns shape {values.shape} for {len(frame)} candidates; it must "
-                "return one number for each, and none missing"
+                f"log_prior returns shape {values.shape} for {len(frame)} candidates; "
+                "it must return one number for each, and none missing"
             )
         return values.reshape(-1, self.support_size)
 
@@ -147,42 +158,50 @@ def target_records(
     log_prior: LogPrior | None = None,
     rows: Rows | None = None,
 ) -> TargetRecords:
-    """Return the target records: one of each distinct combination if no rows are given."""
+    """Return target records: one of each distinct combination if no rows are given."""
     schema = table.schema
     most_levels = schema.n_levels.max()
     if most_levels > 256:
         raise ValueError(
             f"a variable has {most_levels} levels; at most 256 are allowed"
         )
-    _, counts, inverse = distinct(table.codes)
-    if rows is None:
-        at = np.empty(len(counts), dtype=np.intp)
-        at[inverse[::-1]] = np.arange(len(inverse))[::-1]
+    _, counts, combination_of = distinct(table.codes)
+    if rows is not None:
+        chosen = _checked_rows(rows, len(table))
     else:
-        at = np.asarray(rows)
-        is_positions = at.ndim == 1 and len(at) and at.dtype.kind in "iu"
-        if not (is_positions and at.min() >= 0 and at.max() < len(table)):
-            raise ValueError(
-                f"rows must be one or more positions in 0 to {len(table) - 1}"
-            )
-    hidden = None if unknown is None else schema.positions(unknown, "unknown")
-    support_size = 1 + int((schema.n_levels - 1).sum())
-    if hidden is not None:
+        _, chosen = np.unique(combination_of, return_index=True)
+    if unknown is None:
+        hidden = None
+        support_size = one_variable_support_size(schema.n_levels)
+    else:
+        hidden = schema.positions(unknown, "unknown")
         support_size = subset_size(hidden, schema.n_levels)
     if log_prior is not None and not callable(log_prior):
-        shape = (len(at), support_size)
-        if np.shape(log_prior) != shape:
-            raise ValueError(
-                f"log_prior has shape {np.shape(log_prior)}; it must be {shape}, combinations by "
-                "candidates"
-            )
-        if np.isnan(log_prior).any():
-            raise ValueError("log_prior has missing values")
-    records = TargetRecords(
-        table, at, counts[inverse[at]], hidden, support_size, log_prior
-    )
-    records.candidate_log_prior(slice(1))
+        _check_log_prior(log_prior, (len(chosen), support_size))
+    repetitions = counts[combination_of[chosen]]
+    records = TargetRecords(table, chosen, repetitions, hidden, support_size, log_prior)
+    records.candidate_log_prior(slice(1))  # raises an error if a function is wrong
     return records
+
+
+def _checked_rows(rows: Rows, n_records: int) -> Ints:
+    """Return rows of a table as an array; a ValueError unless they are positions."""
+    chosen = np.asarray(rows)
+    is_positions = chosen.ndim == 1 and len(chosen) and chosen.dtype.kind in "iu"
+    if not is_positions or chosen.min() < 0 or chosen.max() >= n_records:
+        raise ValueError(f"rows must be one or more positions in 0 to {n_records - 1}")
+    return chosen
+
+
+def _check_log_prior(log_prior: ArrayLike, shape: tuple[int, int]) -> None:
+    """Raise a ValueError unless there is a number for each candidate."""
+    if np.shape(log_prior) != shape:
+        raise ValueError(
+            f"log_prior has shape {np.shape(log_prior)}; it must be {shape}, "
+            "combinations by candidates"
+        )
+    if np.isnan(log_prior).any():
+        raise ValueError("log_prior has missing values")
 
 
 def encode(table: Data, name: str, schema: Schema | None) -> Microdata:
@@ -194,20 +213,23 @@ def encode(table: Data, name: str, schema: Schema | None) -> Microdata:
             raise ValueError(f"{name}: {error}") from error
     if not isinstance(table, Microdata):
         raise ValueError(
-            f"{name} is of type {type(table).__name__}; it must be a DataFrame or Microdata"
+            f"{name} is of type {type(table).__name__}; it must be a DataFrame or "
+            "Microdata"
         )
     if schema not in (None, table.schema):
         raise ValueError(f"{name} has another schema than the original")
     return table
 
 
-def encode_releases(
-    released: Sequence[Data], schema: Schema
-) -> list[NDArray[np.uint8]]:
+def encode_releases(released: Data | Sequence[Data], schema: Schema) -> list[Codes]:
     """Return the codes of one or more releases."""
-    if not len(released):
+    is_single = isinstance(released, pd.DataFrame | Microdata | str)
+    if is_single or not isinstance(released, Iterable):
+        released = [released]
+    releases = list(released)
+    if not releases:
         raise ValueError("released is empty; it must hold one table or more")
     return [
-        encode(z, f"released, table {i}", schema).codes
-        for i, z in enumerate(released, 1)
+        encode(release, f"released, table {i}", schema).codes
+        for i, release in enumerate(releases, 1)
     ]

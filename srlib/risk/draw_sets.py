@@ -1,4 +1,4 @@
-"""The posterior draws behind a risk: given the data, and given the data with each release."""
+"""The posterior draws behind a risk: given the data, and the data with each release."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib import diagnostics
-from srlib.checks import require
+from srlib.data.codes import Codes
 from srlib.dpmpm.gibbs import sample_posterior
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
 from srlib.risk.agreement import MAX_NOT_CONVERGED, checked_schedule, convergence
+from srlib.risk.errors import Floats, Ints
 from srlib.risk.estimators import (
     collapsed_log_ratios,
     log_likelihood,
@@ -36,23 +37,25 @@ class DrawSets:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "joined", tuple(self.joined))
-        require(
-            self.joined, "joined is empty; it must have draws for one release or more"
-        )
-        own = self.n_levels.tolist()
-        for draws in self.joined:
-            found = np.asarray(draws.n_levels).tolist()
-            require(
-                found == own,
-                f"joined has draws with {found} levels; they must have those of data, {own}",
+        if not self.joined:
+            raise ValueError(
+                "joined is empty; it must have draws for one release or more"
             )
+        data_levels = self.n_levels.tolist()
+        for draws in self.joined:
+            levels = np.asarray(draws.n_levels).tolist()
+            if levels != data_levels:
+                raise ValueError(
+                    f"joined has draws with {levels} levels; they must have those of "
+                    f"data, {data_levels}"
+                )
 
     @classmethod
     def fit(
         cls,
-        codes: NDArray[np.integer],
-        released: Sequence[NDArray[np.integer]],
-        n_levels: NDArray[np.integer],
+        codes: Codes,
+        released: Sequence[Codes],
+        n_levels: Ints,
         chains: Chains | Sequence[Chains],
         *,
         rng: np.random.Generator,
@@ -63,60 +66,73 @@ class DrawSets:
         until `convergence` finds at most a share `MAX_NOT_CONVERGED` of the
         combinations not converged.
         """
-        schedule, sets = checked_schedule(chains), []
+        schedule = checked_schedule(chains)
         combinations = np.unique(codes, axis=0)
-        given = {"data": codes}
-        given |= {
-            f"data, release {i}": np.vstack([codes, z])
-            for i, z in enumerate(released, 1)
-        }
-        for (label, records), stream in zip(
-            given.items(), rng.spawn(len(given)), strict=True
-        ):
-            for settings in schedule:
-                draws = sample_posterior(
-                    records,
-                    n_levels,
-                    settings,
-                    rng=stream,
-                    keep_allocations=True,
-                    label=f"{label}, {settings.n_iterations:,} iterations",
-                )
-                if (
-                    settings is schedule[-1]
-                ):  # nothing follows, whether they agree or not
-                    break
-                checked = convergence({label: draws}, combinations)
-                if checked["share_not_converged"].iloc[0] <= MAX_NOT_CONVERGED:
-                    break
-            sets.append(draws)
-        return cls(sets[0], sets[1:])
+        tables = {"data": codes}
+        for i, release in enumerate(released, 1):
+            tables[f"data, release {i}"] = np.vstack([codes, release])
+        streams = rng.spawn(len(tables))
+        data, *joined = (
+            _sample_until_agreement(
+                name, table, n_levels, schedule, combinations, rng=stream
+            )
+            for (name, table), stream in zip(tables.items(), streams, strict=True)
+        )
+        return cls(data, joined)
 
     def __iter__(self) -> Iterator[Draws]:
         yield self.data
         yield from self.joined
 
     @property
-    def n_levels(self) -> NDArray[np.int64]:
+    def n_levels(self) -> Ints:
         """Number of levels of each variable, (n_variables,)."""
         return np.asarray(self.data.n_levels)
 
     def likelihood(
-        self, codes: NDArray[np.integer], unknown: Sequence[int] | None = None
+        self, codes: Codes, unknown: Sequence[int] | None = None
     ) -> CandidateLikelihood:
-        """Return the likelihood of the candidates of records, by the predictive ratio."""
+        """Return the likelihood of records' candidates, by the predictive ratio."""
         ratios, log_prob = zip(
             *(log_ratios(draws, codes, unknown) for draws in self), strict=True
         )
         r_hat = [diagnostics.r_hat(cell_log_prob(draws, codes)) for draws in self]
+        # The weights 1 / p(x_i | theta) leave the record out of the draws given D.
         pareto_k = diagnostics.pareto_k(-log_prob[0].reshape(-1, len(codes)).T)
         return CandidateLikelihood(log_likelihood, ratios, np.stack(r_hat), pareto_k)
 
 
+def _sample_until_agreement(
+    name: str,
+    table: Codes,
+    n_levels: Ints,
+    schedule: Sequence[Chains],
+    combinations: Codes,
+    *,
+    rng: np.random.Generator,
+) -> Draws:
+    """Return draws from the schedule's first chains that agree, or from its last."""
+    for settings in schedule:
+        draws = sample_posterior(
+            table,
+            n_levels,
+            settings,
+            rng=rng,
+            keep_allocations=True,
+            label=f"{name}, {settings.n_iterations:,} iterations",
+        )
+        if settings is schedule[-1]:  # which nothing follows, whether it agrees or not
+            break
+        agreement = convergence(name, draws, combinations)
+        if agreement["share_not_converged"] <= MAX_NOT_CONVERGED:
+            break
+    return draws
+
+
 def log_ratios(
-    draws: Draws, codes: NDArray[np.integer], unknown: Sequence[int] | None
-) -> tuple[NDArray[np.float64], NDArray[np.floating]]:
-    """Return the log ratios for `predictive_ratio`, and the log probabilities for Pareto k."""
+    draws: Draws, codes: Codes, unknown: Sequence[int] | None
+) -> tuple[Floats, NDArray[np.floating]]:
+    """Return log ratios for `predictive_ratio`, and log probabilities for Pareto k."""
     if unknown is None and draws.allocations is not None:
         return collapsed_log_ratios(draws, codes)
     if unknown is None:

@@ -1,4 +1,4 @@
-"""Monte Carlo estimators of the posterior disclosure risk, from posterior draws of the DPMPM.
+"""Monte Carlo estimators of the posterior disclosure risk, from draws of the DPMPM.
 
 Hu, Reiter and Wang (2014), section 3: an intruder who knows all records but one weighs
 each candidate x for the last one by the probability of the release given that
@@ -8,14 +8,15 @@ theta, so that they take the same arrays and can be compared term by term. The f
 candidate of every support is the true record x_i.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from srlib.data.codes import cell_numbers, distinct
+from srlib.data.codes import Codes, cell_numbers, distinct
 from srlib.dpmpm.kernels import THREADS
 from srlib.dpmpm.model import Draws
 from srlib.dpmpm.predict import (
@@ -23,7 +24,8 @@ from srlib.dpmpm.predict import (
     leave_one_out_log_ratios,
     neighbor_log_ratios,
 )
-from srlib.risk.candidates import one_variable_positions, subset_size
+from srlib.risk.candidates import one_variable_positions, unknown_values
+from srlib.risk.errors import Floats, Ints
 from srlib.risk.likelihood import CandidateLikelihood, Risk
 from srlib.threads import one_blas_thread
 
@@ -32,12 +34,10 @@ BLOCK = 1 << 18
 
 
 @one_blas_thread
-def release_log_prob(
-    draws: Draws, released: Sequence[NDArray[np.integer]]
-) -> NDArray[np.float64]:
-    """Return log p(Z^(l) | theta) of each release under each draw (equations 13 and 14).
+def release_log_prob(draws: Draws, released: Sequence[Codes]) -> Floats:
+    """Return log p(Z^(l) | theta) of each release under each draw.
 
-    The shape is (n_releases, n_chains, n_draws).
+    These are equations 13 and 14. The shape is (n_releases, n_chains, n_draws).
     """
     log_prob = []
     for release in released:
@@ -48,49 +48,54 @@ def release_log_prob(
 
 def one_variable_log_ratios(
     draws: Draws,
-    codes: NDArray[np.integer],
-    log_weights: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """Return log weighted averages of p(x | theta) / p(x_i | theta) for the supports R_i.
+    codes: Codes,
+    log_weights: Floats | None = None,
+) -> Floats:
+    """Return log weighted averages of p(x | theta) / p(x_i | theta).
 
-    The arguments are those of `srlib.dpmpm.neighbor_log_ratios`. The result is
-    (n_weights, n_chains, n_combinations, support_size), the candidates in the order of
-    `one_variable_supports`.
+    The candidates x are the supports R_i, in the order of `one_variable_supports`. The
+    arguments are those of `srlib.dpmpm.neighbor_log_ratios`. The result is (n_weights,
+    n_chains, n_combinations, support_size).
     """
     by_level = neighbor_log_ratios(draws, codes, log_weights)
     return np.take_along_axis(by_level, _phi_rows(draws, codes)[None, None], axis=3)
 
 
 def collapsed_log_ratios(
-    draws: Draws, codes: NDArray[np.integer]
-) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Return averages with the same limits but less noise: pi and phi are integrated out.
+    draws: Draws, codes: Codes
+) -> tuple[Floats, NDArray[np.float32]]:
+    """Return averages with the same limits but less noise: without pi and phi.
 
-    The arguments are those of `srlib.dpmpm.leave_one_out_log_ratios`. The log ratios
-    are (n_chains, n_combinations, support_size), the candidates in the order of
+    Both are integrated out. The arguments are those of
+    `srlib.dpmpm.leave_one_out_log_ratios`. The log ratios are (n_chains,
+    n_combinations, support_size), the candidates in the order of
     `one_variable_supports`; the log probabilities are those of the true records.
     """
     by_level, log_prob = leave_one_out_log_ratios(draws, codes)
     return np.take_along_axis(by_level, _phi_rows(draws, codes)[None], axis=2), log_prob
 
 
-def _phi_rows(draws: Draws, codes: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the row of ``phi`` in which each candidate differs, (n_combinations, support_size)."""
-    level_start = np.cumsum(draws.n_levels) - draws.n_levels
+def _phi_rows(draws: Draws, codes: Codes) -> Ints:
+    """Return the row of ``phi`` that each candidate sets, (n_combinations, size)."""
     variable, level = one_variable_positions(codes, draws.n_levels)
-    return level_start[variable] + level
+    return _first_rows(draws)[variable] + level
+
+
+def _first_rows(draws: Draws) -> Ints:
+    """Return the row of ``phi`` for each variable's first level, (n_variables,)."""
+    return np.cumsum(draws.n_levels) - draws.n_levels
 
 
 @one_blas_thread
 def subset_log_means(
     draws: Draws,
-    codes: NDArray[np.integer],
+    codes: Codes,
     unknown: Sequence[int],
     *,
     in_data: ArrayLike = True,
-    replaced: NDArray[np.integer] | None = None,
-) -> NDArray[np.float64]:
-    """Return log predictive probabilities of all values of some variables, for all records.
+    replaced: Codes | None = None,
+) -> Floats:
+    """Return log predictive probabilities of all values of some variables.
 
     The candidates of a record agree with it outside the unknown variables (section 4.2,
     equation 16), as in `subset_support`.
@@ -112,51 +117,76 @@ def subset_log_means(
     (n_chains, n, prod(n_levels[unknown])) float64
         Log of each chain's mean, the true record first, then in lexicographic order.
     """
-    codes, hidden = np.asarray(codes, dtype=np.int64), list(unknown)
-    n, size = len(codes), subset_size(hidden, draws.n_levels)
-    # Rows of phi: the known values, the candidates' unknown values, the record left
-    # out.
-    start = np.cumsum(draws.n_levels) - draws.n_levels
-    shape = [int(draws.n_levels[k]) for k in hidden]
+    codes = np.asarray(codes, dtype=np.int64)
+    hidden = list(unknown)
+    values = unknown_values(hidden, draws.n_levels)
+    truth = cell_numbers(codes[:, hidden], draws.n_levels[hidden])
+    start = _first_rows(draws)
     known_rows = np.delete(start + codes, hidden, axis=1)
-    unknown_rows = start[hidden] + np.indices(shape).reshape(-1, size).T
-    replaced_rows = (
-        None if replaced is None else start + np.asarray(replaced, dtype=np.int64)
-    )
-    truth = cell_numbers(codes[:, hidden], shape)
-    is_in_data = np.broadcast_to(np.asarray(in_data, dtype=bool), n)
-    sums = np.zeros((draws.n_chains, n, size))
-    step = max(1, BLOCK // max(size, draws.n_classes))
-
-    def run(chain: int, first: int) -> None:
-        part = slice(first, first + step)
-        for pi, phi in zip(draws.pi[chain], draws.phi[chain], strict=True):
-            # Class weights from the known values, (n, F), times products of phi over
-            # the unknown.
-            weights = np.repeat(pi[None], len(known_rows[part]), axis=0)
-            for rows in known_rows[part].T:
-                weights *= phi[rows]
-            prob = weights @ phi[unknown_rows].prod(axis=1, dtype=np.float64).T
-            if replaced_rows is None:
-                own = prob[np.arange(len(prob)), truth[part]]
-            else:
-                own = phi[replaced_rows[part]].prod(axis=1, dtype=np.float64) @ pi
-            sums[chain, part] += prob / np.where(is_in_data[part], own, 1.0)[:, None]
-
-    blocks = [
-        (chain, first) for chain in range(draws.n_chains) for first in range(0, n, step)
-    ]
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(run, *zip(*blocks, strict=True)))
-    others = np.arange(size - 1)
-    order = np.column_stack([truth, others + (others >= truth[:, None])])
+    records = [known_rows, truth, np.broadcast_to(in_data, len(codes))]
+    if replaced is not None:
+        records.append(start + np.asarray(replaced, dtype=np.int64))
+    sums = _ratio_sums(draws, start[hidden] + values, records)
+    # The true record goes first; the others keep their order.
+    order = np.argsort(np.arange(len(values)) != truth[:, None], kind="stable")
     return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
 
 
+def _ratio_sums(draws: Draws, unknown_rows: Ints, records: Sequence[NDArray]) -> Floats:
+    """Return sums of ratios over each chain's draws, (n_chains, n, size).
+
+    The arguments are those of `_chain_ratio_sums`, which takes records in blocks.
+    """
+    n, size = len(records[0]), len(unknown_rows)
+    step = max(1, BLOCK // max(size, draws.n_classes))
+    sums = np.empty((draws.n_chains, n, size))
+
+    def run(block: tuple[int, int]) -> None:
+        chain, first = block
+        part = slice(first, first + step)
+        sums[chain, part] = _chain_ratio_sums(
+            draws.pi[chain], draws.phi[chain], unknown_rows, *(x[part] for x in records)
+        )
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(run, product(range(draws.n_chains), range(0, n, step))))
+    return sums
+
+
+def _chain_ratio_sums(
+    pis: Iterable[Floats],
+    phis: Iterable[NDArray[np.floating]],
+    unknown_rows: Ints,
+    known_rows: Ints,
+    truth: Ints,
+    in_data: NDArray[np.bool_],
+    replaced_rows: Ints | None = None,
+) -> Floats:
+    """Return sums over draws of p(x | theta), or of its ratio to p(x_i | theta).
+
+    The ratio is that of records in the data. The shape is (n, size). The candidates x
+    have rows of ``phi`` for their unknown values, (size, n_unknown); each record i has
+    rows for its known values, (n, n_known), and the position of its true values among
+    the candidates, (n,). If the candidates replace another record, its rows are (n,
+    n_variables).
+    """
+    sums = np.zeros((len(known_rows), len(unknown_rows)))
+    for pi, phi in zip(pis, phis, strict=True):
+        # p(x | theta) sums pi times all phi over classes; known values come first.
+        weights = np.repeat(pi[None], len(sums), axis=0)  # (n, n_classes)
+        for rows in known_rows.T:
+            weights *= phi[rows]
+        prob = weights @ phi[unknown_rows].prod(axis=1, dtype=np.float64).T
+        if replaced_rows is None:
+            own = prob[np.arange(len(prob)), truth]
+        else:
+            own = phi[replaced_rows].prod(axis=1, dtype=np.float64) @ pi
+        sums += prob / np.where(in_data, own, 1.0)[:, None]
+    return sums
+
+
 def importance_sampling(
-    weighted: NDArray[np.float64],
-    plain: NDArray[np.float64],
-    log_prior: ArrayLike = 0.0,
+    weighted: Floats, plain: Floats, log_prior: ArrayLike = 0.0
 ) -> Risk:
     """Estimate the risk by importance sampling, as the paper does.
 
@@ -181,10 +211,8 @@ def importance_sampling(
     return likelihood.posterior(log_prior)
 
 
-def predictive_ratio(
-    log_ratios: Sequence[NDArray[np.float64]], log_prior: ArrayLike = 0.0
-) -> Risk:
-    """Estimate the risk from posterior predictive probabilities, without weights by p(Z | theta).
+def predictive_ratio(log_ratios: Sequence[Floats], log_prior: ArrayLike = 0.0) -> Risk:
+    """Estimate the risk from posterior predictive probabilities, without weights.
 
     By ``P(Z | D_i^x) = P(Z | D_-i) p(x | D_-i, Z) / p(x | D_-i)``. Relative to those of
     x_i, both predictive probabilities are averages of p(x | theta) / p(x_i | theta):
@@ -204,16 +232,20 @@ def predictive_ratio(
 
 
 def log_likelihood(
-    given_data: NDArray[np.float64],
-    *given_joined: NDArray[np.float64],
+    given_data: Floats,
+    *given_joined: Floats,
     model_prior: bool = False,
-) -> NDArray[np.float64]:
-    """Return log p(Z | D_i^x) of the candidates x up to a constant, from the sets' log means.
+) -> Floats:
+    """Return log p(Z | D_i^x) of the candidates x up to a constant, from log means.
 
-    `model_prior` multiplies it by the model's prior ``p(x | D_-i)`` (section 5), from
-    the same draws: the exponent of that term is then one smaller.
+    It is the sum over releases of log p(x | D_-i, Z^(l)) - log p(x | D_-i).
+    `model_prior` adds the model's log prior, log p(x | D_-i) (section 5), from the same
+    draws, which then counts once less.
     """
-    return reduce(np.add, given_joined) + (model_prior - len(given_joined)) * given_data
+    times_subtracted = len(given_joined)
+    if model_prior:
+        times_subtracted -= 1
+    return reduce(np.add, given_joined) - times_subtracted * given_data
 
 
 @one_blas_thread
@@ -225,7 +257,8 @@ def repeatability(one: Risk, other: Risk) -> dict[str, float]:
     combinations that the first run ranks in the top three, the share that the second
     does too (NaN if there are none).
     """
-    first, second = one.log_prob[:, 0], other.log_prob[:, 0]
+    first = one.log_prob[:, 0]
+    second = other.log_prob[:, 0]
     difference = np.abs(first - second)
     standard_error = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0])
     top = one.rank <= 3
@@ -234,7 +267,5 @@ def repeatability(one: Risk, other: Risk) -> dict[str, float]:
         "95th percentile of differences": float(np.quantile(difference, 0.95)),
         "correlation": float(np.corrcoef(first, second)[0, 1]),
         "within 2 standard errors": float(np.mean(difference < 2 * standard_error)),
-        "top three kept": float(np.mean(other.rank[top] <= 3))
-        if top.any()
-        else float("nan"),
+        "top three kept": float(np.mean(other.rank[top] <= 3)) if top.any() else np.nan,
     }

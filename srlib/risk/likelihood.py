@@ -1,4 +1,4 @@
-"""The likelihood of the candidates of target records, and the posterior risk that follows from it.
+"""The likelihood of the candidates of target records, and the posterior risk from it.
 
 Every synthesizer leads to these likelihoods: exactly, by its density, or by Monte
 Carlo. In the table of log p(release | data set) they are a part of a column. The
@@ -6,14 +6,21 @@ posterior disclosure risk, the likelihood ratio of membership and the risk befor
 release are all functions of them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from srlib.mechanism.bayes import posterior, rank
-from srlib.risk.errors import jackknife, leave_one_out, log_mean
+from srlib.risk.errors import (
+    Floats,
+    Ints,
+    Statistic,
+    jackknife,
+    leave_one_out,
+    log_mean,
+)
 
 
 @dataclass(frozen=True)
@@ -25,8 +32,8 @@ class Risk:
     from the differences between chains.
     """
 
-    log_prob: NDArray[np.float64]
-    log_mcse: NDArray[np.float64]
+    log_prob: Floats
+    log_mcse: Floats
 
     @property
     def support_size(self) -> int:
@@ -34,21 +41,21 @@ class Risk:
         return self.log_prob.shape[1]
 
     @property
-    def probability(self) -> NDArray[np.float64]:
+    def probability(self) -> Floats:
         """Posterior probability of the true record, (n_combinations,)."""
         return np.exp(self.log_prob[:, 0])
 
     @property
-    def rank(self) -> NDArray[np.float64]:
-        """Rank of the true record, 1 for the most probable candidate; ties share their mean."""
+    def rank(self) -> Floats:
+        """Rank of the true record, 1 for the most probable; ties share their mean."""
         return rank(self.log_prob)
 
-    def subset(self, chosen: NDArray[np.bool_] | NDArray[np.integer]) -> "Risk":
-        """Return the risk of some of the combinations, selected by a mask or by position."""
+    def subset(self, chosen: NDArray[np.bool_] | Ints) -> "Risk":
+        """Return the risk of some combinations, chosen by a mask or by position."""
         return Risk(self.log_prob[chosen], self.log_mcse[chosen])
 
     def summary(self, threshold: float) -> dict[str, float]:
-        """Return figures 3 and 4 of the paper in a few numbers, for a threshold of the risk."""
+        """Return figures 3 and 4 of the paper in numbers, for a risk threshold."""
         return {
             "median": float(np.median(self.probability)),
             "largest": float(self.probability.max()),
@@ -61,37 +68,33 @@ class Risk:
 
 @dataclass(frozen=True)
 class CandidateLikelihood:
-    """log p(Z | data with record i = x) of each candidate x, up to a constant for each record.
+    """log p(Z | data with record i = x) of each candidate x, up to a constant.
 
-    The true record comes first. The likelihood is a function, `from_log_means`, of the
-    logarithms of the means of several `sets` of chains, (n_chains, n, support_size)
-    each; without sets it is exact. Its shape is ([n_release_sets,] n, support_size).
-    Where there are chains, `r_hat` (n_sets, n) is the R-hat of the log probability of
-    each record, and `pareto_k` (n,) that of the importance weights that leave the
-    record out.
+    The constant is the same for all candidates of a record; the true record comes
+    first. The likelihood is a function, `from_log_means`, of the logarithms of the
+    means of several `sets` of chains, (n_chains, n, support_size) each; without sets it
+    is exact. Its shape is ([n_release_sets,] n, support_size). Where there are chains,
+    `r_hat` (n_sets, n) is the R-hat of the log probability of each record, and
+    `pareto_k` (n,) that of the importance weights that leave the record out.
     """
 
-    from_log_means: Callable[..., NDArray[np.float64]]
-    sets: Sequence[NDArray[np.float64]] = ()
-    r_hat: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
-    pareto_k: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    from_log_means: Statistic
+    sets: Sequence[Floats] = ()
+    r_hat: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    pareto_k: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
-    def log_likelihood(self) -> NDArray[np.float64]:
+    def log_likelihood(self) -> Floats:
         """Log likelihood of the candidates, ([n_release_sets,] n, support_size)."""
         return self.from_log_means(*map(log_mean, self.sets))
 
-    def estimate(
-        self, statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return a statistic of the log likelihood and its Monte Carlo standard error."""
+    def estimate(self, statistic: Statistic) -> tuple[Floats, Floats]:
+        """Return a statistic of the log likelihood, and its Monte Carlo error."""
         return jackknife(
             lambda *means: statistic(self.from_log_means(*means)), self.sets
         )
 
-    def leave_one_out(
-        self, statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    ) -> Iterator[NDArray[np.float64]]:
+    def leave_one_out(self, statistic: Statistic) -> Iterator[Floats]:
         """Yield a statistic of the log likelihood with one chain left out at a time."""
         for replicates in leave_one_out(
             lambda *means: statistic(self.from_log_means(*means)), self.sets
@@ -99,7 +102,5 @@ class CandidateLikelihood:
             yield from replicates
 
     def posterior(self, log_prior: ArrayLike = 0.0) -> Risk:
-        """Return the posterior risk by Bayes' rule (Hu, Reiter and Wang 2014, equation 9)."""
-        return Risk(
-            *self.estimate(lambda log_likelihood: posterior(log_likelihood, log_prior))
-        )
+        """Return the risk by Bayes' rule (Hu, Reiter and Wang 2014, equation 9)."""
+        return Risk(*self.estimate(lambda column: posterior(column, log_prior)))

@@ -1,4 +1,4 @@
-r"""Membership tests: the most powerful one, and one by distance to the closest released record.
+r"""Membership tests: the most powerful one, and one by distance to the release.
 
 The intruder knows all other records, :math:`D_{-i}`, and the synthesizer, sees a
 release Z, and asks whether a person with the values x is in the data: whether x is the
@@ -6,7 +6,8 @@ record i that is missing. The alternative is that record i belongs to somebody d
 from a baseline :math:`p(x \mid D_{-i})`. The likelihood ratio is
 
 .. math:: \frac{p(x_i \mid D_{-i}, Z)}{p(x_i \mid D_{-i})}
-          = \frac{p(Z \mid D_{-i}, x_i)}{\sum_x p(x \mid D_{-i}) \, p(Z \mid D_{-i}, x)},
+          = \frac{p(Z \mid D_{-i}, x_i)}
+                 {\sum_x p(x \mid D_{-i}) \, p(Z \mid D_{-i}, x)},
 
 the predictive probability of the record after the release over that before it. Its test
 is the most powerful at its false-positive rate (Neyman and Pearson 1933). Its logarithm
@@ -23,14 +24,15 @@ tests of statistical hypotheses. https://doi.org/10.1098/rsta.1933.0009
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import batched
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.data.codes import distinct
+from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.risk.candidates import (
     Data,
@@ -40,7 +42,7 @@ from srlib.risk.candidates import (
     encode_releases,
     target_records,
 )
-from srlib.risk.errors import leave_one_out_log_means, log_mean
+from srlib.risk.errors import Floats, Ints, leave_one_out_log_means, log_mean
 from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
 
@@ -61,7 +63,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, repr=False)
 class MembershipTest:
-    """A membership test, applied to target records in the data and to people who are not.
+    """A membership test, applied to target records and to people not in the data.
 
     The test classifies a person as a member above a threshold that is the same for all
     target records and sets of releases. At the threshold the decision is randomized, so
@@ -86,8 +88,9 @@ class MembershipTest:
 
     Examples
     --------
-    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 50, "sick": ["no"] * 90 + ["yes"] * 10})
-    >>> holdout = people.sample(300, replace=True, random_state=1)  # use other people in practice
+    >>> sick = ["no"] * 90 + ["yes"] * 10
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 50, "sick": sick})
+    >>> holdout = people.sample(300, replace=True, random_state=1)  # use other people
     >>> test = distance_test(people, [people[:40]], holdout)
     >>> test.power([0.1], rng=np.random.default_rng(1))["power"].round(2).tolist()
     [0.05]
@@ -96,42 +99,41 @@ class MembershipTest:
     """
 
     schema: Schema
-    combinations: NDArray[np.integer]
-    repetitions: NDArray[np.int64]
+    combinations: Codes
+    repetitions: Ints
     n_releases: int
-    statistic: NDArray[np.float64]
-    mcse: NDArray[np.float64]
-    holdout_statistic: NDArray[np.float64]
-    holdout_rows: NDArray[np.int64]
+    statistic: Floats
+    mcse: Floats
+    holdout_statistic: Floats
+    holdout_rows: Ints
 
     def __repr__(self) -> str:
         n_release_sets, n, n_holdout = self.holdout_statistic.shape
         return (
-            f"<MembershipTest: {n:,} target records, {n_holdout:,} holdout people for each, "
-            f"{n_release_sets:,} sets of releases>"
+            f"<MembershipTest: {n:,} target records, {n_holdout:,} holdout people for "
+            f"each, {n_release_sets:,} sets of releases>"
         )
 
     @cached_property
-    def _sorted(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """Distinct values of the holdout statistic, falling, and each person's position in them."""
+    def _sorted(self) -> tuple[Floats, Ints]:
+        """Distinct holdout statistics in falling order, and everybody's position."""
         values, position = np.unique(-self.holdout_statistic, return_inverse=True)
         return -values, position.ravel()
 
     def _classify(
-        self, rates: NDArray[np.float64], weights: NDArray | None = None
-    ) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
-        """Return the thresholds for false-positive rates, and the decision at each of them."""
-        values, position = self._sorted
-        limits, randomization = thresholds(
-            values, np.bincount(position, weights), rates
-        )
-        decisions = [
-            critical_function(self.statistic, *pair)
-            for pair in zip(limits, randomization, strict=True)
-        ]
-        return limits, decisions
+        self, rates: Floats, weights: NDArray | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return thresholds for false-positive rates, and the decisions at them.
 
-    def _has_enough_holdout(self, rates: NDArray[np.float64]) -> NDArray[np.bool_]:
+        Decisions are (n_rates, n_release_sets, n).
+        """
+        values, position = self._sorted
+        mass = np.bincount(position, weights)
+        limits, randomization = thresholds(values, mass, rates)
+        decide = partial(critical_function, self.statistic)
+        return limits, np.stack([*map(decide, limits, randomization)])
+
+    def _has_enough_holdout(self, rates: Floats) -> NDArray[np.bool_]:
         """Return whether the holdout is large enough for false-positive rates.
 
         On average at least one holdout person per target record has to be above the
@@ -140,19 +142,16 @@ class MembershipTest:
         """
         return rates * self.holdout_rows.shape[1] >= 1 - 1e-9
 
-    def classify(
-        self, false_positive_rate: float = FALSE_POSITIVE_RATES[0]
-    ) -> NDArray[np.float64]:
-        """Return the probability that the test classifies each target record as a member.
+    def classify(self, false_positive_rate: float = FALSE_POSITIVE_RATES[0]) -> Floats:
+        """Return the probability that each target record is classified as a member.
 
         The shape is (n_release_sets, n). The probability is 0 or 1 except at the
         threshold, and NaN where the holdout is too small for the false-positive rate.
         """
         checks.inner_probability(false_positive_rate=false_positive_rate)
         rate = np.array([false_positive_rate])
-        return np.where(
-            self._has_enough_holdout(rate), self._classify(rate)[1][0], np.nan
-        )
+        _, (decision,) = self._classify(rate)
+        return np.where(self._has_enough_holdout(rate), decision, np.nan)
 
     def power(
         self,
@@ -160,7 +159,7 @@ class MembershipTest:
         *,
         rng: np.random.Generator,
     ) -> pd.DataFrame:
-        """Return the power at false-positive rates: the share of target records classified as in.
+        """Return the power: the share of target records that are classified as members.
 
         The table has a row for each rate, in (0, 1): false_positive_rate, threshold of
         the statistic, power (the true-positive rate) and power_se. NaN where the
@@ -176,33 +175,33 @@ class MembershipTest:
         rates = np.asarray(false_positive_rates, dtype=float)
         checks.inner_probability(false_positive_rates=rates)
         limits, decisions = self._classify(rates)
-        power = np.array([decision.mean() for decision in decisions])
-        sizes = *self.statistic.shape, int(self.holdout_rows.max()) + 1
-        n, replicates = sizes[1], np.empty((N_BOOTSTRAP, len(rates)))
-        for replicate in replicates:
-            of_set, of_record, of_person = (
-                np.bincount(rng.integers(size, size=size), minlength=size)
-                for size in sizes
-            )
-            inside = of_set[:, None] * of_record
-            weights = inside[:, :, None] * of_person[self.holdout_rows]
-            _, decisions = self._classify(rates, weights.ravel())
-            replicate[:] = [
-                np.average(decision, weights=inside) for decision in decisions
-            ]
-        near = (n * power + 1) / (n + 2)
-        smallest = np.sqrt(near * (1 - near) / n)
+        power = decisions.mean(axis=(1, 2))
+        replicates = [self._resampled_power(rates, rng) for _ in range(N_BOOTSTRAP)]
+        n = len(self.combinations)
+        adjusted_power = (n * power + 1) / (n + 2)  # away from none and from all
+        smallest = np.sqrt(adjusted_power * (1 - adjusted_power) / n)
         frame = pd.DataFrame(
             {
                 "false_positive_rate": rates,
                 "threshold": limits,
                 "power": power,
-                "power_se": np.maximum(replicates.std(axis=0, ddof=1), smallest),
+                "power_se": np.maximum(np.std(replicates, axis=0, ddof=1), smallest),
             }
         )
         enough = self._has_enough_holdout(rates)
         frame.loc[~enough, ["threshold", "power", "power_se"]] = np.nan
         return frame
+
+    def _resampled_power(self, rates: Floats, rng: np.random.Generator) -> list[float]:
+        """Return the power with sets of releases, records and people resampled."""
+        n_release_sets, n = self.statistic.shape
+        set_weights = _resample(n_release_sets, rng)
+        record_weights = _resample(n, rng)
+        person_weights = _resample(int(self.holdout_rows.max()) + 1, rng)
+        weights = set_weights[:, None] * record_weights  # (n_release_sets, n)
+        holdout_weights = weights[:, :, None] * person_weights[self.holdout_rows]
+        _, decisions = self._classify(rates, holdout_weights.ravel())
+        return [np.average(decision, weights=weights) for decision in decisions]
 
     def roc(self) -> pd.DataFrame:
         """Return the ROC curve: false_positive_rate and power, at 61 rates.
@@ -211,8 +210,9 @@ class MembershipTest:
         holdout is large enough.
         """
         rates = np.geomspace(min(1 / self.holdout_rows.shape[1], 0.5), 1, 61)
-        powers = [decision.mean() for decision in self._classify(rates)[1]]
-        return pd.DataFrame({"false_positive_rate": rates, "power": powers})
+        _, decisions = self._classify(rates)
+        power = decisions.mean(axis=(1, 2))
+        return pd.DataFrame({"false_positive_rate": rates, "power": power})
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with a row for each set of releases and target record.
@@ -244,7 +244,7 @@ def membership_test(
     n_holdout: int = N_HOLDOUT,
     rows: Rows | None = None,
 ) -> MembershipTest:
-    """Return the likelihood-ratio test of membership for target records and holdout people.
+    """Return the likelihood-ratio test of membership, with holdout people.
 
     It is the most powerful test at its false-positive rate, for an intruder who knows
     all other records and the synthesizer.
@@ -272,39 +272,29 @@ def membership_test(
     Examples
     --------
     >>> import srlib
-    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 50, "sick": ["no"] * 90 + ["yes"] * 10})
+    >>> sick = ["no"] * 90 + ["yes"] * 10
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 50, "sick": sick})
     >>> trees = srlib.fit_trees(people)
     >>> released = trees.release(4, rng=np.random.default_rng(1))
-    >>> holdout = people.sample(300, replace=True, random_state=1)  # use other people in practice
+    >>> holdout = people.sample(300, replace=True, random_state=1)  # use other people
     >>> test = membership_test(people, released, holdout, synthesizer=trees)
     >>> test
     <MembershipTest: 4 target records, 100 holdout people for each, 4 sets of releases>
     >>> test.power(rng=np.random.default_rng(1)).columns.tolist()
     ['false_positive_rate', 'threshold', 'power', 'power_se']
     """
-    records, release_sets, people, holdout_rows = _prepare(
-        original, released, holdout, n_releases, n_holdout, rows
-    )
+    comparison = _compare(original, released, holdout, n_releases, n_holdout, rows)
+    records = comparison.records
     check_density(synthesizer, records.table)
-    candidates, position = _candidates(records.combinations, people, holdout_rows)
-    compared = []
-    for tables in release_sets:
+    candidates, position = _candidates(comparison)
+    statistics = []
+    for tables in comparison.release_sets:
         likelihood = density_likelihood(
             synthesizer, tables, records.table.codes, records.rows, candidates
         )
-        log_prob = np.take_along_axis(likelihood.log_likelihood, position, 1)
-        compared.append(log_likelihood_ratios(log_prob))
-    statistic, mcse, holdout_statistic = map(np.stack, zip(*compared, strict=True))
-    return MembershipTest(
-        records.table.schema,
-        records.combinations,
-        records.repetitions,
-        n_releases,
-        statistic,
-        mcse,
-        holdout_statistic,
-        holdout_rows,
-    )
+        log_prob = np.take_along_axis(likelihood.log_likelihood, position, axis=1)
+        statistics.append(log_likelihood_ratios(log_prob))
+    return comparison.test(*map(np.stack, zip(*statistics, strict=True)))
 
 
 def distance_test(
@@ -325,39 +315,35 @@ def distance_test(
 
     Examples
     --------
-    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 50, "sick": ["no"] * 90 + ["yes"] * 10})
+    >>> sick = ["no"] * 90 + ["yes"] * 10
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 50, "sick": sick})
     >>> holdout = people.sample(300, replace=True, random_state=1)
     >>> distance_test(people, [people[:40]], holdout).statistic
     array([[-0., -1., -0., -1.]])
     """
     from sklearn.metrics import pairwise_distances_argmin_min
 
-    records, release_sets, people, holdout_rows = _prepare(
-        original, released, holdout, n_releases, n_holdout, rows
-    )
-    n, n_variables = records.combinations.shape
-    everybody = np.concatenate([records.combinations, people])
-    near = np.empty((len(release_sets), len(everybody)))
-    for at, tables in enumerate(release_sets):
-        shown = np.unique(np.concatenate(tables), axis=0)
-        _, share = pairwise_distances_argmin_min(everybody, shown, metric="hamming")
-        near[at] = -np.rint(n_variables * share)
-    return MembershipTest(
-        records.table.schema,
-        records.combinations,
-        records.repetitions,
-        n_releases,
-        near[:, :n],
-        np.zeros((len(near), n)),
-        near[:, n:][:, holdout_rows],
-        holdout_rows,
+    comparison = _compare(original, released, holdout, n_releases, n_holdout, rows)
+    records = comparison.records.combinations
+    n, n_variables = records.shape
+    everybody = np.concatenate([records, comparison.people])
+    statistics = []
+    for tables in comparison.release_sets:
+        released_records = np.unique(np.concatenate(tables), axis=0)
+        _, share_different = pairwise_distances_argmin_min(
+            everybody, released_records, metric="hamming"
+        )
+        statistics.append(-np.rint(n_variables * share_different))
+    statistic, of_people = np.split(np.stack(statistics), [n], axis=1)
+    return comparison.test(
+        statistic, np.zeros_like(statistic), of_people[:, comparison.holdout_rows]
     )
 
 
 def log_likelihood_ratios(
-    log_prob: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return log likelihood ratios of target records, their standard errors, and of the holdout.
+    log_prob: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """Return log likelihood ratios of records, their errors, and those of the holdout.
 
     The argument is log p(releases | data with this person as the target record), (n, 1
     + n_holdout), the target record itself first. The first result is the log ratio of
@@ -365,21 +351,23 @@ def log_likelihood_ratios(
     is possible; the second its standard error, as that of a mean over these people; the
     third the log ratio of each holdout person to the mean over the others.
     """
-    own, people = log_prob[:, 0], log_prob[:, 1:].T
-    mean, n = log_mean(people), len(people)
+    own = log_prob[:, 0]
+    people = log_prob[:, 1:].T  # (n_holdout, n)
+    n_people = len(people)
+    mean = log_mean(people)
     with np.errstate(invalid="ignore", over="ignore"):
-        share = np.exp(people - mean) / n  # of each person in the sum
-        error = np.sqrt(n / (n - 1) * np.maximum((share**2).sum(axis=0) - 1 / n, 0.0))
+        share = np.exp(people - mean) / n_people  # of each person in the sum
+        # Of a mean over n people relative to it: n / (n - 1) (sum of share^2 - 1 / n).
+        excess = np.maximum((share**2).sum(axis=0) - 1 / n_people, 0.0)
+        error = np.sqrt(n_people / (n_people - 1) * excess)
         others = np.stack(list(leave_one_out_log_means(people)))
         holdout_statistic = np.where(np.isneginf(people), -np.inf, people - others)
         return own - mean, error, holdout_statistic.T
 
 
 def thresholds(
-    values: NDArray[np.float64],
-    mass: NDArray,
-    false_positive_rates: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    values: Floats, mass: NDArray, false_positive_rates: Floats
+) -> tuple[Floats, Floats]:
     """Return the thresholds of a randomized test with exact false-positive rates.
 
     `values` are the distinct values of the statistic in falling order, with their
@@ -387,38 +375,64 @@ def thresholds(
     classifying a person at the threshold as a member (Neyman and Pearson's randomized
     test).
     """
-    upto = np.cumsum(mass) / mass.sum()
-    at = np.minimum(
-        np.searchsorted(upto, false_positive_rates, side="right"), len(values) - 1
-    )
-    share = mass[at] / mass.sum()
-    above = upto[at] - share
+    share_up_to = np.cumsum(mass) / mass.sum()
+    position = np.searchsorted(share_up_to, false_positive_rates, side="right")
+    position = np.minimum(position, len(values) - 1)
+    share = mass[position] / mass.sum()  # at the threshold
+    above = share_up_to[position] - share
     with np.errstate(divide="ignore", invalid="ignore"):
         randomization = np.where(share > 0, (false_positive_rates - above) / share, 0.0)
-    return values[at], np.clip(randomization, 0.0, 1.0)
+    return values[position], np.clip(randomization, 0.0, 1.0)
 
 
 def critical_function(
-    statistic: NDArray[np.float64], threshold: float, randomization: float
-) -> NDArray[np.float64]:
+    statistic: Floats, threshold: float, randomization: float
+) -> Floats:
     """Return the probability of classification as a member, given the statistic.
 
     It is 1 above the threshold, `randomization` at the threshold, and 0 below.
     """
-    return (statistic > threshold) + randomization * (statistic == threshold)
+    at_threshold = np.where(statistic == threshold, randomization, 0.0)
+    return np.where(statistic > threshold, 1.0, at_threshold)
 
 
-def _prepare(
+@dataclass(frozen=True)
+class _Comparison:
+    """Target records, sets of releases, and the holdout people who are compared.
+
+    `holdout_rows` (n, n_holdout) are the rows of the people for each target record.
+    """
+
+    records: TargetRecords
+    release_sets: Sequence[Sequence[Codes]]
+    people: Codes
+    holdout_rows: Ints
+
+    def test(
+        self, statistic: Floats, mcse: Floats, holdout_statistic: Floats
+    ) -> MembershipTest:
+        """Return the membership test by a statistic."""
+        return MembershipTest(
+            schema=self.records.table.schema,
+            combinations=self.records.combinations,
+            repetitions=self.records.repetitions,
+            n_releases=len(self.release_sets[0]),
+            statistic=statistic,
+            mcse=mcse,
+            holdout_statistic=holdout_statistic,
+            holdout_rows=self.holdout_rows,
+        )
+
+
+def _compare(
     original: Data,
     released: Sequence[Data],
     holdout: Data,
     n_releases: int,
     n_holdout: int,
     rows: Rows | None,
-) -> tuple[
-    TargetRecords, list[list[NDArray[np.uint8]]], NDArray[np.uint8], NDArray[np.int64]
-]:
-    """Return target records, sets of releases, the holdout, and its rows for each target."""
+) -> _Comparison:
+    """Return whom a membership test compares; the arguments are those of the test."""
     table = encode(original, "original", None)
     tables = encode_releases(released, table.schema)
     people = encode(holdout, "holdout", table.schema).codes
@@ -429,37 +443,38 @@ def _prepare(
     checks.at_least(2, n_holdout=n_holdout)
     if len(tables) % n_releases:
         raise ValueError(
-            f"n_releases is {n_releases}; {len(tables)} releases cannot be divided into sets of "
-            "that size"
+            f"n_releases is {n_releases}; {len(tables)} releases cannot be divided "
+            "into sets of that size"
         )
-    release_sets = [
-        tables[at : at + n_releases] for at in range(0, len(tables), n_releases)
-    ]
     records = target_records(table, rows=rows)
     # Dealt out in turn; all of them for each target record where there are fewer.
-    n, each = len(records.rows), min(n_holdout, len(people))
-    holdout_rows = np.arange(n * each).reshape(n, each) % len(people)
-    return records, release_sets, people, holdout_rows
+    shape = len(records.rows), min(n_holdout, len(people))
+    holdout_rows = np.resize(np.arange(len(people)), shape)
+    return _Comparison(records, [*batched(tables, n_releases)], people, holdout_rows)
 
 
-def _candidates(
-    records: NDArray[np.integer],
-    people: NDArray[np.integer],
-    holdout_rows: NDArray[np.int64],
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the distinct candidates of each target record, and each person's position in them.
+def _candidates(comparison: _Comparison) -> tuple[Codes, Ints]:
+    """Return the distinct candidates of each target record, and everybody's position.
 
     The target record itself comes first, and again where it has fewer candidates than
-    others have.
+    others have. Positions are (n, 1 + n_holdout), that of the target record first.
     """
-    cells, _, cell_of = distinct(people)
-    different = [
-        np.unique(cell_of[chosen], return_inverse=True) for chosen in holdout_rows
+    combinations, _, combination_of = distinct(comparison.people)
+    holdout_rows = comparison.holdout_rows
+    distinct_people = [
+        np.unique(combination_of[chosen], return_inverse=True)
+        for chosen in holdout_rows
     ]
-    size = max(len(of_record) for of_record, _ in different)
+    size = max(len(chosen) for chosen, _ in distinct_people)
+    records = comparison.records.combinations
     candidates = np.repeat(records[:, None].astype(np.uint8), 1 + size, axis=1)
     position = np.zeros((len(records), 1 + holdout_rows.shape[1]), np.int64)
-    for i, (of_record, at) in enumerate(different):
-        candidates[i, 1 : 1 + len(of_record)] = cells[of_record]
-        position[i, 1:] = 1 + at
+    for i, (chosen, place) in enumerate(distinct_people):
+        candidates[i, 1 : 1 + len(chosen)] = combinations[chosen]
+        position[i, 1:] = 1 + place
     return candidates, position
+
+
+def _resample(size: int, rng: np.random.Generator) -> Ints:
+    """Return how often each of `size` units is in a bootstrap sample of them."""
+    return np.bincount(rng.integers(size, size=size), minlength=size)

@@ -1,20 +1,25 @@
-"""The model-based intruder, who knows all other records and assumes the DPMPM as synthesizer."""
+"""The model-based intruder, who knows all other records and assumes the DPMPM."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srlib.data.codes import Codes, distinct
 from srlib.diagnostics import MAX_R_HAT
 from srlib.dpmpm.model import Chains
 from srlib.mechanism.bayes import posterior
-from srlib.risk.agreement import MAX_NOT_CONVERGED, chain_schedule
+from srlib.risk.agreement import (
+    MAX_NOT_CONVERGED,
+    chain_schedule,
+    share_not_converged,
+)
+from srlib.risk.candidates import one_variable_positions
 from srlib.risk.draw_sets import DrawSets
-from srlib.risk.errors import jackknife, log_mean
+from srlib.risk.errors import Floats, Ints, jackknife, log_mean
 from srlib.risk.estimators import log_likelihood
+from srlib.risk.likelihood import CandidateLikelihood, Risk
 from srlib.threads import one_blas_thread
 
 MAX_ITERATIONS = 2_000
@@ -29,13 +34,13 @@ _MAX_KEPT = 1.5e9  # combinations times levels times draws kept from all chains
 def model_risks(
     original: Codes,
     released: Sequence[Codes],
-    n_levels: NDArray[np.integer],
+    n_levels: Ints,
     target: int,
     *,
     chains: Chains | Sequence[Chains] | None = None,
     rng: np.random.Generator,
 ) -> tuple[pd.DataFrame, bool, pd.DataFrame]:
-    r"""Return what a model-based intruder learns about whole records and about a target variable.
+    r"""Return what a model-based intruder learns about records and about a target.
 
     For the whole record, the candidates are the true record and all that differ from it
     in one variable, with equal priors (Hu, Reiter and Wang 2014, section 3.1). For the
@@ -53,81 +58,116 @@ def model_risks(
     and of the target variable.
     """
     combinations, repetitions, _ = distinct(original)
-    n_kept = CHAINS * len(combinations) * int(n_levels.sum()) * (1 + len(released))
-    n_draws = int(np.clip(_MAX_KEPT / n_kept, 50, DRAWS))  # fewer for many combinations
-    chains = chains or chain_schedule(
-        MAX_ITERATIONS, n_classes=CLASSES, n_draws=n_draws, n_chains=CHAINS
+    chains = chains or _schedule(
+        len(combinations) * int(n_levels.sum()) * (1 + len(released))
     )
     sets = DrawSets.fit(original, released, n_levels, chains, rng=rng)
     likelihood = sets.likelihood(combinations)
-    whole = likelihood.posterior()
-    start = 1 + int((n_levels[:target] - 1).sum())
-    at = [0, *range(start, start + int(n_levels[target]) - 1)]
-    of_target = [z[..., at] for z in likelihood.sets]
+    # The true record and those in which only the target differs.
+    variable, _ = one_variable_positions(combinations[:1], n_levels)
+    is_of_target = variable[0] == target
+    is_of_target[0] = True
+    target_sets = [log_ratios[..., is_of_target] for log_ratios in likelihood.sets]
+    rows = [
+        _whole_record_row(likelihood, repetitions),
+        *_target_rows(target_sets, repetitions),
+        _chains_row(likelihood.r_hat),
+    ]
+    agree = share_not_converged(likelihood.r_hat) <= MAX_NOT_CONVERGED
+    target_log_prob = _target_log_prob(*map(log_mean, target_sets))
+    risks = _record_risks(likelihood.posterior(), *target_log_prob)
+    return pd.DataFrame(rows), bool(agree.all()), risks
+
+
+def _schedule(n_values: int) -> tuple[Chains, ...]:
+    """Return settings of chains, with fewer draws where each keeps many values."""
+    n_draws = int(np.clip(_MAX_KEPT / (CHAINS * n_values), 50, DRAWS))
+    return chain_schedule(
+        MAX_ITERATIONS, n_classes=CLASSES, n_draws=n_draws, n_chains=CHAINS
+    )
+
+
+def _target_log_prob(
+    given_data: Floats, *given_joined: Floats
+) -> tuple[Floats, Floats]:
+    """Return the log prior and the log posterior of the target's true value."""
+    joint = log_likelihood(given_data, *given_joined, model_prior=True)
+    return posterior(given_data)[:, 0], posterior(joint)[:, 0]
+
+
+class _Row(NamedTuple):
+    """An estimate beside its baseline, with standard errors."""
+
+    question: str
+    detail: str
+    estimate: float
+    se: float
+    baseline: float
+    baseline_se: float
+    difference_se: float
+
+
+def _whole_record_row(likelihood: CandidateLikelihood, repetitions: Ints) -> _Row:
+    """Return the mean posterior probability of the true record, over people."""
+    weight = repetitions / repetitions.sum()
+    (value,), (se,) = likelihood.estimate(
+        lambda column: np.array([weight @ np.exp(posterior(column)[:, 0])])
+    )
+    uniform = 1 / likelihood.log_likelihood.shape[1]
+    detail = "mean posterior probability of the true record"
+    return _Row("whole record", detail, value, se, uniform, 0.0, se)
+
+
+def _target_rows(sets: Sequence[Floats], repetitions: Ints) -> tuple[_Row, _Row]:
+    """Return means over people: of the posterior, and of the ratio of prior to it."""
     weight = repetitions / repetitions.sum()
 
-    def log_probability(
-        given_data: NDArray[np.float64], *given_joined: NDArray[np.float64]
-    ) -> tuple[Any, Any]:
-        """Return the log prior and the log posterior of the true value of the target variable."""
-        total = log_likelihood(given_data, *given_joined, model_prior=True)
-        return posterior(given_data)[:, 0], posterior(total)[:, 0]
+    def means(*log_means: Floats) -> Floats:
+        log_prior, log_posterior = _target_log_prob(*log_means)
+        p = np.exp(log_prior)
+        q = np.exp(log_posterior)
+        ratio = np.exp(log_prior - log_posterior)
+        return np.array([weight @ q, weight @ p, weight @ (q - p), weight @ ratio])
 
-    def means(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
-        before, after = log_probability(*log_means)
-        p, q = np.exp(before), np.exp(after)
-        return np.array(
-            [weight @ q, weight @ p, weight @ (q - p), weight @ np.exp(before - after)]
-        )
+    values, errors = jackknife(means, sets)
+    mean_posterior, mean_prior, _, mean_ratio = values
+    posterior_se, prior_se, difference_se, ratio_mcse = errors
+    # The mean over people has a spread of its own, of combinations that move together.
+    log_prior, log_posterior = _target_log_prob(*map(log_mean, sets))
+    deviations = repetitions * (np.exp(log_prior - log_posterior) - mean_ratio)
+    spread = np.sqrt((deviations**2).sum()) / repetitions.sum()
+    ratio_se = np.hypot(spread, ratio_mcse)
+    posterior_row = _Row(
+        "target",
+        "mean posterior probability of the true value",
+        estimate=mean_posterior,
+        se=posterior_se,
+        baseline=mean_prior,
+        baseline_se=prior_se,
+        difference_se=difference_se,
+    )
+    detail = "mean of prior over posterior"
+    ratio_row = _Row("belief", detail, mean_ratio, ratio_se, 1.0, 0.0, ratio_se)
+    return posterior_row, ratio_row
 
-    def mean_of_whole(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.array([weight @ np.exp(posterior(log_likelihood)[:, 0])])
 
-    (disclosed, prior, _, inverse), errors = jackknife(means, of_target)
-    (value,), (error,) = likelihood.estimate(mean_of_whole)
-    before, after = log_probability(*map(log_mean, of_target))
-    # The average over people has a spread of its own, of combinations that move
-    # together.
-    moves = repetitions * (np.exp(before - after) - inverse)
-    spread = float(np.hypot(np.sqrt((moves**2).sum()) / repetitions.sum(), errors[3]))
-    not_converged = np.mean(~(likelihood.r_hat <= MAX_R_HAT), axis=1)
-    agree = (not_converged <= MAX_NOT_CONVERGED).all()
-    r_hat = float(np.quantile(likelihood.r_hat, 0.95, axis=1).max())
-    uniform = 1 / whole.support_size
-    nan = np.nan
-    of_true_record = "mean posterior probability of the true record"
-    of_true_value = "mean posterior probability of the true value"
-    ratio = "mean of prior over posterior"
-    numbers = [
-        ("whole record", of_true_record, value, error, uniform, 0.0, error),
-        ("target", of_true_value, disclosed, errors[0], prior, errors[1], errors[2]),
-        ("belief", ratio, inverse, spread, 1.0, 0.0, spread),
-        (
-            "chains",
-            "R-hat, 95th percentile, and its limit",
-            r_hat,
-            nan,
-            MAX_R_HAT,
-            nan,
-            nan,
-        ),
-    ]
-    names = [
-        "question",
-        "detail",
-        "estimate",
-        "se",
-        "baseline",
-        "baseline_se",
-        "difference_se",
-    ]
-    risks = pd.DataFrame(
+def _chains_row(r_hat: Floats) -> _Row:
+    """Return the largest 95th percentile of R-hat in a set of chains, and its limit."""
+    detail = "R-hat, 95th percentile, and its limit"
+    largest = np.quantile(r_hat, 0.95, axis=1).max()
+    return _Row("chains", detail, largest, np.nan, MAX_R_HAT, np.nan, np.nan)
+
+
+def _record_risks(
+    whole: Risk, log_prior: Floats, log_posterior: Floats
+) -> pd.DataFrame:
+    """Return risks of the record and of the target, a row for each combination."""
+    return pd.DataFrame(
         {
             "probability": whole.probability,
             "log_mcse": whole.log_mcse[:, 0],
             "rank": whole.rank,
-            "target_prior": np.exp(before),
-            "target_probability": np.exp(after),
+            "target_prior": np.exp(log_prior),
+            "target_probability": np.exp(log_posterior),
         }
     )
-    return pd.DataFrame(numbers, columns=names), bool(agree), risks

@@ -1,21 +1,26 @@
 """The posterior disclosure risk of a table, in one call."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from srlib import diagnostics
+from srlib.data.codes import Codes
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
 from srlib.dpmpm.model import Chains
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
-from srlib.risk.agreement import MAX_NOT_CONVERGED, chain_schedule
+from srlib.risk.agreement import (
+    MAX_NOT_CONVERGED,
+    chain_schedule,
+    share_not_converged,
+)
 from srlib.risk.candidates import (
     Data,
     LogPrior,
@@ -25,6 +30,7 @@ from srlib.risk.candidates import (
     target_records,
 )
 from srlib.risk.draw_sets import DrawSets
+from srlib.risk.errors import Floats, Ints
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
@@ -37,9 +43,8 @@ SCHEDULE = chain_schedule(16_000, n_classes=40, n_draws=500, n_chains=8)
 # records.
 MAX_PARETO_K = 0.7
 
-_BLOCK = (
-    1 << 24
-)  # numbers in one block of combinations, over all chains or all candidates
+# Numbers in one block of combinations, over all chains or all candidates.
+_BLOCK = 1 << 24
 _COLUMNS = (
     "repetitions",
     "probability",
@@ -88,7 +93,8 @@ class PosteriorRisk:
     Examples
     --------
     >>> import srlib
-    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10})
+    >>> sick = ["no"] * 30 + ["yes"] * 10
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": sick})
     >>> trees, rng = srlib.fit_trees(people), np.random.default_rng(1)
     >>> risk = posterior_risk(people, trees.release(rng=rng), synthesizer=trees)
     >>> risk.exact, risk.support_size
@@ -96,23 +102,23 @@ class PosteriorRisk:
     """
 
     schema: Schema
-    combinations: NDArray[np.integer]
-    repetitions: NDArray[np.int64]
-    probability: NDArray[np.float64]
-    rank: NDArray[np.float64]
-    n_excluded: NDArray[np.int64]
+    combinations: Codes
+    repetitions: Ints
+    probability: Floats
+    rank: Floats
+    n_excluded: Ints
     support_size: int
-    log_mcse: NDArray[np.float64]
-    r_hat: NDArray[np.float64]
-    pareto_k: NDArray[np.float64]
-    share_not_converged: NDArray[np.float64]
+    log_mcse: Floats
+    r_hat: Floats
+    pareto_k: Floats
+    share_not_converged: Floats
 
     def __repr__(self) -> str:
         return f"<PosteriorRisk: {self.summary()}>"
 
     @property
     def exact(self) -> bool:
-        """Whether the risks are computed from a density, and so have no Monte Carlo error."""
+        """Whether the risks come from a density, and so have no Monte Carlo error."""
         return not len(self.share_not_converged)
 
     @property
@@ -122,57 +128,66 @@ class PosteriorRisk:
 
     @property
     def reliable(self) -> NDArray[np.bool_]:
-        """Whether R-hat and Pareto k of each combination are within their limits, (n,)."""
-        agree = (
-            np.isnan(self.r_hat) if self.exact else self.r_hat <= diagnostics.MAX_R_HAT
-        )
+        """Whether R-hat and Pareto k of each combination are within limits, (n,)."""
+        agree = self.exact | (self.r_hat <= diagnostics.MAX_R_HAT)
         return agree & np.isfinite(self.log_mcse) & ~(self.pareto_k > MAX_PARETO_K)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each combination: its labels, risk and diagnostics."""
+        """Return a table with a row for each combination: labels, risk, diagnostics."""
         frame = self.schema.decode(self.combinations)
         return frame.assign(**{name: getattr(self, name) for name in _COLUMNS})
 
     def summary(self) -> str:
-        """Return a text that says how high the risks are and whether the chains support them."""
+        """Return a text that says how high the risks are and how reliable."""
         threshold = 10 / self.support_size
         meaning = "ten times the share 1 / support_size"
         if threshold >= 1:  # no probability exceeds it
             threshold = 0.5
             meaning = "more than all other candidates together"
         n_above = (self.probability > threshold).sum()
-        sentences = [
-            f"{len(self.combinations):,} combinations of {self.repetitions.sum():,} records, with "
-            f"{self.support_size:,} candidates each.",
-            "For an intruder who knows all other records and the synthesizer, the posterior "
-            f"probability of the true record has a median of {np.median(self.probability):.2g} "
-            f"and a maximum of {self.probability.max():.2g}; it is above {threshold:.2g}, "
-            f"{meaning}, for {n_above:,} of the combinations.",
-            f"The true record is the most probable candidate for {(self.rank == 1).sum():,}.",
-        ]
-        if self.exact:
-            n_certain = (self.n_excluded == self.support_size - 1).sum()
-            sentences.append(
-                f"Of the {self.support_size - 1:,} other candidates, a median of "
-                f"{np.median(self.n_excluded):g} cannot have led to the releases; for "
-                f"{n_certain:,} of the combinations none of them can. The probabilities are exact."
-            )
-            return " ".join(sentences)
-        error = np.median(self.log_mcse)
-        sentences.append(
-            f"The median Monte Carlo standard error of a log probability is {error:.2g}."
+        n_first = (self.rank == 1).sum()
+        reliability = (
+            self._excluded_sentences() if self.exact else self._chain_sentences()
         )
-        share = np.mean(~self.reliable)
+        return (
+            f"{len(self.combinations):,} combinations of {self.repetitions.sum():,} "
+            f"records, with {self.support_size:,} candidates each. "
+            "For an intruder who knows all other records and the synthesizer, the "
+            "posterior probability of the true record has a median of "
+            f"{np.median(self.probability):.2g} and a maximum of "
+            f"{self.probability.max():.2g}; it is above {threshold:.2g}, {meaning}, "
+            f"for {n_above:,} of the combinations. "
+            f"The true record is the most probable candidate for {n_first:,}. "
+            f"{reliability}"
+        )
+
+    def _excluded_sentences(self) -> str:
+        n_others = self.support_size - 1
+        n_certain = (self.n_excluded == n_others).sum()
+        return (
+            f"Of the {n_others:,} other candidates, a median of "
+            f"{np.median(self.n_excluded):g} cannot have led to the releases; for "
+            f"{n_certain:,} of the combinations none of them can. The probabilities "
+            "are exact."
+        )
+
+    def _chain_sentences(self) -> str:
+        sentences = [
+            "The median Monte Carlo standard error of a log probability is "
+            f"{np.median(self.log_mcse):.2g}."
+        ]
         if not self.converged:
             sentences.append(
-                f"The chains have not converged: R-hat is above {diagnostics.MAX_R_HAT} for up to "
-                f"{percent(self.share_not_converged.max())} of the combinations. Run longer "
-                "chains before relying on these numbers."
+                "The chains have not converged: R-hat is above "
+                f"{diagnostics.MAX_R_HAT} for up to "
+                f"{percent(self.share_not_converged.max())} of the combinations. Run "
+                "longer chains before relying on these numbers."
             )
-        if share:
+        share_unreliable = np.mean(~self.reliable)
+        if share_unreliable:
             sentences.append(
-                f"{percent(share, 1)} of the combinations are unreliable, by R-hat or by a "
-                f"Pareto k above {MAX_PARETO_K}."
+                f"{percent(share_unreliable, 1)} of the combinations are unreliable, "
+                f"by R-hat or by a Pareto k above {MAX_PARETO_K}."
             )
         elif self.converged:
             sentences.append("The chains agree, and all combinations are reliable.")
@@ -193,7 +208,7 @@ def posterior_risk(
     executor: Executor | None = None,
     progress: bool = True,
 ) -> PosteriorRisk:
-    """Return the posterior disclosure risk of each record: the probability of the true record.
+    """Return the posterior disclosure risk: the probability of each true record.
 
     The intruder knows all records but one and the synthesizer, and compares candidates
     for that record (Hu, Reiter and Wang 2014). The synthesizer is the Dirichlet process
@@ -246,65 +261,82 @@ def posterior_risk(
     Examples
     --------
     >>> rng = np.random.default_rng(1)
-    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": rng.integers(0, 2, 40)})
+    >>> sick = rng.integers(0, 2, 40)
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": sick})
+    >>> release = people.sample(frac=1, random_state=1)
     >>> few = Chains(n_classes=2, burn_in=20, n_draws=50)
-    >>> risk = posterior_risk(people, people.sample(frac=1, random_state=1), chains=few, rng=rng)
+    >>> risk = posterior_risk(people, release, chains=few, rng=rng)
     >>> risk.to_frame().columns[:4].tolist()
     ['job', 'sick', 'repetitions', 'probability']
     >>> risk.summary().split(", ")[0]
     '4 combinations of 40 records'
     """
+    _check_choices(synthesizer, draws, chains, executor)
+    table = encode(original, "original", schema)
+    tables = encode_releases(released, table.schema)
+    table.schema.check_reserved_names(_COLUMNS)
+    records = target_records(table, unknown, log_prior)
+    with nullcontext() if progress else silent():
+        if synthesizer is None:
+            sets = _sets(table, tables, draws, chains, rng)
+            return _risk_in_blocks(
+                records,
+                lambda part: sets.likelihood(
+                    records.combinations[part], records.unknown
+                ),
+                n_chains=sum(draws.n_chains for draws in sets),
+            )
+        return _density_risk(records, tables, synthesizer, executor)
+
+
+def _density_risk(
+    records: TargetRecords,
+    tables: Sequence[Codes],
+    synthesizer: Trees | Density,
+    executor: Executor | None,
+) -> PosteriorRisk:
+    """Return the exact risk by a density."""
+    check_density(synthesizer, records.table)
+
+    def likelihood(part: slice) -> CandidateLikelihood:
+        rows = records.rows[part]
+        candidates = records.candidates(part)
+        return density_likelihood(
+            synthesizer, tables, records.table.codes, rows, candidates, executor
+        )
+
+    return _risk_in_blocks(records, likelihood)
+
+
+def _check_choices(
+    synthesizer: object, draws: object, chains: object, executor: object
+) -> None:
+    """Raise a ValueError where an argument has no use with the others."""
     if executor is not None and synthesizer is None:
         raise ValueError(
             "executor is given without a synthesizer; chains run in this process"
         )
     if executor is not None and not hasattr(executor, "submit"):
         raise ValueError(
-            f"executor is {executor!r:.50}; it must have the interface of concurrent.futures"
+            f"executor is {executor!r:.50}; it must have the interface of "
+            "concurrent.futures"
         )
-    table = encode(original, "original", schema)
-    one_table = isinstance(released, pd.DataFrame | Microdata | str)
-    several = (
-        [released]
-        if one_table or not isinstance(released, Iterable)
-        else list(released)
-    )
-    tables = encode_releases(several, table.schema)
-    table.schema.check_reserved_names(_COLUMNS)
-    records = target_records(table, unknown, log_prior)
-    with nullcontext() if progress else silent():
-        if synthesizer is None:
-            sets = _sets(table, tables, draws, chains, rng)
-
-            def from_chains(block: slice) -> CandidateLikelihood:
-                return sets.likelihood(records.combinations[block], records.unknown)
-
-            return _risk_in_blocks(
-                records, from_chains, sum(draws.n_chains for draws in sets)
-            )
-        if draws is not None or chains is not None:
-            raise ValueError(
-                "draws and chains belong to the DPMPM, but a synthesizer is given"
-            )
-        check_density(synthesizer, table)
-
-        def from_density(block: slice) -> CandidateLikelihood:
-            rows, candidates = records.rows[block], records.candidates(block)
-            return density_likelihood(
-                synthesizer, tables, table.codes, rows, candidates, executor
-            )
-
-        return _risk_in_blocks(records, from_density)
+    if synthesizer is not None and (draws is not None or chains is not None):
+        raise ValueError(
+            "draws and chains belong to the DPMPM, but a synthesizer is given"
+        )
+    if draws is not None and chains is not None:
+        raise ValueError("draws and chains are both given; give only one of them")
 
 
 def _sets(
     table: Microdata,
-    tables: Sequence[NDArray[np.uint8]],
+    tables: Sequence[Codes],
     draws: DrawSets | None,
     chains: Chains | Sequence[Chains] | None,
     rng: np.random.Generator | None,
 ) -> DrawSets:
-    """Return draws that fit the tables: those given, or else those of chains that are run."""
+    """Return draws that fit the tables: those given, or else those of new chains."""
     levels = table.schema.n_levels
     if draws is None:
         if rng is None:
@@ -313,12 +345,10 @@ def _sets(
             )
         settings = SCHEDULE if chains is None else chains
         return DrawSets.fit(table.codes, tables, levels, settings, rng=rng)
-    if chains is not None:
-        raise ValueError("draws and chains are both given; give only one of them")
     if not np.array_equal(draws.n_levels, levels) or len(draws.joined) != len(tables):
         raise ValueError(
-            f"draws have {draws.n_levels.tolist()} levels and {len(draws.joined)} releases; the "
-            f"tables have {levels.tolist()} and {len(tables)}"
+            f"draws have {draws.n_levels.tolist()} levels and {len(draws.joined)} "
+            f"releases; the tables have {levels.tolist()} and {len(tables)}"
         )
     return draws
 
@@ -334,24 +364,37 @@ def _risk_in_blocks(
     blocks = []
     with progress_bar(n, "risks") if n_chains else nullcontext() as bar:
         for first in range(0, n, step):
-            block = slice(first, first + step)
-            likelihood = likelihood_of(block)
-            risk = likelihood.posterior(records.candidate_log_prior(block))
-            n_excluded = np.isneginf(likelihood.log_likelihood).sum(axis=1)
-            of_risk = risk.probability, risk.rank, risk.log_mcse[:, 0]
-            blocks.append((*of_risk, n_excluded, likelihood.pareto_k, likelihood.r_hat))
+            part = slice(first, first + step)
+            log_prior = records.candidate_log_prior(part)
+            blocks.append(_block_columns(likelihood_of(part), log_prior))
             if bar is not None:
-                bar.update(len(n_excluded))
-    *parts, r_hat = (
-        np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True)
-    )
-    names = "probability", "rank", "log_mcse", "n_excluded", "pareto_k"
+                bar.update(len(blocks[-1]["rank"]))
+    columns = {
+        name: np.concatenate([block[name] for block in blocks], axis=-1)
+        for name in blocks[0]
+    }
+    r_hat = columns.pop("r_hat")  # (n_sets, n)
     return PosteriorRisk(
         schema=records.table.schema,
         combinations=records.combinations,
         repetitions=records.repetitions,
         support_size=records.support_size,
         r_hat=r_hat.max(axis=0) if n_chains else np.full(n, np.nan),
-        share_not_converged=np.mean(~(r_hat <= diagnostics.MAX_R_HAT), axis=1),
-        **dict(zip(names, parts, strict=True)),
+        share_not_converged=share_not_converged(r_hat),
+        **columns,
     )
+
+
+def _block_columns(
+    likelihood: CandidateLikelihood, log_prior: ArrayLike
+) -> dict[str, NDArray]:
+    """Return the risk of some combinations, and its diagnostics, by name."""
+    risk = likelihood.posterior(log_prior)
+    return {
+        "probability": risk.probability,
+        "rank": risk.rank,
+        "n_excluded": np.isneginf(likelihood.log_likelihood).sum(axis=1),
+        "log_mcse": risk.log_mcse[:, 0],
+        "r_hat": likelihood.r_hat,
+        "pareto_k": likelihood.pareto_k,
+    }

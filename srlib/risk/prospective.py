@@ -1,4 +1,4 @@
-"""Risk before release: the posterior risk over the sets of releases that could be drawn."""
+"""Risk before release: the risk over sets of releases that could be drawn."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,18 +8,20 @@ from math import comb
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import beta
 
 from srlib import checks
+from srlib.data.codes import Codes
 from srlib.data.schema import Schema
 from srlib.display import percent
 from srlib.dpmpm.gibbs import DPMPMSynthesizer, sample_posterior
+from srlib.dpmpm.model import Draws
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.records import MechanismSynthesizer
 from srlib.progress import progress, silent
-from srlib.risk.agreement import checked_schedule, convergence
+from srlib.risk.agreement import checked_schedule, convergence, evenly_spaced
 from srlib.risk.candidates import (
     Data,
     LogPrior,
@@ -29,26 +31,31 @@ from srlib.risk.candidates import (
     target_records,
 )
 from srlib.risk.draw_sets import log_ratios
-from srlib.risk.errors import jackknife_variance, log_mean
+from srlib.risk.errors import Floats, Ints, jackknife_variance, log_mean
 from srlib.risk.likelihood import CandidateLikelihood
-from srlib.risk.synthesizers import Density, check_density, density_likelihood
+from srlib.risk.synthesizers import (
+    Density,
+    check_density,
+    density_likelihood,
+    map_changes,
+)
 from srlib.trees import SequentialTrees, Trees
 
 MAX_RELEASE_SETS = 200_000
 """Most sets of releases that are enumerated."""
 CHAINS_FACTOR = 4
-"""Chains given the data for each chain given a release: all sets of releases share their error."""
+"""Chains given the data for each given a release: all sets share the error of these."""
 _MAX_CHECKED = 200  # records for which R-hat is computed
 WORST_LEVEL = 0.95
 """Share of the sets of releases whose risk does not exceed the column `worst`."""
 MIN_SETS = 20
-"""Fewest sets of releases to draw: with fewer, the largest is not above the 95 % quantile."""
+"""Fewest sets to draw: with fewer, the largest risk is not above the 95 % quantile."""
 _COLUMNS = ("repetitions", "prior", "expected", "expected_mcse", "worst", "worst_mcse")
 
 
 @dataclass(frozen=True, repr=False)
 class RiskBeforeRelease:
-    """Posterior disclosure risks over the sets of releases that could be drawn from the data.
+    """Posterior disclosure risks over the sets of releases that could be drawn.
 
     Attributes
     ----------
@@ -83,15 +90,15 @@ class RiskBeforeRelease:
     """
 
     schema: Schema
-    combinations: NDArray[np.integer]
-    repetitions: NDArray[np.int64]
-    prior: NDArray[np.float64]
+    combinations: Ints
+    repetitions: Ints
+    prior: Floats
     support_size: int
     n_releases: int
-    probability: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    probability: Floats
+    weights: Floats
     exact: bool
-    jackknife_probability: NDArray[np.float64]
+    jackknife_probability: Floats
     convergence: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
@@ -106,13 +113,11 @@ class RiskBeforeRelease:
         """
         self.schema.check_reserved_names(_COLUMNS)
         frame = self.schema.decode(self.combinations)
-        frame = frame.assign(repetitions=self.repetitions, prior=self.prior)
-        return frame.assign(
-            **self._over_sets(self.probability, self.jackknife_probability)
-        )
+        over_sets = self._over_sets(self.probability, self.jackknife_probability)
+        return frame.assign(repetitions=self.repetitions, prior=self.prior, **over_sets)
 
     def file_level_risk(self) -> pd.DataFrame:
-        """Return the risk of a whole set of releases: summaries over its target records.
+        """Return the risk of a whole set of releases: summaries over target records.
 
         The rows are largest, the largest risk of a record; mean_log_gain, the mean over
         records of the log of posterior over prior probability, in nats; and
@@ -127,60 +132,64 @@ class RiskBeforeRelease:
             over_sets, index=["largest", "mean_log_gain", "share_above_half"]
         )
 
-    def _summaries(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return summaries over the records of each set of releases, (..., n) to (..., 3)."""
+    def _summaries(self, probability: Floats) -> Floats:
+        """Return summaries over the records of each set, (..., n) to (..., 3)."""
         share = self.repetitions / self.repetitions.sum()
-        gain = np.log(probability / self.prior) @ share
-        above = (probability > 0.5) @ share
-        return np.stack([probability.max(axis=-1), gain, above], axis=-1)
+        largest = probability.max(axis=-1)
+        mean_log_gain = np.log(probability / self.prior) @ share
+        share_above_half = (probability > 0.5) @ share
+        return np.stack([largest, mean_log_gain, share_above_half], axis=-1)
 
     def summary(self) -> str:
         """Return a text that says how high the risks of a set of releases will be."""
-        frame, over_sets = self.to_frame(), self.file_level_risk()
+        frame = self.to_frame()
+        expected = frame["expected"]
+        largest = self.file_level_risk().loc["largest"]
         n_sets = "all possible" if self.exact else f"{len(self.weights):,} drawn"
-        each = "one release" if self.n_releases == 1 else f"{self.n_releases} releases"
-        at = int(frame["expected"].argmax())
-        error = f" (standard error {frame['expected_mcse'].iloc[at]:.1g}, not counting the choice"
-        error = "" if self.exact else f"{error} of the maximum)"
-        largest = over_sets.loc["largest"]
-        return " ".join(
-            [
-                f"{len(frame):,} combinations of {self.repetitions.sum():,} records, with "
-                f"{self.support_size:,} candidates each, over {n_sets} sets of {each}.",
-                "For an intruder who knows all other records and the synthesizer, the expected "
-                "posterior probability of the true record has a median of "
-                f"{frame['expected'].median():.2g} and a maximum of "
-                f"{frame['expected'].max():.2g}{error}.",
-                f"The largest risk in a set is {largest['expected']:.2g} on average, and at most "
-                f"{largest['worst']:.2g} in {percent(WORST_LEVEL)} of the sets.",
-            ]
+        m = self.n_releases
+        releases = "one release" if m == 1 else f"{m} releases"
+        error = ""
+        if not self.exact:
+            mcse = frame["expected_mcse"].iloc[int(expected.argmax())]
+            error = (
+                f" (standard error {mcse:.1g}, not counting the choice of the maximum)"
+            )
+        return (
+            f"{len(frame):,} combinations of {self.repetitions.sum():,} records, with "
+            f"{self.support_size:,} candidates each, over {n_sets} sets of {releases}. "
+            "For an intruder who knows all other records and the synthesizer, the "
+            "expected posterior probability of the true record has a median of "
+            f"{expected.median():.2g} and a maximum of {expected.max():.2g}{error}. "
+            f"The largest risk in a set is {largest['expected']:.2g} on average, and "
+            f"at most {largest['worst']:.2g} in {percent(WORST_LEVEL)} of the sets."
         )
 
-    def _over_sets(
-        self, values: NDArray[np.float64], replicates: NDArray[np.float64]
-    ) -> dict[str, NDArray[np.float64]]:
-        """Return mean and 95 % quantile over sets of releases, (n_release_sets, k), with errors."""
+    def _over_sets(self, values: Floats, replicates: Floats) -> dict[str, Floats]:
+        """Return mean and 95 % quantile over sets of k quantities, with their errors.
+
+        The quantities are (n_release_sets, k), or (n_chains, n_release_sets, k) with
+        one chain left out at a time.
+        """
+
+        def worst(values: Floats) -> Floats:
+            return quantile(values, self.weights, WORST_LEVEL)
+
         expected = self.weights @ values
-        worst = quantile(values, self.weights, WORST_LEVEL)
-        errors = np.zeros((2, len(expected)))
+        expected_variance = np.zeros_like(expected)
+        worst_variance = np.zeros_like(expected)
         if not self.exact:
-            errors += (
-                values.var(axis=0, ddof=1) / len(values),
-                quantile_variance(values, WORST_LEVEL),
-            )
+            expected_variance += values.var(axis=0, ddof=1) / len(values)
+            worst_variance += quantile_variance(values, WORST_LEVEL)
         if len(replicates):
-            errors += (
-                jackknife_variance(self.weights @ each for each in replicates),
-                jackknife_variance(
-                    quantile(each, self.weights, WORST_LEVEL) for each in replicates
-                ),
+            expected_variance += jackknife_variance(
+                self.weights @ x for x in replicates
             )
-        expected_mcse, worst_mcse = np.sqrt(errors)
+            worst_variance += jackknife_variance(map(worst, replicates))
         return {
             "expected": expected,
-            "expected_mcse": expected_mcse,
-            "worst": worst,
-            "worst_mcse": worst_mcse,
+            "expected_mcse": np.sqrt(expected_variance),
+            "worst": worst(values),
+            "worst_mcse": np.sqrt(worst_variance),
         }
 
 
@@ -227,48 +236,45 @@ def risk_before_release(
     Examples
     --------
     >>> import srlib
-    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10})
-    >>> risk = risk_before_release(
-    ...     people, srlib.fit_trees(people), n_releases=2, n_sets=50, rng=np.random.default_rng(1)
-    ... )
+    >>> sick = ["no"] * 30 + ["yes"] * 10
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": sick})
+    >>> trees, rng = srlib.fit_trees(people), np.random.default_rng(1)
+    >>> risk = risk_before_release(people, trees, n_releases=2, n_sets=50, rng=rng)
     >>> risk.to_frame().columns.tolist()[2:6]
     ['repetitions', 'prior', 'expected', 'expected_mcse']
     >>> risk.summary().split(", ")[0]
     '4 combinations of 40 records'
     """
-    checks.at_least(1, n_releases=n_releases)
-    checks.at_least(MIN_SETS, n_sets=n_sets)
-    records = target_records(
-        encode(original, "original", None), unknown, log_prior, rows
+    table = encode(original, "original", None)
+    records = target_records(table, unknown, log_prior, rows)
+    table.schema.check_reserved_names(_COLUMNS)
+    true_record_probability = partial(
+        _true_record_probability, records.candidate_log_prior()
     )
-    records.table.schema.check_reserved_names(_COLUMNS)
-    log_prior = records.candidate_log_prior()
-
-    def true_record_probability(
-        log_likelihood: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        return np.exp(posterior(log_likelihood, log_prior)[..., 0])
-
-    likelihood, weights, checked = _set_likelihoods(
+    likelihood, weights, convergence_table = _set_likelihoods(
         records, synthesizer, n_releases, n_sets, rng
     )
     probability = true_record_probability(likelihood.log_likelihood)
     replicates = [*likelihood.leave_one_out(true_record_probability)]
+    no_release = np.zeros((len(records.rows), records.support_size))
     return RiskBeforeRelease(
-        schema=records.table.schema,
+        schema=table.schema,
         combinations=records.combinations,
         repetitions=records.repetitions,
-        prior=true_record_probability(
-            np.zeros((len(records.rows), records.support_size))
-        ),
+        prior=true_record_probability(no_release),
         support_size=records.support_size,
         n_releases=n_releases,
         probability=probability,
         weights=weights,
         exact=isinstance(synthesizer, MechanismSynthesizer),
         jackknife_probability=np.reshape(replicates, (-1, *probability.shape)),
-        convergence=pd.concat(checked, ignore_index=True) if checked else None,
+        convergence=convergence_table,
     )
+
+
+def _true_record_probability(log_prior: ArrayLike, log_likelihood: Floats) -> Floats:
+    """Return the posterior probability of the true record, (n_release_sets, n)."""
+    return np.exp(posterior(log_likelihood, log_prior)[..., 0])
 
 
 def _set_likelihoods(
@@ -277,147 +283,159 @@ def _set_likelihoods(
     n_releases: int,
     n_sets: int,
     rng: np.random.Generator | None,
-) -> tuple[CandidateLikelihood, NDArray[np.float64], list[pd.DataFrame]]:
+) -> tuple[CandidateLikelihood, Floats, pd.DataFrame | None]:
     """Draw sets of independent releases, or enumerate all of them.
 
     Returns the likelihood of the candidates given each set, which all share the chains
     given the data; the probabilities of the sets given the data; and the convergence of
     the chains.
     """
+    checks.at_least(1, n_releases=n_releases)
+    checks.at_least(MIN_SETS, n_sets=n_sets)
     if isinstance(synthesizer, DPMPMSynthesizer):
         checked_schedule(synthesizer.chains)
-        own = np.asarray(synthesizer.n_levels).tolist()
-        levels = records.table.schema.n_levels.tolist()
-        if own != levels:
-            raise ValueError(f"synthesizer has {own} levels; the table has {levels}")
+        levels = np.asarray(synthesizer.n_levels).tolist()
+        table_levels = records.table.schema.n_levels.tolist()
+        if levels != table_levels:
+            raise ValueError(
+                f"synthesizer has {levels} levels; the table has {table_levels}"
+            )
     else:
         check_density(synthesizer, records.table)
     if isinstance(synthesizer, MechanismSynthesizer):
-        return *_enumerate_sets(synthesizer, records, n_releases), []
+        return *_enumerate_sets(synthesizer, records, n_releases), None
     if rng is None:
         raise ValueError(
             "rng is not given; it must be a random generator for the releases"
         )
-    n, checked = n_releases * n_sets, list[pd.DataFrame]()
-    value = np.zeros((n_sets, len(records.rows), records.support_size))
-    with progress(n, "releases") as bar, silent():
-        if isinstance(synthesizer, DPMPMSynthesizer):
-            every = _dpmpm_log_ratios(synthesizer, records, n, rng, checked)
-            given_data = [next(every)]
-        else:
-            every, given_data = (
-                _density_log_likelihoods(synthesizer, records, n, rng),
-                [],
-            )
-        for r, of_release in enumerate(every):
-            value[r // n_releases] += log_mean(of_release)
-            bar.update()
-    likelihood = CandidateLikelihood(
-        lambda *means: value - n_releases * sum(means), given_data
-    )
-    return likelihood, np.full(n_sets, 1 / n_sets), checked
+    weights = np.full(n_sets, 1 / n_sets)
+    if isinstance(synthesizer, DPMPMSynthesizer):
+        likelihood, convergence_table = _draw_dpmpm_sets(
+            synthesizer, records, n_releases, n_sets, rng
+        )
+        return likelihood, weights, convergence_table
+    likelihood = _draw_density_sets(synthesizer, records, n_releases, n_sets, rng)
+    return likelihood, weights, None
 
 
-def _density_log_likelihoods(
+def _draw_density_sets(
     synthesizer: Trees | Density,
     records: TargetRecords,
-    n: int,
+    n_releases: int,
+    n_sets: int,
     rng: np.random.Generator,
-) -> Iterator[NDArray[np.float64]]:
-    """Yield the log likelihood of the candidates for each of n releases, (1, n, support_size)."""
-    codes, candidates = records.table.codes, records.candidates()
+) -> CandidateLikelihood:
+    """Return the likelihood of the candidates given sets of releases, by a density."""
+    codes = records.table.codes
+    candidates = records.candidates()
     if isinstance(synthesizer, SequentialTrees):
         synthesizer = synthesizer.fit(codes)
-    for _ in range(n):
-        if isinstance(synthesizer, Trees):
-            released = synthesizer.release(rng=rng)[0].codes
-        else:
-            released = np.asarray(synthesizer.release(codes, rng=rng))
-        likelihood = density_likelihood(
-            synthesizer, [released], codes, records.rows, candidates
-        )
-        yield likelihood.log_likelihood[None]
+    sums = np.zeros((n_sets, *candidates.shape[:2]))
+    with progress(n_releases * n_sets, "releases") as bar, silent():
+        for i in range(n_releases * n_sets):
+            if isinstance(synthesizer, Trees):
+                released = synthesizer.release(rng=rng)[0].codes
+            else:
+                released = np.asarray(synthesizer.release(codes, rng=rng))
+            likelihood = density_likelihood(
+                synthesizer, [released], codes, records.rows, candidates
+            )
+            sums[i // n_releases] += likelihood.log_likelihood
+            bar.update()
+    return CandidateLikelihood(lambda: sums)
 
 
-def _dpmpm_log_ratios(
+def _draw_dpmpm_sets(
     synthesizer: DPMPMSynthesizer,
     records: TargetRecords,
-    n: int,
+    n_releases: int,
+    n_sets: int,
     rng: np.random.Generator,
-    checked: list[pd.DataFrame],
-) -> Iterator[NDArray[np.float64]]:
-    """Yield log ratios from chains given the data, then given the data joined with each release."""
-    codes, chains = records.table.codes, synthesizer.chains
-    n_checked = min(len(records.rows), _MAX_CHECKED)
-    at = np.linspace(0, len(records.rows) - 1, n_checked).astype(int)
-    combinations = records.combinations[at]
+) -> tuple[CandidateLikelihood, pd.DataFrame]:
+    """Return the likelihood given sets of releases, and the chains' convergence."""
+    codes = records.table.codes
+    combinations = evenly_spaced(records.combinations, _MAX_CHECKED)
+    n = n_releases * n_sets
+    sums = np.zeros((n_sets, len(records.rows), records.support_size))
+    rows = []
+    with progress(n, "releases") as bar, silent():
+        for i, draws in enumerate(_dpmpm_draws(synthesizer, codes, n, rng)):
+            name = f"release {i}" if i else "the data"
+            rows.append(convergence(name, draws, combinations))
+            ratios, _ = log_ratios(draws, records.combinations, records.unknown)
+            if i == 0:
+                given_data = ratios
+            else:
+                sums[(i - 1) // n_releases] += log_mean(ratios)
+                bar.update()
+    likelihood = CandidateLikelihood(
+        lambda data_mean: sums - n_releases * data_mean, [given_data]
+    )
+    return likelihood, pd.DataFrame(rows)
+
+
+def _dpmpm_draws(
+    synthesizer: DPMPMSynthesizer, codes: Codes, n: int, rng: np.random.Generator
+) -> Iterator[Draws]:
+    """Yield draws given the data, then given the data joined with each release."""
     sample = partial(
         sample_posterior, n_levels=synthesizer.n_levels, keep_allocations=True
     )
-    stream, *streams = rng.spawn(n + 1)
-    draws = sample(
-        codes,
-        chains=replace(chains, n_chains=CHAINS_FACTOR * chains.n_chains),
-        rng=stream,
-    )
+    chains = synthesizer.chains
+    more_chains = replace(chains, n_chains=CHAINS_FACTOR * chains.n_chains)
+    data_stream, *streams = rng.spawn(n + 1)
+    draws = sample(codes, chains=more_chains, rng=data_stream)
+    yield draws
     # From separate draws: releases are independent given the data, not given the
     # parameters.
     released = draws.release(n, len(codes), rng=rng)
-    for r in range(n + 1):
-        if r:
-            joined = np.vstack([codes, released[r - 1]])
-            draws = sample(joined, chains=chains, rng=streams[r - 1])
-        name = f"release {r}" if r else "the data"
-        checked.append(convergence({name: draws}, combinations))
-        yield log_ratios(draws, records.combinations, records.unknown)[0]
+    for release, stream in zip(released, streams, strict=True):
+        yield sample(np.vstack([codes, release]), chains=chains, rng=stream)
 
 
 def _enumerate_sets(
     synthesizer: MechanismSynthesizer, records: TargetRecords, n_releases: int
-) -> tuple[CandidateLikelihood, NDArray[np.float64]]:
-    """Return the likelihoods given every set of releases of a mechanism, and the weights."""
-    mechanism, candidates = synthesizer.mechanism, records.candidates()
-    weights = np.exp(mechanism.row(synthesizer.row_of(records.table.codes)))
-    n = int((weights > 0).sum())
-    n_sets = comb(n + n_releases - 1, n_releases)
-    if n_sets > MAX_RELEASE_SETS:
-        raise ValueError(
-            f"n_releases is {n_releases}, which makes {n_sets:,} sets of {n:,} possible releases; "
-            f"at most {MAX_RELEASE_SETS:,} are enumerated"
-        )
-    at = np.empty(candidates.shape[:2], dtype=np.int64)
-    changed = records.table.codes.copy()
-    for row, support, positions in zip(records.rows, candidates, at, strict=True):
-        truth = changed[row].copy()
-        for j, candidate in enumerate(support):
-            changed[row] = candidate
-            positions[j] = synthesizer.row_of(changed)
-        changed[row] = truth
-    needed, where = np.unique(at, return_inverse=True)
-    block = mechanism.block(needed, np.flatnonzero(weights > 0))
-    of_releases = np.moveaxis(block[where.reshape(at.shape)], 2, 0)
-    members = np.array(list(combinations_with_replacement(range(n), n_releases)))
+) -> tuple[CandidateLikelihood, Floats]:
+    """Return the likelihoods given all sets of a mechanism's releases, and weights."""
+    mechanism = synthesizer.mechanism
+    codes = records.table.codes
+    prob = np.exp(mechanism.row(synthesizer.row_of(codes)))
+    possible = np.flatnonzero(prob > 0)
+    members = _multisets(len(possible), n_releases)  # (n_sets, n_releases)
+    rows = map_changes(
+        synthesizer.row_of, codes, records.rows, records.candidates()
+    )  # (n, support_size)
+    needed, position = np.unique(rows, return_inverse=True)
+    block = mechanism.block(needed, possible)
+    by_release = np.moveaxis(block[position.reshape(rows.shape)], 2, 0)
+    log_likelihood = sum((by_release[releases] for releases in members.T), np.zeros(()))
     counts = (members[:, :, None] == members[:, None]).sum(axis=1)
     # A release that is c times in a set is counted c times, each with log(c!) / c.
-    orders = gammaln(n_releases + 1) - (gammaln(counts + 1) / counts).sum(axis=1)
-    value = sum((of_releases[each] for each in members.T), np.zeros(()))
-    of_sets = np.exp(orders) * weights[weights > 0][members].prod(axis=1)
-    return CandidateLikelihood(lambda: value), of_sets
+    log_orders = gammaln(n_releases + 1) - (gammaln(counts + 1) / counts).sum(axis=1)
+    weights = np.exp(log_orders) * prob[possible][members].prod(axis=1)
+    return CandidateLikelihood(lambda: log_likelihood), weights
 
 
-def quantile(
-    values: NDArray[np.float64], weights: NDArray[np.float64], level: float
-) -> NDArray[np.float64]:
-    """Return the smallest value with cumulative weight `level` or more, (n, k) to (k,)."""
-    order = np.argsort(values, axis=0)
-    cumulative = np.cumsum(weights[order], axis=0)
+def _multisets(n: int, size: int) -> Ints:
+    """Return all sets of a size of n possible releases; a ValueError if too many."""
+    n_sets = comb(n + size - 1, size)
+    if n_sets > MAX_RELEASE_SETS:
+        raise ValueError(
+            f"n_releases is {size}, which makes {n_sets:,} sets of {n:,} possible "
+            f"releases; at most {MAX_RELEASE_SETS:,} are enumerated"
+        )
+    return np.array(list(combinations_with_replacement(range(n), size)))
+
+
+def quantile(values: Floats, weights: Floats, level: float) -> Floats:
+    """Return the least value with cumulative weight `level` or more, (n, k) to (k,)."""
     # Rounding must not carry the sum of 95 weights of 1 / 100 across the level.
-    at = np.argmax(cumulative >= level - 1e-9, axis=0)
-    return np.take_along_axis(np.take_along_axis(values, order, 0), at[None], 0)[0]
+    level -= 1e-9
+    return np.quantile(values, level, axis=0, weights=weights, method="inverted_cdf")
 
 
-def quantile_variance(values: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """Return the sampling variance of the quantile of each of k samples, (n, k) to (k,).
+def quantile_variance(values: Floats, level: float) -> Floats:
+    """Return the sampling variance of a quantile of k samples, (n, k) to (k,).
 
     Maritz and Jarrett (1978), A note on estimating the variance of the sample median.
     https://doi.org/10.1080/01621459.1978.10480027

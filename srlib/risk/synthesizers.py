@@ -1,19 +1,21 @@
-"""Synthesizers, with or without a known density, and the likelihood of candidates by a density.
+"""Synthesizers with or without a known density, and likelihoods by a density.
 
 Anything that draws a table given a table is a `Synthesizer`. If it also knows the
 probability of a release it is a `Density`, and the risk of its releases is exact. For
 any other, `black_box` has lower bounds from a test between its releases.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from srlib.data.codes import Codes
 from srlib.data.schema import Microdata
 from srlib.progress import in_blocks
+from srlib.risk.errors import Floats, Ints
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.trees import SequentialTrees, Trees
 from srlib.trees import log_likelihoods as of_trees
@@ -23,7 +25,7 @@ _BLOCK = 16  # records per task of an executor
 
 @runtime_checkable
 class Synthesizer(Protocol):
-    """Protocol of a synthesizer: one function that draws a synthetic table given a table.
+    """Protocol of a synthesizer: a function that draws a synthetic table given a table.
 
     Tables are coded records, (n, n_variables) integers from 0.
 
@@ -36,9 +38,7 @@ class Synthesizer(Protocol):
     True
     """
 
-    def release(
-        self, data: NDArray[np.integer], *, rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def release(self, data: Codes, *, rng: np.random.Generator) -> Codes:
         """Draw a release from the data."""
         ...
 
@@ -51,26 +51,25 @@ class Density(Synthesizer, Protocol):
     to compute faster what `log_likelihoods` returns.
     """
 
-    def log_prob(
-        self, released: NDArray[np.integer], data: NDArray[np.integer]
-    ) -> float:
-        """Return log p(release | data); minus infinity if the release cannot be drawn."""
+    def log_prob(self, released: Codes, data: Codes) -> float:
+        """Return log p(release | data); minus infinity if it cannot be drawn."""
         ...
 
 
 def check_density(synthesizer: object, table: Microdata) -> None:
-    """Raise a ValueError unless the synthesizer knows its density and fits the original."""
+    """Raise a ValueError unless a synthesizer has a density and fits the original."""
     if isinstance(synthesizer, Trees):
         same_schema = synthesizer.schema == table.schema
         if not same_schema or not np.array_equal(synthesizer.codes, table.codes):
             raise ValueError(
-                "synthesizer was fitted to another table than the original, or to other levels; "
-                "fit it to the same Microdata"
+                "synthesizer was fitted to another table than the original, or to "
+                "other levels; fit it to the same Microdata"
             )
     elif isinstance(synthesizer, type) or not isinstance(synthesizer, Density):
         raise ValueError(
-            f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the functions "
-            "release and log_prob. For a synthesizer without a density use leakage_bound"
+            f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the "
+            "functions release and log_prob. For a synthesizer without a density use "
+            "leakage_bound"
         )
     elif (
         isinstance(synthesizer, SequentialTrees) and synthesizer.schema != table.schema
@@ -80,40 +79,44 @@ def check_density(synthesizer: object, table: Microdata) -> None:
 
 def density_likelihood(
     synthesizer: Trees | Density,
-    released: Sequence[NDArray[np.integer]],
-    data: NDArray[np.integer],
-    rows: NDArray[np.integer],
-    candidates: NDArray[np.integer],
+    released: Sequence[Codes],
+    data: Codes,
+    rows: Ints,
+    candidates: Codes,
     executor: Executor | None = None,
 ) -> CandidateLikelihood:
-    """Return the likelihood of candidates by a density; the arguments are of `log_likelihoods`.
+    """Return the likelihood of candidates by a density, as `log_likelihoods` does.
 
     A ValueError is raised if the synthesizer cannot have drawn the releases from the
     data.
     """
-    found = log_likelihoods(
+    log_likelihood = log_likelihoods(
         synthesizer, released, data, rows, candidates, executor=executor
     )
-    if np.isneginf(found[:, 0]).any():
+    if np.isneginf(log_likelihood[:, 0]).any():
         raise ValueError(
-            "released has probability zero given the original: this synthesizer cannot have drawn "
-            "it, or its log_prob does not match its release"
+            "released has probability zero given the original: this synthesizer cannot "
+            "have drawn it, or its log_prob does not match its release"
         )
     return CandidateLikelihood(
-        lambda: found, (), np.empty((0, len(rows))), np.full(len(rows), np.nan)
+        lambda: log_likelihood,
+        r_hat=np.empty((0, len(rows))),
+        pareto_k=np.full(len(rows), np.nan),
     )
 
 
 def log_likelihoods(
     synthesizer: Trees | Density,
-    released: Sequence[NDArray[np.integer]],
-    data: NDArray[np.integer],
-    rows: NDArray[np.integer],
-    candidates: NDArray[np.integer],
+    released: Sequence[Codes],
+    data: Codes,
+    rows: Ints,
+    candidates: Codes,
     *,
     executor: Executor | None = None,
-) -> NDArray[np.float64]:
-    """Return log p(releases | data with one record changed) of each candidate, (n, support_size).
+) -> Floats:
+    """Return log p(releases | data with one record changed) of each candidate.
+
+    The shape is (n, support_size).
 
     Parameters
     ----------
@@ -134,47 +137,80 @@ def log_likelihoods(
     """
     if isinstance(synthesizer, Trees):
         return of_trees(synthesizer, released, rows, candidates, executor=executor)
-    own = getattr(synthesizer, "log_likelihoods", None)
     name = type(synthesizer).__name__
+    own = getattr(synthesizer, "log_likelihoods", None)
+    if own is not None and executor is not None:
+        raise ValueError(
+            f"executor is given, but {name} has its own log_likelihoods, which runs in "
+            "one process"
+        )
     if own is None:
-        step = 1 if executor is None else _BLOCK
-        blocks = [
-            (rows[i : i + step], candidates[i : i + step])
-            for i in range(0, len(rows), step)
-        ]
-        shared = (synthesizer, released, data)
-        parts = in_blocks(executor, _one_by_one, shared, blocks, "changed records")
-        found = np.concatenate(list(parts))
-    elif executor is None:
-        found = np.asarray(own(released, data, rows, candidates), dtype=np.float64)
+        name += ".log_prob"
+        values = _from_log_prob(synthesizer, released, data, rows, candidates, executor)
     else:
+        name += ".log_likelihoods"
+        values = np.asarray(own(released, data, rows, candidates), dtype=np.float64)
+    if values.shape != candidates.shape[:2]:
         raise ValueError(
-            f"executor is given, but {name} has its own log_likelihoods, which runs in one process"
+            f"{name} returns shape {values.shape}; it must be {candidates.shape[:2]}"
         )
-    name += ".log_prob" if own is None else ".log_likelihoods"
-    if found.shape != candidates.shape[:2]:
+    if np.isnan(values).any() or np.isposinf(values).any():
         raise ValueError(
-            f"{name} returns shape {found.shape}; it must be {candidates.shape[:2]}"
+            f"{name} returns NaN or infinity; it must return the logarithm of a "
+            "probability"
         )
-    if np.isnan(found).any() or np.isposinf(found).any():
-        raise ValueError(
-            f"{name} returns NaN or infinity; it must return the logarithm of a probability"
-        )
-    return found
+    return values
 
 
-def _one_by_one(
+def _from_log_prob(
     synthesizer: Density,
-    released: Sequence[NDArray[np.integer]],
-    data: NDArray[np.integer],
-    rows: NDArray[np.integer],
-    candidates: NDArray[np.integer],
-) -> NDArray[np.float64]:
-    """Return the density at each changed table, evaluated one by one."""
-    changed, found = np.array(data), np.empty(candidates.shape[:2])
-    for row, support, values in zip(rows, candidates, found, strict=True):
-        for i, candidate in enumerate(support):
+    released: Sequence[Codes],
+    data: Codes,
+    rows: Ints,
+    candidates: Codes,
+    executor: Executor | None,
+) -> Floats:
+    """Return log likelihoods by a density at each changed table, in blocks."""
+    step = 1 if executor is None else _BLOCK
+    starts = range(step, len(rows), step)
+    blocks = list(
+        zip(np.split(rows, starts), np.split(candidates, starts), strict=True)
+    )
+    shared = (synthesizer, released, data)
+    parts = in_blocks(executor, _of_block, shared, blocks, "changed records")
+    return np.concatenate(list(parts))
+
+
+def _of_block(
+    synthesizer: Density,
+    released: Sequence[Codes],
+    data: Codes,
+    rows: Ints,
+    candidates: Codes,
+) -> Floats:
+    """Return the log probability of all releases given each changed table."""
+
+    def log_prob(changed: Codes) -> float:
+        return float(sum(synthesizer.log_prob(table, changed) for table in released))
+
+    return map_changes(log_prob, data, rows, candidates)
+
+
+def map_changes(
+    function: Callable[[Codes], float],
+    data: Codes,
+    rows: Ints,
+    candidates: Codes,
+) -> NDArray:
+    """Return a function of the data with a row changed to each candidate.
+
+    The arguments are those of `log_likelihoods`, the result is (n, support_size).
+    """
+    changed = np.array(data)
+    values = []
+    for row, support in zip(rows, candidates, strict=True):
+        for candidate in support:
             changed[row] = candidate
-            values[i] = sum(synthesizer.log_prob(table, changed) for table in released)
+            values.append(function(changed))
         changed[row] = data[row]
-    return found
+    return np.reshape(values, candidates.shape[:2])
