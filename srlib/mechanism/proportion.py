@@ -54,7 +54,7 @@ class Pairs:
     utility: FloatArray
 
     def event_probability(self, event: BoolArray, size: int = 1) -> float:
-        """Return the probability that the event, (k,) bool, occurs in `size` pairs."""
+        """Return the probability of an event, (k,) bool, in any of `size` pairs."""
         single = min(1.0, float(self.probability[event].sum()))
         if single == 1:
             return 1.0
