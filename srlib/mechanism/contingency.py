@@ -26,7 +26,7 @@ def records_moved(tables: IntArray, data: IntArray) -> FloatArray:
 
 @one_blas_thread
 def log_predictive(
-    log_cell_prob: ArrayLike, tables: IntArray, log_weights: ArrayLike | None = None
+    log_cell_prob: ArrayLike, tables: IntArray, log_weights: ArrayLike = 0.0
 ) -> tuple[FloatArray, FloatArray]:
     """Return log posterior predictive probabilities of tables from draws of a model.
 
@@ -46,10 +46,8 @@ def log_predictive(
         error for independent draws.
     """
     cells = np.asarray(log_cell_prob, dtype=float)
-    if log_weights is None:
-        log_weights = np.zeros(len(cells))
-    weights = np.asarray(log_weights, dtype=float)
-    weights = weights - logsumexp(weights)
+    weights = np.full(len(cells), log_weights, dtype=float)
+    weights -= logsumexp(weights)
     # A cell of probability zero affects only tables that use it.
     is_possible = np.isfinite(cells)
     log_likelihood = tables @ np.where(is_possible, cells, 0.0).T  # (n_tables, n_draws)
@@ -156,8 +154,11 @@ def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
     cells = np.asarray(log_cell_prob, dtype=float)
     if not np.isfinite(cells).all():
         return float("inf")
-    ranges = [np.ptp(cells - cells[:, [i]], axis=0) for i in range(cells.shape[1])]
-    return float(np.max(ranges))
+    bound = 0.0
+    for i in range(cells.shape[1]):
+        ranges = np.ptp(cells - cells[:, [i]], axis=0)
+        bound = max(bound, float(ranges.max()))
+    return bound
 
 
 def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> FloatArray:

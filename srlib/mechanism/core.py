@@ -135,7 +135,8 @@ def count_neighbors(n: int) -> IntArray:
     These are the pairs of consecutive counts, (n, 2).
     """
     checks.at_least(1, n=n)
-    return np.stack([np.arange(n), np.arange(1, n + 1)], axis=1)
+    lower = np.arange(n)
+    return np.stack([lower, lower + 1], axis=1)
 
 
 def table_neighbors(tables: IntArray) -> IntArray:

@@ -10,7 +10,7 @@ estimate, at the cost of the bins and not of the draws; and from one posterior s
 any Bayesian model.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,14 @@ BLOCK_ENTRIES = 1 << 23
 LOW_K = 0.5
 HIGH_K = 0.7
 MIN_BIN_DRAWS = 25
+"""Draws of a refit that a bin needs to be counted."""
 N_RESAMPLES = 100
+CHANGES = {
+    "replace": [(-1, 0), (1, 0)],
+    "remove": [(0, -1), (-1, -1)],
+    "add": [(0, 1), (1, 1)],
+}
+"""Changes of the numbers of ones and of records by each change of one record."""
 
 
 @dataclass(frozen=True)
@@ -66,15 +73,10 @@ def beta_neighbors(x: int, n: int, alpha: float, kind: str) -> list[Any]:
     `kind` is "replace" (bounded differential privacy), "remove" or "add" (unbounded):
     the change of one record that leads to a neighbor.
     """
-    if kind == "replace":
-        pairs = [(x - 1, n), (x + 1, n)]
-    elif kind == "remove":
-        pairs = [(x, n - 1), (x - 1, n - 1)]
-    elif kind == "add":
-        pairs = [(x, n + 1), (x + 1, n + 1)]
-    else:
+    if kind not in CHANGES:
         raise ValueError(f"kind is {kind!r}; it must be 'replace', 'remove' or 'add'")
-    return [beta_posterior(y, m, alpha) for y, m in pairs if 0 <= y <= m]
+    counts = [(x + ones, n + records) for ones, records in CHANGES[kind]]
+    return [beta_posterior(y, m, alpha) for y, m in counts if 0 <= y <= m]
 
 
 def normal_posterior(y: FloatArray) -> Any:
@@ -108,12 +110,12 @@ def log_bin_probabilities(posterior: Any, edges: FloatArray) -> FloatArray:
     are (..., 1, n_edges).
     """
     cdf = posterior.cdf(edges)
-    lowest = np.zeros_like(cdf[..., :1])
-    below = np.concatenate([lowest, cdf, lowest + 1], axis=-1)
-    above = np.concatenate([lowest + 1, posterior.sf(edges), lowest], axis=-1)
-    is_lower_half = below[..., 1:] < 0.5
+    from_below = np.diff(cdf, prepend=0.0, append=1.0)
+    from_above = -np.diff(posterior.sf(edges), prepend=1.0, append=0.0)
+    is_lower_half = np.insert(cdf < 0.5, cdf.shape[-1], False, axis=-1)
+    probability = np.where(is_lower_half, from_below, from_above)
     with np.errstate(divide="ignore"):
-        log_prob = np.log(np.where(is_lower_half, np.diff(below), -np.diff(above)))
+        log_prob = np.log(probability)
     return log_prob - logsumexp(log_prob, axis=-1, keepdims=True)
 
 
@@ -246,6 +248,9 @@ class PosteriorEDP:
 WeightReader = Callable[[slice], FloatArray]
 """A function from a slice of neighbors to their log weights."""
 
+Refit = Callable[[int], ArrayLike]
+"""A function from a neighbor to draws of the scalar given that neighbor."""
+
 
 def from_draws(
     theta: ArrayLike,
@@ -253,7 +258,7 @@ def from_draws(
     bins: int,
     *,
     n_neighbors: int | None = None,
-    refit: Callable[[int], ArrayLike] | None = None,
+    refit: Refit | None = None,
 ) -> PosteriorEDP:
     """Return the EDP of a scalar from posterior draws and weights of the neighbors.
 
@@ -280,45 +285,24 @@ def from_draws(
         proportions of the weights.
     """
     chains = _checked_draws(theta)
-    values = chains.ravel()
-    n_draws = len(values)
-    checks.within(2, n_draws, bins=bins)
+    checks.within(2, chains.size, bins=bins)
     total, read = _weight_reader(log_weights, n_neighbors)
-    order = np.argsort(values, kind="stable")
-    ends = _bin_ends(n_draws, bins)
-    edges = values[order[ends[1:-1]]]
-    log_share = np.log(np.diff(ends) / n_draws)
-    by_neighbor = np.empty(total)
-    attained_in = np.empty(total, dtype=np.int64)
-    pareto_k = np.empty(total)
-    width = max(1, BLOCK_ENTRIES // n_draws)
-    for first in range(0, total, width):
-        chosen = slice(first, min(first + width, total))
-        weights, pareto_k[chosen] = _smoothed_weights(read, chosen, n_draws)
-        log_prob = _log_bin_shares(weights[order], ends)
-        if refit is not None:
-            for i in np.flatnonzero(pareto_k[chosen] > HIGH_K):
-                fresh = np.asarray(refit(first + int(i)), dtype=float).ravel()
-                log_prob[:, i] = _refitted(log_prob[:, i], fresh, edges)
-        log_ratio = np.abs(log_prob - log_share[:, None])  # (bins, width)
-        by_neighbor[chosen] = log_ratio.max(axis=0)
-        attained_in[chosen] = log_ratio.argmax(axis=0)
+    sample = _Sample(chains, bins, read, refit)
+    by_neighbor, attained_in, pareto_k = sample.largest_log_ratios(total)
     neighbor = int(by_neighbor.argmax())
     attained = int(attained_in[neighbor])
-    weights, _ = _smoothed_weights(read, slice(neighbor, neighbor + 1), n_draws)
+    is_high = pareto_k > HIGH_K
     unreliable = REFIT if refit is None else "refit"
     return PosteriorEDP(
         value=float(by_neighbor[neighbor]),
-        mcse=_bootstrap_error(chains, weights.reshape(chains.shape), bins, attained),
+        mcse=sample.bootstrap_error(neighbor, attained),
         neighbor=neighbor,
         bin=attained,
         by_neighbor=by_neighbor,
         pareto_k=pareto_k,
-        method=np.select(
-            [pareto_k > HIGH_K, pareto_k > LOW_K], [unreliable, SMOOTHED], RAW
-        ),
+        method=np.select([is_high, pareto_k > LOW_K], [unreliable, SMOOTHED], RAW),
         bins=bins,
-        draws=n_draws,
+        draws=chains.size,
     )
 
 
@@ -350,52 +334,120 @@ def _weight_reader(
     return table.shape[-1], lambda chosen: table[..., chosen]
 
 
-def _smoothed_weights(
-    read: WeightReader, chosen: slice, n_draws: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return log weights, (n_draws, width), and their Pareto k before smoothing."""
-    width = chosen.stop - chosen.start
-    weights = np.array(read(chosen), dtype=float).reshape(-1, width)
-    if len(weights) != n_draws:
-        raise ValueError(
-            f"log_weights has {len(weights)} draws; it must have {n_draws}, like theta"
-        )
-    is_finite = np.isfinite(weights).all(axis=0)
-    if not is_finite.all():
-        not_finite = np.flatnonzero(~is_finite) + chosen.start
-        names = ", ".join(map(str, not_finite[:10]))
-        more = ", ..." if len(not_finite) > 10 else ""
-        raise ValueError(
-            f"log_weights has values that are not finite for neighbors {names}{more}"
-        )
-    pareto_k = diagnostics.pareto_k(weights.T)
-    is_smoothed = pareto_k > LOW_K
-    if is_smoothed.any():
-        tails = weights[:, is_smoothed].T
-        weights[:, is_smoothed] = diagnostics.psis_log_weights(tails).T
-    return weights, pareto_k
+@dataclass(frozen=True)
+class _Sample:
+    """Draws of a scalar in bins of equal numbers, and weights of its neighbors."""
+
+    chains: FloatArray  # (n_chains, n_draws)
+    bins: int
+    read: WeightReader
+    refit: Refit | None
+
+    def largest_log_ratios(self, total: int) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Return each neighbor's largest log ratio, the bin that has it, and Pareto k."""
+        largest = np.empty(total)
+        attained_in = np.empty(total, dtype=np.int64)
+        pareto_k = np.empty(total)
+        width = max(1, BLOCK_ENTRIES // self.chains.size)
+        for first in range(0, total, width):
+            chosen = slice(first, min(first + width, total))
+            log_ratio, pareto_k[chosen] = self.log_ratios(chosen)
+            largest[chosen] = log_ratio.max(axis=0)
+            attained_in[chosen] = log_ratio.argmax(axis=0)
+        return largest, attained_in, pareto_k
+
+    def log_ratios(self, chosen: slice) -> tuple[FloatArray, FloatArray]:
+        """Return absolute log ratios, (bins, width), and Pareto k of some neighbors."""
+        values = self.chains.ravel()
+        order = np.argsort(values, kind="stable")
+        ends = _bin_ends(len(values), self.bins)
+        log_weights, pareto_k = self.weights(chosen)
+        relative = np.exp(log_weights - log_weights.max(axis=0))[order]
+        sums = np.add.reduceat(relative, ends[:-1], axis=0)
+        with np.errstate(divide="ignore"):
+            log_prob = np.log(sums) - np.log(relative.sum(axis=0))
+        if self.refit is not None:
+            edges = values[order[ends[1:-1]]]
+            for i in np.flatnonzero(pareto_k > HIGH_K).tolist():
+                draws = self.refit(chosen.start + i)
+                log_prob[:, i] = _refitted(log_prob[:, i], draws, edges)
+        sizes = np.diff(ends)
+        log_share = np.log(sizes / len(values))
+        return np.abs(log_prob - log_share[:, None]), pareto_k
+
+    def weights(self, chosen: slice) -> tuple[FloatArray, FloatArray]:
+        """Return smoothed log weights, (n_draws, width), and Pareto k of neighbors."""
+        width = chosen.stop - chosen.start
+        weights = np.array(self.read(chosen), dtype=float).reshape(-1, width)
+        if len(weights) != self.chains.size:
+            raise ValueError(
+                f"log_weights has {len(weights)} draws; it must have "
+                f"{self.chains.size}, like theta"
+            )
+        is_finite = np.isfinite(weights).all(axis=0)
+        if not is_finite.all():
+            not_finite = np.flatnonzero(~is_finite) + chosen.start
+            names = ", ".join(map(str, not_finite[:10]))
+            more = ", ..." if len(not_finite) > 10 else ""
+            raise ValueError(
+                "log_weights has values that are not finite for neighbors "
+                f"{names}{more}"
+            )
+        pareto_k = diagnostics.pareto_k(weights.T)
+        is_smoothed = pareto_k > LOW_K
+        if is_smoothed.any():
+            smoothed = diagnostics.psis_log_weights(weights[:, is_smoothed].T)
+            weights[:, is_smoothed] = smoothed.T
+        return weights, pareto_k
+
+    def bootstrap_error(self, neighbor: int, attained: int) -> float:
+        """Return the standard error of one bin's log ratio, by a block bootstrap.
+
+        Each resample has its own quantiles. The length of a block is the square root
+        of the number of draws in a chain, to keep the autocorrelation.
+        """
+        log_weights, _ = self.weights(slice(neighbor, neighbor + 1))
+        weights = np.exp(log_weights[:, 0] - log_weights.max())
+        values = self.chains.ravel()
+        log_shares = []
+        for resample in _block_resamples(*self.chains.shape):
+            ends = _bin_ends(len(resample), self.bins)
+            order = np.argsort(values[resample], kind="stable")
+            in_bin = resample[order[ends[attained] : ends[attained + 1]]]
+            share = weights[in_bin].sum() / weights[resample].sum()
+            with np.errstate(divide="ignore"):
+                log_shares.append(np.log(share))
+        if not np.isfinite(log_shares).all():
+            return np.inf
+        return float(np.std(log_shares, ddof=1))
+
+
+def _block_resamples(n_chains: int, n_draws: int) -> Iterator[IntArray]:
+    """Yield positions of draws: blocks of consecutive draws from each chain."""
+    rng = np.random.default_rng(0)  # fixed, so that a sample always has the same error
+    length = round(np.sqrt(n_draws))
+    n_blocks = -(-n_draws // length)
+    first_of_chain = n_draws * np.arange(n_chains)
+    offsets = first_of_chain[:, None, None] + np.arange(length)
+    for _ in range(N_RESAMPLES):
+        starts = rng.integers(0, n_draws - length + 1, (n_chains, n_blocks, 1))
+        yield (starts + offsets).ravel()
 
 
 def _bin_ends(size: int, bins: int) -> IntArray:
     """Return the positions in sorted draws where bins end, from 0 on, (bins + 1,)."""
-    return np.round(np.linspace(0, size, bins + 1)).astype(np.int64)
+    ends = np.linspace(0, size, bins + 1)
+    return np.round(ends).astype(np.int64)
 
 
-def _log_bin_shares(weights: FloatArray, ends: IntArray) -> FloatArray:
-    """Return the log share of each bin in the weights of ordered draws, (bins, width)."""
-    relative = np.exp(weights - weights.max(axis=0))
-    with np.errstate(divide="ignore"):
-        log_sums = np.log(np.add.reduceat(relative, ends[:-1], axis=0))
-    return log_sums - np.log(relative.sum(axis=0))
-
-
-def _refitted(log_prob: FloatArray, fresh: FloatArray, edges: FloatArray) -> FloatArray:
+def _refitted(log_prob: FloatArray, draws: ArrayLike, edges: FloatArray) -> FloatArray:
     """Return log bin probabilities from the draws of a refit, with tails from the weights.
 
     The weights of a record that needs a refit are unreliable in the bulk of the
     neighbor's posterior and not in its tails. There they lack only the normalizing
     constant, which comes from the bins with enough draws.
     """
+    fresh = np.asarray(draws, dtype=float).ravel()
     bin_of_draw = np.searchsorted(edges, fresh, "right")
     counts = np.bincount(bin_of_draw, minlength=len(log_prob))
     is_counted = counts >= MIN_BIN_DRAWS
@@ -407,36 +459,6 @@ def _refitted(log_prob: FloatArray, fresh: FloatArray, edges: FloatArray) -> Flo
     shift = logsumexp(log_counted[is_counted]) - logsumexp(log_prob[is_counted])
     joined = np.where(is_counted, log_counted, log_prob + shift)
     return joined - logsumexp(joined)
-
-
-def _bootstrap_error(
-    theta: FloatArray, log_weights: FloatArray, bins: int, attained: int
-) -> float:
-    """Return the standard error of one bin's log ratio, by a block bootstrap.
-
-    Each resample has its own quantiles. The length of a block is the square root of
-    the number of draws in a chain, to keep the autocorrelation.
-    """
-    rng = np.random.default_rng(0)  # fixed, so that a sample always has the same error
-    n_chains, n_draws = theta.shape
-    length = max(1, round(np.sqrt(n_draws)))
-    n_blocks = -(-n_draws // length)
-    ends = _bin_ends(n_chains * n_blocks * length, bins)
-    in_bin = slice(ends[attained], ends[attained + 1])
-    weights = np.exp(log_weights - log_weights.max())
-    log_shares = []
-    for _ in range(N_RESAMPLES):
-        first = rng.integers(0, n_draws - length + 1, (n_chains, n_blocks, 1))
-        chosen = (first + np.arange(length)).reshape(n_chains, -1)
-        values = np.take_along_axis(theta, chosen, axis=1).ravel()
-        resampled = np.take_along_axis(weights, chosen, axis=1).ravel()
-        order = np.argsort(values, kind="stable")
-        with np.errstate(divide="ignore"):
-            log_share = np.log(resampled[order[in_bin]].sum() / resampled.sum())
-        log_shares.append(log_share)
-    if not np.isfinite(log_shares).all():
-        return float("inf")
-    return float(np.std(log_shares, ddof=1))
 
 
 def from_posterior(
@@ -476,7 +498,7 @@ def from_posterior(
     dict of str to PosteriorEDP
         Results by name of the scalar, such as ``"beta[1]"``.
     """
-    if neighbors not in ("remove", "add", "replace"):
+    if neighbors not in CHANGES:
         raise ValueError(
             f"neighbors is {neighbors!r}; it must be 'remove', 'add' or 'replace'"
         )
@@ -485,14 +507,13 @@ def from_posterior(
             "new_log_likelihood must be given if neighbors is 'add' or 'replace' only"
         )
     posterior = _entry(tree, "posterior", "tree")
-    if neighbors == "add":
-        log_weights = np.asarray(new_log_likelihood, dtype=float)
-        total = None
-    else:
-        total, log_weights = _removal_weights(tree, log_likelihood, new_log_likelihood)
+    added = None
+    if new_log_likelihood is not None:
+        added = np.asarray(new_log_likelihood, dtype=float)
+    total, log_weights = _neighbor_weights(tree, neighbors, log_likelihood, added)
     results = {}
     for name in [var_names] if isinstance(var_names, str) else var_names:
-        draws = np.asarray(_entry(posterior, name, "posterior"), dtype=float)
+        draws = np.asarray(_entry(posterior, name, "posterior"))
         for index in np.ndindex(draws.shape[2:]):
             label = f"{name}[{', '.join(map(str, index))}]" if index else name
             results[label] = from_draws(
@@ -506,12 +527,17 @@ def from_posterior(
 
 
 def _scalar_refit(
-    refit: Callable[[int], Any] | None, name: str, index: tuple[int, ...]
-) -> Callable[[int], ArrayLike] | None:
-    """Return the function from a neighbor to its draws of one scalar, if there is one."""
+    refit: Callable[[int], Any] | None, name: str, index: tuple[Any, ...]
+) -> Refit | None:
+    """Return the function from a neighbor to draws of one scalar, if there is one."""
     if refit is None:
         return None
-    return lambda neighbor: np.asarray(refit(neighbor)[name])[..., *index]
+
+    def refit_scalar(neighbor: int) -> ArrayLike:
+        draws = np.asarray(refit(neighbor)[name])
+        return draws[..., *index]
+
+    return refit_scalar
 
 
 def _entry(group: Any, name: str, where: str) -> Any:
@@ -525,20 +551,24 @@ def _entry(group: Any, name: str, where: str) -> Any:
         ) from None
 
 
-def _removal_weights(
-    tree: Any, log_likelihood: str | None, new_log_likelihood: ArrayLike | None
-) -> tuple[int, WeightReader]:
-    """Return the number of records and the function that reads their log weights.
-
-    A record is removed or, where there are new records, replaced.
-    """
+def _pointwise(tree: Any, variable: str | None) -> Any:
+    """Return the variable of the log_likelihood group: the named or the only one."""
     group = _entry(tree, "log_likelihood", "tree")
     names = [str(name) for name in group]
-    if log_likelihood is None and len(names) != 1:
+    if variable is None and len(names) != 1:
         raise ValueError(
             f"log_likelihood must name one of the variables {', '.join(names)}"
         )
-    pointwise = _entry(group, log_likelihood or names[0], "log_likelihood")
+    return _entry(group, variable or names[0], "log_likelihood")
+
+
+def _neighbor_weights(
+    tree: Any, neighbors: str, log_likelihood: str | None, added: FloatArray | None
+) -> tuple[int, WeightReader]:
+    """Return the number of neighbors and the function that reads their log weights."""
+    if neighbors == "add" and added is not None:
+        return added.shape[-1], lambda chosen: added[..., chosen]
+    pointwise = _pointwise(tree, log_likelihood)
     total = int(np.prod(pointwise.shape[2:]))
     if len(pointwise.shape) != 3:  # one dimension of records is read lazily
         pointwise = np.asarray(pointwise).reshape(*pointwise.shape[:2], total)
@@ -546,9 +576,8 @@ def _removal_weights(
     def read_removed(chosen: slice) -> FloatArray:
         return -np.asarray(pointwise[:, :, chosen], dtype=float)
 
-    if new_log_likelihood is None:
+    if added is None:
         return total, read_removed
-    added = np.asarray(new_log_likelihood, dtype=float)
     if added.shape[-1] != total:
         raise ValueError(
             f"new_log_likelihood has {added.shape[-1]} records; the data have {total}"

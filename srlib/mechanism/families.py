@@ -39,8 +39,12 @@ def _log_rising(alpha: float, n: int) -> FloatArray:
     return np.append(0.0, np.cumsum(log_factors))
 
 
-def _checked_alpha(alpha: float, epsilon: float, n_s: int) -> float:
-    """Return alpha if it is a positive number, as the prior needs."""
+def _calibrated_alpha(epsilon: float, n_s: int, numerator: int, divisor: int) -> float:
+    """Return numerator / (exp(epsilon / divisor) - 1)."""
+    checks.at_least(1, n_s=n_s)
+    checks.positive(epsilon=epsilon)
+    with np.errstate(over="ignore"):
+        alpha = float(numerator / np.expm1(epsilon / divisor))
     if alpha == 0:
         raise ValueError(
             f"epsilon is {epsilon} with n_s = {n_s}; it must be smaller, or alpha "
@@ -94,11 +98,7 @@ def bernoulli_plugin(
 
 def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
     """Return the alpha = beta that gives `bernoulli_plugin` this epsilon (Theorem 1)."""
-    checks.at_least(1, n_s=n_s)
-    checks.positive(epsilon=epsilon)
-    with np.errstate(over="ignore"):
-        alpha = float(1.0 / np.expm1(epsilon / n_s))
-    return _checked_alpha(alpha, epsilon, n_s)
+    return _calibrated_alpha(epsilon, n_s, numerator=1, divisor=n_s)
 
 
 def private_plugin(epsilon: float, n: int, n_s: int) -> Mechanism:
@@ -197,11 +197,8 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     >>> table.n_inputs, table.n_outputs  # tables of two records on three cells
     (6, 6)
     """
-    prior = np.asarray(alpha, dtype=float)
     checks.at_least(1, n=n, n_s=n_s)
-    is_positive = np.isfinite(prior) & (prior > 0)
-    if prior.ndim != 1 or prior.size < 2 or not is_positive.all():
-        raise ValueError(f"alpha is {alpha!r}; it must be two or more positive numbers")
+    prior = _checked_prior(alpha)
     data = compositions(n, prior.size)  # (n_inputs, K)
     releases = compositions(n_s, prior.size)  # (n_outputs, K)
     cells = [_log_rising(a, n + n_s) for a in prior]
@@ -226,10 +223,15 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     )
 
 
+def _checked_prior(alpha: ArrayLike) -> FloatArray:
+    """Return the parameters of a Dirichlet prior, (K,), if they are ones."""
+    prior = np.asarray(alpha, dtype=float)
+    is_positive = np.isfinite(prior) & (prior > 0)
+    if prior.ndim != 1 or prior.size < 2 or not is_positive.all():
+        raise ValueError(f"alpha is {alpha!r}; it must be two or more positive numbers")
+    return prior
+
+
 def dirichlet_multinomial_alpha(epsilon: float, n_s: int) -> float:
     """Return the alpha of all cells that gives `dirichlet_multinomial` this epsilon."""
-    checks.at_least(1, n_s=n_s)
-    checks.positive(epsilon=epsilon)
-    with np.errstate(over="ignore"):
-        alpha = float(n_s / np.expm1(epsilon))
-    return _checked_alpha(alpha, epsilon, n_s)
+    return _calibrated_alpha(epsilon, n_s, numerator=n_s, divisor=1)

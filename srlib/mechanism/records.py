@@ -62,7 +62,8 @@ class MechanismSynthesizer:
 
     def _position(self, codes: Codes, tables: IntArray, argument: str) -> int:
         """Return the position of the table with the counts of these records."""
-        cells = np.ravel_multi_index(tuple(np.asarray(codes).T), tuple(self.n_levels))
+        by_variable = tuple(np.asarray(codes).T)
+        cells = np.ravel_multi_index(by_variable, tuple(self.n_levels))
         counts = np.bincount(cells, minlength=tables.shape[1])
         positions = np.flatnonzero((tables == counts).all(axis=1))
         if len(positions) == 0:
@@ -77,7 +78,8 @@ class MechanismSynthesizer:
 
     def release(self, data: Codes, *, rng: np.random.Generator) -> IntArray:
         """Draw a release of n_s records, (n_s, n_variables)."""
-        column = sample(self.mechanism, self.row_of(data), 1, rng=rng)[0]
+        row = self.row_of(data)
+        column = sample(self.mechanism, row, 1, rng=rng)[0]
         counts = self._outputs[column]
         cells = np.repeat(np.arange(len(counts)), counts)
         shuffled = rng.permutation(cells)
@@ -87,9 +89,9 @@ class MechanismSynthesizer:
         """Return the log probability of the released records in their order."""
         row = self.row_of(data)
         column = self._position(released, self._outputs, "released")
-        log_prob = self.mechanism.block(np.array([row]), np.array([column]))[0, 0]
+        log_prob = self.mechanism.block(np.array([row]), np.array([column]))
         log_orders = log_multinomial(self._outputs[column])
-        return float(log_prob - log_orders)
+        return float(log_prob[0, 0] - log_orders)
 
 
 def _cell_counts(names: Sequence) -> IntArray:

@@ -146,7 +146,7 @@ def calibrate_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> fl
         high = 2 * low
         if estimated_excess(high) >= 0:
             root = brentq(estimated_excess, low, high, xtol=1e-13 * low, rtol=1e-13)
-            return conservative_root(float(root), 0.0, excess)
+            return conservative_root(root, 0.0, excess)
         low = high
     raise ValueError(f"epsilon is {epsilon}; no rate of this score attains it")
 
