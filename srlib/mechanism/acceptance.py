@@ -56,7 +56,8 @@ def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
 
 
 def unacceptable_priors(
-    log_ratio: float, rules: Sequence[Rule]
+    log_ratio: float,
+    rules: Sequence[Rule],
 ) -> list[tuple[float, float]]:
     """Return the prior probabilities for which a release violates a rule.
 
@@ -95,8 +96,11 @@ def _violating_priors(rule: Rule, log_ratio: float) -> tuple[float, float]:
     return low, high
 
 
-def risk_curves(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.DataFrame:
-    """Return points on the line of each release, and on its segments that violate a rule.
+def risk_curves(
+    log_ratios: Mapping[str, float],
+    rules: Sequence[Rule],
+) -> pd.DataFrame:
+    """Return points on the line of each release, and on segments that violate a rule.
 
     The columns are curve (the release's name), segment (0 for the whole line, then
     numbered), risk and relative_risk.
@@ -116,11 +120,11 @@ def _points(log_ratio: float, low: float, high: float) -> pd.DataFrame:
     risk = np.linspace(first, last, N_POINTS)
     excess = np.expm1(log_ratio)  # RR = 1 + (L - 1) (1 - R)
     if abs(excess) > 1e-6:
-        first_relative = 1 + excess * (1 - first)
-        last_relative = 1 + excess * (1 - last)
-        relative = np.geomspace(first_relative, last_relative, N_POINTS)
-        risk[1:-1] = 1 - (relative[1:-1] - 1) / excess
-    return pd.DataFrame({"risk": risk, "relative_risk": 1 + excess * (1 - risk)})
+        first, last = 1 + excess * (1 - risk[[0, -1]])
+        relative = np.geomspace(first, last, N_POINTS)[1:-1]
+        risk[1:-1] = 1 - (relative - 1) / excess
+    relative_risk = 1 + excess * (1 - risk)
+    return pd.DataFrame({"risk": risk, "relative_risk": relative_risk})
 
 
 def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> BoolArray:
@@ -146,11 +150,13 @@ def largest_log_ratio(rules: Sequence[Rule]) -> float:
     largest = min(
         (rule.rr_at_most - rule.r_at_least) / (1 - rule.r_at_least) for rule in rules
     )
-    return float(np.log(largest)) if largest > 0 else float("-inf")
+    return float(np.log(largest)) if largest > 0 else -np.inf
 
 
 def violates_rules(
-    risk: ArrayLike, relative_risk: ArrayLike, rules: Sequence[Rule]
+    risk: ArrayLike,
+    relative_risk: ArrayLike,
+    rules: Sequence[Rule],
 ) -> BoolArray:
     """Return whether points of risk and relative risk violate a rule."""
     r = np.asarray(risk, dtype=float)
@@ -200,8 +206,10 @@ def unacceptable_share(
     result = is_unacceptable(log_l)
     differs_below = is_unacceptable(log_l - two_errors) != result
     differs_above = is_unacceptable(log_l + two_errors) != result
-    undecided = differs_below | differs_above
-    return {"unacceptable": float(result.mean()), "undecided": float(undecided.mean())}
+    return {
+        "unacceptable": float(result.mean()),
+        "undecided": float(np.mean(differs_below | differs_above)),
+    }
 
 
 def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> BoolArray:
@@ -263,7 +271,9 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
 
 
 def release_first_acceptable(
-    mechanisms: Sequence[Mechanism], rules: Sequence[Rule], names: Sequence = ()
+    mechanisms: Sequence[Mechanism],
+    rules: Sequence[Rule],
+    names: Sequence = (),
 ) -> Mechanism:
     """Return the mechanism that draws from each and releases the first acceptable draw.
 
@@ -281,10 +291,9 @@ def release_first_acceptable(
     neighbors = mechanisms[0].neighbors
     log_rejected = np.zeros((len(inputs), 1))  # of all mechanisms so far
     columns = []
-    outputs: list[Any] = []
-    for name, mechanism in zip(
-        names or range(len(mechanisms)), mechanisms, strict=True
-    ):
+    outputs: list = []
+    names = names or range(len(mechanisms))
+    for name, mechanism in zip(names, mechanisms, strict=True):
         has_neighbors = np.array_equal(mechanism.neighbors, neighbors)
         if mechanism.n_inputs != len(inputs) or not has_neighbors:
             raise ValueError("mechanisms must all have the same rows and neighbors")
@@ -292,11 +301,15 @@ def release_first_acceptable(
         is_rejected = ~acceptable_releases(mechanism, rules)
         columns.append(log_rejected + np.where(is_rejected, -np.inf, table))
         outputs.extend((name, release) for release in mechanism.outputs)
-        rejected = (np.exp(table) * is_rejected).sum(axis=1, keepdims=True)
+        rejected = np.exp(table) * is_rejected
         with np.errstate(divide="ignore"):
-            log_rejected = log_rejected + np.log(rejected)
-    log_prob = np.hstack([*columns, log_rejected])
-    return Mechanism.from_table(log_prob, neighbors, inputs, [*outputs, None])
+            log_rejected += np.log(rejected.sum(axis=1, keepdims=True))
+    return Mechanism.from_table(
+        np.hstack([*columns, log_rejected]),
+        neighbors,
+        inputs=inputs,
+        outputs=[*outputs, None],
+    )
 
 
 def largest_epsilon(

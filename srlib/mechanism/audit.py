@@ -10,7 +10,9 @@ from srlib import checks
 
 
 def clopper_pearson(
-    count: ArrayLike, size: float, confidence: float
+    count: ArrayLike,
+    size: float,
+    confidence: float,
 ) -> tuple[Any, Any]:
     """Return one-sided lower and upper confidence limits of a probability.
 

@@ -40,7 +40,7 @@ def posterior(log_likelihood: FloatArray, log_prior: ArrayLike = 0.0) -> FloatAr
     >>> np.exp(posterior(log_likelihood, np.log([0.1, 0.9]))).round(2)
     array([[0.5, 0.5]])
     """
-    joint = np.asarray(log_likelihood) + np.asarray(log_prior)
+    joint = np.add(log_likelihood, log_prior)
     evidence = logsumexp(joint, axis=-1, keepdims=True)
     if not np.isfinite(evidence).all():
         raise ValueError(
@@ -62,7 +62,7 @@ def rank(log_posterior: FloatArray, row: int = 0) -> FloatArray:
 
 
 def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> FloatArray:
-    """Return the bound that epsilon puts on the posterior probability of the true value.
+    """Return the bound that epsilon puts on the posterior of the true value.
 
     The intruder knows all other records. With prior probability p of the true value the
     bound is p exp(epsilon) / (1 - p + p exp(epsilon)). Epsilon may be infinite.
@@ -71,7 +71,7 @@ def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> FloatArray:
     checks.at_least(0, epsilon=epsilon)
     probability = np.asarray(prior, dtype=float)
     with np.errstate(invalid="ignore"):
-        bound = expit(logit(probability) + np.asarray(epsilon, dtype=float))
+        bound = expit(np.add(logit(probability), epsilon))
     # Keep rounding from putting the bound below the prior.
     bound = np.maximum(bound, probability)
     return np.where(probability == 0, 0.0, bound)
@@ -91,7 +91,10 @@ def posterior_from_log_ratio(log_ratio: ArrayLike, prior: float) -> FloatArray:
 
 
 def risk(
-    mechanism: Mechanism, true_row: int, alternative_row: int, prior: float
+    mechanism: Mechanism,
+    true_row: int,
+    alternative_row: int,
+    prior: float,
 ) -> FloatArray:
     """Return the posterior probability of the true data set for each release.
 

@@ -26,7 +26,9 @@ def records_moved(tables: IntArray, data: IntArray) -> FloatArray:
 
 @one_blas_thread
 def log_predictive(
-    log_cell_prob: ArrayLike, tables: IntArray, log_weights: ArrayLike = 0.0
+    log_cell_prob: ArrayLike,
+    tables: IntArray,
+    log_weights: ArrayLike = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """Return log posterior predictive probabilities of tables from draws of a model.
 
@@ -96,7 +98,7 @@ def log_linear_draws(
 
 
 def _log_linear_design(shape: Sequence[int], pairwise: bool) -> FloatArray:
-    """Return the cells that each effect changes, (n_effects, K); level 0 is baseline."""
+    """Return the cells that each effect changes, (n_effects, K); level 0 has none."""
     main_effects = []
     for variable, levels in enumerate(np.indices(shape)):
         for level in range(1, shape[variable]):

@@ -1,4 +1,4 @@
-"""The table of log p(output | data set): rows, columns, neighbors, and draws from a row.
+"""The table of log p(output | data set): rows, columns, neighbors, and draws.
 
 Each row is a possible confidential data set and each column a possible release.
 Neighbors are rows that differ in one record. Differential privacy compares neighboring
@@ -112,11 +112,11 @@ class Mechanism:
         )
 
     def row(self, index: int) -> FloatArray:
-        """Return the log probabilities of all outputs given one data set, (n_outputs,)."""
+        """Return log probabilities of all outputs given one data set, (n_outputs,)."""
         return self.block(np.array([index]), np.arange(self.n_outputs))[0]
 
     def column(self, index: int) -> FloatArray:
-        """Return the log probabilities of one output given each data set, (n_inputs,)."""
+        """Return log probabilities of one output given each data set, (n_inputs,)."""
         return self.block(np.arange(self.n_inputs), np.array([index]))[:, 0]
 
 
@@ -149,7 +149,7 @@ def table_neighbors(tables: IntArray) -> IntArray:
     one_record = np.eye(tables.shape[1], dtype=np.int64)
     pairs = []
     for before, after in combinations(one_record, 2):
-        moved_tables = (tables + (after - before)).tolist()
+        moved_tables = (tables + after - before).tolist()
         for i, moved in enumerate(map(tuple, moved_tables)):
             if moved in position:
                 pairs.append((i, position[moved]))
@@ -157,7 +157,7 @@ def table_neighbors(tables: IntArray) -> IntArray:
 
 
 def log_difference(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return a - b for log probabilities, and zero where both probabilities are zero."""
+    """Return a - b for log probabilities, zero where both probabilities are zero."""
     with np.errstate(invalid="ignore"):
         difference = a - b
     difference[np.isnan(difference)] = 0.0
@@ -165,9 +165,13 @@ def log_difference(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def sample(
-    mechanism: Mechanism, row: int, size: int, *, rng: np.random.Generator
+    mechanism: Mechanism,
+    row: int,
+    size: int,
+    *,
+    rng: np.random.Generator,
 ) -> IntArray:
-    """Draw outputs of the mechanism given one data set; return their positions, (size,)."""
+    """Draw outputs given one data set; return their positions, (size,)."""
     cumulative = np.cumsum(np.exp(mechanism.row(row)))
     uniform = rng.random(size) * cumulative[-1]
     return np.searchsorted(cumulative, uniform, side="right").astype(np.int64)

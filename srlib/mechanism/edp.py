@@ -67,7 +67,12 @@ def beta_posterior(x: int, n: int, alpha: float) -> Any:
     return stats.beta(alpha + x, alpha + n - x)
 
 
-def beta_neighbors(x: int, n: int, alpha: float, kind: str) -> list[Any]:
+def beta_neighbors(
+    x: int,
+    n: int,
+    alpha: float,
+    kind: str,
+) -> list[Any]:
     """Return the posteriors given each neighboring data set.
 
     `kind` is "replace" (bounded differential privacy), "remove" or "add" (unbounded):
@@ -112,7 +117,12 @@ def log_bin_probabilities(posterior: Any, edges: FloatArray) -> FloatArray:
     cdf = posterior.cdf(edges)
     from_below = np.diff(cdf, prepend=0.0, append=1.0)
     from_above = -np.diff(posterior.sf(edges), prepend=1.0, append=0.0)
-    is_lower_half = np.insert(cdf < 0.5, cdf.shape[-1], False, axis=-1)
+    is_lower_half = np.insert(
+        cdf < 0.5,
+        cdf.shape[-1],
+        False,
+        axis=-1,
+    )
     probability = np.where(is_lower_half, from_below, from_above)
     with np.errstate(divide="ignore"):
         log_prob = np.log(probability)
@@ -120,7 +130,8 @@ def log_bin_probabilities(posterior: Any, edges: FloatArray) -> FloatArray:
 
 
 def _neighbor_log_probabilities(
-    neighbors: Sequence[Any], edges: FloatArray
+    neighbors: Sequence[Any],
+    edges: FloatArray,
 ) -> FloatArray:
     """Return log bin probabilities of all neighbors, (..., n_neighbors, n_bins)."""
     if len(neighbors) == 0:
@@ -130,7 +141,11 @@ def _neighbor_log_probabilities(
     return np.concatenate(log_prob, axis=-2)
 
 
-def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
+def exact(
+    posterior: Any,
+    neighbors: Sequence[Any],
+    bins: int,
+) -> EDP:
     """Return the exact EDP of a known posterior (Charest and Han, equation 2).
 
     Parameters
@@ -162,8 +177,9 @@ def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
 def estimate_from_counts(counts: IntArray, pseudocount: float = 0.01) -> FloatArray:
     """Return the paper's estimate of EDP from counts of draws.
 
-    Counts are (..., n_neighbors, n_bins) and the result is (...,). A positive pseudocount is added to each count (additive smoothing). The estimate is
-    the largest absolute log of an estimated probability divided by 1 / n_bins.
+    Counts are (..., n_neighbors, n_bins) and the result is (...,). A positive
+    pseudocount is added to each count (additive smoothing). The estimate is the largest
+    absolute log of an estimated probability divided by 1 / n_bins.
     """
     checks.positive(pseudocount=pseudocount)
     n_bins = counts.shape[-1]
@@ -210,16 +226,15 @@ def simulate_counts(
 
 
 @dataclass(frozen=True)
-class PosteriorEDP:
+class PosteriorEDP(EDP):
     """EDP of one scalar estimated from one posterior sample.
 
     Attributes
     ----------
-    value, mcse : float
-        The EDP and its Monte Carlo standard error, at the neighbor and bin that attain
-        it.
-    neighbor, bin, by_neighbor
+    value, neighbor, bin, by_neighbor
         As in `EDP`.
+    mcse : float
+        Monte Carlo standard error of the EDP, at the neighbor and bin that attain it.
     pareto_k : (n_neighbors,) float64
         Pareto k of the importance weights.
     method : (n_neighbors,) str
@@ -229,11 +244,7 @@ class PosteriorEDP:
         Numbers of bins and draws.
     """
 
-    value: float
     mcse: float
-    neighbor: int
-    bin: int
-    by_neighbor: FloatArray
     pareto_k: FloatArray
     method: NDArray[np.str_]
     bins: int
@@ -300,7 +311,11 @@ def from_draws(
         bin=attained,
         by_neighbor=by_neighbor,
         pareto_k=pareto_k,
-        method=np.select([is_high, pareto_k > LOW_K], [unreliable, SMOOTHED], RAW),
+        method=np.select(
+            [is_high, pareto_k > LOW_K],
+            [unreliable, SMOOTHED],
+            RAW,
+        ),
         bins=bins,
         draws=chains.size,
     )
@@ -308,7 +323,7 @@ def from_draws(
 
 def _checked_draws(theta: ArrayLike) -> FloatArray:
     """Return the draws, (n_chains, n_draws), if they are finite and vary."""
-    chains = np.atleast_2d(np.asarray(theta, dtype=float))
+    chains = np.atleast_2d(theta).astype(float)
     if chains.ndim != 2 or not np.isfinite(chains).all():
         raise ValueError(
             f"theta has shape {chains.shape}; it must be (chains, draws) and finite"
@@ -321,7 +336,8 @@ def _checked_draws(theta: ArrayLike) -> FloatArray:
 
 
 def _weight_reader(
-    log_weights: FloatArray | WeightReader, n_neighbors: int | None
+    log_weights: FloatArray | WeightReader,
+    n_neighbors: int | None,
 ) -> tuple[int, WeightReader]:
     """Return the number of neighbors and the function that reads their weights."""
     if callable(log_weights):
@@ -336,7 +352,7 @@ def _weight_reader(
 
 @dataclass(frozen=True)
 class _Sample:
-    """Draws of a scalar in bins of equal numbers, and weights of its neighbors."""
+    """Draws of a scalar in bins of equal numbers, and the weights of the neighbors."""
 
     chains: FloatArray  # (n_chains, n_draws)
     bins: int
@@ -344,7 +360,7 @@ class _Sample:
     refit: Refit | None
 
     def largest_log_ratios(self, total: int) -> tuple[FloatArray, IntArray, FloatArray]:
-        """Return each neighbor's largest log ratio, the bin that has it, and Pareto k."""
+        """Return each neighbor's largest log ratio, the bin with it, and Pareto k."""
         largest = np.empty(total)
         attained_in = np.empty(total, dtype=np.int64)
         pareto_k = np.empty(total)
@@ -371,8 +387,7 @@ class _Sample:
             for i in np.flatnonzero(pareto_k > HIGH_K).tolist():
                 draws = self.refit(chosen.start + i)
                 log_prob[:, i] = _refitted(log_prob[:, i], draws, edges)
-        sizes = np.diff(ends)
-        log_share = np.log(sizes / len(values))
+        log_share = np.log(np.diff(ends) / len(values))
         return np.abs(log_prob - log_share[:, None]), pareto_k
 
     def weights(self, chosen: slice) -> tuple[FloatArray, FloatArray]:
@@ -430,7 +445,11 @@ def _block_resamples(n_chains: int, n_draws: int) -> Iterator[IntArray]:
     first_of_chain = n_draws * np.arange(n_chains)
     offsets = first_of_chain[:, None, None] + np.arange(length)
     for _ in range(N_RESAMPLES):
-        starts = rng.integers(0, n_draws - length + 1, (n_chains, n_blocks, 1))
+        starts = rng.integers(
+            0,
+            n_draws - length + 1,
+            size=(n_chains, n_blocks, 1),
+        )
         yield (starts + offsets).ravel()
 
 
@@ -441,13 +460,13 @@ def _bin_ends(size: int, bins: int) -> IntArray:
 
 
 def _refitted(log_prob: FloatArray, draws: ArrayLike, edges: FloatArray) -> FloatArray:
-    """Return log bin probabilities from the draws of a refit, with tails from the weights.
+    """Return log bin probabilities from draws of a refit, with tails from the weights.
 
     The weights of a record that needs a refit are unreliable in the bulk of the
     neighbor's posterior and not in its tails. There they lack only the normalizing
     constant, which comes from the bins with enough draws.
     """
-    fresh = np.asarray(draws, dtype=float).ravel()
+    fresh = np.ravel(draws)
     bin_of_draw = np.searchsorted(edges, fresh, "right")
     counts = np.bincount(bin_of_draw, minlength=len(log_prob))
     is_counted = counts >= MIN_BIN_DRAWS
@@ -471,7 +490,7 @@ def from_posterior(
     new_log_likelihood: ArrayLike | None = None,
     refit: Callable[[int], Any] | None = None,
 ) -> dict[str, PosteriorEDP]:
-    """Return EDP from one posterior sample of PyMC, Stan, NumPyro or bambi, without refits.
+    """Return EDP from one posterior sample of PyMC, Stan, NumPyro or bambi.
 
     Parameters
     ----------
@@ -527,7 +546,9 @@ def from_posterior(
 
 
 def _scalar_refit(
-    refit: Callable[[int], Any] | None, name: str, index: tuple[Any, ...]
+    refit: Callable[[int], Any] | None,
+    name: str,
+    index: tuple[Any, ...],
 ) -> Refit | None:
     """Return the function from a neighbor to draws of one scalar, if there is one."""
     if refit is None:
@@ -563,7 +584,10 @@ def _pointwise(tree: Any, variable: str | None) -> Any:
 
 
 def _neighbor_weights(
-    tree: Any, neighbors: str, log_likelihood: str | None, added: FloatArray | None
+    tree: Any,
+    neighbors: str,
+    log_likelihood: str | None,
+    added: FloatArray | None,
 ) -> tuple[int, WeightReader]:
     """Return the number of neighbors and the function that reads their log weights."""
     if neighbors == "add" and added is not None:

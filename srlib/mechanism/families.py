@@ -1,4 +1,4 @@
-"""Families of synthesizers with a known table: for counts, and for tables of K cells."""
+"""Families of synthesizers with a known table: for counts and for tables."""
 
 from math import comb
 
@@ -39,7 +39,12 @@ def _log_rising(alpha: float, n: int) -> FloatArray:
     return np.append(0.0, np.cumsum(log_factors))
 
 
-def _calibrated_alpha(epsilon: float, n_s: int, numerator: int, divisor: int) -> float:
+def _calibrated_alpha(
+    epsilon: float,
+    n_s: int,
+    numerator: int,
+    divisor: int,
+) -> float:
     """Return numerator / (exp(epsilon / divisor) - 1)."""
     checks.at_least(1, n_s=n_s)
     checks.positive(epsilon=epsilon)
@@ -57,14 +62,17 @@ def _calibrated_alpha(epsilon: float, n_s: int, numerator: int, divisor: int) ->
 
 
 def bernoulli_plugin(
-    n: int, n_s: int, alpha: float, beta: float | None = None
+    n: int,
+    n_s: int,
+    alpha: float,
+    beta: float | None = None,
 ) -> Mechanism:
     """Return the plug-in synthesizer for binary data.
 
-    This is equation 3 of McClure and Reiter (2012). Each of n_s synthetic values is one with the posterior mean (X + alpha) / (n + alpha
-    + beta) as its probability, where X is the number of ones in the data. The release
-    is their sum. IntArray are X = 0 to n, with replace-one neighbors; columns are X* = 0 to
-    n_s.
+    This is equation 3 of McClure and Reiter (2012). Each of n_s synthetic values is one
+    with the posterior mean (X + alpha) / (n + alpha + beta) as its probability, where X
+    is the number of ones in the data. The release is their sum. Rows are X = 0 to n,
+    with replace-one neighbors; columns are X* = 0 to n_s.
 
     Parameters
     ----------
@@ -93,21 +101,32 @@ def bernoulli_plugin(
         zeros = np.outer(log_zero[rows], n_s - columns)
         return coefficient[columns] + ones + zeros
 
-    return Mechanism(block, n + 1, n_s + 1, count_neighbors(n))
+    return Mechanism(
+        block,
+        n_inputs=n + 1,
+        n_outputs=n_s + 1,
+        neighbors=count_neighbors(n),
+    )
 
 
 def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
-    """Return the alpha = beta that gives `bernoulli_plugin` this epsilon (Theorem 1)."""
+    """Return the alpha = beta that gives `bernoulli_plugin` this exact epsilon.
+
+    See Theorem 1 of McClure and Reiter (2012).
+    """
     return _calibrated_alpha(epsilon, n_s, numerator=1, divisor=n_s)
 
 
 def private_plugin(epsilon: float, n: int, n_s: int) -> Mechanism:
-    """Return `bernoulli_plugin` with the alpha = beta that gives it this exact epsilon."""
+    """Return `bernoulli_plugin` with the alpha = beta that has this exact epsilon."""
     return bernoulli_plugin(n, n_s, bernoulli_plugin_alpha(epsilon, n_s))
 
 
 def beta_binomial(
-    n: int, n_s: int, alpha: float, beta: float | None = None
+    n: int,
+    n_s: int,
+    alpha: float,
+    beta: float | None = None,
 ) -> Mechanism:
     """Return the synthesizer that draws from a beta-binomial posterior predictive.
 
@@ -136,7 +155,12 @@ def beta_binomial(
         zeros_gained = zeros[n - x + n_s - y] - zeros[n - x]
         return coefficient[y] + ones_gained + zeros_gained - records_gained
 
-    return Mechanism(block, n + 1, n_s + 1, count_neighbors(n))
+    return Mechanism(
+        block,
+        n_inputs=n + 1,
+        n_outputs=n_s + 1,
+        neighbors=count_neighbors(n),
+    )
 
 
 # -------------------------------------------------------------------- tables of K cells
@@ -167,7 +191,7 @@ def compositions(n: int, n_cells: int) -> IntArray:
 def apportion(shares: ArrayLike, n: int) -> IntArray:
     """Return counts that apportion n records to shares, (K,), by largest remainders."""
     weights = np.asarray(shares, dtype=float)
-    if not ((weights >= 0).all() and weights.sum() > 0) or n < 0:
+    if n < 0 or (weights < 0).any() or not weights.sum() > 0:
         raise ValueError(
             f"shares is {shares!r}, n is {n}; none may be negative, nor all shares 0"
         )
@@ -181,7 +205,7 @@ def apportion(shares: ArrayLike, n: int) -> IntArray:
 def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     """Return the synthesizer of a Dirichlet-multinomial posterior predictive.
 
-    IntArray are all tables of n records on K cells, with replace-one neighbors; columns are
+    Rows are all tables of n records on K cells, with replace-one neighbors; columns are
     all tables of n_s records.
 
     Parameters
@@ -215,9 +239,9 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
 
     return Mechanism(
         block,
-        len(data),
-        len(releases),
-        table_neighbors(data),
+        n_inputs=len(data),
+        n_outputs=len(releases),
+        neighbors=table_neighbors(data),
         inputs=list(map(tuple, data.tolist())),
         outputs=list(map(tuple, releases.tolist())),
     )

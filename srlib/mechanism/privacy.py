@@ -95,8 +95,9 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
 def conditional_epsilon(mechanism: Mechanism) -> FloatArray:
     """Return the conditional epsilon of each data set: its largest privacy loss.
 
-    The result has shape (n_inputs,). The loss is taken in absolute value, over all neighbors and outputs. It is zero for
-    a data set without neighbors. The largest conditional epsilon is the exact epsilon.
+    The result has shape (n_inputs,). The loss is taken in absolute value, over all
+    neighbors and outputs. It is zero for a data set without neighbors. The largest
+    conditional epsilon is the exact epsilon.
 
     References
     ----------
@@ -118,7 +119,9 @@ def conditional_epsilon(mechanism: Mechanism) -> FloatArray:
 
 
 def privacy_loss(
-    mechanism: Mechanism, true_row: int, alternative_row: int
+    mechanism: Mechanism,
+    true_row: int,
+    alternative_row: int,
 ) -> FloatArray:
     """Return the privacy loss of each output, (n_outputs,).
 
@@ -183,7 +186,9 @@ def _hockey_stick(log_p: FloatArray, log_q: FloatArray, epsilon: float) -> Float
 
 
 def conservative_root(
-    root: float, safe: float, excess: Callable[[float], float]
+    root: float,
+    safe: float,
+    excess: Callable[[float], float],
 ) -> float:
     """Return a value near a numerical root at which rounding leaves no excess.
 
@@ -199,9 +204,12 @@ def conservative_root(
 
 
 def calibrate(
-    family: Callable[[float], Mechanism], epsilon: float, low: float, high: float
+    family: Callable[[float], Mechanism],
+    epsilon: float,
+    low: float,
+    high: float,
 ) -> float:
-    """Return the parameter at which a family of mechanisms has the target exact epsilon.
+    """Return the parameter at which a family of mechanisms has this exact epsilon.
 
     Parameters
     ----------
@@ -248,7 +256,13 @@ def calibrate(
             f"epsilon is {epsilon}; it must lie between the exact epsilons at low and "
             f"high, {min(excesses) + epsilon:.6g} and {max(excesses) + epsilon:.6g}"
         )
-    log_root = brentq(excess_of_log, log_low, log_high, xtol=1e-12, rtol=1e-14)
+    log_root = brentq(
+        excess_of_log,
+        log_low,
+        log_high,
+        xtol=1e-12,
+        rtol=1e-14,
+    )
     root = float(np.exp(log_root))
     log_safe = log_low if excesses[0] <= 0 else log_high
     return conservative_root(root, float(np.exp(log_safe)), excess)
@@ -275,4 +289,9 @@ def _pair_blocks(mechanism: Mechanism) -> Iterator[_PairBlock]:
         for start_output in range(0, n_outputs, width):
             outputs = np.arange(start_output, min(start_output + width, n_outputs))
             table = mechanism.block(rows, outputs)
-            yield _PairBlock(pairs, outputs, table[first], table[second])
+            yield _PairBlock(
+                pairs,
+                outputs,
+                log_first=table[first],
+                log_second=table[second],
+            )

@@ -81,9 +81,9 @@ class Pairs:
         return self.quantile(name, q ** (1 / size))
 
     def expected_increase(self, prior: ArrayLike) -> float:
-        """Return the expected increase of the probability of the true value (equation 6).
+        """Return the expected increase of the probability of the true value.
 
-        The prior is one number, or one for each count X, (n + 1,).
+        This is equation 6. The prior is one number, or one for each count X, (n + 1,).
         """
         checks.within(0, 1, prior=prior)
         priors = np.asarray(prior, dtype=float)
@@ -160,7 +160,7 @@ class Study:
         The posterior of p given X* is a mixture of n + 1 beta distributions, one for
         each X (equation 4 and Appendix B). The result is exact up to rounding.
         """
-        columns = np.atleast_1d(np.asarray(x_star, dtype=np.int64))
+        columns = np.atleast_1d(x_star).astype(np.int64)
         checks.within(0, self.mechanism.n_outputs - 1, x_star=columns)
         errors = self.squared_error_given_count()
         log_prior = self.log_count_prior()
@@ -175,13 +175,13 @@ class Study:
         return result
 
     def utility(self, x: ArrayLike, x_star: ArrayLike) -> FloatArray:
-        """Return U, the exact loss of precision about p0 due to the release (equation 4).
+        """Return U, the exact loss of precision about p0 due to the release.
 
-        It is log10 of the expected squared error given the release over that given the
-        data, so larger is worse. The counts of ones in data and release broadcast
-        against each other.
+        By equation 4 it is log10 of the expected squared error given the release over
+        that given the data, so larger is worse. The counts of ones in data and release
+        broadcast against each other.
         """
-        columns, position = np.unique(np.asarray(x_star), return_inverse=True)
+        columns, position = np.unique(x_star, return_inverse=True)
         given_release = self.squared_error_given_release(columns)[position]
         given_count = self.squared_error_given_count()[np.asarray(x)]
         return np.log10(given_release / given_count)
@@ -197,7 +197,8 @@ class Study:
         likely = np.flatnonzero(probability > 1e-12)
         given_release = self.squared_error_given_release(likely)
         given_count = self.squared_error_given_count()[x]
-        return float(np.log10(probability[likely] @ given_release / given_count))
+        ratio = probability[likely] @ given_release / given_count
+        return float(np.log10(ratio))
 
     def expected_log_relative_risk(self) -> tuple[float, float]:
         """Return the expected log relative risk for an intruder with prior p0.

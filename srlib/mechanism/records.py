@@ -68,7 +68,8 @@ class MechanismSynthesizer:
         positions = np.flatnonzero((tables == counts).all(axis=1))
         if len(positions) == 0:
             raise ValueError(
-                f"{argument} has counts {counts.tolist()}; the mechanism has no such row"
+                f"{argument} has counts {counts.tolist()}; the mechanism has no such "
+                "row"
             )
         return int(positions[0])
 

@@ -105,7 +105,13 @@ def exponential(
     if sensitivity is None:
         sensitivity = exact
     rate = epsilon / (2 * sensitivity)
-    mechanism = gibbs(score, rate, neighbors, inputs=inputs, outputs=outputs)
+    mechanism = gibbs(
+        score,
+        rate,
+        neighbors,
+        inputs=inputs,
+        outputs=outputs,
+    )
     if sensitivity < exact * (1 - 1e-9):
         warnings.warn(
             f"sensitivity is {sensitivity:.6g} and that of the score {exact:.6g}, so "
@@ -139,20 +145,26 @@ def calibrate_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> fl
     def excess(rate: float) -> float:
         return exact_epsilon(gibbs(score, rate, pairs)).value - epsilon
 
-    low = float(epsilon / (2 * np.abs(ranges).max()))
+    low = epsilon / (2 * np.abs(ranges).max())
     if estimated_excess(low) >= 0:  # the exponential mechanism attains its bound
         return conservative_root(low, 0.0, excess)
     for _ in range(40):
         high = 2 * low
         if estimated_excess(high) >= 0:
-            root = brentq(estimated_excess, low, high, xtol=1e-13 * low, rtol=1e-13)
+            root = brentq(
+                estimated_excess,
+                low,
+                high,
+                xtol=1e-13 * low,
+                rtol=1e-13,
+            )
             return conservative_root(root, 0.0, excess)
         low = high
     raise ValueError(f"epsilon is {epsilon}; no rate of this score attains it")
 
 
 def _difference_ranges(table: FloatArray, pairs: IntArray) -> FloatArray:
-    """Return the smallest and largest difference of scores of each pair, (n_pairs, 2)."""
+    """Return the smallest and largest difference of scores by pair, (n_pairs, 2)."""
     ranges = np.empty((len(pairs), 2))
     for i, (first, second) in enumerate(pairs):
         differences = table[first] - table[second]
