@@ -215,44 +215,44 @@ np.sqrt(np.maximum(1 - p, 0)) => 1 # counts of a large share as Poisson's
 mechanism/acceptance
 np.maximum(at_low, at_high) > rule => np.maximum(at_low, at_high) >= rule # a limit met exactly
 & (rr > rule.rr_at_most) => & (rr >= rule.rr_at_most) # a limit met exactly
-elif rule.rr_at_most >= 1: => elif rule.rr_at_most > 1: # a limit met exactly
+if rule.rr_at_most >= 1: => if rule.rr_at_most > 1: # a limit met exactly
 (ratio * gap if gap > 0 else 0.0) => 0.0 # the upper end of a rule's range
-broken[other] |= unacceptable(-difference => broken[other] |= unacceptable(difference # sign
+is_violated[second] |= unacceptable(-log_ratio => is_violated[second] |= unacceptable(log_ratio # sign
 2 * np.asarray(mcse => 1 * np.asarray(mcse # two errors to one
-(np.exp(table) * broken).sum => (np.exp(table) * ~broken).sum # what was accepted is drawn again
+np.exp(table) * is_rejected => np.exp(table) * ~is_rejected # what was accepted is drawn again
 mechanism/bayes
 .sum(axis=-1) - 1 => .sum(axis=-1) # a row ties with itself
 expit(ratio + logit(prior)) => expit(ratio - logit(prior)) # sign of the prior's odds
 mechanism/contingency
 cells.max(axis=1, keepdims=True) - bound / 2 => cells.max(axis=1, keepdims=True) - bound # half
-- total[:, None]) - np.exp(weights) => - total[:, None]) - 1 / len(weights) # weights of an error
+- log_mean[:, None]) - np.exp(weights) => - log_mean[:, None]) - 1 / len(weights) # weights of an error
 np.ptp(cells - cells[:, [i]], axis=0) => np.ptp(cells - cells[:, [i]], axis=1) # axis
 mechanism/core
 difference[np.isnan(difference)] = 0.0 => difference[np.isnan(difference)] = np.inf # impossible
 mechanism/edp
-log_share = np.log(sizes / len(values)) => log_share = np.log(np.full(bins, 1 / bins)) # bins' sizes
+log_share = np.log(np.diff(ends) / len(values)) => log_share = np.log(np.full(self.bins, 1 / self.bins)) # bins' sizes
 spacing[-1] += 1 => spacing[-1] += 0 # the last spacing of a sample
-np.diff(below), -np.diff(above) => np.diff(below), np.diff(below) # digits of a far tail
-pairs = [(x, n + 1), (x + 1, n + 1)] => pairs = [(x, n + 1), (x - 1, n + 1)] # a record added
+np.where(is_lower_half, from_below, from_above) => np.where(is_lower_half, from_below, from_below) # digits of a far tail
+"add": [(0, 1), (1, 1)] => "add": [(0, 1), (-1, 1)] # a record added
 len(y) / 5.0 + 1 / 3.0 => len(y) / 5.0 + 1 / 9.0 # variance of the paper's prior
-logsumexp(counted[seen]) - logsumexp(log_prob[seen]) => -logsumexp(log_prob[seen]) # constant
-max(1, round(np.sqrt(n_draws))) => 1 # an error forgets that draws follow each other
+logsumexp(log_counted[is_counted]) - logsumexp(log_prob[is_counted]) => -logsumexp(log_prob[is_counted]) # constant
+round(np.sqrt(n_draws)) => 1 # an error forgets that draws follow each other
 mechanism/families
-np.argsort(counts - exact, => np.argsort(exact - counts, # the smallest remainders are raised
+np.argsort(counts - quotas, => np.argsort(quotas - counts, # the smallest remainders are raised
 - zeros[n - x] => - zeros[n - y] # data for release
-n_s / np.expm1(epsilon) => n_s / np.exp(epsilon) # a sufficient alpha for the least
+numerator / np.expm1(epsilon / divisor) => numerator / np.exp(epsilon / divisor) # a sufficient alpha for the least
 mechanism/privacy
 for side in (0, 1): => for side in (0,): # one side of the neighbors only
-total[side, chosen] += ( => total[side, chosen] = ( # the last block of columns only
-0 if ends[0] <= 0 else 1 => 1 if ends[0] <= 0 else 0 # the side that exceeds the budget
+deltas[0, block.pairs] += _hockey => deltas[0, block.pairs] = _hockey # the last block of columns only
+log_low if excesses[0] <= 0 else log_high => log_high if excesses[0] <= 0 else log_low # the side that exceeds the budget
 mechanism/proportion
 mean * (1 - mean) / (n + a + b + 1) => mean * (1 - mean) / (n + a + b) # variance of a beta
-np.maximum(risk - before, 0) => risk - before # a decrease counts as well
+np.maximum(risk - priors, 0) => risk - priors # a decrease counts as well
 -np.expm1(size * np.log1p(-single)) => -np.expm1(np.log1p(-single)) # one pair for many
 q ** (1 / size) => q**size # exponent
 mechanism/scores
-epsilon / (2 * used) => epsilon / used # the normalizing constant changes as well
-np.abs(rate * ends - of_total => (rate * ends - of_total # a side of a pair
+epsilon / (2 * sensitivity) => epsilon / sensitivity # the normalizing constant changes as well
+np.abs(losses).max() => losses.max() # a side of a pair
 risk/prospective
 share = self.repetitions / => share = np.ones(len(self.prior)) / # repetitions do not count
 values.var(axis=0, ddof=1) / len(values) => values.var(axis=0, ddof=1) # error of one

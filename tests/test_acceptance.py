@@ -4,11 +4,24 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit
 
-from srlib import mechanism
-from srlib.mechanism import acceptance
-from srlib.mechanism.acceptance import Rule
+from srlib.mechanism import Mechanism, exact_epsilon, private_plugin
+from srlib.mechanism.acceptance import (
+    Rule,
+    acceptable_releases,
+    largest_epsilon,
+    largest_log_ratio,
+    read_rules,
+    redraw,
+    release_first_acceptable,
+    risk_curves,
+    unacceptable,
+    unacceptable_priors,
+    unacceptable_share,
+    violates_rules,
+)
 from srlib.mechanism.families import bernoulli_plugin, bernoulli_plugin_alpha
 
 PAPER = (Rule(10, r_at_most=0.1), Rule(1.05, r_at_least=0.9))
@@ -35,7 +48,7 @@ def test_boundaries_against_a_grid(rules: list[Rule], log_ratio: float) -> None:
     for rule in rules:
         inside = (risk >= rule.r_at_least) & (risk <= rule.r_at_most)
         broken |= inside & (relative > rule.rr_at_most)
-    intervals = acceptance.unacceptable_priors(log_ratio, rules)
+    intervals = unacceptable_priors(log_ratio, rules)
     found = np.zeros(len(w), dtype=bool)
     near = np.zeros(len(w), dtype=bool)
     for low, high in intervals:
@@ -49,21 +62,21 @@ def test_boundaries_against_a_grid(rules: list[Rule], log_ratio: float) -> None:
         ):
             near |= np.abs(edge) < 1e-9
     assert (found == broken)[~near].all()
-    assert acceptance.unacceptable(log_ratio, rules) == bool(intervals)
+    assert unacceptable(log_ratio, rules) == bool(intervals)
 
 
 def test_the_papers_rules_by_hand() -> None:
     """RR = R + L (1 - R): at L = 12 it exceeds 10 up to R = 2/11, and 1.05 up to 10.95/11."""
-    intervals = acceptance.unacceptable_priors(np.log(12), PAPER)
+    intervals = unacceptable_priors(np.log(12), PAPER)
     prior_of = [risk / (risk + 12 * (1 - risk)) for risk in (0.0, 0.1, 0.9, 10.95 / 11)]
-    np.testing.assert_allclose(np.ravel(intervals), prior_of, atol=1e-12)
-    assert acceptance.unacceptable_priors(np.log(1.2), PAPER) == []
+    assert_allclose(np.ravel(intervals), prior_of, atol=1e-12)
+    assert unacceptable_priors(np.log(1.2), PAPER) == []
     # A limit that is met exactly is kept.
-    assert acceptance.unacceptable_priors(0.0, [Rule(1)]) == []
-    assert not acceptance.unacceptable(0.0, [Rule(1)])
-    assert not acceptance.violates_rules(0.5, 1.0, [Rule(1)])
+    assert unacceptable_priors(0.0, [Rule(1)]) == []
+    assert not unacceptable(0.0, [Rule(1)])
+    assert not violates_rules(0.5, 1.0, [Rule(1)])
     # L = 1.5 is the most that RR <= 1.05 from R = .9 on allows: .9 + .1 L = 1.05.
-    assert acceptance.unacceptable([np.log(1.499), np.log(1.501)], PAPER).tolist() == [
+    assert unacceptable([np.log(1.499), np.log(1.501)], PAPER).tolist() == [
         False,
         True,
     ]
@@ -71,30 +84,30 @@ def test_the_papers_rules_by_hand() -> None:
 
 def test_overlapping_intervals_are_joined_and_extremes_are_safe() -> None:
     rules = [Rule(2, 0.0, 0.5), Rule(2, 0.4, 0.8)]
-    assert len(acceptance.unacceptable_priors(np.log(50), rules)) == 1
-    ((low, high),) = acceptance.unacceptable_priors(800.0, [Rule(2)])
+    assert len(unacceptable_priors(np.log(50), rules)) == 1
+    ((low, high),) = unacceptable_priors(800.0, [Rule(2)])
     assert (low, high) == (0.0, pytest.approx(0.5))
-    assert acceptance.unacceptable(800.0, [Rule(2)])
-    assert not acceptance.unacceptable(-800.0, [Rule(2)])
+    assert unacceptable(800.0, [Rule(2)])
+    assert not unacceptable(-800.0, [Rule(2)])
 
 
 def test_largest_epsilon_is_the_last_without_an_unacceptable_release() -> None:
     n = 40
 
-    def family(epsilon: float) -> mechanism.Mechanism:
+    def family(epsilon: float) -> Mechanism:
         return bernoulli_plugin(n, n, bernoulli_plugin_alpha(epsilon, n))
 
     def unacceptable(epsilon: float) -> bool:
         log_ratios = family(epsilon).row(1) - family(epsilon).row(0)
-        return any(acceptance.unacceptable_priors(a, PAPER) for a in log_ratios)
+        return any(unacceptable_priors(a, PAPER) for a in log_ratios)
 
-    best = acceptance.largest_epsilon(family, 1, 0, PAPER, 1e-3, 100.0)
+    best = largest_epsilon(family, 1, 0, PAPER, 1e-3, 100.0)
     assert not unacceptable(best)
     assert unacceptable(best * (1 + 1e-6))
     # Next to no ones the plug-in attains its epsilon, and L = 1.5 is the most that is
     # allowed.
     assert best == pytest.approx(np.log(1.5), rel=1e-6)
-    assert acceptance.largest_epsilon(family, 1, 0, PAPER, 50.0, 100.0) == 0
+    assert largest_epsilon(family, 1, 0, PAPER, 50.0, 100.0) == 0
 
 
 def test_rules_are_read_and_checked() -> None:
@@ -102,38 +115,34 @@ def test_rules_are_read_and_checked() -> None:
         {"rr_at_most": 10, "r_at_most": 0.1},
         {"rr_at_most": 1.05, "r_at_least": 0.9},
     ]
-    assert acceptance.read_rules(entries) == PAPER
+    assert read_rules(entries) == PAPER
     with pytest.raises(ValueError, match="must have rr_at_most"):
-        acceptance.read_rules([{"r_at_most": 0.1}])
+        read_rules([{"r_at_most": 0.1}])
     with pytest.raises(ValueError, match="one rule or more"):
-        acceptance.read_rules([])
+        read_rules([])
     with pytest.raises(ValueError, match="has the entries rr_at_most, R"):
-        acceptance.read_rules([{"rr_at_most": 2, "R": 0.1}])
+        read_rules([{"rr_at_most": 2, "R": 0.1}])
     with pytest.raises(ValueError, match="they must satisfy 0 <= r_at_least"):
         Rule(2, 0.5, 0.5)
     with pytest.raises(ValueError, match="rr_at_most is 0"):
         Rule(0)
     with pytest.raises(ValueError, match="prior is"):
-        acceptance.unacceptable_share([1.0, 2.0], [0.1, 0.1], PAPER, [0.0, 0.5])
+        unacceptable_share([1.0, 2.0], [0.1, 0.1], PAPER, [0.0, 0.5])
 
 
 def test_lines_run_over_all_priors_at_even_distances() -> None:
     for log_ratio in (0.0, 1e-9, 1.3, -3.0):
-        points = acceptance.risk_curves({"a": log_ratio}, [Rule(1e9)])
+        points = risk_curves({"a": log_ratio}, [Rule(1e9)])
         risk, relative = points["risk"].to_numpy(), points["relative_risk"].to_numpy()
         assert (np.diff(risk) > 0).all()
-        np.testing.assert_allclose(risk[[0, -1]], [0, 1])
-        np.testing.assert_allclose(
-            relative, risk + np.exp(log_ratio) * (1 - risk), atol=1e-12
-        )
+        assert_allclose(risk[[0, -1]], [0, 1])
+        assert_allclose(relative, risk + np.exp(log_ratio) * (1 - risk), atol=1e-12)
         if abs(log_ratio) > 1:
-            np.testing.assert_allclose(
-                np.diff(np.log(relative)), np.diff(np.log(relative))[0]
-            )
+            assert_allclose(np.diff(np.log(relative)), np.diff(np.log(relative))[0])
 
 
 def test_unacceptable_segments_begin_and_end_on_the_boundary() -> None:
-    table = acceptance.risk_curves({"a": 0.1, "b": 3.0}, PAPER)
+    table = risk_curves({"a": 0.1, "b": 3.0}, PAPER)
     assert table[table["curve"] == "a"]["segment"].unique().tolist() == [0]
     for _, piece in table[table["segment"] > 0].groupby(["curve", "segment"]):
         inside = piece.iloc[1:-1]
@@ -146,105 +155,95 @@ def test_unacceptable_segments_begin_and_end_on_the_boundary() -> None:
 
 def test_points_outside_the_region_are_those_of_unacceptable_priors() -> None:
     """Along the line of a release a rule is broken where the intervals of priors say so."""
-    rules = acceptance.read_rules(
+    rules = read_rules(
         [{"rr_at_most": 3, "r_at_most": 0.2}, {"rr_at_most": 1.2, "r_at_least": 0.5}]
     )
     prior = np.linspace(0.001, 0.999, 997)
     for log_ratio in (-1.0, 0.1, 1.0, 3.0):
         inside = np.zeros(prior.shape, dtype=bool)
-        for low, high in acceptance.unacceptable_priors(log_ratio, rules):
+        for low, high in unacceptable_priors(log_ratio, rules):
             inside |= (low < prior) & (prior < high)
         risk = expit(logit(prior) + log_ratio)
-        outside = acceptance.violates_rules(risk, risk / prior, rules)
-        np.testing.assert_array_equal(outside, inside)
+        outside = violates_rules(risk, risk / prior, rules)
+        assert_array_equal(outside, inside)
 
 
 def test_share_of_records_outside_and_how_sure_it_is() -> None:
     """RR is at most 2: some prior breaks it where L > 2; at a prior of one half none can."""
-    rules = acceptance.read_rules([{"rr_at_most": 2}])
+    rules = read_rules([{"rr_at_most": 2}])
     log_ratio, mcse = np.log([1.0, 1.9, 2.1, 4.0]), np.array([0.01, 0.1, 0.01, 0.4])
-    found = acceptance.unacceptable_share(log_ratio, mcse, rules)
+    found = unacceptable_share(log_ratio, mcse, rules)
     assert found == {
         "unacceptable": 0.5,
         "undecided": 0.5,
     }  # 1.9 might be above, 4.0 below two
-    at_half = acceptance.unacceptable_share(log_ratio, mcse, rules, np.full(4, 0.5))
+    at_half = unacceptable_share(log_ratio, mcse, rules, np.full(4, 0.5))
     assert at_half == {"unacceptable": 0, "undecided": 0}
     # RR = L / (1 + w (L - 1)) > 2 at w = 0.1 from L = 2.25 on.
-    at_tenth = acceptance.unacceptable_share(log_ratio, mcse, rules, np.full(4, 0.1))
+    at_tenth = unacceptable_share(log_ratio, mcse, rules, np.full(4, 0.1))
     assert at_tenth == {"unacceptable": 0.25, "undecided": 0.5}
 
 
 def test_the_corner_of_each_rule_binds() -> None:
     rules = [Rule(10, 0.0, 0.1), Rule(2, 0.2, 0.9), Rule(1.05, 0.9, 1.0)]
-    most = acceptance.largest_log_ratio(rules)
+    most = largest_log_ratio(rules)
     assert most == pytest.approx(np.log(1.5))
-    assert not acceptance.unacceptable(most - 1e-9, rules)
-    assert acceptance.unacceptable(most + 1e-9, rules)
-    assert acceptance.largest_log_ratio([Rule(0.5, 0.6, 1.0)]) == -np.inf
+    assert not unacceptable(most - 1e-9, rules)
+    assert unacceptable(most + 1e-9, rules)
+    assert largest_log_ratio([Rule(0.5, 0.6, 1.0)]) == -np.inf
 
 
 def test_the_first_acceptable_release_is_published() -> None:
-    tables = [mechanism.private_plugin(e, 4, 3) for e in (6.0, 1.0)]
+    tables = [private_plugin(e, 4, 3) for e in (6.0, 1.0)]
     # Where everything is acceptable the first mechanism is published as it is.
-    free = acceptance.release_first_acceptable(tables, [Rule(1e9)])
+    free = release_first_acceptable(tables, [Rule(1e9)])
     for x in range(5):
-        np.testing.assert_allclose(np.exp(free.row(x)[:4]), np.exp(tables[0].row(x)))
+        assert_allclose(np.exp(free.row(x)[:4]), np.exp(tables[0].row(x)))
         assert np.exp(free.row(x)[4:]).sum() == pytest.approx(0)
-    strict = acceptance.release_first_acceptable(
-        tables, [Rule(1.0)], ["loose", "tight"]
-    )
+    strict = release_first_acceptable(tables, [Rule(1.0)], ["loose", "tight"])
     assert np.exp(strict.row(2)[-1]) == pytest.approx(1)
     assert strict.outputs[0] == ("loose", 0)
     assert strict.outputs[-1] is None
     # A test that is passed or not for sure makes outputs impossible: no epsilon is
     # finite.
-    some = acceptance.release_first_acceptable(tables, [Rule(2.0)])
-    assert np.isinf(mechanism.exact_epsilon(some).value)
+    some = release_first_acceptable(tables, [Rule(2.0)])
+    assert np.isinf(exact_epsilon(some).value)
     with pytest.raises(ValueError, match="the same rows and neighbors"):
-        acceptance.release_first_acceptable(
-            [tables[0], mechanism.private_plugin(1.0, 5, 3)], []
-        )
+        release_first_acceptable([tables[0], private_plugin(1.0, 5, 3)], [])
 
 
 def test_drawing_again_is_the_mechanism_given_acceptance() -> None:
     table = bernoulli_plugin(6, 6, alpha=1.0)
     rules = [Rule(rr_at_most=2.5)]
-    kept = acceptance.acceptable_releases(table, rules)
-    again = acceptance.redraw(table, kept)
+    kept = acceptable_releases(table, rules)
+    again = redraw(table, kept)
     p = np.exp(again.block(np.arange(7), np.arange(8)))
     for x in range(7):
         row = np.where(kept[x], np.exp(table.row(x)), 0)
-        np.testing.assert_allclose(p[x, :-1], row / row.sum())
+        assert_allclose(p[x, :-1], row / row.sum())
     assert not p[:, -1].any()
     # Acceptance sets of neighbors differ, and so there is no epsilon; that of the table
     # is finite.
     assert (kept[2] != kept[3]).any()
-    assert mechanism.exact_epsilon(table).value < np.inf
-    assert mechanism.exact_epsilon(again).value == np.inf
+    assert exact_epsilon(table).value < np.inf
+    assert exact_epsilon(again).value == np.inf
     # The first of a sequence of two equal mechanisms that is acceptable is the same,
     # given one is.
-    twice = acceptance.release_first_acceptable([table, table], rules)
+    twice = release_first_acceptable([table, table], rules)
     first = np.exp(twice.block(np.arange(7), np.arange(14)))
     both = first[:, :7] + first[:, 7:]
-    np.testing.assert_allclose(both / both.sum(axis=1, keepdims=True), p[:, :-1])
+    assert_allclose(both / both.sum(axis=1, keepdims=True), p[:, :-1])
 
 
 def test_drawing_again_can_raise_a_finite_epsilon() -> None:
     keep = np.array([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2]])
-    table = mechanism.Mechanism.from_table(np.log(keep), [(0, 1)])
-    same = acceptance.redraw(table, np.array([[True, True, False]] * 2))
-    assert mechanism.exact_epsilon(same).value == pytest.approx(
-        mechanism.exact_epsilon(table).value
-    )
-    unequal = mechanism.Mechanism.from_table(
-        np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)]
-    )
-    raised = acceptance.redraw(unequal, np.array([[False, True, True]] * 2))
-    assert mechanism.exact_epsilon(raised).value == pytest.approx(
-        np.log(0.4 / 0.7 / 0.2)
-    )
-    never = acceptance.redraw(table, np.array([[True] * 3, [False] * 3]))
+    table = Mechanism.from_table(np.log(keep), [(0, 1)])
+    same = redraw(table, np.array([[True, True, False]] * 2))
+    assert exact_epsilon(same).value == pytest.approx(exact_epsilon(table).value)
+    unequal = Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
+    raised = redraw(unequal, np.array([[False, True, True]] * 2))
+    assert exact_epsilon(raised).value == pytest.approx(np.log(0.4 / 0.7 / 0.2))
+    never = redraw(table, np.array([[True] * 3, [False] * 3]))
     assert never.row(1).tolist() == [-np.inf] * 3 + [0.0]
     with pytest.raises(ValueError, match=r"shape \(2, 2\); it must be \(2, 3\)"):
-        acceptance.redraw(table, np.ones((2, 2)))
+        redraw(table, np.ones((2, 2)))

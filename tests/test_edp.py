@@ -6,24 +6,39 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.signal import lfilter
 
 from srlib.mechanism import edp
 from srlib.mechanism.core import Mechanism
+from srlib.mechanism.edp import (
+    RAW,
+    SMOOTHED,
+    _refitted,
+    beta_neighbors,
+    beta_posterior,
+    equal_probability_edges,
+    estimate_from_counts,
+    from_draws,
+    from_posterior,
+    log_bin_probabilities,
+    normal_posterior,
+    simulate_counts,
+)
 from srlib.mechanism.privacy import conditional_epsilon
 
 
 def beta(x: int, n: int) -> Any:
-    return edp.beta_posterior(x, n, 0.5)
+    return beta_posterior(x, n, 0.5)
 
 
 Y = np.random.default_rng(3).normal(10, np.sqrt(5), 40)
-WITHOUT = [edp.normal_posterior(np.delete(Y, i)) for i in range(len(Y))]
+WITHOUT = [normal_posterior(np.delete(Y, i)) for i in range(len(Y))]
 
 
 def normal_sample(seed: int = 4, draws: int = 5_000) -> tuple[np.ndarray, np.ndarray]:
-    theta = edp.normal_posterior(Y).rvs(
+    theta = normal_posterior(Y).rvs(
         (4, draws), random_state=np.random.default_rng(seed)
     )
     return theta, stats.norm.logpdf(Y, theta[..., None], np.sqrt(5))
@@ -44,11 +59,11 @@ def test_exact_by_the_definition_in_the_paper() -> None:
 
 
 def test_it_is_the_conditional_epsilon_of_releasing_a_bin() -> None:
-    edges = edp.equal_probability_edges(beta(2, 5), 7)
+    edges = equal_probability_edges(beta(2, 5), 7)
     log_prob = np.array(
         [
             np.full(7, -np.log(7)),
-            *(edp.log_bin_probabilities(beta(x, 5), edges) for x in (1, 3)),
+            *(log_bin_probabilities(beta(x, 5), edges) for x in (1, 3)),
         ]
     )
     mechanism = Mechanism.from_table(log_prob, np.array([[0, 1], [0, 2]]))
@@ -57,19 +72,19 @@ def test_it_is_the_conditional_epsilon_of_releasing_a_bin() -> None:
 
 
 def test_far_tails_keep_their_digits() -> None:
-    edges = edp.equal_probability_edges(stats.norm(), 4)
+    edges = equal_probability_edges(stats.norm(), 4)
     for shift in (-30.0, 30.0):
-        log_prob = edp.log_bin_probabilities(stats.norm(shift), edges)
+        log_prob = log_bin_probabilities(stats.norm(shift), edges)
         expected = stats.norm.logcdf(-30 - stats.norm.ppf(0.75))
         far = log_prob[-1] if shift < 0 else log_prob[0]
         assert far == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_extreme_records_attain_it_in_the_normal_model() -> None:
-    prior = edp.normal_posterior(Y[:0])
+    prior = normal_posterior(Y[:0])
     assert (prior.mean(), prior.var()) == pytest.approx((10, 3))
     for bins in (5, 20, 100):
-        everyone = edp.exact(edp.normal_posterior(Y), WITHOUT, bins)
+        everyone = edp.exact(normal_posterior(Y), WITHOUT, bins)
         assert everyone.neighbor in (Y.argmin(), Y.argmax())
 
 
@@ -90,7 +105,7 @@ def test_where_the_density_ratio_is_bounded_it_is_the_limit() -> None:
 def test_neighbors_of_a_proportion(kind: str, level: float) -> None:
     """Five zeros, in Table 2 of Charest and Han for a changed record; by hand for the others."""
     found = edp.exact(
-        edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, kind), 20
+        beta_posterior(0, 5, 0.5), beta_neighbors(0, 5, 0.5, kind), 20
     ).value
     assert round(found, 2) == level
 
@@ -98,7 +113,7 @@ def test_neighbors_of_a_proportion(kind: str, level: float) -> None:
 def test_simulated_counts_have_the_distribution_of_counted_draws() -> None:
     """Mean and spread of the estimate, by both routes."""
     rng, post, others = np.random.default_rng(5), beta(0, 5), [beta(1, 5), beta(0, 4)]
-    quick = edp.simulate_counts(post, others, 5, 200, 4_000, rng=rng)
+    quick = simulate_counts(post, others, 5, 200, 4_000, rng=rng)
     assert (quick.sum(axis=-1) == 200).all()
     plain = np.empty_like(quick)
     for replicate in range(len(plain)):
@@ -117,26 +132,26 @@ def test_simulated_counts_have_the_distribution_of_counted_draws() -> None:
 
 def test_estimates_from_counts_by_hand() -> None:
     counts = np.array([[[6, 4, 0], [3, 3, 4]]])
-    one = edp.estimate_from_counts(counts, 1.0)[0]
+    one = estimate_from_counts(counts, 1.0)[0]
     assert one == pytest.approx(-np.log(3 * 1 / 13))
-    small = edp.estimate_from_counts(counts, 0.01)[0]
+    small = estimate_from_counts(counts, 0.01)[0]
     assert small == pytest.approx(-np.log(3 * 0.01 / 10.03))
 
 
 @pytest.mark.parametrize("bins", [5, 20, 100])
 def test_one_sample_gives_what_refits_would(bins: int) -> None:
     theta, log_likelihood = normal_sample()
-    found = edp.from_draws(theta, -log_likelihood, bins)
-    exact = edp.exact(edp.normal_posterior(Y), WITHOUT, bins)
+    found = from_draws(theta, -log_likelihood, bins)
+    exact = edp.exact(normal_posterior(Y), WITHOUT, bins)
     assert abs(found.value - exact.value) < 4.5 * found.mcse
     assert abs(found.value / exact.value - 1) < 0.06
     assert found.neighbor == exact.neighbor
-    assert set(found.method) <= {edp.RAW, edp.SMOOTHED}
+    assert set(found.method) <= {RAW, SMOOTHED}
     assert np.abs(found.by_neighbor - exact.by_neighbor).max() < 0.1
 
 
 def test_error_is_that_of_repeated_samples() -> None:
-    found = [edp.from_draws(*_deleted(seed), 10) for seed in range(40)]
+    found = [from_draws(*_deleted(seed), 10) for seed in range(40)]
     spread = np.std([f.value for f in found], ddof=1)
     stated = np.sqrt(np.mean([f.mcse**2 for f in found]))
     assert 0.65 < stated / spread < 1.5
@@ -144,7 +159,7 @@ def test_error_is_that_of_repeated_samples() -> None:
 
 def _deleted(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Draws that follow each other as those of a chain do, and the weights of deletion."""
-    posterior = edp.normal_posterior(Y)
+    posterior = normal_posterior(Y)
     steps = np.random.default_rng(seed).normal(size=(4, 1_100))
     chains = lfilter([0.6], [1, -0.8], steps)[:, 100:]
     theta = posterior.mean() + posterior.std() * chains
@@ -156,20 +171,16 @@ def test_records_added_and_changed() -> None:
     new = np.full(len(Y), 16.0)
     candidate = stats.norm.logpdf(new, theta[..., None], np.sqrt(5))
     tree = {"posterior": {"mu": theta}, "log_likelihood": {"y": log_likelihood}}
-    added = edp.from_posterior(
+    added = from_posterior(
         tree, "mu", 10, "add", new_log_likelihood=candidate[..., :1]
     )["mu"]
-    exact = edp.exact(
-        edp.normal_posterior(Y), [edp.normal_posterior(np.append(Y, 16.0))], 10
-    )
+    exact = edp.exact(normal_posterior(Y), [normal_posterior(np.append(Y, 16.0))], 10)
     assert abs(added.value - exact.value) < 4.5 * added.mcse
-    changed = edp.from_posterior(
-        tree, "mu", 10, "replace", new_log_likelihood=candidate
-    )["mu"]
-    others = [
-        edp.normal_posterior(np.append(np.delete(Y, i), 16.0)) for i in range(len(Y))
+    changed = from_posterior(tree, "mu", 10, "replace", new_log_likelihood=candidate)[
+        "mu"
     ]
-    exact = edp.exact(edp.normal_posterior(Y), others, 10)
+    others = [normal_posterior(np.append(np.delete(Y, i), 16.0)) for i in range(len(Y))]
+    exact = edp.exact(normal_posterior(Y), others, 10)
     assert abs(changed.value - exact.value) < 4.5 * changed.mcse + 0.03
 
 
@@ -183,51 +194,49 @@ def test_trees_vectors_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
             "log_likelihood": xr.Dataset({"y": ([*names, "i", "j"], pointwise)}),
         }
     )
-    found = edp.from_posterior(tree, "b", 10)
+    found = from_posterior(tree, "b", 10)
     assert list(found) == ["b[0]", "b[1]"]
-    direct = edp.from_draws(theta, -log_likelihood, 10)
-    np.testing.assert_allclose(found["b[0]"].by_neighbor, direct.by_neighbor)
+    direct = from_draws(theta, -log_likelihood, 10)
+    assert_allclose(found["b[0]"].by_neighbor, direct.by_neighbor)
     # Bins and weights do not change under a monotone transformation.
-    np.testing.assert_allclose(found["b[1]"].by_neighbor, direct.by_neighbor)
+    assert_allclose(found["b[1]"].by_neighbor, direct.by_neighbor)
     monkeypatch.setattr(edp, "BLOCK_ENTRIES", 2000 * 7)
-    blocks = edp.from_draws(
-        theta, lambda s: -log_likelihood[..., s], 10, n_neighbors=40
-    )
-    np.testing.assert_allclose(blocks.by_neighbor, direct.by_neighbor)
+    blocks = from_draws(theta, lambda s: -log_likelihood[..., s], 10, n_neighbors=40)
+    assert_allclose(blocks.by_neighbor, direct.by_neighbor)
     assert (blocks.neighbor, blocks.bin, blocks.mcse) == (
         direct.neighbor,
         direct.bin,
         direct.mcse,
     )
     # A hundred draws do not fill seven bins equally.
-    assert edp.from_draws(GOOD, WEIGHTS, 7).value == pytest.approx(0, abs=1e-12)
+    assert from_draws(GOOD, WEIGHTS, 7).value == pytest.approx(0, abs=1e-12)
 
 
 def test_records_that_need_a_refit_are_named_and_refitted() -> None:
     """A record far out: without it the posterior lies where the draws hardly go."""
     data = np.append(Y[:10], 60.0)
-    post = edp.normal_posterior(data)
+    post = normal_posterior(data)
     theta = post.rvs((4, 1_000), random_state=np.random.default_rng(6))
     log_likelihood = stats.norm.logpdf(data, theta[..., None], np.sqrt(5))
-    found = edp.from_draws(theta, -log_likelihood, 10)
+    found = from_draws(theta, -log_likelihood, 10)
     assert found.refit_needed.tolist() == [10]
     asked = []
 
     def refit(i: int) -> np.ndarray:
         asked.append(i)
-        return edp.normal_posterior(np.delete(data, i)).rvs(
+        return normal_posterior(np.delete(data, i)).rvs(
             (4, 1_000), random_state=np.random.default_rng(7)
         )
 
-    again = edp.from_draws(theta, -log_likelihood, 10, refit=refit)
+    again = from_draws(theta, -log_likelihood, 10, refit=refit)
     assert asked == [10]
     assert again.refit_needed.size == 0
     assert again.method[10] == "refit"
-    exact = edp.exact(post, [edp.normal_posterior(np.delete(data, 10))], 10).value
+    exact = edp.exact(post, [normal_posterior(np.delete(data, 10))], 10).value
     assert np.isfinite(again.by_neighbor[10])
     assert again.by_neighbor[10] == pytest.approx(exact, rel=0.25)
     with pytest.raises(ValueError, match="a bin must have 25"):
-        edp.from_draws(theta, -log_likelihood, 10, refit=lambda i: refit(i)[0, :3])
+        from_draws(theta, -log_likelihood, 10, refit=lambda i: refit(i)[0, :3])
 
 
 def test_bins_that_a_refit_hardly_meets_are_in_proportion_to_those_that_it_meets() -> (
@@ -240,8 +249,8 @@ def test_bins_that_a_refit_hardly_meets_are_in_proportion_to_those_that_it_meets
     )
     met_twice = np.repeat([0.5, 1.5, 2.5], [40, 60, 20])  # too few for the third bin
     by_hand = np.array([40, 60, 100 * 0.3 / 0.3, 100 * 0.4 / 0.3])
-    found = edp._anchored(np.log(weighted), met_twice, ordered, starts)
-    np.testing.assert_allclose(np.exp(found), by_hand / by_hand.sum())
+    found = _refitted(np.log(weighted), met_twice, ordered[starts[1:]])
+    assert_allclose(np.exp(found), by_hand / by_hand.sum())
 
 
 RNG = np.random.default_rng(0)
@@ -253,56 +262,54 @@ TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: edp.from_draws(GOOD, WEIGHTS, 1), "bins is 1"),
-        (lambda: edp.from_draws(GOOD, WEIGHTS, 101), "bins is 101"),
+        (lambda: from_draws(GOOD, WEIGHTS, 1), "bins is 1"),
+        (lambda: from_draws(GOOD, WEIGHTS, 101), "bins is 101"),
         (
-            lambda: edp.from_draws(np.ones((2, 50)), WEIGHTS, 5),
+            lambda: from_draws(np.ones((2, 50)), WEIGHTS, 5),
             "theta has the same value",
         ),
-        (lambda: edp.from_draws(GOOD * np.nan, WEIGHTS, 5), "finite"),
+        (lambda: from_draws(GOOD * np.nan, WEIGHTS, 5), "finite"),
         (
-            lambda: edp.from_draws(GOOD, WEIGHTS[:, :40], 5),
+            lambda: from_draws(GOOD, WEIGHTS[:, :40], 5),
             "has 80 draws; it must have 100",
         ),
         (
-            lambda: edp.from_draws(
-                GOOD, np.where(np.arange(3) == 1, np.nan, WEIGHTS), 5
-            ),
+            lambda: from_draws(GOOD, np.where(np.arange(3) == 1, np.nan, WEIGHTS), 5),
             "not finite for neighbors 1$",
         ),
         (
-            lambda: edp.from_draws(GOOD, lambda s: WEIGHTS[..., s], 5),
+            lambda: from_draws(GOOD, lambda s: WEIGHTS[..., s], 5),
             "n_neighbors is None",
         ),
         (
-            lambda: edp.from_posterior({"posterior": {"mu": GOOD}}, "mu", 5),
+            lambda: from_posterior({"posterior": {"mu": GOOD}}, "mu", 5),
             "no group 'log_lik",
         ),
-        (lambda: edp.from_posterior(TREE, "nu", 5), r"no variable 'nu' \(it has: mu\)"),
-        (lambda: edp.from_posterior(TREE, "mu", 5, "swap"), "neighbors is 'swap'"),
+        (lambda: from_posterior(TREE, "nu", 5), r"no variable 'nu' \(it has: mu\)"),
+        (lambda: from_posterior(TREE, "mu", 5, "swap"), "neighbors is 'swap'"),
         (
-            lambda: edp.from_posterior(TREE, "mu", 5, "add"),
+            lambda: from_posterior(TREE, "mu", 5, "add"),
             "new_log_likelihood must be given",
         ),
         (
-            lambda: edp.from_posterior(
+            lambda: from_posterior(
                 TREE, "mu", 5, "replace", new_log_likelihood=WEIGHTS[..., :2]
             ),
             "new_log_likelihood has 2 records; the data have 3",
         ),
         (
-            lambda: edp.from_posterior(
+            lambda: from_posterior(
                 {**TREE, "log_likelihood": {"y": WEIGHTS, "z": WEIGHTS}}, "mu", 5
             ),
             "must name one of the variables",
         ),
         (lambda: edp.exact(stats.norm(), [], 5), "neighbors is empty"),
         (
-            lambda: edp.simulate_counts(stats.norm(), [], 3, 10, 1, rng=RNG),
+            lambda: simulate_counts(stats.norm(), [], 3, 10, 1, rng=RNG),
             "multiple of bins = 3",
         ),
         (
-            lambda: edp.estimate_from_counts(np.ones((1, 1, 2), int), 0.0),
+            lambda: estimate_from_counts(np.ones((1, 1, 2), int), 0.0),
             "pseudocount is 0.0",
         ),
     ],

@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from scipy.stats import binom
 
-from srlib import mechanism
-from srlib.mechanism import audit
+from srlib.mechanism import (
+    apportion,
+    audit,
+    beta_binomial,
+    calibrate_rate,
+    compositions,
+    dirichlet_multinomial,
+)
 from srlib.mechanism.core import count_neighbors
 from srlib.mechanism.privacy import exact_epsilon
 from srlib.mechanism.scores import exponential, gibbs, sensitivity
@@ -29,9 +36,7 @@ def test_probabilities_by_definition() -> None:
     weights = np.exp(0.8 / 6 * SCORE)
     table = exponential(SCORE, 0.8, PATH)
     for row in range(4):
-        np.testing.assert_allclose(
-            np.exp(table.row(row)), weights[row] / weights[row].sum()
-        )
+        assert_allclose(np.exp(table.row(row)), weights[row] / weights[row].sum())
 
 
 @given(st.integers(0, 10**6), st.floats(0.05, 8))
@@ -41,7 +46,7 @@ def test_budget_is_kept_and_can_be_spent(seed: int, epsilon: float) -> None:
     assert exact_epsilon(exponential(score, epsilon, PATH)).value <= epsilon * (
         1 + 1e-9
     )
-    rate = mechanism.calibrate_rate(score, epsilon, PATH)
+    rate = calibrate_rate(score, epsilon, PATH)
     spent = exact_epsilon(gibbs(score, rate, PATH)).value
     assert epsilon * (1 - 1e-9) <= spent <= epsilon
     assert rate >= epsilon / (2 * sensitivity(score, PATH)) * (1 - 1e-12)
@@ -50,7 +55,7 @@ def test_budget_is_kept_and_can_be_spent(seed: int, epsilon: float) -> None:
 def test_a_rate_where_the_promise_of_the_exponential_mechanism_is_attained() -> None:
     score = np.array([[0.0, -500.0, -500.0], [-500.0, 0.0, -500.0]])
     for epsilon in (1.0, 100.0, 3000.0):
-        rate = mechanism.calibrate_rate(score, epsilon, [[0, 1]])
+        rate = calibrate_rate(score, epsilon, [[0, 1]])
         spent = exact_epsilon(gibbs(score, rate, [[0, 1]])).value
         assert epsilon * (1 - 1e-9) <= spent <= epsilon
 
@@ -74,20 +79,18 @@ def test_dirichlet_multinomial_condition_is_necessary_and_sufficient(
     epsilon = 0.9
     least = n_s / np.expm1(epsilon)
     for factors in itertools.product((0.98, 1.0, 3.0), repeat=cells):
-        table = mechanism.dirichlet_multinomial(n, n_s, least * np.array(factors))
+        table = dirichlet_multinomial(n, n_s, least * np.array(factors))
         private = exact_epsilon(table).value <= epsilon * (1 + 1e-9)
         assert private == (min(factors) >= 1)
 
 
 @pytest.mark.parametrize("gamma", [0.4, 1.0, 7.0])
 def test_sensitivity_of_log_p_is_the_epsilon_of_sampling_from_p(gamma: float) -> None:
-    table = mechanism.beta_binomial(12, 12, gamma)
+    table = beta_binomial(12, 12, gamma)
     score = table.block(np.arange(13), np.arange(13))
     found = sensitivity(score, count_neighbors(12))
     assert found == pytest.approx(np.log1p(12 / gamma))
-    np.testing.assert_allclose(
-        gibbs(score, 1.0, count_neighbors(12)).row(4), table.row(4)
-    )
+    assert_allclose(gibbs(score, 1.0, count_neighbors(12)).row(4), table.row(4))
 
 
 # -------------------------------------------------------------------------------- audit
@@ -104,10 +107,10 @@ def test_clopper_pearson_limits_by_definition() -> None:
 
 
 def test_apportioned_counts() -> None:
-    assert mechanism.apportion([5, 5, 5, 5], 20).tolist() == [5, 5, 5, 5]
-    assert mechanism.apportion([1, 1, 1], 5).tolist() == [2, 2, 1]
-    assert mechanism.apportion([6, 3, 1], 3).tolist() == [2, 1, 0]
-    assert mechanism.apportion([1.0, 0.0], 0).tolist() == [0, 0]
+    assert apportion([5, 5, 5, 5], 20).tolist() == [5, 5, 5, 5]
+    assert apportion([1, 1, 1], 5).tolist() == [2, 2, 1]
+    assert apportion([6, 3, 1], 3).tolist() == [2, 1, 0]
+    assert apportion([1.0, 0.0], 0).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -122,10 +125,10 @@ def test_apportioned_counts() -> None:
         (lambda: exponential(SCORE, 1.0, PATH, sensitivity=0.0), "sensitivity is 0"),
         (lambda: exponential(np.ones((4, 3)), 1.0, PATH), "sensitivity 0"),
         (lambda: gibbs(SCORE, -1.0, PATH), "rate is -1"),
-        (lambda: mechanism.apportion([0, 0], 5), "nor all shares 0"),
+        (lambda: apportion([0, 0], 5), "nor all shares 0"),
         (lambda: audit.clopper_pearson(3, 2, 0.9), "count is 3; it must lie in 0 to 2"),
         (lambda: audit.clopper_pearson(1, 2, 1.0), "confidence is 1"),
-        (lambda: mechanism.compositions(200, 8), "tables; at most"),
+        (lambda: compositions(200, 8), "tables; at most"),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

@@ -10,14 +10,32 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from srlib import mechanism
-from srlib.mechanism import privacy
+from srlib.mechanism import (
+    Epsilon,
+    bernoulli_plugin,
+    bernoulli_plugin_alpha,
+    beta_binomial,
+    calibrate,
+    compositions,
+    conditional_epsilon,
+    count_neighbors,
+    delta,
+    dirichlet_multinomial,
+    dirichlet_multinomial_alpha,
+    exact_epsilon,
+    posterior_bound,
+    privacy,
+    sample,
+    table_neighbors,
+)
 from srlib.mechanism.core import Mechanism
 
-PATH = mechanism.count_neighbors(2)
+PATH = count_neighbors(2)
 
 
 def random_tables(
@@ -45,13 +63,11 @@ def random_tables(
 
 def from_probability(p: NDArray, outputs: tuple = ()) -> Mechanism:
     with np.errstate(divide="ignore"):
-        return Mechanism.from_table(
-            np.log(p), mechanism.count_neighbors(len(p) - 1), (), outputs
-        )
+        return Mechanism.from_table(np.log(p), count_neighbors(len(p) - 1), (), outputs)
 
 
 def epsilon_of(p: NDArray) -> float:
-    return mechanism.exact_epsilon(from_probability(p)).value
+    return exact_epsilon(from_probability(p)).value
 
 
 # ----------------------------------------------------------------------- by enumeration
@@ -71,7 +87,7 @@ def test_readings_against_enumeration(p: NDArray) -> None:
         for x, y in zip(a, b, strict=True)
         if x > 0
     )
-    found = mechanism.exact_epsilon(table)
+    found = exact_epsilon(table)
     assert found.value == pytest.approx(np.log(ratio))
     first, second = found.pair
     with np.errstate(divide="ignore"):
@@ -82,7 +98,7 @@ def test_readings_against_enumeration(p: NDArray) -> None:
         max(epsilon_of(p[[i, j]]) for j in (i - 1, i + 1) if 0 <= j < len(p))
         for i in range(len(p))
     ]
-    np.testing.assert_allclose(mechanism.conditional_epsilon(table), of_rows)
+    assert_allclose(conditional_epsilon(table), of_rows)
     # Post-processing by all subsets of outputs is what delta maximises over.
     for epsilon in (0.0, 0.3, 2.0):
         columns = range(p.shape[1])
@@ -94,7 +110,7 @@ def test_readings_against_enumeration(p: NDArray) -> None:
             for s in subsets
             for a, b in pairs
         )
-        assert mechanism.delta(table, epsilon) == pytest.approx(worst, abs=1e-12)
+        assert delta(table, epsilon) == pytest.approx(worst, abs=1e-12)
 
 
 def test_two_rows_by_hand() -> None:
@@ -103,21 +119,19 @@ def test_two_rows_by_hand() -> None:
     table = Mechanism.from_table(
         np.log(p), [[0, 1]], ["no", "yes"], ["says no", "says yes"]
     )
-    found = mechanism.exact_epsilon(table)
+    found = exact_epsilon(table)
     assert found.value == pytest.approx(np.log(3))
     assert (found.pair, found.output) == (("no", "yes"), "says no")
     assert "says no" in str(found)
-    assert mechanism.delta(table, 0.0) == pytest.approx(0.5)
-    assert mechanism.delta(table, np.log(3)) == pytest.approx(0.0)
-    assert mechanism.delta(table, np.log(2)) == pytest.approx(0.25)
-    np.testing.assert_allclose(mechanism.risk(table, 1, 0, 0.5), [0.25, 0.75])
-    np.testing.assert_allclose(mechanism.risk(table, 1, 0, 1.0), [1.0, 1.0])
+    assert delta(table, 0.0) == pytest.approx(0.5)
+    assert delta(table, np.log(3)) == pytest.approx(0.0)
+    assert delta(table, np.log(2)) == pytest.approx(0.25)
+    assert_allclose(mechanism.risk(table, 1, 0, 0.5), [0.25, 0.75])
+    assert_allclose(mechanism.risk(table, 1, 0, 1.0), [1.0, 1.0])
 
 
 def test_infinite_epsilon_says_why() -> None:
-    found = mechanism.exact_epsilon(
-        from_probability(np.array([[0.5, 0.5], [1.0, 0.0]]))
-    )
+    found = exact_epsilon(from_probability(np.array([[0.5, 0.5], [1.0, 0.0]])))
     assert found.value == np.inf
     assert str(found) == (
         "Exact epsilon is infinite: output 1 is possible given data set 0 and impossible "
@@ -133,7 +147,7 @@ def test_post_processing_never_raises_epsilon(p: NDArray, seed: int) -> None:
     channel = np.random.default_rng(seed).dirichlet(np.ones(3), p.shape[1])
     assert epsilon_of(p @ channel) <= epsilon_of(p) + 1e-9
     table, processed = from_probability(p), from_probability(p @ channel)
-    assert mechanism.delta(processed, 0.5) <= mechanism.delta(table, 0.5) + 1e-12
+    assert delta(processed, 0.5) <= delta(table, 0.5) + 1e-12
 
 
 @given(random_tables(), st.integers(0, 10**6), st.floats(0, 1))
@@ -152,12 +166,12 @@ def test_relabelling_changes_nothing(p: NDArray, seed: int) -> None:
     rows = rng.permutation(len(p))
     with np.errstate(divide="ignore"):
         moved = Mechanism.from_table(
-            np.log(p[rows]), np.argsort(rows)[mechanism.count_neighbors(len(p) - 1)]
+            np.log(p[rows]), np.argsort(rows)[count_neighbors(len(p) - 1)]
         )
-    assert mechanism.exact_epsilon(moved).value == pytest.approx(epsilon_of(p))
-    np.testing.assert_allclose(
-        mechanism.conditional_epsilon(moved),
-        mechanism.conditional_epsilon(from_probability(p))[rows],
+    assert exact_epsilon(moved).value == pytest.approx(epsilon_of(p))
+    assert_allclose(
+        conditional_epsilon(moved),
+        conditional_epsilon(from_probability(p))[rows],
     )
 
 
@@ -165,7 +179,7 @@ def test_relabelling_changes_nothing(p: NDArray, seed: int) -> None:
 def test_epsilon_bounds_the_posterior(p: NDArray, prior: float) -> None:
     table = from_probability(p)
     epsilon = epsilon_of(p)
-    bound = mechanism.posterior_bound(epsilon, prior)
+    bound = posterior_bound(epsilon, prior)
     risks = [mechanism.risk(table, i, j, prior) for i, j in ((0, 1), (1, 0))]
     possible = [np.exp(table.row(i)) > 0 for i in (0, 1)]
     for risk, on in zip(risks, possible, strict=True):
@@ -173,31 +187,29 @@ def test_epsilon_bounds_the_posterior(p: NDArray, prior: float) -> None:
 
 
 def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = mechanism.bernoulli_plugin(60, 50, 1.5)
+    table = bernoulli_plugin(60, 50, 1.5)
     readings: list[Callable[[Mechanism], Any]] = [
-        mechanism.conditional_epsilon,
-        lambda t: mechanism.exact_epsilon(t),
-        lambda t: mechanism.delta(t, 1.0),
+        conditional_epsilon,
+        lambda t: exact_epsilon(t),
+        lambda t: delta(t, 1.0),
     ]
     whole = [reading(table) for reading in readings]
     monkeypatch.setattr(privacy, "BLOCK_ENTRIES", 130)
     monkeypatch.setattr(privacy, "BLOCK_WIDTH", 7)
     for reading, expected in zip(readings, whole, strict=True):
-        if isinstance(expected, mechanism.Epsilon):
+        if isinstance(expected, Epsilon):
             assert reading(table) == expected
         else:
-            np.testing.assert_allclose(reading(table), expected, rtol=1e-12)
+            assert_allclose(reading(table), expected, rtol=1e-12)
 
 
 def test_a_large_table_is_never_held() -> None:
-    table = mechanism.bernoulli_plugin(
-        20_000, 20_000, mechanism.bernoulli_plugin_alpha(1, 20_000)
-    )
+    table = bernoulli_plugin(20_000, 20_000, bernoulli_plugin_alpha(1, 20_000))
     middle = Mechanism(
         table.block, table.n_inputs, table.n_outputs, table.neighbors[::80]
     )
     tracemalloc.start()
-    found = mechanism.exact_epsilon(middle)
+    found = exact_epsilon(middle)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.value == pytest.approx(1.0, rel=1e-9)
@@ -228,15 +240,15 @@ def predictive_exactly(n: int, n_s: int, alpha: float, x: int, y: int) -> mpmath
 def test_hard_corners_in_high_precision(epsilon: float) -> None:
     n = 1000
     cases = [
-        (mechanism.bernoulli_plugin, mechanism.bernoulli_plugin_alpha, plugin_exactly),
+        (bernoulli_plugin, bernoulli_plugin_alpha, plugin_exactly),
         (
-            mechanism.beta_binomial,
-            mechanism.dirichlet_multinomial_alpha,
+            beta_binomial,
+            dirichlet_multinomial_alpha,
             predictive_exactly,
         ),
     ]
     for family, calibrated, exactly in cases:
-        if family is mechanism.beta_binomial:
+        if family is beta_binomial:
             epsilon = min(epsilon, 100.0)
         alpha = calibrated(epsilon, n)
         table = family(n, n, alpha)
@@ -247,9 +259,7 @@ def test_hard_corners_in_high_precision(epsilon: float) -> None:
                 assert found == pytest.approx(expected, rel=1e-11, abs=1e-10)
             exact = exactly(n, n, alpha, 1, n) - exactly(n, n, alpha, 0, n)
         assert float(exact) == pytest.approx(epsilon, rel=1e-9)
-        assert mechanism.exact_epsilon(table).value == pytest.approx(
-            float(exact), rel=1e-9
-        )
+        assert exact_epsilon(table).value == pytest.approx(float(exact), rel=1e-9)
 
 
 @settings(max_examples=30)
@@ -257,23 +267,23 @@ def test_hard_corners_in_high_precision(epsilon: float) -> None:
 def test_closed_forms_are_the_exact_epsilon(
     n: int, n_s: int, alpha: float, beta: float
 ) -> None:
-    plugin = mechanism.bernoulli_plugin(n, n_s, alpha, beta)
+    plugin = bernoulli_plugin(n, n_s, alpha, beta)
     closed = n_s * np.log1p(1 / min(alpha, beta))  # equation 9
-    assert mechanism.exact_epsilon(plugin).value == pytest.approx(closed)
-    predictive = mechanism.beta_binomial(n, n_s, alpha, beta)
+    assert exact_epsilon(plugin).value == pytest.approx(closed)
+    predictive = beta_binomial(n, n_s, alpha, beta)
     closed = np.log1p(n_s / min(alpha, beta))
-    assert mechanism.exact_epsilon(predictive).value == pytest.approx(closed)
+    assert exact_epsilon(predictive).value == pytest.approx(closed)
     for table in (plugin, predictive):
         rows = np.exp(table.block(np.arange(n + 1), np.arange(n_s + 1))).sum(axis=1)
-        np.testing.assert_allclose(rows, 1)
+        assert_allclose(rows, 1)
 
 
 @pytest.mark.parametrize("alpha", [[0.5, 1.0, 2.0], [1.0, 1.0, 1.0, 0.3]])
 def test_dirichlet_multinomial(alpha: list[float]) -> None:
-    table = mechanism.dirichlet_multinomial(3, 4, alpha)
+    table = dirichlet_multinomial(3, 4, alpha)
     everything = table.block(np.arange(table.n_inputs), np.arange(table.n_outputs))
-    np.testing.assert_allclose(np.exp(everything).sum(axis=1), 1)
-    found = mechanism.exact_epsilon(table)
+    assert_allclose(np.exp(everything).sum(axis=1), 1)
+    found = exact_epsilon(table)
     assert found.value == pytest.approx(np.log1p(4 / min(alpha)))
     for first, second in table.neighbors:
         difference = np.subtract(table.inputs[first], table.inputs[second])
@@ -287,10 +297,10 @@ def test_dirichlet_multinomial(alpha: list[float]) -> None:
 
 
 def test_two_cells_are_the_beta_binomial() -> None:
-    cells = mechanism.dirichlet_multinomial(5, 4, [0.7, 1.9])
-    counts = mechanism.beta_binomial(5, 4, 0.7, 1.9)
+    cells = dirichlet_multinomial(5, 4, [0.7, 1.9])
+    counts = beta_binomial(5, 4, 0.7, 1.9)
     # A table of two cells lists the count of the first one.
-    np.testing.assert_allclose(
+    assert_allclose(
         cells.block(np.arange(6), np.arange(5)),
         counts.block(np.arange(6), np.arange(5)),
     )
@@ -298,16 +308,14 @@ def test_two_cells_are_the_beta_binomial() -> None:
 
 def test_calibration() -> None:
     for epsilon, n_s in ((0.01, 7), (1.0, 7), (30.0, 7)):
-        alpha = mechanism.bernoulli_plugin_alpha(epsilon, n_s)
+        alpha = bernoulli_plugin_alpha(epsilon, n_s)
         assert n_s * np.log1p(1 / alpha) == pytest.approx(epsilon)
-        alpha = mechanism.dirichlet_multinomial_alpha(epsilon, n_s)
+        alpha = dirichlet_multinomial_alpha(epsilon, n_s)
         assert np.log1p(n_s / alpha) == pytest.approx(epsilon)
-    found = mechanism.calibrate(
-        lambda a: mechanism.beta_binomial(5, 7, a), 1.5, 1e-3, 1e3
-    )
-    assert found == pytest.approx(mechanism.dirichlet_multinomial_alpha(1.5, 7))
+    found = calibrate(lambda a: beta_binomial(5, 7, a), 1.5, 1e-3, 1e3)
+    assert found == pytest.approx(dirichlet_multinomial_alpha(1.5, 7))
     with pytest.raises(ValueError, match="must lie between the exact epsilons"):
-        mechanism.calibrate(lambda a: mechanism.beta_binomial(5, 7, a), 1.5, 10, 20)
+        calibrate(lambda a: beta_binomial(5, 7, a), 1.5, 10, 20)
 
 
 @settings(max_examples=60)
@@ -318,16 +326,16 @@ def test_a_calibrated_family_spends_the_budget_and_no_more(
     n: int, n_s: int, epsilon: float, power: int
 ) -> None:
     def family(parameter: float) -> Mechanism:  # falls or rises with its parameter
-        return mechanism.beta_binomial(n, n_s, parameter**power)
+        return beta_binomial(n, n_s, parameter**power)
 
-    found = mechanism.calibrate(family, epsilon, 1e-10, 1e10)
-    spent = mechanism.exact_epsilon(family(found)).value
+    found = calibrate(family, epsilon, 1e-10, 1e10)
+    spent = exact_epsilon(family(found)).value
     assert epsilon * (1 - 1e-9) <= spent <= epsilon
 
 
 def test_neighbors_of_tables_by_definition() -> None:
-    tables = np.vstack([mechanism.compositions(size, 3) for size in (2, 3)])
-    changed = mechanism.table_neighbors(tables)
+    tables = np.vstack([compositions(size, 3) for size in (2, 3)])
+    changed = table_neighbors(tables)
     expected = {
         frozenset((i, j))
         for i, j in itertools.combinations(range(len(tables)), 2)
@@ -339,15 +347,13 @@ def test_neighbors_of_tables_by_definition() -> None:
 
 
 def test_sampling() -> None:
-    table = mechanism.bernoulli_plugin(6, 5, 0.9)
-    drawn = mechanism.sample(table, 2, 20_000, rng=np.random.default_rng(1))
+    table = bernoulli_plugin(6, 5, 0.9)
+    drawn = sample(table, 2, 20_000, rng=np.random.default_rng(1))
     expected = 20_000 * np.exp(table.row(2))
     observed = np.bincount(drawn, minlength=6)
     assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 5)
     impossible = from_probability(np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
-    assert (
-        mechanism.sample(impossible, 0, 1_000, rng=np.random.default_rng(1)).max() == 1
-    )
+    assert sample(impossible, 0, 1_000, rng=np.random.default_rng(1)).max() == 1
 
 
 # ---------------------------------------------------------------------------- bad input
@@ -372,27 +378,27 @@ PAIR = [[0, 1]]
         (lambda: Mechanism.from_table(ROWS, PAIR, ["a"]), "inputs has 1 names"),
         (lambda: Mechanism.from_table(ROWS[0], PAIR), "log_prob has shape"),
         (
-            lambda: mechanism.exact_epsilon(Mechanism.from_table(ROWS, [])),
+            lambda: exact_epsilon(Mechanism.from_table(ROWS, [])),
             "no neighbors",
         ),
         (
-            lambda: mechanism.delta(Mechanism.from_table(ROWS, PAIR), -1),
+            lambda: delta(Mechanism.from_table(ROWS, PAIR), -1),
             "epsilon is -1",
         ),
         (
             lambda: mechanism.risk(Mechanism.from_table(ROWS, PAIR), 0, 1, 1.5),
             "prior is 1.5",
         ),
-        (lambda: mechanism.posterior_bound(-1.0, 0.5), "epsilon is -1"),
-        (lambda: mechanism.count_neighbors(0), "n is 0"),
-        (lambda: mechanism.bernoulli_plugin(0, 5, 1.0), "n is 0"),
-        (lambda: mechanism.bernoulli_plugin(5, 0, 1.0), "n_s is 0"),
-        (lambda: mechanism.bernoulli_plugin(5, 5, 0.0), "alpha is 0"),
-        (lambda: mechanism.beta_binomial(5, 5, 1.0, -2.0), "beta is -2"),
-        (lambda: mechanism.bernoulli_plugin_alpha(0.0, 5), "epsilon is 0"),
-        (lambda: mechanism.dirichlet_multinomial_alpha(-1.0, 5), "epsilon is -1"),
-        (lambda: mechanism.dirichlet_multinomial(5, 5, [1.0]), "two or more positive"),
-        (lambda: mechanism.compositions(100, 9), "are enumerated"),
+        (lambda: posterior_bound(-1.0, 0.5), "epsilon is -1"),
+        (lambda: count_neighbors(0), "n is 0"),
+        (lambda: bernoulli_plugin(0, 5, 1.0), "n is 0"),
+        (lambda: bernoulli_plugin(5, 0, 1.0), "n_s is 0"),
+        (lambda: bernoulli_plugin(5, 5, 0.0), "alpha is 0"),
+        (lambda: beta_binomial(5, 5, 1.0, -2.0), "beta is -2"),
+        (lambda: bernoulli_plugin_alpha(0.0, 5), "epsilon is 0"),
+        (lambda: dirichlet_multinomial_alpha(-1.0, 5), "epsilon is -1"),
+        (lambda: dirichlet_multinomial(5, 5, [1.0]), "two or more positive"),
+        (lambda: compositions(100, 9), "are enumerated"),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

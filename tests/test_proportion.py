@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import beta, betabinom, binom, chi2
 
@@ -14,10 +15,10 @@ from srlib.mechanism.proportion import Study
 
 def test_count_prior_is_the_beta_binomial() -> None:
     expected = betabinom.logpmf(np.arange(8), 7, 2.0, 0.5)
-    np.testing.assert_allclose(
+    assert_allclose(
         Study(bernoulli_plugin(7, 1, 1.0), 0.5, (2.0, 0.5)).log_count_prior(), expected
     )
-    np.testing.assert_allclose(
+    assert_allclose(
         np.exp(Study(bernoulli_plugin(9, 1, 1.0), 0.5).log_count_prior()), 0.1
     )
 
@@ -57,7 +58,7 @@ def test_utility_of_many_pairs_in_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
     whole = study.utility(x, x_star)
     monkeypatch.setattr(proportion, "BLOCK_ENTRIES", 17)
     in_blocks = study.utility(x, x_star)
-    np.testing.assert_allclose(in_blocks, whole, rtol=1e-12)
+    assert_allclose(in_blocks, whole, rtol=1e-12)
     assert whole[2, 4] == pytest.approx(study.utility(2, 4))
 
 
@@ -69,13 +70,11 @@ def test_all_pairs_are_the_enumerated_ones() -> None:
     weight = binom.pmf(np.arange(n + 1), n, p0)[:, None] * np.exp(
         [table.row(x) for x in range(n + 1)]
     )
-    np.testing.assert_allclose(found.probability, weight.ravel())
+    assert_allclose(found.probability, weight.ravel())
     assert found.probability.sum() == pytest.approx(1)
     expected = [risk(table, x, int(alternative[x]), prior) for x in range(n + 1)]
-    np.testing.assert_allclose(found.risk, np.ravel(expected))
-    np.testing.assert_array_equal(
-        found.x * (n_s + 1) + found.x_star, np.arange(weight.size)
-    )
+    assert_allclose(found.risk, np.ravel(expected))
+    assert_array_equal(found.x * (n_s + 1) + found.x_star, np.arange(weight.size))
     for name in ("risk", "utility"):
         values = getattr(found, name)
         at = found.quantile(name, 0.3)
@@ -144,7 +143,7 @@ def test_drawn_pairs_come_from_all_pairs() -> None:
     drawn = study.draw_pairs(alternative, 0.2, 4_000, rng=np.random.default_rng(8))
     at = drawn.x * 6 + drawn.x_star
     for name in ("log_ratio", "risk", "utility"):
-        np.testing.assert_allclose(getattr(drawn, name), getattr(every, name)[at])
+        assert_allclose(getattr(drawn, name), getattr(every, name)[at])
     expected = 4_000 * every.probability
     observed, large = np.bincount(at, minlength=42), expected > 5
     statistic = ((observed - expected) ** 2 / expected)[large].sum()

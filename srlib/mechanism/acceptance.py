@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit, logsumexp
 
 from srlib import checks
-from srlib.mechanism.core import Mechanism, log_difference
+from srlib.mechanism.core import BoolArray, FloatArray, Mechanism, log_difference
 
 N_POINTS = 60
 """Points drawn for the line of a release, and for each segment of it."""
@@ -36,121 +36,136 @@ class Rule:
         checks.positive(rr_at_most=self.rr_at_most)
         if not 0 <= self.r_at_least < self.r_at_most <= 1:
             raise ValueError(
-                f"r_at_least is {self.r_at_least} and r_at_most is {self.r_at_most}; they must "
-                "satisfy 0 <= r_at_least < r_at_most <= 1"
+                f"r_at_least is {self.r_at_least} and r_at_most is {self.r_at_most}; "
+                "they must satisfy 0 <= r_at_least < r_at_most <= 1"
             )
 
 
 def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
-    """Return the rules of a parameter file, such as ``{rr_at_most: 10, r_at_most: 0.1}``."""
+    """Return the rules of a file, such as ``{rr_at_most: 10, r_at_most: 0.1}``."""
     if not entries:
         raise ValueError("entries is empty; it must have one rule or more")
-    allowed = ("rr_at_most", "r_at_least", "r_at_most")
+    allowed = {"rr_at_most", "r_at_least", "r_at_most"}
     for entry in entries:
-        strange = [key for key in entry if key not in allowed]
-        if strange or "rr_at_most" not in entry:
+        if "rr_at_most" not in entry or not allowed.issuperset(entry):
             raise ValueError(
-                f"a rule has the entries {', '.join(map(str, entry))}; it must have rr_at_most and "
-                "may have r_at_least and r_at_most"
+                f"a rule has the entries {', '.join(map(str, entry))}; it must have "
+                "rr_at_most and may have r_at_least and r_at_most"
             )
     return tuple(Rule(**entry) for entry in entries)
 
 
 def unacceptable_priors(
-    log_ratio: float, rules: Sequence[Rule]
+    log_ratio: float,
+    rules: Sequence[Rule],
 ) -> list[tuple[float, float]]:
-    """Return the prior probabilities of the true value for which a release violates a rule.
+    """Return the prior probabilities for which a release violates a rule.
 
     They are exact intervals of w in increasing order, with overlaps merged. The list is
     empty if the release is acceptable for every prior.
     """
-    intervals = []
-    for rule in rules:
-        low, high = (
-            _prior_at(rule.r_at_least, log_ratio),
-            _prior_at(rule.r_at_most, log_ratio),
-        )
-        # RR = L / (1 + w (L - 1)) exceeds the bound on one side of the w that attains
-        # it.
-        if log_ratio > 0:
-            # (L / a - 1) / (L - 1), divided by L, because L may overflow.
-            high = min(high, 1 + (1 / rule.rr_at_most - 1) / -np.expm1(-log_ratio))
-        elif log_ratio < 0:
-            excess = np.exp(log_ratio) * (1 - 1 / rule.rr_at_most)
-            low = max(low, 1 + excess / -np.expm1(log_ratio))
-        elif rule.rr_at_most >= 1:
+    merged: list[tuple[float, float]] = []
+    for low, high in sorted(_violating_priors(rule, log_ratio) for rule in rules):
+        if low >= high:
             continue
-        if low < high:
-            intervals.append((low, float(high)))
-    joined: list[tuple[float, float]] = []
-    for low, high in sorted(intervals):
-        if joined and low <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
+        if merged and low <= merged[-1][1]:
+            first, last = merged.pop()
+            merged.append((first, max(last, high)))
         else:
-            joined.append((low, high))
-    return joined
+            merged.append((low, high))
+    return merged
 
 
-def _prior_at(risk: float, log_ratio: float) -> float:
-    """Return the prior probability for which the posterior probability is `risk`."""
-    return float(expit(logit(risk) - log_ratio))
+def _violating_priors(rule: Rule, log_ratio: float) -> tuple[float, float]:
+    """Return the interval of priors that violate a rule, empty if it does not increase.
+
+    RR = L / (1 + w (L - 1)) exceeds the limit on one side of the w that attains it.
+    """
+    low = float(expit(logit(rule.r_at_least) - log_ratio))
+    high = float(expit(logit(rule.r_at_most) - log_ratio))
+    if log_ratio > 0:
+        # (L / a - 1) / (L - 1), divided by L, because L may overflow.
+        attained = 1 + (1 / rule.rr_at_most - 1) / -np.expm1(-log_ratio)
+        return low, min(high, float(attained))
+    if log_ratio < 0:
+        excess = np.exp(log_ratio) * (1 - 1 / rule.rr_at_most)
+        attained = 1 + excess / -np.expm1(log_ratio)
+        return max(low, float(attained)), high
+    if rule.rr_at_most >= 1:  # RR is 1
+        return low, low
+    return low, high
 
 
-def risk_curves(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.DataFrame:
-    """Return points on the line of each release, and on the segments that violate a rule.
+def risk_curves(
+    log_ratios: Mapping[str, float],
+    rules: Sequence[Rule],
+) -> pd.DataFrame:
+    """Return points on the line of each release, and on segments that violate a rule.
 
     The columns are curve (the release's name), segment (0 for the whole line, then
     numbered), risk and relative_risk.
     """
-    frames = []
-    for name, log_ratio in log_ratios.items():
-        excess = np.expm1(log_ratio)  # RR = 1 + (L - 1) (1 - R)
-        for i, ends in enumerate([(0.0, 1.0), *unacceptable_priors(log_ratio, rules)]):
-            first, last = (float(expit(logit(w) + log_ratio)) for w in ends)
-            risk = np.linspace(first, last, N_POINTS)
-            if abs(excess) > 1e-6:  # evenly spaced in log RR
-                relative = np.geomspace(
-                    1 + excess * (1 - first), 1 + excess * (1 - last), N_POINTS
-                )
-                risk[1:-1] = 1 - (relative[1:-1] - 1) / excess
-            points = {"risk": risk, "relative_risk": 1 + excess * (1 - risk)}
-            frames.append(pd.DataFrame({"curve": name, "segment": i} | points))
-    return pd.concat(frames, ignore_index=True)
+    points = {}
+    for curve, log_ratio in log_ratios.items():
+        segments = [(0.0, 1.0), *unacceptable_priors(log_ratio, rules)]
+        for segment, (low, high) in enumerate(segments):
+            points[curve, segment] = _points(log_ratio, low, high)
+    table = pd.concat(points, names=["curve", "segment"])
+    return table.reset_index(["curve", "segment"]).reset_index(drop=True)
 
 
-def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> NDArray[np.bool_]:
+def _points(log_ratio: float, low: float, high: float) -> pd.DataFrame:
+    """Return risk and relative risk between two priors, evenly spaced in log RR."""
+    first, last = expit(logit([low, high]) + log_ratio)
+    risk = np.linspace(first, last, N_POINTS)
+    excess = np.expm1(log_ratio)  # RR = 1 + (L - 1) (1 - R)
+    if abs(excess) > 1e-6:
+        first, last = 1 + excess * (1 - risk[[0, -1]])
+        relative = np.geomspace(first, last, N_POINTS)[1:-1]
+        risk[1:-1] = 1 - (relative - 1) / excess
+    relative_risk = 1 + excess * (1 - risk)
+    return pd.DataFrame({"risk": risk, "relative_risk": relative_risk})
+
+
+def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> BoolArray:
     """Return whether releases violate a rule for some prior, from their log L."""
     with np.errstate(over="ignore"):
         ratio = np.exp(np.asarray(log_ratio, dtype=float))
-    broken = np.zeros(ratio.shape, dtype=bool)
+    is_violated = np.zeros(ratio.shape, dtype=bool)
     for rule in rules:
         # A straight line is largest at an end; at R = 1, RR is one for every L.
         at_low = rule.r_at_least + ratio * (1 - rule.r_at_least)
         gap = 1 - rule.r_at_most
         at_high = rule.r_at_most + (ratio * gap if gap > 0 else 0.0)
-        broken |= np.maximum(at_low, at_high) > rule.rr_at_most
-    return broken
+        is_violated |= np.maximum(at_low, at_high) > rule.rr_at_most
+    return is_violated
 
 
 def largest_log_ratio(rules: Sequence[Rule]) -> float:
     """Return the largest log L that is acceptable for every prior.
 
-    Each rule binds at its corner, the smallest R to which it applies.
+    Each rule binds at its corner, the smallest R to which it applies. There RR = R + L
+    (1 - R) is at its limit.
     """
-    most = [(r.rr_at_most - r.r_at_least) / (1 - r.r_at_least) for r in rules]
-    return float(np.log(min(most))) if min(most) > 0 else float("-inf")
+    largest = min(
+        (rule.rr_at_most - rule.r_at_least) / (1 - rule.r_at_least) for rule in rules
+    )
+    return float(np.log(largest)) if largest > 0 else -np.inf
 
 
 def violates_rules(
-    risk: ArrayLike, relative_risk: ArrayLike, rules: Sequence[Rule]
-) -> NDArray[np.bool_]:
+    risk: ArrayLike,
+    relative_risk: ArrayLike,
+    rules: Sequence[Rule],
+) -> BoolArray:
     """Return whether points of risk and relative risk violate a rule."""
-    r, rr = np.asarray(risk, dtype=float), np.asarray(relative_risk, dtype=float)
-    broken = [
-        (rule.r_at_least <= r) & (r <= rule.r_at_most) & (rr > rule.rr_at_most)
-        for rule in rules
-    ]
-    return np.any(broken, axis=0)
+    r = np.asarray(risk, dtype=float)
+    rr = np.asarray(relative_risk, dtype=float)
+    is_violated = np.zeros(np.broadcast(r, rr).shape, dtype=bool)
+    for rule in rules:
+        applies = (rule.r_at_least <= r) & (r <= rule.r_at_most)
+        is_violated |= applies & (rr > rule.rr_at_most)
+    return is_violated
 
 
 def unacceptable_share(
@@ -159,7 +174,7 @@ def unacceptable_share(
     rules: Sequence[Rule],
     prior: ArrayLike | None = None,
 ) -> dict[str, float]:
-    """Return the share of records for which a release is unacceptable, and the share undecided.
+    """Return the share of records for which a release is unacceptable or undecided.
 
     Parameters
     ----------
@@ -178,7 +193,7 @@ def unacceptable_share(
         whose result changes within two standard errors of log L.
     """
 
-    def is_unacceptable(log_l: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def is_unacceptable(log_l: FloatArray) -> BoolArray:
         if prior is None:
             return unacceptable(log_l, rules)
         risk = expit(logit(prior) + log_l)
@@ -186,36 +201,36 @@ def unacceptable_share(
 
     if prior is not None:
         checks.inner_probability(prior=prior)
-    log_l, two_errors = (
-        np.asarray(log_ratio, dtype=float),
-        2 * np.asarray(mcse, dtype=float),
-    )
+    log_l = np.asarray(log_ratio, dtype=float)
+    two_errors = 2 * np.asarray(mcse, dtype=float)
     result = is_unacceptable(log_l)
-    lower, upper = (
-        is_unacceptable(log_l - two_errors),
-        is_unacceptable(log_l + two_errors),
-    )
-    undecided = (lower != result) | (upper != result)
-    return {"unacceptable": float(result.mean()), "undecided": float(undecided.mean())}
+    differs_below = is_unacceptable(log_l - two_errors) != result
+    differs_above = is_unacceptable(log_l + two_errors) != result
+    return {
+        "unacceptable": float(result.mean()),
+        "undecided": float(np.mean(differs_below | differs_above)),
+    }
 
 
-def acceptable_releases(
-    mechanism: Mechanism, rules: Sequence[Rule]
-) -> NDArray[np.bool_]:
-    """Return whether each release is acceptable for every prior and every record of the data.
+def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> BoolArray:
+    """Return whether each release is acceptable for every prior and every record.
 
     The result, (n_inputs, n_outputs), depends on the confidential data. The whole table
     is computed.
     """
-    table = mechanism.block(
-        np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs)
-    )
-    broken = np.zeros(table.shape, dtype=bool)
-    for one, other in mechanism.neighbors:
-        difference = log_difference(table[one], table[other])
-        broken[one] |= unacceptable(difference, rules)
-        broken[other] |= unacceptable(-difference, rules)
-    return ~broken
+    table = _whole_table(mechanism)
+    is_violated = np.zeros(table.shape, dtype=bool)
+    for first, second in mechanism.neighbors:
+        log_ratio = log_difference(table[first], table[second])
+        is_violated[first] |= unacceptable(log_ratio, rules)
+        is_violated[second] |= unacceptable(-log_ratio, rules)
+    return ~is_violated
+
+
+def _whole_table(mechanism: Mechanism) -> FloatArray:
+    """Return all log probabilities, (n_inputs, n_outputs)."""
+    rows = np.arange(mechanism.n_inputs)
+    return mechanism.block(rows, np.arange(mechanism.n_outputs))
 
 
 def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
@@ -236,18 +251,19 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     >>> round(exact_epsilon(table).value, 2), exact_epsilon(redrawn).value
     (1.61, inf)
     """
-    table = mechanism.block(
-        np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs)
-    )
-    kept = np.asarray(acceptable, dtype=bool)
-    if kept.shape != table.shape:
-        raise ValueError(f"acceptable has shape {kept.shape}; it must be {table.shape}")
-    table = np.where(kept, table, -np.inf)
+    table = _whole_table(mechanism)
+    is_accepted = np.asarray(acceptable, dtype=bool)
+    if is_accepted.shape != table.shape:
+        raise ValueError(
+            f"acceptable has shape {is_accepted.shape}; it must be {table.shape}"
+        )
+    table = np.where(is_accepted, table, -np.inf)
     log_accepted = logsumexp(table, axis=1, keepdims=True)
-    never = np.isneginf(log_accepted)
-    conditioned = table - np.where(never, 0.0, log_accepted)
+    is_never = np.isneginf(log_accepted)
+    conditioned = table - np.where(is_never, 0.0, log_accepted)
+    no_release = np.where(is_never, 0.0, -np.inf)
     return Mechanism.from_table(
-        np.hstack([conditioned, np.where(never, 0.0, -np.inf)]),
+        np.hstack([conditioned, no_release]),
         mechanism.neighbors,
         inputs=mechanism.inputs,
         outputs=[*mechanism.outputs, None],
@@ -255,9 +271,11 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
 
 
 def release_first_acceptable(
-    mechanisms: Sequence[Mechanism], rules: Sequence[Rule], names: Sequence = ()
+    mechanisms: Sequence[Mechanism],
+    rules: Sequence[Rule],
+    names: Sequence = (),
 ) -> Mechanism:
-    """Return the mechanism that draws from each mechanism and releases the first acceptable one.
+    """Return the mechanism that draws from each and releases the first acceptable draw.
 
     McClure and Reiter (2012), section 4, propose it: among the acceptable releases, the
     agency publishes the one with the greatest utility, and names its mechanism.
@@ -269,26 +287,28 @@ def release_first_acceptable(
     default. In the last column, ``None``, no release is acceptable and nothing is
     released.
     """
-    first = mechanisms[0]
-    if any(
-        m.n_inputs != first.n_inputs or not np.array_equal(m.neighbors, first.neighbors)
-        for m in mechanisms
-    ):
-        raise ValueError("mechanisms must all have the same rows and neighbors")
-    rows, log_rejected = np.arange(first.n_inputs), np.zeros(first.n_inputs)
-    parts, outputs = [], []
-    for name, mechanism in zip(
-        names or range(len(mechanisms)), mechanisms, strict=True
-    ):
-        table = mechanism.block(rows, np.arange(mechanism.n_outputs))
-        broken = ~acceptable_releases(mechanism, rules)
-        parts.append(log_rejected[:, None] + np.where(broken, -np.inf, table))
-        outputs += [(name, released) for released in mechanism.outputs]
+    inputs = mechanisms[0].inputs
+    neighbors = mechanisms[0].neighbors
+    log_rejected = np.zeros((len(inputs), 1))  # of all mechanisms so far
+    columns = []
+    outputs: list = []
+    names = names or range(len(mechanisms))
+    for name, mechanism in zip(names, mechanisms, strict=True):
+        has_neighbors = np.array_equal(mechanism.neighbors, neighbors)
+        if mechanism.n_inputs != len(inputs) or not has_neighbors:
+            raise ValueError("mechanisms must all have the same rows and neighbors")
+        table = _whole_table(mechanism)
+        is_rejected = ~acceptable_releases(mechanism, rules)
+        columns.append(log_rejected + np.where(is_rejected, -np.inf, table))
+        outputs.extend((name, release) for release in mechanism.outputs)
+        rejected = np.exp(table) * is_rejected
         with np.errstate(divide="ignore"):
-            log_rejected = log_rejected + np.log((np.exp(table) * broken).sum(axis=1))
-    log_prob = np.hstack([*parts, log_rejected[:, None]])
+            log_rejected += np.log(rejected.sum(axis=1, keepdims=True))
     return Mechanism.from_table(
-        log_prob, first.neighbors, inputs=first.inputs, outputs=[*outputs, None]
+        np.hstack([*columns, log_rejected]),
+        neighbors,
+        inputs=inputs,
+        outputs=[*outputs, None],
     )
 
 
@@ -323,19 +343,22 @@ def largest_epsilon(
     """
     checks.positive_range(low, high)
 
-    def broken(epsilon: float) -> bool:
-        log_p, log_q = (
-            family(epsilon).row(true_row),
-            family(epsilon).row(alternative_row),
-        )
-        possible = np.isfinite(log_p)
-        return bool(unacceptable(log_p[possible] - log_q[possible], rules).any())
+    def is_violated(epsilon: float) -> bool:
+        mechanism = family(epsilon)
+        log_p = mechanism.row(true_row)
+        log_q = mechanism.row(alternative_row)
+        is_possible = np.isfinite(log_p)
+        log_ratio = log_p[is_possible] - log_q[is_possible]
+        return bool(unacceptable(log_ratio, rules).any())
 
-    if broken(low):
+    if is_violated(low):
         return 0.0
-    if not broken(high):
+    if not is_violated(high):
         return high
     while high / low > 1 + 1e-9:
         middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if broken(middle) else (middle, high)
+        if is_violated(middle):
+            high = middle
+        else:
+            low = middle
     return low

@@ -10,7 +10,9 @@ from srlib import checks
 
 
 def clopper_pearson(
-    count: ArrayLike, size: float, confidence: float
+    count: ArrayLike,
+    size: float,
+    confidence: float,
 ) -> tuple[Any, Any]:
     """Return one-sided lower and upper confidence limits of a probability.
 
@@ -21,7 +23,9 @@ def clopper_pearson(
     checks.at_least(1, size=size)
     checks.within(0, size, count=count)
     checks.inner_probability(confidence=confidence)
-    count = np.asarray(count, dtype=np.float64)
-    low = betaincinv(count, size - count + 1, 1 - confidence)
-    high = betaincinv(count + 1, size - count, confidence)
-    return np.where(count > 0, low, 0.0)[()], np.where(count < size, high, 1.0)[()]
+    events = np.asarray(count, dtype=np.float64)
+    low = betaincinv(events, size - events + 1, 1 - confidence)
+    high = betaincinv(events + 1, size - events, confidence)
+    low = np.where(events > 0, low, 0.0)
+    high = np.where(events < size, high, 1.0)
+    return low[()], high[()]  # scalars for a scalar count

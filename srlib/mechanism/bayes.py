@@ -1,17 +1,15 @@
 """The intruder's posterior: Bayes' rule in the column of the observed release."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit, logsumexp
 
 from srlib import checks
-from srlib.mechanism.core import Mechanism
+from srlib.mechanism.core import FloatArray, Mechanism
 from srlib.mechanism.privacy import privacy_loss
 
 
-def posterior(
-    log_likelihood: NDArray[np.float64], log_prior: ArrayLike = 0.0
-) -> NDArray[np.float64]:
+def posterior(log_likelihood: FloatArray, log_prior: ArrayLike = 0.0) -> FloatArray:
     """Return the intruder's log posterior over the possible data sets.
 
     Parameters
@@ -42,46 +40,44 @@ def posterior(
     >>> np.exp(posterior(log_likelihood, np.log([0.1, 0.9]))).round(2)
     array([[0.5, 0.5]])
     """
-    joint = np.asarray(log_likelihood) + np.asarray(log_prior)
+    joint = np.add(log_likelihood, log_prior)
     evidence = logsumexp(joint, axis=-1, keepdims=True)
     if not np.isfinite(evidence).all():
         raise ValueError(
-            "log_likelihood + log_prior is -inf for every row of some release, or infinite; at "
-            "least one row must have a finite sum"
+            "log_likelihood + log_prior is -inf for every row of some release, or "
+            "infinite; at least one row must have a finite sum"
         )
     return joint - evidence
 
 
-def rank(log_posterior: NDArray[np.float64], row: int = 0) -> NDArray[np.float64]:
+def rank(log_posterior: FloatArray, row: int = 0) -> FloatArray:
     """Return the rank of one row by posterior probability, 1 for the most probable.
 
     The posterior has shape (..., n_rows). Tied rows share the mean of their ranks.
     """
-    of_row = log_posterior[..., row, None]
-    above = (log_posterior > of_row).sum(axis=-1)
-    ties = (log_posterior == of_row).sum(axis=-1) - 1
-    return 1.0 + above + ties / 2.0
+    row_posterior = log_posterior[..., row, None]
+    n_above = (log_posterior > row_posterior).sum(axis=-1)
+    n_tied = (log_posterior == row_posterior).sum(axis=-1) - 1
+    return 1.0 + n_above + n_tied / 2.0
 
 
-def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]:
-    """Return the bound that epsilon puts on the posterior probability of the true value.
+def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> FloatArray:
+    """Return the bound that epsilon puts on the posterior of the true value.
 
     The intruder knows all other records. With prior probability p of the true value the
     bound is p exp(epsilon) / (1 - p + p exp(epsilon)). Epsilon may be infinite.
     """
     checks.within(0, 1, prior=prior)
     checks.at_least(0, epsilon=epsilon)
-    budget, probability = (
-        np.asarray(epsilon, dtype=float),
-        np.asarray(prior, dtype=float),
-    )
+    probability = np.asarray(prior, dtype=float)
     with np.errstate(invalid="ignore"):
-        bound = expit(logit(probability) + budget)
+        bound = expit(np.add(logit(probability), epsilon))
     # Keep rounding from putting the bound below the prior.
-    return np.where(probability == 0, 0.0, np.maximum(bound, probability))
+    bound = np.maximum(bound, probability)
+    return np.where(probability == 0, 0.0, bound)
 
 
-def posterior_from_log_ratio(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
+def posterior_from_log_ratio(log_ratio: ArrayLike, prior: float) -> FloatArray:
     """Return the posterior probability of the true value against one alternative.
 
     The log ratio compares the release's probability under the true value with that
@@ -95,14 +91,16 @@ def posterior_from_log_ratio(log_ratio: ArrayLike, prior: float) -> NDArray[np.f
 
 
 def risk(
-    mechanism: Mechanism, true_row: int, alternative_row: int, prior: float
-) -> NDArray[np.float64]:
-    """Return the posterior probability of the true data set for each release, (n_outputs,).
+    mechanism: Mechanism,
+    true_row: int,
+    alternative_row: int,
+    prior: float,
+) -> FloatArray:
+    """Return the posterior probability of the true data set for each release.
 
     This is R of McClure and Reiter (2012), equation 5; divided by the prior it is RR,
     equation 8. `true_row` and `alternative_row` are the data with the record's true
-    value and with another.
+    value and with another. The result has shape (n_outputs,).
     """
-    return posterior_from_log_ratio(
-        privacy_loss(mechanism, true_row, alternative_row), prior
-    )
+    log_ratio = privacy_loss(mechanism, true_row, alternative_row)
+    return posterior_from_log_ratio(log_ratio, prior)

@@ -1,34 +1,36 @@
-"""Synthetic contingency tables: log predictive scores from draws of a model, and sensitivity.
+"""Synthetic contingency tables: log predictive scores from draws, and sensitivity.
 
 A table is a vector of counts of n records on K cells.
 """
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
 
 from srlib import checks
+from srlib.mechanism.core import FloatArray, IntArray
+from srlib.mechanism.families import log_multinomial
 from srlib.threads import one_blas_thread
 
-Tables = NDArray[np.int64]
 
+def records_moved(tables: IntArray, data: IntArray) -> FloatArray:
+    """Return the number of records that change cell, (n_tables,).
 
-def records_moved(tables: Tables, data: Tables) -> NDArray[np.float64]:
-    """Return the number of records that change cell, (n_tables,): half the sum of ``|r - d|``."""
+    It is half the sum of ``|r - d|`` over the cells.
+    """
     return np.abs(tables - data).sum(axis=-1) / 2
-
-
-def _log_coefficient(tables: Tables) -> NDArray[np.float64]:
-    return gammaln(tables.sum(axis=-1) + 1) - gammaln(tables + 1.0).sum(axis=-1)
 
 
 @one_blas_thread
 def log_predictive(
-    log_cell_prob: ArrayLike, tables: Tables, log_weights: ArrayLike | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return log posterior predictive probabilities of tables, averaged over draws of a model.
+    log_cell_prob: ArrayLike,
+    tables: IntArray,
+    log_weights: ArrayLike = 0.0,
+) -> tuple[FloatArray, FloatArray]:
+    """Return log posterior predictive probabilities of tables from draws of a model.
 
     Parameters
     ----------
@@ -46,22 +48,20 @@ def log_predictive(
         error for independent draws.
     """
     cells = np.asarray(log_cell_prob, dtype=float)
-    weights = (
-        np.zeros(len(cells))
-        if log_weights is None
-        else np.asarray(log_weights, dtype=float)
-    )
-    weights = weights - logsumexp(weights)
+    weights = np.full(len(cells), log_weights, dtype=float)
+    weights -= logsumexp(weights)
     # A cell of probability zero affects only tables that use it.
-    possible = np.isfinite(cells)
-    log_likelihood = tables @ np.where(possible, cells, 0.0).T  # (n_tables, n_draws)
-    log_likelihood[tables @ (~possible).T.astype(np.int64) > 0] = -np.inf
+    is_possible = np.isfinite(cells)
+    log_likelihood = tables @ np.where(is_possible, cells, 0.0).T  # (n_tables, n_draws)
+    n_impossible = tables @ (~is_possible).T.astype(np.int64)
+    log_likelihood[n_impossible > 0] = -np.inf
     terms = log_likelihood + weights
-    total = logsumexp(terms, axis=1)
+    log_mean = logsumexp(terms, axis=1)
     # Relative error of the weighted mean: the root of the sum of w^2 (p / mean - 1)^2.
     with np.errstate(invalid="ignore"):
-        relative = np.exp(terms - total[:, None]) - np.exp(weights)
-    return total + _log_coefficient(tables), np.sqrt((relative**2).sum(axis=1))
+        errors = np.exp(terms - log_mean[:, None]) - np.exp(weights)
+    mcse = np.sqrt((errors**2).sum(axis=1))
+    return log_mean + log_multinomial(tables), mcse
 
 
 @one_blas_thread
@@ -72,7 +72,7 @@ def log_linear_draws(
     rng: np.random.Generator,
     sd: float = 1.0,
     pairwise: bool = True,
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Draw log cell probabilities, (n_draws, K), from the prior of a log-linear model.
 
     Parameters
@@ -91,27 +91,28 @@ def log_linear_draws(
     """
     checks.at_least(1, n_draws=n_draws)
     checks.positive(sd=sd)
-    levels = np.indices(shape).reshape(len(shape), -1).T
-    columns = [
-        levels[:, v] == level for v in range(len(shape)) for level in range(1, shape[v])
-    ]
-    owners = [v for v in range(len(shape)) for _ in range(1, shape[v])]
-    pairs = [
-        columns[i] & columns[j]
-        for i in range(len(columns))
-        for j in range(i + 1, len(columns))
-        if pairwise and owners[i] != owners[j]
-    ]
-    design = np.array([*columns, *pairs], dtype=float)
+    design = _log_linear_design(shape, pairwise)
     effects = rng.normal(0.0, sd, (n_draws, len(design)))
     logits = effects @ design
     return logits - logsumexp(logits, axis=1, keepdims=True)
 
 
-def log_predictive_score(
-    log_cell_prob: ArrayLike, tables: Tables
-) -> NDArray[np.float64]:
-    """Return the log predictive probability of each table given each, from the same draws.
+def _log_linear_design(shape: Sequence[int], pairwise: bool) -> FloatArray:
+    """Return the cells that each effect changes, (n_effects, K); level 0 has none."""
+    main_effects = []
+    for variable, levels in enumerate(np.indices(shape)):
+        for level in range(1, shape[variable]):
+            main_effects.append((variable, levels.ravel() == level))
+    design = [cells for _, cells in main_effects]
+    if pairwise:
+        for (a, cells_a), (b, cells_b) in combinations(main_effects, 2):
+            if a != b:
+                design.append(cells_a & cells_b)
+    return np.array(design, dtype=float)
+
+
+def log_predictive_score(log_cell_prob: ArrayLike, tables: IntArray) -> FloatArray:
+    """Return the log predictive probability of each table given each table.
 
     Log cell probabilities, (n_draws, K), must be finite. The tables, (n_tables, K), are
     both the data sets (rows of the result) and the releases (columns). The result is
@@ -121,16 +122,18 @@ def log_predictive_score(
     cells = np.asarray(log_cell_prob, dtype=float)
     if not np.isfinite(cells).all():
         raise ValueError("log_cell_prob has values that are not finite; all must be")
-    log_prob = tables @ cells.T
-    weights = log_prob - logsumexp(log_prob, axis=1, keepdims=True)
-    largest = log_prob.max(axis=1, keepdims=True)
+    log_likelihood = tables @ cells.T  # (n_tables, n_draws)
+    log_weights = log_likelihood - logsumexp(log_likelihood, axis=1, keepdims=True)
+    largest = log_likelihood.max(axis=1, keepdims=True)
+    relative = np.exp(log_likelihood - largest)
     with np.errstate(divide="ignore", under="ignore"):
-        score = np.log(np.exp(weights) @ np.exp(log_prob - largest).T)
+        score = np.log(np.exp(log_weights) @ relative.T)
     if not np.isfinite(score).all():
         raise ValueError(
-            "log_cell_prob gives likelihoods below the smallest double; use log_predictive"
+            "log_cell_prob gives likelihoods below the smallest double; use "
+            "log_predictive"
         )
-    return score + largest[:, 0] + _log_coefficient(tables)
+    return score + largest[:, 0] + log_multinomial(tables)
 
 
 def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
@@ -147,19 +150,20 @@ def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
     Examples
     --------
     >>> draws = np.log([[0.5, 0.5], [0.8, 0.2]])
-    >>> round(sensitivity_bound(draws), 4)  # log 4: the odds are 1 in one draw and 4 in the other
+    >>> round(sensitivity_bound(draws), 4)  # log 4: the odds are 1 and 4
     1.3863
     """
     cells = np.asarray(log_cell_prob, dtype=float)
     if not np.isfinite(cells).all():
         return float("inf")
-    return max(
-        float(np.ptp(cells - cells[:, [i]], axis=0).max())
-        for i in range(cells.shape[1])
-    )
+    bound = 0.0
+    for i in range(cells.shape[1]):
+        ranges = np.ptp(cells - cells[:, [i]], axis=0)
+        bound = max(bound, float(ranges.max()))
+    return bound
 
 
-def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> NDArray[np.float64]:
+def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> FloatArray:
     """Truncate log cell probabilities so that `sensitivity_bound` is at most `bound`.
 
     In each draw, every cell gets at least exp(-bound / 2) times the probability of the
@@ -169,11 +173,13 @@ def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> NDArray[np.float
 
     Examples
     --------
-    >>> limited = limit_log_ratios(np.log([[0.5, 0.5], [0.99, 0.01], [0.01, 0.99]]), bound=2.0)
+    >>> draws = np.log([[0.5, 0.5], [0.99, 0.01], [0.01, 0.99]])
+    >>> limited = limit_log_ratios(draws, bound=2.0)
     >>> round(sensitivity_bound(limited), 4)
     2.0
     """
     checks.positive(bound=bound)
     cells = np.asarray(log_cell_prob, dtype=float)
-    raised = np.maximum(cells, cells.max(axis=1, keepdims=True) - bound / 2)
+    least = cells.max(axis=1, keepdims=True) - bound / 2
+    raised = np.maximum(cells, least)
     return raised - logsumexp(raised, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""The table of log p(output | data set): rows, columns, neighbors, and draws from a row.
+"""The table of log p(output | data set): rows, columns, neighbors, and draws.
 
 Each row is a possible confidential data set and each column a possible release.
 Neighbors are rows that differ in one record. Differential privacy compares neighboring
@@ -12,17 +12,19 @@ entries needs a few megabytes.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from srlib import checks
 
 BLOCK_ENTRIES = 1 << 20
 BLOCK_WIDTH = 4096
-Rows = NDArray[np.int64]
-Block = Callable[[Rows, Rows], NDArray[np.float64]]
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Block = Callable[[IntArray, IntArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -54,33 +56,24 @@ class Mechanism:
     block: Block
     n_inputs: int
     n_outputs: int
-    neighbors: NDArray[np.int64]
+    neighbors: IntArray
     inputs: Sequence = field(default=(), repr=False)
     outputs: Sequence = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         checks.at_least(1, n_inputs=self.n_inputs, n_outputs=self.n_outputs)
-        if len(self.inputs) == 0:
-            object.__setattr__(self, "inputs", range(self.n_inputs))
-        if len(self.outputs) == 0:
-            object.__setattr__(self, "outputs", range(self.n_outputs))
-        if len(self.inputs) != self.n_inputs:
-            raise ValueError(
-                f"inputs has {len(self.inputs)} names; it must have {self.n_inputs}"
-            )
-        if len(self.outputs) != self.n_outputs:
-            raise ValueError(
-                f"outputs has {len(self.outputs)} names; it must have {self.n_outputs}"
-            )
+        inputs = _names("inputs", self.inputs, self.n_inputs)
+        outputs = _names("outputs", self.outputs, self.n_outputs)
         pairs = np.asarray(self.neighbors, dtype=np.int64).reshape(-1, 2)
-        strange = ((pairs < 0) | (pairs >= self.n_inputs)).any(axis=1) | (
-            pairs[:, 0] == pairs[:, 1]
-        )
-        if strange.any():
+        is_outside = ((pairs < 0) | (pairs >= self.n_inputs)).any(axis=1)
+        wrong_pairs = pairs[is_outside | (pairs[:, 0] == pairs[:, 1])]
+        if len(wrong_pairs):
             raise ValueError(
-                f"neighbors has the pair {pairs[strange][0].tolist()}; a pair must be two "
+                f"neighbors has the pair {wrong_pairs[0].tolist()}; a pair must be two "
                 f"different rows in 0 to {self.n_inputs - 1}"
             )
+        object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "outputs", outputs)
         object.__setattr__(self, "neighbors", pairs)
 
     @classmethod
@@ -101,63 +94,70 @@ class Mechanism:
             raise ValueError(
                 f"log_prob has shape {table.shape}; it must be (n_inputs, n_outputs)"
             )
-        totals = (
-            np.exp(logsumexp(table, axis=1)) if table.size else np.zeros(len(table))
-        )
-        wrong = np.flatnonzero(~(np.abs(totals - 1) <= 1e-9))
-        if wrong.size:
+        totals = np.exp(table).sum(axis=1)
+        wrong_rows = np.flatnonzero(~(np.abs(totals - 1) <= 1e-9))
+        if len(wrong_rows):
             raise ValueError(
-                f"row {wrong[0]} of log_prob has probabilities that sum to {totals[wrong[0]]:.9g}; "
-                "they must sum to 1"
+                f"row {wrong_rows[0]} of log_prob has probabilities that sum to "
+                f"{totals[wrong_rows[0]]:.9g}; they must sum to 1"
             )
-        pairs = np.asarray(neighbors, dtype=np.int64)
         n_inputs, n_outputs = table.shape
         return cls(
-            lambda r, c: table[np.ix_(r, c)],
+            lambda rows, columns: table[np.ix_(rows, columns)],
             n_inputs,
             n_outputs,
-            pairs,
+            np.asarray(neighbors),
             inputs,
             outputs,
         )
 
-    def row(self, index: int) -> NDArray[np.float64]:
-        """Return the log probabilities of all outputs given one data set, (n_outputs,)."""
+    def row(self, index: int) -> FloatArray:
+        """Return log probabilities of all outputs given one data set, (n_outputs,)."""
         return self.block(np.array([index]), np.arange(self.n_outputs))[0]
 
-    def column(self, index: int) -> NDArray[np.float64]:
-        """Return the log probabilities of one output given each data set, (n_inputs,)."""
+    def column(self, index: int) -> FloatArray:
+        """Return log probabilities of one output given each data set, (n_inputs,)."""
         return self.block(np.arange(self.n_inputs), np.array([index]))[:, 0]
 
 
-def count_neighbors(n: int) -> NDArray[np.int64]:
-    """Return the replace-one (bounded) neighbors among the counts 0 to n: consecutive counts."""
+def _names(argument: str, names: Sequence, size: int) -> Sequence:
+    """Return the names of the rows or columns, by default their positions."""
+    if len(names) == 0:
+        return range(size)
+    if len(names) != size:
+        raise ValueError(f"{argument} has {len(names)} names; it must have {size}")
+    return names
+
+
+def count_neighbors(n: int) -> IntArray:
+    """Return the replace-one (bounded) neighbors among the counts 0 to n.
+
+    These are the pairs of consecutive counts, (n, 2).
+    """
     checks.at_least(1, n=n)
-    return np.stack([np.arange(n), np.arange(1, n + 1)], axis=1)
+    lower = np.arange(n)
+    return np.stack([lower, lower + 1], axis=1)
 
 
-def table_neighbors(tables: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the replace-one (bounded) neighbors: tables that differ in the cell of one record.
+def table_neighbors(tables: IntArray) -> IntArray:
+    """Return the replace-one (bounded) neighbors: tables in which one record moves.
 
     Tables are counts, (n_tables, K), all different. The result has their positions,
     (n_pairs, 2), with each pair once.
     """
-    cell = np.eye(tables.shape[1], dtype=np.int64)
-    steps = [after - before for i, before in enumerate(cell) for after in cell[i + 1 :]]
     position = {tuple(table): i for i, table in enumerate(tables.tolist())}
-    pairs = [
-        (i, position[moved])
-        for step in steps
-        for i, moved in enumerate(map(tuple, (tables + step).tolist()))
-        if moved in position
-    ]
+    one_record = np.eye(tables.shape[1], dtype=np.int64)
+    pairs = []
+    for before, after in combinations(one_record, 2):
+        moved_tables = (tables + after - before).tolist()
+        for i, moved in enumerate(map(tuple, moved_tables)):
+            if moved in position:
+                pairs.append((i, position[moved]))
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def log_difference(
-    a: NDArray[np.float64], b: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return a - b for log probabilities, and zero where both probabilities are zero."""
+def log_difference(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return a - b for log probabilities, zero where both probabilities are zero."""
     with np.errstate(invalid="ignore"):
         difference = a - b
     difference[np.isnan(difference)] = 0.0
@@ -165,9 +165,13 @@ def log_difference(
 
 
 def sample(
-    mechanism: Mechanism, row: int, size: int, *, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Draw outputs of the mechanism given one data set; return their positions, (size,)."""
+    mechanism: Mechanism,
+    row: int,
+    size: int,
+    *,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Draw outputs given one data set; return their positions, (size,)."""
     cumulative = np.cumsum(np.exp(mechanism.row(row)))
-    drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
-    return drawn.astype(np.int64)
+    uniform = rng.random(size) * cumulative[-1]
+    return np.searchsorted(cumulative, uniform, side="right").astype(np.int64)

@@ -1,4 +1,4 @@
-"""Empirical differential privacy (EDP): how far one record moves the bins of a posterior.
+"""Empirical differential privacy (EDP): how far a record moves the bins of a posterior.
 
 EDP divides the posterior of a parameter into B bins of equal probability and compares
 their probabilities with those given neighboring data sets (Abowd, Schneider and
@@ -10,7 +10,7 @@ estimate, at the cost of the bins and not of the draws; and from one posterior s
 any Bayesian model.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +20,23 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import checks, diagnostics
+from srlib.mechanism.core import FloatArray, IntArray
 
-RAW, SMOOTHED, REFIT = "raw", "Pareto-smoothed", "refit needed"
+RAW = "raw"
+SMOOTHED = "Pareto-smoothed"
+REFIT = "refit needed"
 BLOCK_ENTRIES = 1 << 23
-LOW_K, HIGH_K = 0.5, 0.7
+LOW_K = 0.5
+HIGH_K = 0.7
 MIN_BIN_DRAWS = 25
+"""Draws of a refit that a bin needs to be counted."""
+N_RESAMPLES = 100
+CHANGES = {
+    "replace": [(-1, 0), (1, 0)],
+    "remove": [(0, -1), (-1, -1)],
+    "add": [(0, 1), (1, 1)],
+}
+"""Changes of the numbers of ones and of records by each change of one record."""
 
 
 @dataclass(frozen=True)
@@ -44,52 +56,57 @@ class EDP:
     value: float
     neighbor: int
     bin: int
-    by_neighbor: NDArray[np.float64]
+    by_neighbor: FloatArray
 
 
 def beta_posterior(x: int, n: int, alpha: float) -> Any:
-    """Return the posterior of a proportion: x ones in n records, Beta(alpha, alpha) prior."""
+    """Return the posterior of a proportion from x ones in n records.
+
+    The prior is Beta(alpha, alpha).
+    """
     return stats.beta(alpha + x, alpha + n - x)
 
 
-def beta_neighbors(x: int, n: int, alpha: float, kind: str) -> list[Any]:
+def beta_neighbors(
+    x: int,
+    n: int,
+    alpha: float,
+    kind: str,
+) -> list[Any]:
     """Return the posteriors given each neighboring data set.
 
     `kind` is "replace" (bounded differential privacy), "remove" or "add" (unbounded):
     the change of one record that leads to a neighbor.
     """
-    if kind == "replace":
-        pairs = [(x - 1, n), (x + 1, n)]
-    elif kind == "remove":
-        pairs = [(x, n - 1), (x - 1, n - 1)]
-    elif kind == "add":
-        pairs = [(x, n + 1), (x + 1, n + 1)]
-    else:
+    if kind not in CHANGES:
         raise ValueError(f"kind is {kind!r}; it must be 'replace', 'remove' or 'add'")
-    return [beta_posterior(y, m, alpha) for y, m in pairs if 0 <= y <= m]
+    counts = [(x + ones, n + records) for ones, records in CHANGES[kind]]
+    return [beta_posterior(y, m, alpha) for y, m in counts if 0 <= y <= m]
 
 
-def normal_posterior(y: NDArray[np.float64]) -> Any:
-    """Return the posterior of a normal mean, variance 5, prior N(10, 3): Charest and Han, 3.3."""
+def normal_posterior(y: FloatArray) -> Any:
+    """Return the posterior of a normal mean with prior N(10, 3); the variance is 5.
+
+    This is the example of Charest and Han, section 3.3.
+    """
     precision = len(y) / 5.0 + 1 / 3.0
-    return stats.norm((y.sum() / 5.0 + 10.0 / 3.0) / precision, precision**-0.5)
+    mean = (y.sum() / 5.0 + 10.0 / 3.0) / precision
+    return stats.norm(mean, precision**-0.5)
 
 
 # --------------------------------------------------------------------- known posteriors
 
 
-def equal_probability_edges(posterior: Any, bins: int) -> NDArray[np.float64]:
-    """Return the inner edges of equal-probability bins of a continuous posterior, (bins - 1,)."""
+def equal_probability_edges(posterior: Any, bins: int) -> FloatArray:
+    """Return the inner edges of bins of equal posterior probability, (bins - 1,)."""
     checks.at_least(2, bins=bins)
     share = np.arange(1, bins) / bins
-    # Upper quantiles come from the survival function; from the cdf they lose digits
-    # near 1.
+    # Upper quantiles from the survival function keep the digits that those from the
+    # cdf lose near 1.
     return np.where(share < 0.5, posterior.ppf(share), posterior.isf(1 - share))
 
 
-def log_bin_probabilities(
-    posterior: Any, edges: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def log_bin_probabilities(posterior: Any, edges: FloatArray) -> FloatArray:
     """Return log probabilities of the bins between edges, including both tails.
 
     They are differences of the distribution function below the median and of the
@@ -97,30 +114,38 @@ def log_bin_probabilities(
     n_edges) in order. For a frozen distribution with parameters of shape (k, 1) they
     are (..., 1, n_edges).
     """
-    cdf, sf = np.asarray(posterior.cdf(edges)), np.asarray(posterior.sf(edges))
-    end = [(0, 0)] * (cdf.ndim - 1) + [(1, 1)]
-    below = np.pad(cdf, end, constant_values=(0.0, 1.0))
-    above = np.pad(sf, end, constant_values=(1.0, 0.0))
+    cdf = posterior.cdf(edges)
+    from_below = np.diff(cdf, prepend=0.0, append=1.0)
+    from_above = -np.diff(posterior.sf(edges), prepend=1.0, append=0.0)
+    is_lower_half = np.insert(
+        cdf < 0.5,
+        cdf.shape[-1],
+        False,
+        axis=-1,
+    )
+    probability = np.where(is_lower_half, from_below, from_above)
     with np.errstate(divide="ignore"):
-        log_prob = np.log(
-            np.where(below[..., 1:] < 0.5, np.diff(below), -np.diff(above))
-        )
+        log_prob = np.log(probability)
     return log_prob - logsumexp(log_prob, axis=-1, keepdims=True)
 
 
-def _stacked(
-    neighbors: Sequence[Any], edges: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _neighbor_log_probabilities(
+    neighbors: Sequence[Any],
+    edges: FloatArray,
+) -> FloatArray:
     """Return log bin probabilities of all neighbors, (..., n_neighbors, n_bins)."""
     if len(neighbors) == 0:
         raise ValueError("neighbors is empty; it must have at least one distribution")
-    log_prob = [
-        log_bin_probabilities(neighbor, edges[..., None, :]) for neighbor in neighbors
-    ]
+    edges = edges[..., None, :]
+    log_prob = [log_bin_probabilities(neighbor, edges) for neighbor in neighbors]
     return np.concatenate(log_prob, axis=-2)
 
 
-def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
+def exact(
+    posterior: Any,
+    neighbors: Sequence[Any],
+    bins: int,
+) -> EDP:
     """Return the exact EDP of a known posterior (Charest and Han, equation 2).
 
     Parameters
@@ -133,31 +158,35 @@ def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
     bins : int
         Number of bins, 2 or more.
     """
-    log_ratio = np.abs(
-        _stacked(neighbors, equal_probability_edges(posterior, bins)) + np.log(bins)
-    )
+    edges = equal_probability_edges(posterior, bins)
+    log_prob = _neighbor_log_probabilities(neighbors, edges)
+    log_ratio = np.abs(log_prob + np.log(bins))  # (n_neighbors, bins)
     by_neighbor = log_ratio.max(axis=1)
     neighbor = int(by_neighbor.argmax())
     return EDP(
-        by_neighbor[neighbor], neighbor, int(log_ratio[neighbor].argmax()), by_neighbor
+        value=by_neighbor[neighbor],
+        neighbor=neighbor,
+        bin=int(log_ratio[neighbor].argmax()),
+        by_neighbor=by_neighbor,
     )
 
 
 # -------------------------------------------------------- the estimate from fresh draws
 
 
-def estimate_from_counts(
-    counts: NDArray[np.int64], pseudocount: float = 0.01
-) -> NDArray[np.float64]:
-    """Return the paper's estimate of EDP, (...,), from counts of draws, (..., n_neighbors, n_bins).
+def estimate_from_counts(counts: IntArray, pseudocount: float = 0.01) -> FloatArray:
+    """Return the paper's estimate of EDP from counts of draws.
 
-    A positive pseudocount is added to each count (additive smoothing). The estimate is
-    the largest absolute log of an estimated probability divided by 1 / n_bins.
+    Counts are (..., n_neighbors, n_bins) and the result is (...,). A positive
+    pseudocount is added to each count (additive smoothing). The estimate is the largest
+    absolute log of an estimated probability divided by 1 / n_bins.
     """
     checks.positive(pseudocount=pseudocount)
-    n_bins, draws = counts.shape[-1], counts.sum(axis=-1, keepdims=True)
-    share = (counts + pseudocount) / (draws + n_bins * pseudocount)
-    return np.abs(np.log(share * n_bins)).max(axis=(-2, -1))
+    n_bins = counts.shape[-1]
+    n_draws = counts.sum(axis=-1, keepdims=True)
+    share = (counts + pseudocount) / (n_draws + n_bins * pseudocount)
+    log_ratio = np.abs(np.log(share * n_bins))
+    return log_ratio.max(axis=(-2, -1))
 
 
 def simulate_counts(
@@ -168,8 +197,8 @@ def simulate_counts(
     size: int,
     *,
     rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Simulate the bin counts of the paper's procedure without drawing from any posterior.
+) -> IntArray:
+    """Simulate the bin counts of the paper's procedure without posterior draws.
 
     The edges of the bins are sample quantiles of the draws given the data: order
     statistics, whose uniform spacings are Dirichlet. Given the edges, the counts of a
@@ -186,7 +215,8 @@ def simulate_counts(
     counts = []
     # In blocks of at most 20 replicates, because there may be one neighbor per record.
     for block in np.array_split(share, -(-size // 20)):
-        probability = np.exp(_stacked(neighbors, posterior.ppf(block)))
+        log_prob = _neighbor_log_probabilities(neighbors, posterior.ppf(block))
+        probability = np.exp(log_prob)
         probability /= probability.sum(axis=-1, keepdims=True)
         counts.append(rng.multinomial(draws, probability))
     return np.concatenate(counts)
@@ -196,16 +226,15 @@ def simulate_counts(
 
 
 @dataclass(frozen=True)
-class PosteriorEDP:
+class PosteriorEDP(EDP):
     """EDP of one scalar estimated from one posterior sample.
 
     Attributes
     ----------
-    value, mcse : float
-        The EDP and its Monte Carlo standard error, at the neighbor and bin that attain
-        it.
-    neighbor, bin, by_neighbor
+    value, neighbor, bin, by_neighbor
         As in `EDP`.
+    mcse : float
+        Monte Carlo standard error of the EDP, at the neighbor and bin that attain it.
     pareto_k : (n_neighbors,) float64
         Pareto k of the importance weights.
     method : (n_neighbors,) str
@@ -215,34 +244,34 @@ class PosteriorEDP:
         Numbers of bins and draws.
     """
 
-    value: float
     mcse: float
-    neighbor: int
-    bin: int
-    by_neighbor: NDArray[np.float64]
-    pareto_k: NDArray[np.float64]
+    pareto_k: FloatArray
     method: NDArray[np.str_]
     bins: int
     draws: int
 
     @property
-    def refit_needed(self) -> NDArray[np.int64]:
+    def refit_needed(self) -> IntArray:
         """Neighbors with unreliable weights, which need a refit."""
         return np.flatnonzero(self.method == REFIT)
 
 
-LogLikelihood = NDArray[np.float64] | Callable[[slice], NDArray[np.float64]]
+WeightReader = Callable[[slice], FloatArray]
+"""A function from a slice of neighbors to their log weights."""
+
+Refit = Callable[[int], ArrayLike]
+"""A function from a neighbor to draws of the scalar given that neighbor."""
 
 
 def from_draws(
     theta: ArrayLike,
-    log_weights: LogLikelihood,
+    log_weights: FloatArray | WeightReader,
     bins: int,
     *,
     n_neighbors: int | None = None,
-    refit: Callable[[int], ArrayLike] | None = None,
+    refit: Refit | None = None,
 ) -> PosteriorEDP:
-    """Return the EDP of a scalar from posterior draws and importance weights of the neighbors.
+    """Return the EDP of a scalar from posterior draws and weights of the neighbors.
 
     The draws are reweighted to the posterior given each neighbor: by 1 / p(y_i | theta)
     if record i is removed, by p(y | theta) if a record is added, and by their product
@@ -266,154 +295,189 @@ def from_draws(
         called if Pareto k exceeds 0.7. Bins with fewer than 25 of its draws keep the
         proportions of the weights.
     """
-    chains = np.atleast_2d(np.asarray(theta, dtype=float))
-    values = chains.ravel()
-    if chains.ndim != 2 or not np.isfinite(values).all():
-        raise ValueError(
-            f"theta has shape {chains.shape}; it must be (chains, draws) and finite"
-        )
-    if np.ptp(values) == 0:
-        raise ValueError(
-            f"theta has the same value {values[0]} in all draws; it must vary"
-        )
-    checks.within(2, len(values), bins=bins)
-    total, block = _as_blocks(log_weights, len(values), n_neighbors)
-    order = np.argsort(values, kind="stable")
-    starts = np.round(np.linspace(0, len(values), bins + 1)[:-1]).astype(np.int64)
-    sizes = np.diff(np.append(starts, len(values)))
-    log_share = np.log(sizes / len(values))
-    by_neighbor, pareto = np.empty(total), np.empty(total)
-    method = np.full(total, RAW, dtype=f"<U{max(map(len, (RAW, SMOOTHED, REFIT)))}")
-    best = (-1.0, 0, 0, np.empty(0))
-    width = max(1, BLOCK_ENTRIES // len(values))
-    for first in range(0, total, width):
-        chosen = slice(first, min(first + width, total))
-        weights = block(chosen)
-        pareto[chosen] = diagnostics.pareto_k(weights.T)
-        smooth = pareto[chosen] > LOW_K
-        if smooth.any():
-            weights[:, smooth] = diagnostics.psis_log_weights(weights[:, smooth].T).T
-            method[chosen] = np.where(
-                pareto[chosen] > HIGH_K, REFIT, np.where(smooth, SMOOTHED, RAW)
-            )
-        relative = np.exp(weights - weights.max(axis=0))[order]
-        with np.errstate(divide="ignore"):
-            log_prob = np.log(np.add.reduceat(relative, starts, axis=0))
-        log_prob -= np.log(relative.sum(axis=0))
-        for i in np.flatnonzero(method[chosen] == REFIT) if refit else ():
-            log_prob[:, i] = _anchored(
-                log_prob[:, i], refit(first + int(i)), values[order], starts
-            )  # type: ignore[misc]
-            method[first + i] = "refit"
-        log_ratio = np.abs(log_prob - log_share[:, None])
-        by_neighbor[chosen] = log_ratio.max(axis=0)
-        column = int(by_neighbor[chosen].argmax())
-        if by_neighbor[chosen][column] > best[0]:
-            at_bin = int(log_ratio[:, column].argmax())
-            best = (
-                float(log_ratio[at_bin, column]),
-                first + column,
-                at_bin,
-                weights[:, column],
-            )
-    value, neighbor, at_bin, of_best = best
-    mcse = _bootstrap_error(chains, of_best.reshape(chains.shape), bins, at_bin)
+    chains = _checked_draws(theta)
+    checks.within(2, chains.size, bins=bins)
+    total, read = _weight_reader(log_weights, n_neighbors)
+    sample = _Sample(chains, bins, read, refit)
+    by_neighbor, attained_in, pareto_k = sample.largest_log_ratios(total)
+    neighbor = int(by_neighbor.argmax())
+    attained = int(attained_in[neighbor])
+    is_high = pareto_k > HIGH_K
+    unreliable = REFIT if refit is None else "refit"
     return PosteriorEDP(
-        value, mcse, neighbor, at_bin, by_neighbor, pareto, method, bins, len(values)
+        value=float(by_neighbor[neighbor]),
+        mcse=sample.bootstrap_error(neighbor, attained),
+        neighbor=neighbor,
+        bin=attained,
+        by_neighbor=by_neighbor,
+        pareto_k=pareto_k,
+        method=np.select(
+            [is_high, pareto_k > LOW_K],
+            [unreliable, SMOOTHED],
+            RAW,
+        ),
+        bins=bins,
+        draws=chains.size,
     )
 
 
-def _as_blocks(
-    log_weights: LogLikelihood, draws: int, n_neighbors: int | None
-) -> tuple[int, Callable[[slice], NDArray[np.float64]]]:
-    """Return the number of neighbors and a function from a slice to log weights, (draws, width)."""
+def _checked_draws(theta: ArrayLike) -> FloatArray:
+    """Return the draws, (n_chains, n_draws), if they are finite and vary."""
+    chains = np.atleast_2d(theta).astype(float)
+    if chains.ndim != 2 or not np.isfinite(chains).all():
+        raise ValueError(
+            f"theta has shape {chains.shape}; it must be (chains, draws) and finite"
+        )
+    if np.ptp(chains) == 0:
+        raise ValueError(
+            f"theta has the same value {chains[0, 0]} in all draws; it must vary"
+        )
+    return chains
+
+
+def _weight_reader(
+    log_weights: FloatArray | WeightReader,
+    n_neighbors: int | None,
+) -> tuple[int, WeightReader]:
+    """Return the number of neighbors and the function that reads their weights."""
     if callable(log_weights):
         if n_neighbors is None or n_neighbors < 1:
             raise ValueError(f"n_neighbors is {n_neighbors}; it must be 1 or more")
-        total, read = n_neighbors, log_weights
-    else:
-        table = np.asarray(log_weights, dtype=float)
-        table = table.reshape(-1, table.shape[-1])
-        total, read = table.shape[1], lambda chosen: table[:, chosen]
-        if total < 1:
-            raise ValueError("log_weights has no neighbors; it must have 1 or more")
+        return n_neighbors, log_weights
+    table = np.asarray(log_weights, dtype=float)
+    if table.shape[-1] < 1:
+        raise ValueError("log_weights has no neighbors; it must have 1 or more")
+    return table.shape[-1], lambda chosen: table[..., chosen]
 
-    def block(chosen: slice) -> NDArray[np.float64]:
-        part = np.array(read(chosen), dtype=float).reshape(
-            -1, chosen.stop - chosen.start
+
+@dataclass(frozen=True)
+class _Sample:
+    """Draws of a scalar in bins of equal numbers, and the weights of the neighbors."""
+
+    chains: FloatArray  # (n_chains, n_draws)
+    bins: int
+    read: WeightReader
+    refit: Refit | None
+
+    def largest_log_ratios(self, total: int) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Return each neighbor's largest log ratio, the bin with it, and Pareto k."""
+        largest = np.empty(total)
+        attained_in = np.empty(total, dtype=np.int64)
+        pareto_k = np.empty(total)
+        width = max(1, BLOCK_ENTRIES // self.chains.size)
+        for first in range(0, total, width):
+            chosen = slice(first, min(first + width, total))
+            log_ratio, pareto_k[chosen] = self.log_ratios(chosen)
+            largest[chosen] = log_ratio.max(axis=0)
+            attained_in[chosen] = log_ratio.argmax(axis=0)
+        return largest, attained_in, pareto_k
+
+    def log_ratios(self, chosen: slice) -> tuple[FloatArray, FloatArray]:
+        """Return absolute log ratios, (bins, width), and Pareto k of some neighbors."""
+        values = self.chains.ravel()
+        order = np.argsort(values, kind="stable")
+        ends = _bin_ends(len(values), self.bins)
+        log_weights, pareto_k = self.weights(chosen)
+        relative = np.exp(log_weights - log_weights.max(axis=0))[order]
+        sums = np.add.reduceat(relative, ends[:-1], axis=0)
+        with np.errstate(divide="ignore"):
+            log_prob = np.log(sums) - np.log(relative.sum(axis=0))
+        if self.refit is not None:
+            edges = values[order[ends[1:-1]]]
+            for i in np.flatnonzero(pareto_k > HIGH_K).tolist():
+                draws = self.refit(chosen.start + i)
+                log_prob[:, i] = _refitted(log_prob[:, i], draws, edges)
+        log_share = np.log(np.diff(ends) / len(values))
+        return np.abs(log_prob - log_share[:, None]), pareto_k
+
+    def weights(self, chosen: slice) -> tuple[FloatArray, FloatArray]:
+        """Return smoothed log weights, (n_draws, width), and Pareto k of neighbors."""
+        width = chosen.stop - chosen.start
+        weights = np.array(self.read(chosen), dtype=float).reshape(-1, width)
+        if len(weights) != self.chains.size:
+            raise ValueError(
+                f"log_weights has {len(weights)} draws; it must have "
+                f"{self.chains.size}, like theta"
+            )
+        is_finite = np.isfinite(weights).all(axis=0)
+        if not is_finite.all():
+            not_finite = np.flatnonzero(~is_finite) + chosen.start
+            names = ", ".join(map(str, not_finite[:10]))
+            more = ", ..." if len(not_finite) > 10 else ""
+            raise ValueError(
+                "log_weights has values that are not finite for neighbors "
+                f"{names}{more}"
+            )
+        pareto_k = diagnostics.pareto_k(weights.T)
+        is_smoothed = pareto_k > LOW_K
+        if is_smoothed.any():
+            smoothed = diagnostics.psis_log_weights(weights[:, is_smoothed].T)
+            weights[:, is_smoothed] = smoothed.T
+        return weights, pareto_k
+
+    def bootstrap_error(self, neighbor: int, attained: int) -> float:
+        """Return the standard error of one bin's log ratio, by a block bootstrap.
+
+        Each resample has its own quantiles. The length of a block is the square root
+        of the number of draws in a chain, to keep the autocorrelation.
+        """
+        log_weights, _ = self.weights(slice(neighbor, neighbor + 1))
+        weights = np.exp(log_weights[:, 0] - log_weights.max())
+        values = self.chains.ravel()
+        log_shares = []
+        for resample in _block_resamples(*self.chains.shape):
+            ends = _bin_ends(len(resample), self.bins)
+            order = np.argsort(values[resample], kind="stable")
+            in_bin = resample[order[ends[attained] : ends[attained + 1]]]
+            share = weights[in_bin].sum() / weights[resample].sum()
+            with np.errstate(divide="ignore"):
+                log_shares.append(np.log(share))
+        if not np.isfinite(log_shares).all():
+            return np.inf
+        return float(np.std(log_shares, ddof=1))
+
+
+def _block_resamples(n_chains: int, n_draws: int) -> Iterator[IntArray]:
+    """Yield positions of draws: blocks of consecutive draws from each chain."""
+    rng = np.random.default_rng(0)  # fixed, so that a sample always has the same error
+    length = round(np.sqrt(n_draws))
+    n_blocks = -(-n_draws // length)
+    first_of_chain = n_draws * np.arange(n_chains)
+    offsets = first_of_chain[:, None, None] + np.arange(length)
+    for _ in range(N_RESAMPLES):
+        starts = rng.integers(
+            0,
+            n_draws - length + 1,
+            size=(n_chains, n_blocks, 1),
         )
-        if len(part) != draws:
-            raise ValueError(
-                f"log_weights has {len(part)} draws; it must have {draws}, like theta"
-            )
-        strange = np.flatnonzero(~np.isfinite(part).all(axis=0)) + chosen.start
-        if len(strange):
-            first = ", ".join(map(str, strange[:10])) + (
-                ", ..." if len(strange) > 10 else ""
-            )
-            raise ValueError(
-                f"log_weights has values that are not finite for neighbors {first}"
-            )
-        return part
-
-    return total, block
+        yield (starts + offsets).ravel()
 
 
-def _anchored(
-    log_prob: NDArray[np.float64],
-    refit: ArrayLike,
-    ordered: NDArray[np.float64],
-    starts: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return log bin probabilities from the draws of a refit, with tails from the weights.
+def _bin_ends(size: int, bins: int) -> IntArray:
+    """Return the positions in sorted draws where bins end, from 0 on, (bins + 1,)."""
+    ends = np.linspace(0, size, bins + 1)
+    return np.round(ends).astype(np.int64)
+
+
+def _refitted(log_prob: FloatArray, draws: ArrayLike, edges: FloatArray) -> FloatArray:
+    """Return log bin probabilities from draws of a refit, with tails from the weights.
 
     The weights of a record that needs a refit are unreliable in the bulk of the
     neighbor's posterior and not in its tails. There they lack only the normalizing
     constant, which comes from the bins with enough draws.
     """
-    fresh = np.asarray(refit, dtype=float).ravel()
-    counts = np.bincount(
-        np.searchsorted(ordered[starts[1:]], fresh, "right"), minlength=len(starts)
-    )
-    seen = counts >= MIN_BIN_DRAWS
-    if not seen.any():
+    fresh = np.ravel(draws)
+    bin_of_draw = np.searchsorted(edges, fresh, "right")
+    counts = np.bincount(bin_of_draw, minlength=len(log_prob))
+    is_counted = counts >= MIN_BIN_DRAWS
+    if not is_counted.any():
         raise ValueError(
             f"refit has {len(fresh)} draws; a bin must have {MIN_BIN_DRAWS} or more"
         )
-    counted = np.log(np.maximum(counts, 1) / len(fresh))
-    shift = logsumexp(counted[seen]) - logsumexp(log_prob[seen])
-    joined = np.where(seen, counted, log_prob + shift)
+    log_counted = np.log(np.maximum(counts, 1) / len(fresh))
+    shift = logsumexp(log_counted[is_counted]) - logsumexp(log_prob[is_counted])
+    joined = np.where(is_counted, log_counted, log_prob + shift)
     return joined - logsumexp(joined)
-
-
-def _bootstrap_error(
-    theta: NDArray[np.float64], log_weights: NDArray[np.float64], bins: int, at_bin: int
-) -> float:
-    """Return the standard error of one bin's log ratio, by a block bootstrap.
-
-    Each of 100 resamples has its own quantiles. The length of a block is the square
-    root of the number of draws in a chain, to keep the autocorrelation.
-    """
-    rng = np.random.default_rng(
-        0
-    )  # a fixed seed, so that a sample always has the same error
-    n_chains, n_draws = theta.shape
-    length = max(1, round(np.sqrt(n_draws)))
-    n_blocks = -(-n_draws // length)
-    weights = np.exp(log_weights - log_weights.max())
-    size = n_chains * n_blocks * length
-    starts = np.round(np.linspace(0, size, bins + 1)).astype(np.int64)
-    results = []
-    for _ in range(100):
-        begin = rng.integers(0, n_draws - length + 1, (n_chains, n_blocks, 1))
-        at = (begin + np.arange(length)).reshape(n_chains, -1)
-        x, w = (np.take_along_axis(v, at, axis=1).ravel() for v in (theta, weights))
-        order = np.argsort(x, kind="stable")[starts[at_bin] : starts[at_bin + 1]]
-        with np.errstate(divide="ignore"):
-            results.append(np.log(w[order].sum() / w.sum()))
-    return (
-        float(np.std(results, ddof=1)) if np.isfinite(results).all() else float("inf")
-    )
 
 
 def from_posterior(
@@ -426,7 +490,7 @@ def from_posterior(
     new_log_likelihood: ArrayLike | None = None,
     refit: Callable[[int], Any] | None = None,
 ) -> dict[str, PosteriorEDP]:
-    """Return EDP from one posterior sample of PyMC, Stan, NumPyro or bambi, without refits.
+    """Return EDP from one posterior sample of PyMC, Stan, NumPyro or bambi.
 
     Parameters
     ----------
@@ -453,7 +517,7 @@ def from_posterior(
     dict of str to PosteriorEDP
         Results by name of the scalar, such as ``"beta[1]"``.
     """
-    if neighbors not in ("remove", "add", "replace"):
+    if neighbors not in CHANGES:
         raise ValueError(
             f"neighbors is {neighbors!r}; it must be 'remove', 'add' or 'replace'"
         )
@@ -462,72 +526,84 @@ def from_posterior(
             "new_log_likelihood must be given if neighbors is 'add' or 'replace' only"
         )
     posterior = _entry(tree, "posterior", "tree")
-    total, read = _pointwise(tree, neighbors, log_likelihood, new_log_likelihood)
+    added = None
+    if new_log_likelihood is not None:
+        added = np.asarray(new_log_likelihood, dtype=float)
+    total, log_weights = _neighbor_weights(tree, neighbors, log_likelihood, added)
     results = {}
     for name in [var_names] if isinstance(var_names, str) else var_names:
-        draws = np.asarray(_entry(posterior, name, "posterior"), dtype=float)
+        draws = np.asarray(_entry(posterior, name, "posterior"))
         for index in np.ndindex(draws.shape[2:]):
             label = f"{name}[{', '.join(map(str, index))}]" if index else name
-
-            def refit_scalar(
-                i: int, name: str = name, index: tuple[Any, ...] = index
-            ) -> ArrayLike:
-                assert refit is not None
-                return np.asarray(refit(i)[name])[..., *index]
-
-            scalar, fit = draws[..., *index], refit_scalar if refit else None
             results[label] = from_draws(
-                scalar, read, bins, n_neighbors=total, refit=fit
+                draws[..., *index],
+                log_weights,
+                bins,
+                n_neighbors=total,
+                refit=_scalar_refit(refit, name, index),
             )
     return results
 
 
+def _scalar_refit(
+    refit: Callable[[int], Any] | None,
+    name: str,
+    index: tuple[Any, ...],
+) -> Refit | None:
+    """Return the function from a neighbor to draws of one scalar, if there is one."""
+    if refit is None:
+        return None
+
+    def refit_scalar(neighbor: int) -> ArrayLike:
+        draws = np.asarray(refit(neighbor)[name])
+        return draws[..., *index]
+
+    return refit_scalar
+
+
 def _entry(group: Any, name: str, where: str) -> Any:
+    """Return a group of the tree, or a variable of a group."""
     try:
         return group[name]
     except KeyError:
-        kind, known = (
-            "group" if where == "tree" else "variable",
-            ", ".join(map(str, group)),
-        )
-        raise ValueError(f"{where} has no {kind} {name!r} (it has: {known})") from None
+        kind = "group" if where == "tree" else "variable"
+        raise ValueError(
+            f"{where} has no {kind} {name!r} (it has: {', '.join(map(str, group))})"
+        ) from None
 
 
-def _pointwise(
-    tree: Any,
-    neighbors: str,
-    log_likelihood: str | None,
-    new_log_likelihood: ArrayLike | None,
-) -> tuple[int, Callable[[slice], NDArray[np.float64]]]:
-    """Return the number of neighbors and a function from a slice to their log weights."""
-    added = (
-        None
-        if new_log_likelihood is None
-        else np.asarray(new_log_likelihood, dtype=float)
-    )
-    if neighbors == "add" and added is not None:
-        return added.shape[-1], lambda chosen: added[..., chosen]
+def _pointwise(tree: Any, variable: str | None) -> Any:
+    """Return the variable of the log_likelihood group: the named or the only one."""
     group = _entry(tree, "log_likelihood", "tree")
     names = [str(name) for name in group]
-    if log_likelihood is None and len(names) != 1:
+    if variable is None and len(names) != 1:
         raise ValueError(
             f"log_likelihood must name one of the variables {', '.join(names)}"
         )
-    pointwise = _entry(group, log_likelihood or names[0], "log_likelihood")
+    return _entry(group, variable or names[0], "log_likelihood")
+
+
+def _neighbor_weights(
+    tree: Any,
+    neighbors: str,
+    log_likelihood: str | None,
+    added: FloatArray | None,
+) -> tuple[int, WeightReader]:
+    """Return the number of neighbors and the function that reads their log weights."""
+    if neighbors == "add" and added is not None:
+        return added.shape[-1], lambda chosen: added[..., chosen]
+    pointwise = _pointwise(tree, log_likelihood)
     total = int(np.prod(pointwise.shape[2:]))
-    if added is not None and added.shape[-1] != total:
+    if len(pointwise.shape) != 3:  # one dimension of records is read lazily
+        pointwise = np.asarray(pointwise).reshape(*pointwise.shape[:2], total)
+
+    def read_removed(chosen: slice) -> FloatArray:
+        return -np.asarray(pointwise[:, :, chosen], dtype=float)
+
+    if added is None:
+        return total, read_removed
+    if added.shape[-1] != total:
         raise ValueError(
             f"new_log_likelihood has {added.shape[-1]} records; the data have {total}"
         )
-
-    def read(chosen: slice) -> NDArray[np.float64]:
-        # One dimension of records is read lazily; several must be flattened first.
-        flat = (
-            pointwise
-            if len(pointwise.shape) == 3
-            else np.asarray(pointwise).reshape(*pointwise.shape[:2], total)
-        )
-        own = -np.asarray(flat[:, :, chosen], dtype=float)
-        return own if added is None else own + added[..., chosen]
-
-    return total, read
+    return total, lambda chosen: read_removed(chosen) + added[..., chosen]

@@ -5,17 +5,18 @@ All functions here compare neighboring rows over every column.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from srlib import checks
 from srlib.mechanism.core import (
     BLOCK_ENTRIES,
     BLOCK_WIDTH,
+    FloatArray,
+    IntArray,
     Mechanism,
-    Rows,
     log_difference,
 )
 
@@ -43,17 +44,18 @@ class Epsilon:
         first, second = self.pair
         if np.isinf(self.value):
             return (
-                f"Exact epsilon is infinite: output {self.output} is possible given data set "
-                f"{first} and impossible given its neighbor {second}."
+                f"Exact epsilon is infinite: output {self.output} is possible given "
+                f"data set {first} and impossible given its neighbor {second}."
             )
         return (
-            f"Exact epsilon is {self.value:.6g}: output {self.output} is exp({self.value:.6g}) "
-            f"times as probable given data set {first} as given its neighbor {second}."
+            f"Exact epsilon is {self.value:.6g}: output {self.output} is "
+            f"exp({self.value:.6g}) times as probable given data set {first} as given "
+            f"its neighbor {second}."
         )
 
 
 def exact_epsilon(mechanism: Mechanism) -> Epsilon:
-    """Return the exact epsilon: the smallest for which the mechanism is differentially private.
+    """Return the smallest epsilon for which the mechanism is differentially private.
 
     The privacy loss attains it, so it is also called the tight epsilon.
 
@@ -69,35 +71,33 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
     Examples
     --------
     >>> from srlib.mechanism import beta_binomial
-    >>> found = exact_epsilon(beta_binomial(n=20, n_s=20, alpha=1.0))
-    >>> round(found.value, 4), found.output
+    >>> epsilon = exact_epsilon(beta_binomial(n=20, n_s=20, alpha=1.0))
+    >>> round(epsilon.value, 4), epsilon.output
     (3.0445, 20)
     """
     if len(mechanism.neighbors) == 0:
         raise ValueError("mechanism has no neighbors; it must have at least one pair")
-    best, at = -1.0, (0, 0, False)
-    for chosen, columns, a, b in _pair_blocks(mechanism):
-        difference = log_difference(a, b)
-        flat = int(np.argmax(np.abs(difference)))
-        pair, column = np.unravel_index(flat, difference.shape)
-        if abs(difference[pair, column]) > best:
-            best = float(abs(difference[pair, column]))
-            at = (
-                chosen.start + pair,
-                columns[column],
-                bool(difference[pair, column] < 0),
-            )
-    pair_at, output_at, swap = at
-    first, second = (mechanism.inputs[i] for i in mechanism.neighbors[pair_at])
-    names = (second, first) if swap else (first, second)
-    return Epsilon(best, names, mechanism.outputs[output_at])
+    epsilon = -1.0
+    for block in _pair_blocks(mechanism):
+        losses = log_difference(block.log_first, block.log_second)
+        pair, column = np.unravel_index(np.abs(losses).argmax(), losses.shape)
+        loss = float(losses[pair, column])
+        if abs(loss) > epsilon:
+            epsilon = abs(loss)
+            rows = mechanism.neighbors[block.pairs.start + pair]
+            output = block.outputs[column]
+            if loss < 0:
+                rows = rows[::-1]
+    names = tuple(mechanism.inputs[row] for row in rows)
+    return Epsilon(epsilon, names, mechanism.outputs[output])
 
 
-def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
-    """Return the conditional epsilon of each data set: its largest privacy loss, (n_inputs,).
+def conditional_epsilon(mechanism: Mechanism) -> FloatArray:
+    """Return the conditional epsilon of each data set: its largest privacy loss.
 
-    The loss is taken in absolute value, over all neighbors and outputs. It is zero for
-    a data set without neighbors. The largest conditional epsilon is the exact epsilon.
+    The result has shape (n_inputs,). The loss is taken in absolute value, over all
+    neighbors and outputs. It is zero for a data set without neighbors. The largest
+    conditional epsilon is the exact epsilon.
 
     References
     ----------
@@ -109,20 +109,20 @@ def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
     >>> conditional_epsilon(beta_binomial(n=4, n_s=4, alpha=1.0)).round(2)
     array([1.61, 1.61, 1.1 , 1.61, 1.61])
     """
-    of_pair = np.zeros(len(mechanism.neighbors))
-    for chosen, _, a, b in _pair_blocks(mechanism):
-        of_pair[chosen] = np.maximum(
-            of_pair[chosen], np.abs(log_difference(a, b)).max(axis=1)
-        )
-    result = np.zeros(mechanism.n_inputs)
-    for side in (0, 1):
-        np.maximum.at(result, mechanism.neighbors[:, side], of_pair)
-    return result
+    epsilons = np.zeros(mechanism.n_inputs)
+    for block in _pair_blocks(mechanism):
+        losses = log_difference(block.log_first, block.log_second)
+        largest = np.abs(losses).max(axis=1)  # (n_pairs,)
+        for side in (0, 1):
+            np.maximum.at(epsilons, mechanism.neighbors[block.pairs, side], largest)
+    return epsilons
 
 
 def privacy_loss(
-    mechanism: Mechanism, true_row: int, alternative_row: int
-) -> NDArray[np.float64]:
+    mechanism: Mechanism,
+    true_row: int,
+    alternative_row: int,
+) -> FloatArray:
     """Return the privacy loss of each output, (n_outputs,).
 
     This is the log of the output's probability given the true data set over that given
@@ -166,27 +166,37 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
     (0.0264, 0.0)
     """
     checks.at_least(0, epsilon=epsilon)
-    total = np.zeros((2, len(mechanism.neighbors)))
-    for chosen, _, a, b in _pair_blocks(mechanism):
-        for side, (log_p, log_q) in enumerate(((a, b), (b, a))):
-            # p - exp(epsilon) q = p (1 - exp(epsilon + log q - log p))
-            difference = log_difference(log_p, log_q)
-            with np.errstate(invalid="ignore"):
-                excess = -np.expm1(np.minimum(epsilon - difference, 0.0))
-            excess[np.isposinf(difference)] = 1.0  # no finite epsilon covers them
-            total[side, chosen] += (np.exp(log_p) * excess).sum(axis=1)
-    return float(total.max(initial=0.0))
+    deltas = np.zeros((2, len(mechanism.neighbors)))
+    for block in _pair_blocks(mechanism):
+        first = block.log_first
+        second = block.log_second
+        deltas[0, block.pairs] += _hockey_stick(first, second, epsilon)
+        deltas[1, block.pairs] += _hockey_stick(second, first, epsilon)
+    return float(deltas.max(initial=0.0))
+
+
+def _hockey_stick(log_p: FloatArray, log_q: FloatArray, epsilon: float) -> FloatArray:
+    """Return the sums of max(0, p - exp(epsilon) q) over outputs, (n_pairs,)."""
+    loss = log_difference(log_p, log_q)
+    # p - exp(epsilon) q = p (1 - exp(epsilon - loss))
+    with np.errstate(invalid="ignore"):
+        excess = -np.expm1(np.minimum(epsilon - loss, 0.0))
+    excess[np.isposinf(loss)] = 1.0  # no finite epsilon covers them
+    return (np.exp(log_p) * excess).sum(axis=1)
 
 
 def conservative_root(
-    root: float, safe: float, excess: Callable[[float], float]
+    root: float,
+    safe: float,
+    excess: Callable[[float], float],
 ) -> float:
     """Return a value near a numerical root at which rounding leaves no excess.
 
     The excess is zero at the root up to rounding, and positive if the budget is
     exceeded. The value moves from the root toward `safe`, which has no excess.
     """
-    value, step = root, np.spacing(root)
+    value = root
+    step = np.spacing(root)
     while value != safe and excess(value) > 0:
         value = min(root + step, safe) if root < safe else max(root - step, safe)
         step *= 4
@@ -194,9 +204,12 @@ def conservative_root(
 
 
 def calibrate(
-    family: Callable[[float], Mechanism], epsilon: float, low: float, high: float
+    family: Callable[[float], Mechanism],
+    epsilon: float,
+    low: float,
+    high: float,
 ) -> float:
-    """Return the parameter at which a family of mechanisms has the target exact epsilon.
+    """Return the parameter at which a family of mechanisms has this exact epsilon.
 
     Parameters
     ----------
@@ -222,7 +235,7 @@ def calibrate(
     Examples
     --------
     >>> from srlib.mechanism import beta_binomial
-    >>> alpha = calibrate(lambda a: beta_binomial(20, 20, a), epsilon=1.0, low=1.0, high=100.0)
+    >>> alpha = calibrate(lambda a: beta_binomial(20, 20, a), 1.0, low=1.0, high=100.0)
     >>> bool(exact_epsilon(beta_binomial(20, 20, alpha)).value <= 1.0)
     True
     """
@@ -232,38 +245,53 @@ def calibrate(
     def excess(parameter: float) -> float:
         return exact_epsilon(family(parameter)).value - epsilon
 
-    def of_log(log_parameter: float) -> float:
+    def excess_of_log(log_parameter: float) -> float:
         return excess(float(np.exp(log_parameter)))
 
-    bounds = np.log(low), np.log(high)
-    ends = of_log(bounds[0]), of_log(bounds[1])
-    if ends[0] * ends[1] > 0:
-        reached = sorted(end + epsilon for end in ends)
+    log_low = np.log(low)
+    log_high = np.log(high)
+    excesses = excess_of_log(log_low), excess_of_log(log_high)
+    if excesses[0] * excesses[1] > 0:
         raise ValueError(
-            f"epsilon is {epsilon}; it must lie between the exact epsilons at low and high, "
-            f"{reached[0]:.6g} and {reached[1]:.6g}"
+            f"epsilon is {epsilon}; it must lie between the exact epsilons at low and "
+            f"high, {min(excesses) + epsilon:.6g} and {max(excesses) + epsilon:.6g}"
         )
-    root = float(np.exp(brentq(of_log, *bounds, xtol=1e-12, rtol=1e-14)))
-    return conservative_root(
-        root, float(np.exp(bounds[0 if ends[0] <= 0 else 1])), excess
+    log_root = brentq(
+        excess_of_log,
+        log_low,
+        log_high,
+        xtol=1e-12,
+        rtol=1e-14,
     )
+    root = float(np.exp(log_root))
+    log_safe = log_low if excesses[0] <= 0 else log_high
+    return conservative_root(root, float(np.exp(log_safe)), excess)
 
 
-def _pair_blocks(
-    mechanism: Mechanism,
-) -> Iterator[tuple[slice, Rows, NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield blocks: a slice of pairs, columns, and the log probabilities of both sides.
+class _PairBlock(NamedTuple):
+    """Some pairs of neighbors by some outputs."""
 
-    Each row of a block is read once even if it has several neighbors in the block.
-    """
-    pairs = mechanism.neighbors
-    width = min(mechanism.n_outputs, BLOCK_WIDTH)
+    pairs: slice
+    outputs: IntArray
+    log_first: FloatArray  # log probabilities given the first neighbor of each pair
+    log_second: FloatArray
+
+
+def _pair_blocks(mechanism: Mechanism) -> Iterator[_PairBlock]:
+    """Yield the table in blocks, which read each row once for all its neighbors."""
+    n_outputs = mechanism.n_outputs
+    width = min(n_outputs, BLOCK_WIDTH)
     height = max(1, BLOCK_ENTRIES // (2 * width))
-    for start in range(0, len(pairs), height):
-        chosen = slice(start, start + height)
-        rows, where = np.unique(pairs[chosen], return_inverse=True)
-        where = where.reshape(-1, 2)
-        for first in range(0, mechanism.n_outputs, width):
-            columns = np.arange(first, min(first + width, mechanism.n_outputs))
-            table = mechanism.block(rows, columns)
-            yield chosen, columns, table[where[:, 0]], table[where[:, 1]]
+    for start in range(0, len(mechanism.neighbors), height):
+        pairs = slice(start, start + height)
+        rows, row_of = np.unique(mechanism.neighbors[pairs], return_inverse=True)
+        first, second = row_of.reshape(-1, 2).T
+        for start_output in range(0, n_outputs, width):
+            outputs = np.arange(start_output, min(start_output + width, n_outputs))
+            table = mechanism.block(rows, outputs)
+            yield _PairBlock(
+                pairs,
+                outputs,
+                log_first=table[first],
+                log_second=table[second],
+            )

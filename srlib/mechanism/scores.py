@@ -4,28 +4,31 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.mechanism.core import Mechanism
+from srlib.mechanism.core import FloatArray, IntArray, Mechanism
 from srlib.mechanism.privacy import conservative_root, exact_epsilon
 
 
 def sensitivity(score: ArrayLike, neighbors: ArrayLike) -> float:
-    """Return the sensitivity of a score: its largest difference between neighbors for any output.
+    """Return the largest difference of a score between neighbors for any output.
 
     The arguments are those of `gibbs`. See Charest (2013), section 3; McSherry and
     Talwar (2007).
     """
-    table = _score(score)
-    pairs = np.asarray(neighbors, dtype=np.int64)
-    # exact_epsilon takes the largest difference of any table; here the table holds
-    # scores.
+    table = _checked_score(score)
     n_inputs, n_outputs = table.shape
-    same = Mechanism(lambda r, c: table[np.ix_(r, c)], n_inputs, n_outputs, pairs)
-    return exact_epsilon(same).value
+    # exact_epsilon takes the largest difference of any table; this one holds scores.
+    scores = Mechanism(
+        lambda rows, columns: table[np.ix_(rows, columns)],
+        n_inputs,
+        n_outputs,
+        np.asarray(neighbors),
+    )
+    return exact_epsilon(scores).value
 
 
 _sensitivity = sensitivity  # for use where an argument has the same name
@@ -50,7 +53,7 @@ def gibbs(
     neighbors, inputs, outputs
         As in `Mechanism`.
     """
-    table = _score(score)
+    table = _checked_score(score)
     checks.at_least(0, rate=rate)
     checks.finite(rate=rate)
     weights = rate * table
@@ -94,25 +97,33 @@ def exponential(
     checks.positive(epsilon=epsilon)
     if sensitivity is not None:
         checks.positive(sensitivity=sensitivity)
-    true = _sensitivity(score, neighbors)
-    if true == 0:
+    exact = _sensitivity(score, neighbors)
+    if exact == 0:
         raise ValueError(
             "score has sensitivity 0; it must differ between some neighbors"
         )
-    used = true if sensitivity is None else sensitivity
-    rate = epsilon / (2 * used)
-    made = gibbs(score, rate, neighbors, inputs=inputs, outputs=outputs)
-    if used < true * (1 - 1e-9):
+    if sensitivity is None:
+        sensitivity = exact
+    rate = epsilon / (2 * sensitivity)
+    mechanism = gibbs(
+        score,
+        rate,
+        neighbors,
+        inputs=inputs,
+        outputs=outputs,
+    )
+    if sensitivity < exact * (1 - 1e-9):
         warnings.warn(
-            f"sensitivity is {used:.6g} and that of the score {true:.6g}, so the exact epsilon is "
-            f"{exact_epsilon(made).value:.6g} and not {epsilon:.6g}",
+            f"sensitivity is {sensitivity:.6g} and that of the score {exact:.6g}, so "
+            f"the exact epsilon is {exact_epsilon(mechanism).value:.6g} and not "
+            f"{epsilon:.6g}",
             stacklevel=2,
         )
-    return made
+    return mechanism
 
 
 def calibrate_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> float:
-    """Return the rate at which `gibbs` has this exact epsilon, rounded so as not to exceed it.
+    """Return the rate at which `gibbs` has this exact epsilon, or by rounding less.
 
     The search starts at the exponential mechanism's rate, epsilon / (2 sensitivity),
     which never exceeds the budget, and raises it at most 2^40 times. Log probabilities
@@ -121,41 +132,57 @@ def calibrate_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> fl
     scores of each pair suffice.
     """
     checks.positive(epsilon=epsilon)
-    table, pairs = _score(score), np.asarray(neighbors, dtype=np.int64)
-    ends = np.array(
-        [[d.min(), d.max()] for a, b in pairs for d in (table[a] - table[b],)]
-    )
+    table = _checked_score(score)
+    pairs = np.asarray(neighbors, dtype=np.int64)
+    ranges = _difference_ranges(table, pairs)
 
     def estimated_excess(rate: float) -> float:
-        log_total = logsumexp(rate * table, axis=1)
-        of_total = log_total[pairs[:, 0]] - log_total[pairs[:, 1]]
-        return float(np.abs(rate * ends - of_total[:, None]).max()) - epsilon
+        log_totals = logsumexp(rate * table, axis=1)
+        total_ratios = log_totals[pairs[:, 0]] - log_totals[pairs[:, 1]]
+        losses = rate * ranges - total_ratios[:, None]
+        return float(np.abs(losses).max()) - epsilon
 
     def excess(rate: float) -> float:
         return exact_epsilon(gibbs(score, rate, pairs)).value - epsilon
 
-    low = float(epsilon / (2 * np.abs(ends).max()))
+    low = epsilon / (2 * np.abs(ranges).max())
     if estimated_excess(low) >= 0:  # the exponential mechanism attains its bound
         return conservative_root(low, 0.0, excess)
     for _ in range(40):
-        if estimated_excess(2 * low) >= 0:
-            root = float(
-                brentq(estimated_excess, low, 2 * low, xtol=1e-13 * low, rtol=1e-13)
+        high = 2 * low
+        if estimated_excess(high) >= 0:
+            root = brentq(
+                estimated_excess,
+                low,
+                high,
+                xtol=1e-13 * low,
+                rtol=1e-13,
             )
             return conservative_root(root, 0.0, excess)
-        low *= 2
+        low = high
     raise ValueError(f"epsilon is {epsilon}; no rate of this score attains it")
 
 
-def _score(score: ArrayLike) -> NDArray[np.float64]:
+def _difference_ranges(table: FloatArray, pairs: IntArray) -> FloatArray:
+    """Return the smallest and largest difference of scores by pair, (n_pairs, 2)."""
+    ranges = np.empty((len(pairs), 2))
+    for i, (first, second) in enumerate(pairs):
+        differences = table[first] - table[second]
+        ranges[i] = differences.min(), differences.max()
+    return ranges
+
+
+def _checked_score(score: ArrayLike) -> FloatArray:
+    """Return the table of scores if it is complete."""
     table = np.asarray(score, dtype=float)
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(
-            f"score has shape {table.shape}; it must be (n_inputs, n_outputs), 1 or more each"
+            f"score has shape {table.shape}; it must be (n_inputs, n_outputs), 1 or "
+            "more each"
         )
-    strange = np.argwhere(~np.isfinite(table))
-    if len(strange):
-        row, column = strange[0]
+    not_finite = np.argwhere(~np.isfinite(table))
+    if len(not_finite):
+        row, column = not_finite[0]
         raise ValueError(
             f"score[{row}, {column}] is {table[row, column]}; it must be finite"
         )
