@@ -33,8 +33,10 @@ def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
     ``numpy.unravel_index`` gives the codes back. A table without variables has a single
     cell.
     """
-    single = np.zeros(len(codes), np.int64)
-    return np.ravel_multi_index((single, *np.asarray(codes).T), (1, *n_levels))
+    # A variable with one level, so that there is one.
+    constant = np.zeros(len(codes), np.int64)
+    columns = np.asarray(codes).T
+    return np.ravel_multi_index((constant, *columns), (1, *n_levels))
 
 
 def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
@@ -66,16 +68,25 @@ def distinct(
     is ``codes``, and the counts sum to the number of rows.
     """
     codes = np.asarray(codes)
-    numbers = row_numbers(codes, codes.max(axis=0, initial=0).astype(np.int64) + 1)
+    n_levels = codes.max(axis=0, initial=0).astype(np.int64) + 1
+    numbers = row_numbers(codes, n_levels)
     _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
-    order = np.lexsort((first, *codes[first].T[::-1]))
-    return codes[first[order]], counts[order], np.argsort(order)[numbers]
+    combinations = codes[first]
+    # The last key of lexsort is the primary one.
+    order = np.lexsort((first, *combinations.T[::-1]))
+    return combinations[order], counts[order], np.argsort(order)[numbers]
 
 
 def factorize_texts(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
-    """Return each value's position in the distinct texts, -1 if NaN, and these texts."""
+    """Return each value's position among the distinct texts, -1 if NaN, and these."""
     ids, values = pd.factorize(column)
     return ids, [str(value).strip() for value in values]
+
+
+def distinct_texts(column: pd.Series) -> set[str]:
+    """Return a column's distinct values as texts, without missing values."""
+    _, texts = factorize_texts(column)
+    return {*texts} - MISSING_TEXTS
 
 
 def encode_column(
@@ -119,9 +130,11 @@ def parse_days(text: str) -> float:
 
 
 def iso_date(day: float) -> str:
-    """Return the ISO date of days from 1970-01-01, with a time if they are not whole."""
+    """Return the ISO date of days from 1970-01-01, with a time unless that is 0:00."""
     moment = _EPOCH + timedelta(days=day)
-    return moment.isoformat(" ", "seconds") if day % 1 else moment.date().isoformat()
+    if day % 1:
+        return moment.isoformat(" ", "seconds")
+    return moment.date().isoformat()
 
 
 def strip_zeros(text: str) -> str:
@@ -142,13 +155,16 @@ def count_numbers(
     no_values = MISSING_TEXTS.union(absent)
     counts = counts[[no_values.isdisjoint({t, strip_zeros(t)}) for t in texts]]
     numbers = np.array(list(map(number_of, counts.index)), np.float64)
-    return counts.groupby(numbers).sum(), list(counts.index[np.isnan(numbers)])
+    others = counts.index[np.isnan(numbers)]
+    return counts.groupby(numbers).sum(), list(others)
 
 
 def observed_levels(column: pd.Series) -> tuple[str, ...]:
     """Return a column's distinct values, without missing ones, in order."""
-    texts = set(factorize_texts(column)[1]) - MISSING_TEXTS
+    texts = distinct_texts(column)
     if all(map(_WHOLE.fullmatch, texts)):
         texts = set(map(strip_zeros, texts))
-    numeric = not any(np.isnan(parse_number(text)) for text in texts)
-    return tuple(sorted(texts, key=lambda text: (numeric and parse_number(text), text)))
+    numbers = {text: parse_number(text) for text in texts}
+    if np.isnan(list(numbers.values())).any():
+        return tuple(sorted(texts))
+    return tuple(sorted(texts, key=lambda text: (numbers[text], text)))

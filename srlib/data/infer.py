@@ -22,6 +22,7 @@ from srlib.data.codes import (
     MISSING_TEXTS,
     OUTSIDE,
     count_numbers,
+    distinct_texts,
     encode_column,
     factorize_texts,
     iso_date,
@@ -92,7 +93,7 @@ def _recognized(
 
     The original determines the variables; further levels of other tables come last.
     """
-    variables: list[Variable] = []
+    variables = []
     reasons: dict[str, str] = {}
     for name in dict.fromkeys(chain(original, *others)):
         if any(name not in table for table in (original, *others)):
@@ -116,10 +117,9 @@ def _recognized(
 
 def _variable(name: str, column: pd.Series) -> Variable | str:
     """Return a column's variable, or the reason why it is not one."""
-    all_texts = factorize_texts(column)[1]
-    texts = [text for text in all_texts if text not in MISSING_TEXTS]
+    texts = [text for text in factorize_texts(column)[1] if text not in MISSING_TEXTS]
     numeric = Variable(name, bins=N_BINS, dates=_are_dates(texts))
-    numbers, other_texts = count_numbers(column, number_of=numeric.number_of)
+    numbers, others = count_numbers(column, number_of=numeric.number_of)
     if not numeric.dates:
         if len(texts) > MAX_NUMERIC_LEVELS and all(map(_DATE.fullmatch, texts)):
             return _UNCLEAR_DATES
@@ -129,12 +129,13 @@ def _variable(name: str, column: pd.Series) -> Variable | str:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return Variable(name, tuple(map(str, column.cat.categories)))
     has_leading_zeros = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
-    if (
-        len(numbers) > MAX_NUMERIC_LEVELS
-        and len(other_texts) <= MAX_TEXT_CODES
-        and not has_leading_zeros
-    ):
-        return numeric
+    if has_leading_zeros or len(others) > MAX_TEXT_CODES:
+        return _categorical(name, column)
+    return numeric if len(numbers) > MAX_NUMERIC_LEVELS else _categorical(name, column)
+
+
+def _categorical(name: str, column: pd.Series) -> Variable | str:
+    """Return the variable of a column's values, or the reason why it is not one."""
     levels = observed_levels(column)
     if len(levels) > MAX_LEVELS:
         return (
@@ -143,8 +144,9 @@ def _variable(name: str, column: pd.Series) -> Variable | str:
         )
     if len(levels) > 1:
         return Variable(name, levels)
-    has_missing = column.isna().any() or len(texts) < len(all_texts)
-    if len(levels) == 1 and has_missing:
+    _, texts = factorize_texts(column)
+    has_missing = column.isna().any() or not MISSING_TEXTS.isdisjoint(texts)
+    if levels and has_missing:
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
     return SINGLE_VALUE
 
@@ -156,8 +158,8 @@ def _are_dates(texts: Collection[str]) -> bool:
 
 def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
     """Return a schema whose numeric variables are binned by a table, and notes."""
-    variables: list[Variable] = []
-    notes: list[str] = []
+    variables = []
+    notes = []
     for variable in schema.variables:
         if variable.needs_binning:
             variable, note = _binned(variable, frame[variable.name])
@@ -173,35 +175,24 @@ def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
 
 def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     """Return a variable binned by a column's numbers, and a note on its cut points."""
-    name = variable.name
     absent = {*variable.missing_codes, *variable.not_applicable}
-    values = {*factorize_texts(column)[1]} - MISSING_TEXTS - absent
-    variable = replace(variable, dates=variable.dates or _are_dates(values))
+    dates = variable.dates or _are_dates(distinct_texts(column) - absent)
+    variable = replace(variable, dates=dates)
     counts, texts = count_numbers(column, *absent, number_of=variable.number_of)
     texts += variable.not_applicable
     if len(texts) > MAX_LEVELS:
         raise ValueError(
-            f"{name} is declared to be numeric but has {len(texts)} values "
+            f"{variable.name} is declared to be numeric but has {len(texts)} values "
             f"that are not numbers, such as {quoted(texts, 3)}"
         )
     cut_points = variable.cut_points
     if not cut_points:
-        if len(counts) < 2:
-            raise ValueError(
-                f"{name} is declared to be numeric but has {len(counts)} distinct "
-                "numbers; binning needs two or more"
-            )
-        cut_points = quantile_cut_points(counts.index, counts, variable.bins)
+        cut_points = _quantile_cuts(variable, counts)
     are_whole = not np.mod([*counts.index, *cut_points], 1).any()
     text_of = iso_date if variable.dates else format_number
     bins = bin_labels(cut_points, are_whole, text_of)
     binned = replace(
-        variable,
-        levels=(*bins, *texts),
-        labels=(),
-        cut_points=cut_points,
-        bins=0,
-        missing="",
+        variable, levels=(*bins, *texts), cut_points=cut_points, bins=0, missing=""
     )
     if variable.missing:
         binned = binned.add_missing_level()
@@ -209,7 +200,17 @@ def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
         "near the original's quantiles, with" if variable.bins else "at the declared"
     )
     cuts = ", ".join(map(text_of, cut_points))
-    return binned, f"{name} is binned {where} cut points {cuts}."
+    return binned, f"{variable.name} is binned {where} cut points {cuts}."
+
+
+def _quantile_cuts(variable: Variable, counts: pd.Series) -> tuple[float, ...]:
+    """Return a variable's cut points near the quantiles of its numbers."""
+    if len(counts) < 2:
+        raise ValueError(
+            f"{variable.name} is declared to be numeric but has {len(counts)} distinct "
+            "numbers; binning needs two or more"
+        )
+    return quantile_cut_points(counts.index, counts, variable.bins)
 
 
 def add_missing_levels(
@@ -220,8 +221,8 @@ def add_missing_levels(
     Variables with a rule of their own for missing values keep it. The note counts the
     missing values of the first table.
     """
-    variables: list[Variable] = []
-    counts: list[str] = []
+    variables = []
+    counts = []
     for variable in schema.variables:
         n_missing = [_count_missing(variable, frame) for frame in frames]
         if variable.drop_missing is None and any(n_missing):
@@ -229,14 +230,18 @@ def add_missing_levels(
         if variable.missing and n_missing[0]:
             counts.append(f"{variable.name} {n_missing[0]:,}")
         variables.append(variable)
-    note = f"Missing values are a separate level: {', '.join(counts)} of {len(frames[0]):,}."
+    note = (
+        f"Missing values are a separate level: {', '.join(counts)} "
+        f"of {len(frames[0]):,}."
+    )
     return replace(schema, variables=tuple(variables)), (note,) if counts else ()
 
 
 def _count_missing(variable: Variable, frame: pd.DataFrame) -> int:
     """Return the number of records of a table without a value of a variable."""
     codes, _ = encode_column(frame[variable.name], variable.codes_of)
-    return np.count_nonzero(codes == variable.codes_of([""]))
+    (missing,) = variable.codes_of([""])
+    return int(np.count_nonzero(codes == missing))
 
 
 def add_unseen_levels(
@@ -247,8 +252,8 @@ def add_unseen_levels(
     A ValueError names a variable that has no known value, or more than five texts among
     numbers: all of its records would count as different.
     """
-    variables: list[Variable] = []
-    unseen: list[str] = []
+    variables = []
+    unseen = []
     for variable in schema.variables:
         texts, has_known = _unseen_texts(variable, frame[variable.name])
         if texts:
@@ -287,12 +292,13 @@ def _coding(texts: Sequence[str]) -> str:
 
 def _unseen_texts(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
     """Return a column's texts that are no levels, and whether any text is one."""
-    texts = list(dict.fromkeys(factorize_texts(column)[1]))
+    _, texts = factorize_texts(column)
     codes = dict(zip(texts, variable.codes_of(texts), strict=True))
-    if unclear := [text for text in texts if codes[text] == AMBIGUOUS]:
+    unclear = [text for text, code in codes.items() if code == AMBIGUOUS]
+    if unclear:
         raise ValueError(variable.ambiguity_message(quoted(unclear, 3)))
-    unseen = [text for text in texts if codes[text] == OUTSIDE]
-    return unseen, any(code >= 0 for code in codes.values())
+    unseen = [text for text, code in codes.items() if code == OUTSIDE]
+    return unseen, max(codes.values(), default=OUTSIDE) >= 0
 
 
 def suggest_schema(
@@ -315,15 +321,14 @@ def suggest_schema(
 
 def _declaration(variable: Variable) -> dict[str, object]:
     """Return the entry of a YAML file that declares a variable."""
-    entry: dict[str, object] = {"name": variable.name}
-    if variable.bins:
-        entry["bins"] = variable.bins
-    if variable.levels:
-        levels = [level for level in variable.levels if level != variable.missing]
-        entry["levels"] = levels
-    if variable.missing:
-        entry["missing"] = "level"
-    return entry
+    levels = [level for level in variable.levels if level != variable.missing]
+    entry = {
+        "name": variable.name,
+        "bins": variable.bins,
+        "levels": levels,
+        "missing": "level" if variable.missing else "",
+    }
+    return {key: value for key, value in entry.items() if value}
 
 
 def quantile_cut_points(
@@ -337,7 +342,7 @@ def quantile_cut_points(
     records by itself, as zero among incomes, has its own bin. A cut point is the
     smallest number of the bin above it.
     """
-    value = np.asarray(values, dtype=np.float64)  # (n_values,)
+    value = np.asarray(values, np.float64)  # (n_values,)
     count = np.asarray(counts)
     cumulative = np.cumsum(count)
     share = cumulative[-1] / bins
@@ -347,7 +352,7 @@ def quantile_cut_points(
     for i in np.flatnonzero(is_heavy[:-1] | is_heavy[1:]):
         cut_points.append(_roundest(value[i], value[i + 1], value[i + 1]))
     for j in range(1, bins):
-        ranks = np.array([j - 0.25, j, j + 0.25]) * share
+        ranks = (j + np.array([-0.25, 0, 0.25])) * share
         places = np.searchsorted(cumulative, ranks, side="right")
         low, middle, high = places.clip(max=len(value) - 1)
         if middle > 0 and not is_heavy[low : high + 1].any():

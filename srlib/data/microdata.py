@@ -220,19 +220,26 @@ def read_uncoded(
         frame = columns[wanted]
         if is_raw:
             declared = declared or ACS
-            vintage = vintage or PAPER_VINTAGE
-            frame = recode_acs(frame, vintage)[list(declared.names)]
-            n = len(columns)
-            notes.append(
-                "A person file, recoded to Table 1 with the codes of vintage "
-                f"{vintage}; records of persons under 18 left out: "
-                f"{n - len(frame):,} of {n:,}."
-            )
+            frame, note = _recoded(frame, declared, vintage or PAPER_VINTAGE)
+            notes.append(note)
         frame, notation_notes = harmonize_notation(
             frame, declared, decimal_comma=decimal_comma
         )
         apart = dict(columns.loc[frame.index, excluded].items())
         return UncodedTable(frame, declared, (*notes, *notation_notes), apart)
+
+
+def _recoded(
+    frame: pd.DataFrame, declared: Schema, vintage: int
+) -> tuple[pd.DataFrame, str]:
+    """Return the declared variables of a raw person file's adults, and a note."""
+    n = len(frame)
+    adults = recode_acs(frame, vintage)[list(declared.names)]
+    note = (
+        f"A person file, recoded to Table 1 with the codes of vintage {vintage}; "
+        f"records of persons under 18 left out: {n - len(adults):,} of {n:,}."
+    )
+    return adults, note
 
 
 def exclude_columns(
@@ -281,7 +288,7 @@ def load_schema(schema: SchemaSource) -> Schema | None:
 def _is_person_file(
     header: Collection[str], declared: Schema | None, vintage: int
 ) -> bool:
-    """Return whether a file has the survey's raw columns, and these are to be recoded."""
+    """Return whether a file has the survey's raw columns, which are to be recoded."""
     if "RACE1P" in header or not {*RAW_NAMES.values()} <= {*header}:
         return False
     return {*declared.variables} <= {*ACS.variables} if declared else vintage > 0
@@ -290,7 +297,7 @@ def _is_person_file(
 def _open_table(
     path: Path,
 ) -> tuple[list[str], Callable[[list[str]], pd.DataFrame], bool]:
-    """Return a file's columns, a reader of some of them, and whether commas may be decimal."""
+    """Return a file's header, a reader of columns, and whether commas may be decimal."""
     if not is_typed(path):
         mark, records = _records(path)
         header = _names(next(records, (1, []))[1])
@@ -364,7 +371,7 @@ def _records(path: Path) -> tuple[str, Iterator[Record]]:
 
 
 def _parsed(lines: Iterator[str], mark: str) -> Iterator[Record]:
-    """Yield for each record that is not blank its first line's number and its fields."""
+    """Yield the first line and the fields of each record that is not blank."""
     line = 1
     reader = csv.reader(
         lines, delimiter=mark, skipinitialspace=mark != "\t", strict=True
@@ -379,7 +386,7 @@ def _parsed(lines: Iterator[str], mark: str) -> Iterator[Record]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file; a ValueError says that it is not text, or too large."""
+    """Yield the lines of a file; a ValueError says if it is too large or not text."""
     too_large = ValueError(f"the file has more than {MAX_TEXT:,} bytes; split it")
     if _size(path) > MAX_TEXT:
         raise too_large
@@ -412,7 +419,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _is_binary(path: Path) -> bool:
-    """Return whether a file that is not UTF-8 begins with bytes that no text contains."""
+    """Return whether a file that is not UTF-8 begins with bytes that no text has."""
     with _opened(path) as file:
         head = file.read(1024)
     try:

@@ -9,17 +9,25 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from srlib.checks import quoted
-from srlib.data.codes import MISSING_TEXTS, factorize_texts, parse_days, replace_texts
+from srlib.data.codes import distinct_texts, parse_days, replace_texts
 from srlib.data.schema import Schema, Variable
 
 # A number with a decimal comma; points may stand between thousands.
-_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?")
+_WITH_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?")
 # A comma before three digits may as well stand between thousands.
 _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 # Points before three digits may stand between thousands, where commas are decimal marks
 # elsewhere.
-_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[T ](\d{2}:\d{2}.*))?")
+
+# Notes, before the names of columns.
+_COMMAS = "Numbers with a decimal comma"
+_POINTS = (
+    "Points before three digits were read as decimal points, but may be thousands "
+    "separators"
+)
+_DATES = "Dates, read as numbers of days"
 
 
 def harmonize_notation(
@@ -42,36 +50,37 @@ def harmonize_notation(
         Whether a comma may be a decimal mark, as it may if it does not separate fields.
     """
     declared = {v.name: v for v in schema.variables} if schema else {}
-    changed: dict[str, pd.Series] = {}
-    with_commas: list[str] = []
-    with_points: list[str] = []
-    with_dates: list[str] = []
+    changed = {}
+    noted: dict[str, list[str]] = {note: [] for note in (_COMMAS, _POINTS, _DATES)}
     for name, column in frame.items():
-        texts = _undeclared_texts(column, declared.get(name))
-        if decimal_comma and _has_decimal_commas(texts):
-            new_texts = {text: _with_point(text) for text in texts}
-            with_commas.append(name)
-        elif new_texts := _iso_dates(name, sorted(texts)):
-            with_dates.append(name)
-        elif decimal_comma and _may_be_thousands(texts):
-            with_points.append(name)
+        new_texts, note = _new_texts(column, declared.get(name), decimal_comma)
+        if note:
+            noted[note].append(name)
         if new_texts:
             changed[name] = replace_texts(column, new_texts)
-    columns_by_note = {
-        "Numbers with a decimal comma": with_commas,
-        "Points before three digits were read as decimal points, but may be "
-        "thousands separators": with_points,
-        "Dates, read as numbers of days": with_dates,
-    }
-    notes = [f"{k}: {quoted(names)}." for k, names in columns_by_note.items() if names]
+    notes = [f"{note}: {quoted(names)}." for note, names in noted.items() if names]
     return frame.assign(**changed) if changed else frame, notes
+
+
+def _new_texts(
+    column: pd.Series, variable: Variable | None, decimal_comma: bool
+) -> tuple[dict[str, str], str]:
+    """Return a column's texts in the one notation, if another one, and what to note."""
+    texts = _undeclared_texts(column, variable)
+    if decimal_comma and _has_decimal_commas(texts):
+        return {text: _with_point(text) for text in texts}, _COMMAS
+    if dates := _iso_dates(str(column.name), sorted(texts)):
+        return dates, _DATES
+    if decimal_comma and _may_be_thousands(texts):
+        return {}, _POINTS
+    return {}, ""
 
 
 def _undeclared_texts(column: pd.Series, variable: Variable | None) -> set[str]:
     """Return a column's texts, unless it has numbers, categories or declared levels."""
     if is_numeric_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype):
         return set()
-    texts = {*factorize_texts(column)[1]} - MISSING_TEXTS
+    texts = distinct_texts(column)
     if variable is None:
         return texts
     no_values = {*variable.missing_codes, *variable.not_applicable}
@@ -82,7 +91,7 @@ def _undeclared_texts(column: pd.Series, variable: Variable | None) -> set[str]:
 def _has_decimal_commas(texts: Iterable[str]) -> bool:
     """Return whether all numbers can have decimal commas, and some number must."""
     numbers = [text for text in texts if re.search(r"\d", text)]
-    if not all(map(_COMMA.fullmatch, numbers)):
+    if not all(map(_WITH_COMMA.fullmatch, numbers)):
         return False
     return any("," in text and not _EITHER.fullmatch(text) for text in numbers)
 
@@ -90,12 +99,14 @@ def _has_decimal_commas(texts: Iterable[str]) -> bool:
 def _may_be_thousands(texts: Iterable[str]) -> bool:
     """Return whether every point stands before three digits, as between thousands."""
     pointed = [text for text in texts if "." in text]
-    return bool(pointed) and all(map(_POINTS.fullmatch, pointed))
+    return bool(pointed) and all(map(_THOUSANDS.fullmatch, pointed))
 
 
 def _with_point(text: str) -> str:
     """Return a number with a decimal point for its comma, and other texts unchanged."""
-    return text.replace(".", "").replace(",", ".") if _COMMA.fullmatch(text) else text
+    if _WITH_COMMA.fullmatch(text):
+        return text.replace(".", "").replace(",", ".")
+    return text
 
 
 def _iso_dates(name: str, texts: Sequence[str]) -> dict[str, str]:
@@ -105,8 +116,8 @@ def _iso_dates(name: str, texts: Sequence[str]) -> dict[str, str]:
     by_day = [_iso_date(text, day_first=True) for text in texts]
     by_month = [_iso_date(text, day_first=False) for text in texts]
     # Between points the day comes first, wherever these are used.
-    is_unclear = any("." not in text[:6] and _DATE.fullmatch(text) for text in texts)
-    if is_unclear and all(by_day) and all(by_month) and by_day != by_month:
+    slashed = [text for text in texts if "." not in text[:6] and _DATE.fullmatch(text)]
+    if slashed and all(by_day) and all(by_month) and by_day != by_month:
         raise ValueError(
             f"the dates of {name!r} may be day/month/year or month/day/year; write "
             f"them as year-month-day, or leave the column out: --leave-out {name} "

@@ -19,8 +19,8 @@ from srlib.data.codes import (
     MISSING,
     MISSING_TEXTS,
     OUTSIDE,
+    distinct_texts,
     encode_column,
-    factorize_texts,
     observed_levels,
     parse_days,
     parse_number,
@@ -111,6 +111,10 @@ class Variable:
             object.__setattr__(self, "labels", (self.labels or self.levels) + added)
             object.__setattr__(self, "levels", self.levels + added)
         object.__setattr__(self, "title", self.title or self.name)
+        self._check()
+
+    def _check(self) -> None:
+        """Raise a ValueError if texts, cut points or numbers of levels do not fit."""
         _check_texts(f"levels of {self.name}", self.levels)
         _check_texts(f"labels of {self.name}", self.labels)
         _check_texts("the name", (self.name,))
@@ -150,7 +154,7 @@ class Variable:
         return tuple(i for i, level in enumerate(self.levels) if level in no_values)
 
     def codes_of(self, texts: Iterable[str]) -> list[int]:
-        """Return the code of each text: 0 for the first level; negative if it has no level.
+        """Return the code of each text, from 0, or negative if it has no level.
 
         Negative codes are ``MISSING``, ``OUTSIDE`` and ``AMBIGUOUS``. A text that is
         not a level is read as the level that differs from it only in case ("YES" for
@@ -199,7 +203,7 @@ class Variable:
         ]
 
     def labels_to_levels(self, column: pd.Series) -> tuple[pd.Series, str]:
-        """Return a column with levels for its labels, and a note unless that was certain.
+        """Return a column with levels for labels, and a note unless that was certain.
 
         Categories that equal the labels are written by `Microdata.to_frame`. A
         ValueError refuses them if all labels are levels as well. In any other column,
@@ -217,7 +221,7 @@ class Variable:
                     "give it levels, as to_frame(labels=False) does"
                 )
             return column.cat.rename_categories(level_of), ""
-        texts = {*factorize_texts(column)[1]} - MISSING_TEXTS - {*self.missing_codes}
+        texts = distinct_texts(column) - {*self.missing_codes}
         if not texts or not texts <= {*self.labels} - {*self.levels}:
             return column, ""
         note = f"Labels were read as levels: {self.name!r}."
@@ -384,7 +388,7 @@ class Schema:
     def encode_complete(
         self, frame: pd.DataFrame, drop_missing: bool
     ) -> tuple[NDArray, NDArray]:
-        """Return the codes of a table's complete records, and which records are complete.
+        """Return the codes of a table's complete records, and which ones these are.
 
         The table has one column per variable, in any order, and no others. A ValueError
         names columns that are missing, unknown, or have values outside the levels or
@@ -434,7 +438,7 @@ class Schema:
         return codes
 
     def labels_to_levels(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-        """Return a table with levels where it has labels, and notes; see `Variable`'s."""
+        """Return a table with levels where it has labels, and notes; see `Variable`."""
         columns = {}
         notes = []
         for variable in self.variables:
@@ -448,9 +452,8 @@ class Schema:
         """Return a note on columns whose values match a level but for case or zeros."""
         respelled = []
         for variable in self.variables:
-            texts = {*factorize_texts(frame[variable.name])[1]}
-            known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
-            if not variable.cut_points and texts - known:
+            known = {*variable.levels, *variable.missing_codes}
+            if not variable.cut_points and distinct_texts(frame[variable.name]) - known:
                 respelled.append(variable.name)
         if not respelled:
             return []
@@ -612,26 +615,30 @@ def _declared_variable(entry: Any, default_rule: Any) -> Variable:
     levels = entry.get("levels")
     if isinstance(levels, dict):
         entry = entry | {"levels": list(levels), "labels": list(levels.values())}
-    lists: dict[str, Any] = {key: _texts(entry, key, what) for key in _LISTS}
+    lists = {key: _texts(entry, key, what) for key in _LISTS}
     rule = entry.get("missing", default_rule)
     if rule not in (None, *MISSING_RULES):
         raise ValueError(f"{what}: missing must be one of level, drop, error")
     bins = entry.get("bins")
     if bins is not None and bins not in map(str, range(2, MAX_LEVELS + 1)):
         raise ValueError(f"{what}: bins must be a whole number, 2 to {MAX_LEVELS}")
-    cut_points = lists.pop("cut_points")
-    days = tuple(map(parse_days, cut_points))
-    dates = bool(days) and not np.isnan(days).any()
-    variable = Variable(
-        entry["name"],
+    variable = _with_cut_points(
+        lists.pop("cut_points"),
+        name=entry["name"],
         title=str(entry.get("title", "")),
-        cut_points=days if dates else tuple(map(parse_number, cut_points)),
         drop_missing=MISSING_RULES.get(rule),
         bins=int(bins or 0),
-        dates=dates,
         **lists,
     )
     return variable.add_missing_level() if rule == "level" else variable
+
+
+def _with_cut_points(texts: Sequence[str], **fields: Any) -> Variable:
+    """Return a variable with cut points that are given as dates or as numbers."""
+    days = tuple(map(parse_days, texts))
+    if days and not np.isnan(days).any():
+        return Variable(**fields, cut_points=days, dates=True)
+    return Variable(**fields, cut_points=tuple(map(parse_number, texts)))
 
 
 def _texts(entry: dict[str, Any], key: str, what: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,15 +22,8 @@ MAX_BYTES = 2_000_000_000  # decoded, with 8 or more per value
 MAX_COLUMNS = 5_000
 READERS = {".parquet": pd.read_parquet, ".sav": pd.read_spss, ".dta": pd.read_stata}
 
-_MIN_VALUE_BYTES = 8
+_MIN_VALUE_BYTES = 8  # and those of a part of an SPSS record
 _PART = 1 << 22  # values, or bytes of texts, decoded at a time
-
-
-class Size(NamedTuple):
-    """Number of columns of a file, and size of its records when decoded."""
-
-    n_columns: int
-    n_bytes: int
 
 
 class SpssHeader(NamedTuple):
@@ -60,7 +53,8 @@ def typed_column_names(path: Path) -> list[str]:
             # Its reader takes minutes for the names of very many columns.
             if _spss_header(path).n_columns > MAX_COLUMNS:
                 return []
-            return list(pyreadstat.read_sav(path, metadataonly=True)[1].column_names)
+            _, about = pyreadstat.read_sav(path, metadataonly=True)
+            return about.column_names
         with pd.read_stata(path, iterator=True) as reader:
             return list(reader.variable_labels())
 
@@ -69,9 +63,9 @@ def read_typed(path: Path) -> pd.DataFrame:
     """Read a file with its types; a ValueError says that it is damaged or too large."""
     suffix = path.suffix.lower()
     with _readable(suffix):
-        size = _SIZES[suffix](path)
-    check_width(size.n_columns)
-    if size.n_bytes > MAX_BYTES:
+        n_columns, n_bytes = _SIZES[suffix](path)
+    check_width(n_columns)
+    if n_bytes > MAX_BYTES:
         raise ValueError(
             f"its decoded records need more than {MAX_BYTES:,} bytes, "
             "with 8 or more per value; split it"
@@ -107,11 +101,14 @@ def _readable(suffix: str) -> Iterator[None]:
         ) from None
 
 
-def _parquet_size(path: Path) -> Size:
-    """Measure a Parquet file by its metadata, and its texts by their dictionaries."""
+def _parquet_size(path: Path) -> tuple[int, int]:
+    """Return the number of columns of a Parquet file, and its size in bytes, decoded.
+
+    Texts are measured by their dictionaries, all else by the file's metadata.
+    """
     about = parquet.read_metadata(path)
     if about.num_columns > MAX_COLUMNS:
-        return Size(about.num_columns, 0)
+        return about.num_columns, 0
     columns = list(map(about.schema.column, range(about.num_columns)))
     widths = [max(_MIN_VALUE_BYTES, column.length or 0) for column in columns]
     chunks: list[Any] = []
@@ -125,7 +122,7 @@ def _parquet_size(path: Path) -> Size:
             n_bytes += size
             if n_bytes > MAX_BYTES:
                 break
-    return Size(about.num_columns, n_bytes)
+    return about.num_columns, n_bytes
 
 
 def _text_sizes(path: Path, texts: list[str], chunks: list[Any]) -> Iterator[int]:
@@ -151,8 +148,8 @@ def _length(column: pa.Array) -> int:
     return int(counts @ lengths.to_numpy(zero_copy_only=False).astype(np.int64))
 
 
-def _spss_size(path: Path) -> Size:
-    """Measure an SPSS file by its header and its variables' records.
+def _spss_size(path: Path) -> tuple[int, int]:
+    """Return the number of columns of an SPSS file, and its size in bytes, decoded.
 
     The format is that of PSPP's developers' guide, "System File Format": each 8 bytes
     of a record have their own variable record. If the header lacks the number of
@@ -167,40 +164,35 @@ def _spss_size(path: Path) -> Size:
         most = MAX_BYTES // max(width, 1)
         beyond, _ = pyreadstat.read_sav(path, row_offset=most, row_limit=1)
         n_records = most + len(beyond)
-    return Size(about.n_columns, n_records * width)
+    return about.n_columns, n_records * width
 
 
 def _spss_header(path: Path) -> SpssHeader:
-    """Read the counts in an SPSS file's header."""
+    """Count records, and the variable records that follow an SPSS file's head."""
+    n_columns = 0
+    n_parts = 0
     with path.open("rb") as file:
         head = file.read(176)
         order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
         (n_records,) = struct.unpack(f"{order}80xi", head[:84])
-        return SpssHeader(n_records, *_spss_variables(file, order))
+        form = struct.Struct(f"{order}6i8x")
+        while len(record := file.read(form.size)) == form.size:
+            kind, length, has_label, n_missing, _, _ = form.unpack(record)
+            if kind != 2:
+                break
+            n_parts += 1
+            if length >= 0:  # -1 continues the text before
+                n_columns += 1
+            if has_label:
+                (size,) = struct.unpack(f"{order}i", file.read(4))
+                file.seek(-(-size // 4) * 4, 1)
+            file.seek(_MIN_VALUE_BYTES * abs(n_missing), 1)
+    return SpssHeader(n_records, n_columns, n_parts)
 
 
-def _spss_variables(file: BinaryIO, order: str) -> tuple[int, int]:
-    """Return the numbers of variables and of their 8-byte parts, after the head."""
-    n_columns = 0
-    n_parts = 0
-    form = struct.Struct(f"{order}6i8x")
-    while len(record := file.read(form.size)) == form.size:
-        kind, length, has_label, n_missing, _, _ = form.unpack(record)
-        if kind != 2:
-            break
-        n_parts += 1
-        if length >= 0:  # -1 continues the text before
-            n_columns += 1
-        if has_label:
-            (size,) = struct.unpack(f"{order}i", file.read(4))
-            file.seek(-(-size // 4) * 4, 1)
-        file.seek(_MIN_VALUE_BYTES * abs(n_missing), 1)
-    return n_columns, n_parts
-
-
-def _stata_size(path: Path) -> Size:
-    """Measure a Stata file, which is not compressed, by its length."""
-    return Size(len(typed_column_names(path)), path.stat().st_size)
+def _stata_size(path: Path) -> tuple[int, int]:
+    """Return the number of columns of a Stata file, and its size; it is uncompressed."""
+    return len(typed_column_names(path)), path.stat().st_size
 
 
 _SIZES = {".parquet": _parquet_size, ".sav": _spss_size, ".dta": _stata_size}
