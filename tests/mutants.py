@@ -176,8 +176,8 @@ if size * n >= 2**63: => if False: # numbers of rows leave 64 bits
 data/schema
 alike[form] = AMBIGUOUS if form in alike else code => alike[form] = code # the last of two levels
 data/size_limits
-n_bytes = max(about.num_rows * sum(widths), sum(stored)) => n_bytes = sum(stored) # values
-n_bytes += sum(map(_length, part.columns)) => n_bytes += 0 # texts are as long as their dictionary
+n_bytes = max(about.num_rows * sum(widths), stored) => n_bytes = stored # values
+n_bytes += size => n_bytes += 0 # texts are as long as their dictionary
 dpmpm/exact
 betaln(1 + size[:, None], alpha + left => betaln(size[:, None] + 1e-9, alpha + left # a stick
 levels * gammaln(a) => gammaln(a) # levels

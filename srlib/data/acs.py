@@ -1,9 +1,8 @@
-"""American Community Survey: the variables of the paper's Table 1, and three sources of them.
+"""Variables of Table 1 of Hu, Reiter and Wang (2014), and three sources of them.
 
-Person files of the Census Bureau's public use microdata sample (PUMS) are recoded to
-Table 1 of Hu, Reiter and Wang (2014). They are downloaded by year and state. A
-population that is simulated from conditional probability tables replaces them if there
-is no file.
+Person files of the American Community Survey's public use microdata sample (PUMS) are
+recoded to the paper's Table 1. They are downloaded by year and state. A population that
+is simulated from conditional probability tables replaces them if there is no file.
 """
 
 import re
@@ -19,7 +18,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from platformdirs import user_cache_dir
 
-from srlib.checks import require
 from srlib.data.codes import (
     MISSING,
     MISSING_TEXTS,
@@ -49,8 +47,7 @@ _RECODED = {
 }
 
 
-# Hu, Reiter and Wang (2014), Table 1: 14 variables, 8,709,120 cells; levels are "1",
-# "2", ...
+# 14 variables, 8,709,120 cells; levels are "1", "2", ...
 ACS = Schema.from_yaml(Path(__file__).with_name("acs.yaml"))
 # The column of a PUMS person file that each variable of Table 1 comes from.
 RAW_NAMES = {name: "RAC1P" if name == "RACE1P" else name for name in ACS.names}
@@ -70,94 +67,102 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
     variable of ``ACS``. A ValueError names codes that do not occur in files of that
     vintage.
     """
-    require(
-        vintage >= FIRST_VINTAGE,
-        f"vintage is {vintage}; it must be {FIRST_VINTAGE} or later",
-    )
+    if vintage < FIRST_VINTAGE:
+        raise ValueError(f"vintage is {vintage}; it must be {FIRST_VINTAGE} or later")
     ids, texts = factorize_texts(frame["AGEP"])
-    # Records with a missing or unreadable age are not under 18: they stay and are
-    # reported.
-    frame = frame[~np.array([*(parse_number(text) < 18 for text in texts), False])[ids]]
-    recoded, problems = {}, []
-    mil = "11123" if vintage <= 2012 else "1123"
+    # Records with a missing or unreadable age stay and are reported.
+    is_child = np.array([*(parse_number(text) < 18 for text in texts), False])
+    frame = frame[~is_child[ids]]
+    recoded = {}
+    problems = []
+    military = {"MIL": "11123" if vintage <= 2012 else "1123"}
     for variable in ACS.variables:
-        levels = (_RECODED | {"MIL": mil}).get(variable.name, "".join(variable.levels))
-        recode = {
-            float(i): int(level) - 1 for i, level in enumerate(levels, 1) if level > "."
+        levels = (_RECODED | military).get(variable.name, "".join(variable.levels))
+        code_of = {
+            float(raw): int(level) - 1
+            for raw, level in enumerate(levels, start=1)
+            if level != "."
         }
         column = RAW_NAMES[variable.name]
-        codes, strange = encode_column(frame[column], partial(_recoded, recode))
-        if strange:
-            problems.append(f"{column} has {strange}")
+        codes, invalid = encode_column(frame[column], partial(_recoded, code_of))
+        if invalid:
+            problems.append(f"{column} has {invalid}")
         recoded[variable.name] = pd.Categorical.from_codes(
             codes.clip(MISSING), variable.levels
         )
-    require(not problems, f"invalid codes of vintage {vintage}: {'; '.join(problems)}")
-    never, training = ((recoded["MIL"] == level).sum() for level in ("3", "2"))
+    if problems:
+        raise ValueError(f"invalid codes of vintage {vintage}: {'; '.join(problems)}")
+    n_training = (recoded["MIL"] == "2").sum()
+    n_never = (recoded["MIL"] == "3").sum()
     # "Never" is the answer of nine adults in ten. In a file from 2013 on it has the
     # code that up to 2012 means training only, and nothing else would show that the
     # vintage is wrong.
-    if vintage <= 2012 and training > never:
+    if vintage <= 2012 and n_training > n_never:
         raise ValueError(
             f"vintage is {vintage}, but the file looks like one of 2013 or later: "
-            f"MIL has code 4 for {training:,} adults and code 5 for {never:,}"
+            f"MIL has code 4 for {n_training:,} adults and code 5 for {n_never:,}"
         )
     return pd.DataFrame(recoded, index=frame.index)
 
 
-def _recoded(recode: Mapping[float, int], texts: Iterable[str]) -> list[int]:
+def _recoded(code_of: Mapping[float, int], texts: Iterable[str]) -> list[int]:
     """Return the new codes of raw texts."""
-    known = dict.fromkeys(MISSING_TEXTS, MISSING)
-    return [known.get(text, recode.get(parse_number(text), OUTSIDE)) for text in texts]
+    return [
+        MISSING if text in MISSING_TEXTS else code_of.get(parse_number(text), OUTSIDE)
+        for text in texts
+    ]
 
 
 def download_acs(
     data: str, cache: Path | None = None, base: str = CENSUS
 ) -> tuple[Path, int]:
-    """Return the Census Bureau's 1-year person file of ``"acs:YEAR:STATE"``, and its year.
+    """Return the 1-year person file of ``"acs:YEAR:STATE"``, and its year.
 
-    The file is downloaded unless it is in the cache. It gets its name only after the
-    zip's own checksums have been verified; the Census Bureau publishes no others. A
+    The Census Bureau's file is downloaded unless it is in the cache. It gets its name
+    only after the zip's own checksums have been verified; no others are published. A
     ValueError says that there is no such file, a ConnectionError that the server cannot
     be reached or that the transfer failed.
     """
-    parts = re.fullmatch(r"acs:(\d{4}):([a-z]{2})", data.lower(), re.ASCII)
-    year, state = (int(parts[1]), parts[2]) if parts else (0, "")
-    if year < FIRST_VINTAGE:
-        wanted = (
-            f"acs:YEAR:STATE, such as acs:2012:nc, with a year from {FIRST_VINTAGE} on"
+    match = re.fullmatch(r"acs:(\d{4}):([a-z]{2})", data.lower(), re.ASCII)
+    if not match or int(match[1]) < FIRST_VINTAGE:
+        raise ValueError(
+            f"data is {data!r}; it must be acs:YEAR:STATE, such as acs:2012:nc, "
+            f"with a year from {FIRST_VINTAGE} on"
         )
-        raise ValueError(f"data is {data!r}; it must be {wanted}")
-    target = (cache or Path(user_cache_dir("srlib"))) / f"acs/{year}/csv_p{state}.zip"
+    year = int(match[1])
+    state = match[2].upper()
+    folder = (cache or Path(user_cache_dir("srlib"))) / f"acs/{year}"
+    name = f"csv_p{match[2]}.zip"
+    url = f"{base}/{year}/1-Year/{name}"
     import pooch
 
-    def whole_zip(url: str, file: str, of: Any) -> None:
-        with progress(1, f"ACS {year} {state.upper()}", "B") as bar:
-            pooch.HTTPDownloader(bar, chunk_size=1 << 16, timeout=60)(url, file, of)
-        with zipfile.ZipFile(file) as archive:
-            if damaged := archive.testzip():
-                raise zipfile.BadZipFile(damaged)
-
-    url = f"{base}/{year}/1-Year/{target.name}"
     pooch.get_logger().setLevel("WARNING")
+    download = partial(_download_zip, f"ACS {year} {state}")
     try:
-        path = pooch.retrieve(
-            url, None, target.name, target.parent, downloader=whole_zip
-        )
-        return Path(path), year
+        return Path(pooch.retrieve(url, None, name, folder, downloader=download)), year
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        status = getattr(
-            getattr(error, "response", None), "status_code", type(error).__name__
-        )
-        file = f"1-year person file of {year} for {state.upper()}"
-        require(
-            status != 404,
-            f"the Census Bureau has not published a {file}: {url} ({status})",
-        )
+        response = getattr(error, "response", None)
+        status = getattr(response, "status_code", type(error).__name__)
+        file = f"1-year person file of {year} for {state}"
+        if status == 404:
+            raise ValueError(
+                f"the Census Bureau has not published a {file}: {url} (404)"
+            ) from None
         raise ConnectionError(
-            f"the {file} could not be downloaded from {url} ({status}). Is there a network "
-            "connection? data may also name a file"
+            f"the {file} could not be downloaded from {url} ({status}). "
+            "Is there a network connection? data may also name a file"
         ) from None
+
+
+def _download_zip(title: str, url: str, file: str, pooch_object: Any) -> None:
+    """Download a zip for pooch, with a progress bar, and verify its checksums."""
+    from pooch import HTTPDownloader
+
+    with progress(1, title, "B") as bar:
+        HTTPDownloader(bar, chunk_size=1 << 16, timeout=60)(url, file, pooch_object)
+    with zipfile.ZipFile(file) as archive:
+        if damaged := archive.testzip():
+            raise zipfile.BadZipFile(damaged)
 
 
 def embedded_population(n: int, *, rng: np.random.Generator) -> Microdata:
@@ -168,20 +173,24 @@ def embedded_population(n: int, *, rng: np.random.Generator) -> Microdata:
     file's within sampling error. It does not use the latent classes of the synthesizer
     that is tried on it.
     """
-    require(n >= 1, f"n is {n}; it must be at least 1")
-    codes = np.zeros((n, len(ACS.names)), np.uint8)
+    if n < 1:
+        raise ValueError(f"n is {n}; it must be at least 1")
+    codes = np.zeros((n, len(ACS.names)), np.uint8)  # (n, n_variables)
     for child, parents, table in read_population(POPULATION.read_text("utf-8")):
         row = cell_numbers(codes[:, parents], ACS.n_levels[parents])
         cumulative = np.cumsum(table[:, :-1], axis=1)
-        draw = rng.integers(PROBABILITY_UNITS, size=n)
-        codes[:, child] = (draw[:, None] >= cumulative[row]).sum(axis=1)
-    note = f"A simulated population of {n:,} adults, drawn from probability tables estimated from "
-    note += "the 2011 American Community Survey: no record is a real person's."
+        draws = rng.integers(PROBABILITY_UNITS, size=n)
+        codes[:, child] = (draws[:, None] >= cumulative[row]).sum(axis=1)
+    note = (
+        f"A simulated population of {n:,} adults, drawn from probability tables "
+        "estimated from the 2011 American Community Survey: no record is a real "
+        "person's."
+    )
     return Microdata(codes, ACS, (note,))
 
 
 def read_population(text: str) -> list[tuple[int, list[int], NDArray[np.int64]]]:
-    """Return variable, parents and probabilities of each conditional table of a population.
+    """Return each conditional table's variable, parents and probabilities.
 
     The text begins with a comment. It has for each variable a line ``NAME | PARENTS``,
     parents before children, then a line for each combination of the parents' levels in
@@ -192,8 +201,7 @@ def read_population(text: str) -> list[tuple[int, list[int], NDArray[np.int64]]]
     for table in re.split(r"\n(?=\w+ \|)", text)[1:]:
         header, *lines = table.splitlines()
         child, *parents = map(ACS.names.index, header.replace("|", " ").split())
-        rows = np.loadtxt(lines, np.int64, ndmin=2)
-        network.append(
-            (child, parents, np.column_stack([rows, PROBABILITY_UNITS - rows.sum(1)]))
-        )
+        rows = np.loadtxt(lines, np.int64, ndmin=2)  # (n_combinations, n_levels - 1)
+        last = PROBABILITY_UNITS - rows.sum(axis=1)
+        network.append((child, parents, np.column_stack([rows, last])))
     return network

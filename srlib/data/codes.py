@@ -1,7 +1,7 @@
-"""Integer codes: cell and row numbers, distinct combinations, and numbers and dates in texts."""
+"""Integer codes of records, and numbers and dates in texts."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from srlib.checks import quoted, rows_where
 
-# Categorical records, (n, n_variables): the levels of variable k are 0 to n_levels[k] -
-# 1.
+# Categorical records, (n, n_variables); variable k has levels 0 to n_levels[k] - 1.
 Codes = NDArray[np.integer]
 # Number of levels of each variable, (n_variables,).
 Levels = Sequence[int] | NDArray[np.integer]
-# Codes of missing values, of values outside the levels, and of those that match several
-# levels.
-MISSING, OUTSIDE, AMBIGUOUS = -1, -2, -3
+MISSING = -1
+OUTSIDE = -2  # of a value that is no level
+AMBIGUOUS = -3  # of a value that matches several levels
 # Texts that mean a missing value, unless a variable declares them as levels.
 MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
 _WHOLE = re.compile(r"[+-]?\d+(\.0+)?")
@@ -34,64 +33,81 @@ def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
     ``numpy.unravel_index`` gives the codes back. A table without variables has a single
     cell.
     """
-    single = np.zeros(len(codes), np.int64)
-    return np.ravel_multi_index((single, *np.asarray(codes).T), (1, *n_levels))
+    # A variable with one level, so that there is one.
+    constant = np.zeros(len(codes), np.int64)
+    columns = np.asarray(codes).T
+    return np.ravel_multi_index((constant, *columns), (1, *n_levels))
 
 
 def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
-    """Return a number for each row; equal rows have the same, in order of first occurrence.
+    """Return a number for each distinct row, in order of first occurrence.
 
     A row is one integer in mixed radix. Before that would overflow int64, the columns
     joined so far and the next column are numbered anew, with no more numbers than there
     are rows.
     """
-    joined, size = np.zeros(len(codes), np.int64), 1
+    joined = np.zeros(len(codes), np.int64)  # (n,)
+    size = 1
     for column, n in zip(codes.T, map(int, n_levels), strict=True):
         if size * n >= 2**63:
-            (joined, before), (column, values) = (
-                pd.factorize(joined),
-                pd.factorize(column),
-            )
-            size, n = len(before), len(values)
-        joined, size = joined * n + column, size * n
+            joined, joined_values = pd.factorize(joined)
+            column, values = pd.factorize(column)
+            size = len(joined_values)
+            n = len(values)
+        joined = joined * n + column
+        size *= n
     return pd.factorize(joined)[0]
 
 
 def distinct(
     codes: ArrayLike,
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct rows in lexicographic order, their counts, and each row's position.
+    """Return the distinct rows in order, their counts, and each row's position in them.
 
     With ``combinations, counts, inverse = distinct(codes)``, ``combinations[inverse]``
     is ``codes``, and the counts sum to the number of rows.
     """
     codes = np.asarray(codes)
-    numbers = row_numbers(codes, codes.max(axis=0, initial=0).astype(np.int64) + 1)
+    n_levels = codes.max(axis=0, initial=0).astype(np.int64) + 1
+    numbers = row_numbers(codes, n_levels)
     _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
-    order = np.lexsort((first, *codes[first].T[::-1]))
-    return codes[first[order]], counts[order], np.argsort(order)[numbers]
+    combinations = codes[first]
+    # The last key of lexsort is the primary one.
+    order = np.lexsort((first, *combinations.T[::-1]))
+    return combinations[order], counts[order], np.argsort(order)[numbers]
 
 
 def factorize_texts(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
-    """Return each value's position among the distinct texts (-1 if NaN), and these texts."""
+    """Return each value's position among the distinct texts, -1 if NaN, and these."""
     ids, values = pd.factorize(column)
     return ids, [str(value).strip() for value in values]
+
+
+def distinct_texts(column: pd.Series) -> set[str]:
+    """Return a column's distinct values as texts, without missing values."""
+    _, texts = factorize_texts(column)
+    return {*texts} - MISSING_TEXTS
 
 
 def encode_column(
     column: pd.Series, codes_of: Callable[[list[str]], list[int]]
 ) -> tuple[Codes, str]:
-    """Return a column's codes, and the texts outside the levels with their first rows."""
+    """Return a column's codes, and the values outside the levels with their rows."""
     ids, texts = factorize_texts(column)
-    codes = np.array(codes_of([*texts, ""]))[
-        ids
-    ]  # NaN, whose id is -1, is coded like an empty text
-    outside = codes <= OUTSIDE
-    values = dict.fromkeys(texts[i] for i in pd.unique(ids[outside]))
-    return (
-        codes,
-        f"{quoted(values)} ({rows_where(outside, column.index)})" if values else "",
-    )
+    # NaN, whose id is -1, is coded like an empty text.
+    codes = np.array(codes_of([*texts, ""]))[ids]  # (n,)
+    is_outside = codes <= OUTSIDE
+    if not is_outside.any():
+        return codes, ""
+    outside = dict.fromkeys(texts[i] for i in pd.unique(ids[is_outside]))
+    return codes, f"{quoted(outside)} ({rows_where(is_outside, column.index)})"
+
+
+def replace_texts(column: pd.Series, new_texts: Mapping[str, str]) -> pd.Series:
+    """Return a column as text, with new texts in place of some."""
+    ids, texts = factorize_texts(column)
+    values = np.array([*(new_texts.get(text, text) for text in texts), None], object)
+    return pd.Series(values[ids], column.index, dtype=object)
 
 
 def parse_number(text: str) -> float:
@@ -101,7 +117,7 @@ def parse_number(text: str) -> float:
 
 
 def parse_days(text: str) -> float:
-    """Return the days from 1970-01-01 to an ISO date, also one with a time; NaN for other texts."""
+    """Return the days from 1970-01-01 to an ISO date or time; NaN for other texts."""
     if not _ISO_DATE.fullmatch(text):
         return np.nan
     try:
@@ -114,13 +130,15 @@ def parse_days(text: str) -> float:
 
 
 def iso_date(day: float) -> str:
-    """Return the ISO date of a number of days from 1970-01-01, with a time if it is not whole."""
+    """Return the ISO date of days from 1970-01-01, with a time unless that is 0:00."""
     moment = _EPOCH + timedelta(days=day)
-    return moment.isoformat(" ", "seconds") if day % 1 else moment.date().isoformat()
+    if day % 1:
+        return moment.isoformat(" ", "seconds")
+    return moment.date().isoformat()
 
 
 def strip_zeros(text: str) -> str:
-    """Return a number without trailing zeros, "1" for "1.0", and any other text unchanged."""
+    """Return a number without trailing zeros, "1" for "1.0"; other texts unchanged."""
     match = _WITH_ZEROS.fullmatch(text)
     return match[1] + (match[2] or "") if match else text
 
@@ -128,20 +146,25 @@ def strip_zeros(text: str) -> str:
 def count_numbers(
     column: pd.Series, *absent: str, number_of: Callable[[str], float] = parse_number
 ) -> tuple[pd.Series, list[str]]:
-    """Return the number of records with each number, increasing, and the texts without one."""
+    """Return the counts of a column's numbers, increasing, and its other texts.
+
+    Missing values are left out, and the texts that are absent values.
+    """
     ids, texts = factorize_texts(column)
     counts = pd.Series(np.bincount(ids[ids >= 0], minlength=len(texts)), texts)
-    counts = counts[
-        [MISSING_TEXTS.union(absent).isdisjoint({t, strip_zeros(t)}) for t in texts]
-    ]
-    numbers = np.array([number_of(text) for text in counts.index], np.float64)
-    return counts.groupby(numbers).sum(), list(counts.index[np.isnan(numbers)])
+    no_values = MISSING_TEXTS.union(absent)
+    counts = counts[[no_values.isdisjoint({t, strip_zeros(t)}) for t in texts]]
+    numbers = np.array(list(map(number_of, counts.index)), np.float64)
+    others = counts.index[np.isnan(numbers)]
+    return counts.groupby(numbers).sum(), list(others)
 
 
 def observed_levels(column: pd.Series) -> tuple[str, ...]:
-    """Return a column's distinct values without missing ones, in numeric or alphabetic order."""
-    texts = set(factorize_texts(column)[1]) - MISSING_TEXTS
+    """Return a column's distinct values, without missing ones, in order."""
+    texts = distinct_texts(column)
     if all(map(_WHOLE.fullmatch, texts)):
         texts = set(map(strip_zeros, texts))
-    numeric = not any(np.isnan(parse_number(text)) for text in texts)
-    return tuple(sorted(texts, key=lambda text: (numeric and parse_number(text), text)))
+    numbers = {text: parse_number(text) for text in texts}
+    if np.isnan(list(numbers.values())).any():
+        return tuple(sorted(texts))
+    return tuple(sorted(texts, key=lambda text: (numbers[text], text)))

@@ -7,28 +7,27 @@ all other tables are read with the resulting schema.
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from srlib import yaml_io
-from srlib.checks import quoted, require
+from srlib.checks import quoted
 from srlib.data.codes import (
     AMBIGUOUS,
     MISSING_TEXTS,
     OUTSIDE,
     count_numbers,
+    distinct_texts,
     encode_column,
     factorize_texts,
     iso_date,
     observed_levels,
     parse_days,
-    parse_number,
     strip_zeros,
 )
 from srlib.data.schema import MAX_LEVELS, MISSING_LEVEL, Schema, Variable
@@ -41,8 +40,11 @@ MAX_TEXT_CODES = 5
 N_BINS = 10
 
 SINGLE_VALUE = "it has the same value in every record, or none"
+_UNCLEAR_DATES = (
+    "it has dates, but some are not in the order day/month/year, month/day/year or "
+    "year-month-day"
+)
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-
 
 # Ways to code two values, in lower case.
 _TWO_VALUES = {
@@ -69,16 +71,16 @@ def infer_schema(frame: pd.DataFrame) -> Schema:
     names columns that look like names or IDs, and columns with more than 100 distinct
     values that are not numbers.
     """
-    require(
-        len(frame) > 1,
-        "the table has fewer than two records; a schema needs two or more",
-    )
-    schema, left = _recognized(frame)
-    wrong = {name: reason for name, reason in left.items() if reason != SINGLE_VALUE}
-    problems = "; ".join(f"{name}: {reason}" for name, reason in wrong.items())
-    if wrong:
+    if len(frame) < 2:
         raise ValueError(
-            f"{problems}. Leave these columns out with {leave_out_options([*wrong])}, "
+            "the table has fewer than two records; a schema needs two or more"
+        )
+    schema, reasons = _recognized(frame)
+    refused = [name for name in reasons if reasons[name] != SINGLE_VALUE]
+    if refused:
+        raise ValueError(
+            f"{'; '.join(f'{name}: {reasons[name]}' for name in refused)}. "
+            f"Leave these columns out with {leave_out_options(refused)}, "
             "or declare them in a schema; srlib schema ORIGINAL RELEASED suggests one"
         )
     return schema
@@ -91,175 +93,192 @@ def _recognized(
 
     The original determines the variables; further levels of other tables come last.
     """
-    variables, left = [], {}
+    variables = []
+    reasons: dict[str, str] = {}
     for name in dict.fromkeys(chain(original, *others)):
-        lacking = any(name not in table for table in (original, *others))
-        found = (
-            "it is not in all files"
-            if lacking
-            else _variable(str(name), original[name])
-        )
-        if isinstance(found, str):
-            left[str(name)] = found
+        if any(name not in table for table in (original, *others)):
+            reasons[str(name)] = "it is not in all files"
             continue
-        for table in others if found.levels else ():
-            found = found.add_levels(_unseen(found, table[name])[0])
-        variables.append(found)
-    require(
-        variables, f"no column can be used: {'; '.join(dict.fromkeys(left.values()))}"
-    )
-    return Schema(tuple(variables), tuple(left)), left
+        variable = _variable(str(name), original[name])
+        if isinstance(variable, str):
+            reasons[str(name)] = variable
+            continue
+        if not variable.bins:
+            for table in others:
+                unseen, _ = _unseen_texts(variable, table[name])
+                variable = variable.add_levels(unseen)
+        variables.append(variable)
+    if not variables:
+        raise ValueError(
+            f"no column can be used: {'; '.join(dict.fromkeys(reasons.values()))}"
+        )
+    return Schema(tuple(variables), tuple(reasons)), reasons
 
 
 def _variable(name: str, column: pd.Series) -> Variable | str:
     """Return a column's variable, or the reason why it is not one."""
     texts = [text for text in factorize_texts(column)[1] if text not in MISSING_TEXTS]
-    dates = _are_dates(texts)
-    if (
-        not dates
-        and len(texts) > MAX_NUMERIC_LEVELS
-        and all(map(_DATE.fullmatch, texts))
-    ):
-        return (
-            "it has dates, but some are not in the order day/month/year, month/day/year or "
-            "year-month-day"
-        )
-    values, others = count_numbers(
-        column, number_of=parse_days if dates else parse_number
-    )
-    whole = not dates and not np.mod(values.index, 1).any()
-    if whole and len(texts) == len(column) > MAX_LEVELS:
-        return "it is unique for every record, like a name or an ID"
+    numeric = Variable(name, bins=N_BINS, dates=_are_dates(texts))
+    numbers, others = count_numbers(column, number_of=numeric.number_of)
+    if not numeric.dates:
+        if len(texts) > MAX_NUMERIC_LEVELS and all(map(_DATE.fullmatch, texts)):
+            return _UNCLEAR_DATES
+        are_whole = not np.mod(numbers.index, 1).any()
+        if are_whole and len(texts) == len(column) > MAX_LEVELS:
+            return "it is unique for every record, like a name or an ID"
     if isinstance(column.dtype, pd.CategoricalDtype):
         return Variable(name, tuple(map(str, column.cat.categories)))
-    names = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
-    if len(values) > MAX_NUMERIC_LEVELS and len(others) <= MAX_TEXT_CODES and not names:
-        return Variable(name, bins=N_BINS, dates=dates)
+    has_leading_zeros = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
+    if has_leading_zeros or len(others) > MAX_TEXT_CODES:
+        return _categorical(name, column)
+    return numeric if len(numbers) > MAX_NUMERIC_LEVELS else _categorical(name, column)
+
+
+def _categorical(name: str, column: pd.Series) -> Variable | str:
+    """Return the variable of a column's values, or the reason why it is not one."""
     levels = observed_levels(column)
     if len(levels) > MAX_LEVELS:
-        return f"it has {len(levels):,} values that are not numbers, such as {quoted(levels, 3)}"
-    if len(levels) == 1 and (
-        column.isna().any() or MISSING_TEXTS & set(factorize_texts(column)[1])
-    ):
+        return (
+            f"it has {len(levels):,} values that are not numbers, "
+            f"such as {quoted(levels, 3)}"
+        )
+    if len(levels) > 1:
+        return Variable(name, levels)
+    _, texts = factorize_texts(column)
+    has_missing = column.isna().any() or not MISSING_TEXTS.isdisjoint(texts)
+    if levels and has_missing:
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
-    return Variable(name, levels) if len(levels) > 1 else SINGLE_VALUE
+    return SINGLE_VALUE
 
 
-def _are_dates(texts: Iterable[str]) -> bool:
+def _are_dates(texts: Collection[str]) -> bool:
     """Return whether there are texts and all of them are ISO dates."""
-    found = list(texts)
-    return bool(found) and not any(np.isnan(parse_days(text)) for text in found)
+    return bool(texts) and not np.isnan(list(map(parse_days, texts))).any()
 
 
 def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
-    """Return a schema whose numeric variables are binned by a table, and a note on each."""
-    done = [
-        _binned(v, frame[v.name]) if v.needs_binning else (v, "")
-        for v in schema.variables
-    ]
-    notes = [note for _, note in done if note]
+    """Return a schema whose numeric variables are binned by a table, and notes."""
+    variables = []
+    notes = []
+    for variable in schema.variables:
+        if variable.needs_binning:
+            variable, note = _binned(variable, frame[variable.name])
+            notes.append(note)
+        variables.append(variable)
     if any(variable.bins for variable in schema.variables):
         notes.append(
             "These cut points reveal quantiles of the original; "
             "cut points given in a schema do not."
         )
-    return replace(schema, variables=tuple(variable for variable, _ in done)), tuple(
-        notes
-    )
+    return replace(schema, variables=tuple(variables)), tuple(notes)
 
 
 def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
-    """Return a variable that is binned by a column's numbers, and a note on its cut points."""
+    """Return a variable binned by a column's numbers, and a note on its cut points."""
     absent = {*variable.missing_codes, *variable.not_applicable}
-    dates = variable.dates or _are_dates(
-        {*factorize_texts(column)[1]} - MISSING_TEXTS - absent
-    )
-    counts, texts = count_numbers(
-        column, *absent, number_of=parse_days if dates else parse_number
-    )
+    dates = variable.dates or _are_dates(distinct_texts(column) - absent)
+    variable = replace(variable, dates=dates)
+    counts, texts = count_numbers(column, *absent, number_of=variable.number_of)
     texts += variable.not_applicable
-    numeric = f"{variable.name} is declared to be numeric"
-    examples = f"{len(texts)} values that are not numbers, such as {quoted(texts, 3)}"
-    require(len(texts) <= MAX_LEVELS, f"{numeric} but has {examples}")
-    enough = len(counts) > 1 or variable.cut_points
-    require(
-        enough,
-        f"{numeric} but has {len(counts)} distinct numbers; binning needs two or more",
+    if len(texts) > MAX_LEVELS:
+        raise ValueError(
+            f"{variable.name} is declared to be numeric but has {len(texts)} values "
+            f"that are not numbers, such as {quoted(texts, 3)}"
+        )
+    cut_points = variable.cut_points
+    if not cut_points:
+        cut_points = _quantile_cuts(variable, counts)
+    are_whole = not np.mod([*counts.index, *cut_points], 1).any()
+    text_of = iso_date if variable.dates else format_number
+    bins = bin_labels(cut_points, are_whole, text_of)
+    binned = replace(
+        variable, levels=(*bins, *texts), cut_points=cut_points, bins=0, missing=""
     )
-    cut_points = variable.cut_points or quantile_cut_points(
-        counts.index, counts, variable.bins
+    if variable.missing:
+        binned = binned.add_missing_level()
+    where = (
+        "near the original's quantiles, with" if variable.bins else "at the declared"
     )
-    written = iso_date if dates else format_number
-    names = bin_labels(
-        cut_points, not np.mod([*counts.index, *cut_points], 1).any(), written
-    )
-    levels = (*names, *texts)
-    undone: dict[str, Any] = {"labels": (), "bins": 0, "missing": ""}
-    done = replace(
-        variable, levels=levels, cut_points=cut_points, dates=dates, **undone
-    )
-    how = "near the original's quantiles, with" if variable.bins else "at the declared"
-    note = f"{variable.name} is binned {how} cut points {', '.join(map(written, cut_points))}."
-    return done.add_missing_level() if variable.missing else done, note
+    cuts = ", ".join(map(text_of, cut_points))
+    return binned, f"{variable.name} is binned {where} cut points {cuts}."
+
+
+def _quantile_cuts(variable: Variable, counts: pd.Series) -> tuple[float, ...]:
+    """Return a variable's cut points near the quantiles of its numbers."""
+    if len(counts) < 2:
+        raise ValueError(
+            f"{variable.name} is declared to be numeric but has {len(counts)} distinct "
+            "numbers; binning needs two or more"
+        )
+    return quantile_cut_points(counts.index, counts, variable.bins)
 
 
 def add_missing_levels(
     schema: Schema, *frames: pd.DataFrame
 ) -> tuple[Schema, tuple[str, ...]]:
-    """Return a schema with a level for missing values where any table has some, and a note.
+    """Return a schema with levels for missing values of any table, and a note.
 
     Variables with a rule of their own for missing values keep it. The note counts the
     missing values of the first table.
     """
-    variables, lacking = [], []
+    variables = []
+    counts = []
     for variable in schema.variables:
-        (none,) = variable.codes_of([""])
-        codes = (
-            encode_column(frame[variable.name], variable.codes_of)[0]
-            for frame in frames
-        )
-        absent = [np.count_nonzero(of_frame == none) for of_frame in codes]
-        if variable.drop_missing is None and any(absent):
+        n_missing = [_count_missing(variable, frame) for frame in frames]
+        if variable.drop_missing is None and any(n_missing):
             variable = variable.add_missing_level()
-        if variable.missing and absent[0]:
-            lacking.append(f"{variable.name} {absent[0]:,}")
+        if variable.missing and n_missing[0]:
+            counts.append(f"{variable.name} {n_missing[0]:,}")
         variables.append(variable)
-    note = f"Missing values are a separate level: {', '.join(lacking)} of {len(frames[0]):,}."
-    return replace(schema, variables=tuple(variables)), (note,) if lacking else ()
+    note = (
+        f"Missing values are a separate level: {', '.join(counts)} "
+        f"of {len(frames[0]):,}."
+    )
+    return replace(schema, variables=tuple(variables)), (note,) if counts else ()
+
+
+def _count_missing(variable: Variable, frame: pd.DataFrame) -> int:
+    """Return the number of records of a table without a value of a variable."""
+    codes, _ = encode_column(frame[variable.name], variable.codes_of)
+    (missing,) = variable.codes_of([""])
+    return int(np.count_nonzero(codes == missing))
 
 
 def add_unseen_levels(
     schema: Schema, frame: pd.DataFrame
 ) -> tuple[Schema, tuple[str, ...]]:
-    """Return a schema with the further levels that another table has, and a note that names them.
+    """Return a schema with another table's further levels, and a note that names them.
 
     A ValueError names a variable that has no known value, or more than five texts among
     numbers: all of its records would count as different.
     """
-    variables, unseen = [], []
+    variables = []
+    unseen = []
     for variable in schema.variables:
-        new, known = _unseen(variable, frame[variable.name])
-        if new:
-            comparable = known and not (
-                variable.cut_points and len(new) > MAX_TEXT_CODES
-            )
-            require(comparable, _unknown_values_message(variable, new))
-            unseen.append(f"{variable.name} {quoted(new, 3)}")
-        variables.append(variable.add_levels(new))
+        texts, has_known = _unseen_texts(variable, frame[variable.name])
+        if texts:
+            too_many = variable.cut_points and len(texts) > MAX_TEXT_CODES
+            if too_many or not has_known:
+                raise _unknown_values_error(variable, texts)
+            unseen.append(f"{variable.name} {quoted(texts, 3)}")
+        variables.append(variable.add_levels(texts))
     note = f"Levels that the original does not have: {'; '.join(unseen)}."
     return replace(schema, variables=tuple(variables)), (note,) if unseen else ()
 
 
-def _unknown_values_message(variable: Variable, new: Sequence[str]) -> str:
-    """Return the message about values that the original does not have."""
+def _unknown_values_error(variable: Variable, texts: Sequence[str]) -> ValueError:
+    """Return the error about values that the original does not have."""
     known = [level for level in variable.levels if level != variable.missing]
     known_values = "numbers" if variable.cut_points else quoted(known, 3)
-    here = _coding(new)
-    there = _coding(known)
-    example = f" ({here} here and {there} in the original)" if here and there else ""
-    return (
-        f"{variable.name} has values that the original does not have, {quoted(new, 3)}; "
-        f"the original has {known_values}. Are they coded differently{example}? "
+    coding = _coding(texts)
+    known_coding = _coding(known)
+    example = ""
+    if coding and known_coding:
+        example = f" ({coding} here and {known_coding} in the original)"
+    return ValueError(
+        f"{variable.name} has values that the original does not have, "
+        f"{quoted(texts, 3)}; the original has {known_values}. "
+        f"Are they coded differently{example}? "
         "Write the values alike in both files, or leave the column out: "
         f"{leave_out_options([variable.name])}"
     )
@@ -271,43 +290,45 @@ def _coding(texts: Sequence[str]) -> str:
     return next((kind for kind, pair in _TWO_VALUES.items() if values <= pair), "")
 
 
-def _unseen(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
-    """Return the texts of a column that are not levels, and whether any text is a level."""
-    texts = list(dict.fromkeys(factorize_texts(column)[1]))
-    codes = variable.codes_of(texts)
-    unclear = [
-        text for text, code in zip(texts, codes, strict=True) if code == AMBIGUOUS
-    ]
-    require(not unclear, variable.ambiguity_message(quoted(unclear, 3)))
-    new = [text for text, code in zip(texts, codes, strict=True) if code == OUTSIDE]
-    return new, max(codes, default=OUTSIDE) >= 0
+def _unseen_texts(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
+    """Return a column's texts that are no levels, and whether any text is one."""
+    _, texts = factorize_texts(column)
+    codes = dict(zip(texts, variable.codes_of(texts), strict=True))
+    unclear = [text for text, code in codes.items() if code == AMBIGUOUS]
+    if unclear:
+        raise ValueError(variable.ambiguity_message(quoted(unclear, 3)))
+    unseen = [text for text, code in codes.items() if code == OUTSIDE]
+    return unseen, max(codes.values(), default=OUTSIDE) >= 0
 
 
 def suggest_schema(
     tables: Sequence[pd.DataFrame], left_out: Sequence[str] = ()
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the YAML text of a schema for tables, and a note on each column that is left out.
+    """Return the YAML text of a schema, and a note on each column that is left out.
 
     Columns that a user left out are named as well. The first table, the original,
     determines the variables. Further levels of the other tables come last; a last level
     is for missing values of any table.
     """
-    schema, left = _recognized(*tables)
-    left = dict.fromkeys(left_out, "you named it in leave_out") | left
-    entries = []
-    for variable in add_missing_levels(schema, *tables)[0].variables:
-        entry: dict[str, object] = {"name": variable.name, "bins": variable.bins}
-        entry["levels"] = [
-            level for level in variable.levels if level != variable.missing
-        ]
-        entry["missing"] = "level" if variable.missing else ""
-        entries.append({key: value for key, value in entry.items() if value})
-    text = yaml_io.dump(
-        ({"leave_out": list(left)} if left else {}) | {"variables": entries}
-    )
-    return text, tuple(
-        f"{name} is left out: {reason}." for name, reason in left.items()
-    )
+    schema, reasons = _recognized(*tables)
+    reasons = dict.fromkeys(left_out, "you named it in leave_out") | reasons
+    schema, _ = add_missing_levels(schema, *tables)
+    document: dict[str, object] = {"leave_out": list(reasons)} if reasons else {}
+    document["variables"] = [_declaration(variable) for variable in schema.variables]
+    notes = [f"{name} is left out: {reason}." for name, reason in reasons.items()]
+    return yaml_io.dump(document), tuple(notes)
+
+
+def _declaration(variable: Variable) -> dict[str, object]:
+    """Return the entry of a YAML file that declares a variable."""
+    levels = [level for level in variable.levels if level != variable.missing]
+    entry = {
+        "name": variable.name,
+        "bins": variable.bins,
+        "levels": levels,
+        "missing": "level" if variable.missing else "",
+    }
+    return {key: value for key, value in entry.items() if value}
 
 
 def quantile_cut_points(
@@ -321,58 +342,63 @@ def quantile_cut_points(
     records by itself, as zero among incomes, has its own bin. A cut point is the
     smallest number of the bin above it.
     """
-    value, count = np.asarray(values, dtype=np.float64), np.asarray(counts)
-    up_to = np.cumsum(count)
-    share = up_to[-1] / bins
-    heavy = count >= share
-    starts = {i + shift for i in np.flatnonzero(heavy).tolist() for shift in (0, 1)}
-    cuts = {(value[i - 1], value[i], value[i]) for i in starts if 0 < i < len(value)}
+    value = np.asarray(values, np.float64)  # (n_values,)
+    count = np.asarray(counts)
+    cumulative = np.cumsum(count)
+    share = cumulative[-1] / bins
+    is_heavy = count >= share
+    cut_points = []
+    # Cut below and above each heavy number.
+    for i in np.flatnonzero(is_heavy[:-1] | is_heavy[1:]):
+        cut_points.append(_roundest(value[i], value[i + 1], value[i + 1]))
     for j in range(1, bins):
-        ranks = (np.array([j - 0.25, j, j + 0.25])) * share
-        low, middle, high = np.searchsorted(up_to, ranks, side="right").clip(
-            max=len(value) - 1
-        )
-        if not heavy[low : high + 1].any() and middle > 0:
-            cuts.add((value[max(low - 1, 0)], value[middle], value[high]))
-    cut_points = np.array(sorted(_roundest(*cut) for cut in cuts))
+        ranks = (j + np.array([-0.25, 0, 0.25])) * share
+        places = np.searchsorted(cumulative, ranks, side="right")
+        low, middle, high = places.clip(max=len(value) - 1)
+        if middle > 0 and not is_heavy[low : high + 1].any():
+            above = value[max(low - 1, 0)]
+            cut_points.append(_roundest(above, value[middle], value[high]))
+    cut_points.sort()
     # Two cut points between the same neighbors would leave a bin without records.
     _, first = np.unique(np.searchsorted(value, cut_points), return_index=True)
-    return tuple(cut_points[first].tolist())
+    return tuple(cut_points[i] for i in first)
 
 
 def _roundest(above: float, near: float, most: float) -> float:
-    """Return the number in (above, most] with the fewest digits, and of these the nearest."""
-    for exponent in range(
-        int(np.floor(np.log10(max(abs(above), abs(most))))) + 1, -18, -1
-    ):
+    """Return the number in (above, most] with the fewest digits that is nearest."""
+    largest = max(abs(above), abs(most))
+    for exponent in range(int(np.floor(np.log10(largest))) + 1, -18, -1):
         for multiple in (10.0**exponent, 10.0**exponent / 2):
             candidates = np.round(near / multiple + np.array([0, -1, 1])) * multiple
-            candidates = np.round(
-                candidates, max(0, 1 - exponent)
-            )  # 6 * 0.1 is above 0.6
+            # 6 * 0.1 is above 0.6.
+            candidates = np.round(candidates, max(0, 1 - exponent))
             inside = candidates[(candidates > above) & (candidates <= most)]
             if len(inside):
                 return float(inside[0])
     return float(most)
 
 
+def format_number(value: float) -> str:
+    """Return a number as text, without an exponent and without trailing zeros."""
+    return np.format_float_positional(value + 0.0, trim="-")
+
+
 def bin_labels(
     cut_points: Sequence[float],
     whole: bool,
-    written: Callable[[float], str] | None = None,
+    text_of: Callable[[float], str] = format_number,
 ) -> tuple[str, ...]:
     """Return the labels of bins: "below 0", "0 to 9", "10", "11 or more".
 
     If not all numbers are whole: "below 0.5", "0.5 to below 1", "1 or more".
     """
-    text = written or format_number
-    names = [f"below {text(cut_points[0])}"]
+    labels = [f"below {text_of(cut_points[0])}"]
     for low, end in pairwise(cut_points):
-        last = f" to {text(end - 1)}" if end - 1 > low else ""
-        names.append(text(low) + (last if whole else f" to below {text(end)}"))
-    return (*names, f"{text(cut_points[-1])} or more")
-
-
-def format_number(value: float) -> str:
-    """Return a number as text, without an exponent and without trailing zeros."""
-    return np.format_float_positional(value + 0.0, trim="-")
+        if not whole:
+            labels.append(f"{text_of(low)} to below {text_of(end)}")
+        elif end - 1 > low:
+            labels.append(f"{text_of(low)} to {text_of(end - 1)}")
+        else:
+            labels.append(text_of(low))
+    labels.append(f"{text_of(cut_points[-1])} or more")
+    return tuple(labels)

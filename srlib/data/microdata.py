@@ -11,9 +11,10 @@ import zipfile
 import zlib
 from array import array
 from codecs import getincrementaldecoder
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
@@ -24,7 +25,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from srlib.checks import duplicates, printable, quoted, require
+from srlib.checks import duplicates, printable, quoted
 from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, recode_acs
 from srlib.data.infer import bin_numbers
 from srlib.data.notation import harmonize_notation
@@ -45,15 +46,12 @@ MAX_VALUES = MAX_BYTES // 8  # that are kept
 
 _CHUNK = 1 << 14  # records
 _CHUNK_CHARACTERS = 1 << 22
-_FORMATS = "text with a header (also as .gz or .zip), .parquet, .dta and .sav"
-_UTF_8 = "UTF-8, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
 _SEPARATORS = ",\t;|"  # of fields
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = re.compile(b"[\0-\x08\x0e-\x1f]")  # bytes that no text has
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
-_NO_TEXT = re.compile(
-    "[\0\udc80-\udcff]"
-)  # surrogates of bytes that are not UTF-8, and NUL
+# Surrogates of bytes that are not UTF-8, and NUL.
+_NO_TEXT = re.compile("[\0\udc80-\udcff]")
 
 # A schema, its YAML file, or "acs"; None or "": inferred.
 type SchemaSource = str | Path | Schema | None
@@ -96,20 +94,18 @@ def load(
         Size of the population (default: 10,000), or of a simple random sample in the
         file's order if a file has more records.
     """
-    require(
-        n_records is None or n_records > 0,
-        f"n_records is {n_records}; it must be 1 or more",
-    )
-    known, source = load_schema(schema), str(data)
-    if not source or source.startswith("acs:"):
-        require(
-            known in (None, ACS), f"schema must be '' or 'acs' if data is {source!r}"
-        )
+    if n_records is not None and n_records < 1:
+        raise ValueError(f"n_records is {n_records}; it must be 1 or more")
+    declared = load_schema(schema)
+    source = str(data)
+    is_survey = source.startswith("acs:")
+    if (is_survey or not source) and declared not in (None, ACS):
+        raise ValueError(f"schema must be '' or 'acs' if data is {source!r}")
     if not source:
         return embedded_population(n_records or 10_000, rng=rng)
-    if source.startswith("acs:"):
+    if is_survey:
         data, options["vintage"] = download_acs(source)
-    table = read_table(data, known, **options)
+    table = read_table(data, declared, **options)
     if n_records is None or len(table) <= n_records:
         return table
     rows = np.sort(rng.choice(len(table), n_records, replace=False))
@@ -172,7 +168,8 @@ def read_table(
     >>> import pandas as pd
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "people.csv"
-    ...     pd.DataFrame({"job": ["cook", "smith"], "sick": [0, 1]}).to_csv(file, index=False)
+    ...     jobs = pd.DataFrame({"job": ["cook", "smith"], "sick": [0, 1]})
+    ...     jobs.to_csv(file, index=False)
     ...     people = read_table(file)
     >>> people.codes.tolist(), people.schema.names
     ([[0, 0], [1, 1]], ('job', 'sick'))
@@ -180,11 +177,11 @@ def read_table(
     texts = read_uncoded(path, schema, ignore_columns=ignore_columns, vintage=vintage)
     with named_errors(Path(path)):
         if texts.schema:
-            known, notes = bin_numbers(texts.schema, texts.frame)
+            complete, notes = bin_numbers(texts.schema, texts.frame)
         else:
-            known = Schema.from_frame(texts.frame, typed=False)
+            complete = Schema.from_frame(texts.frame, typed=False)
             notes = ("No schema was given: levels are taken from the file.",)
-        table = Microdata.from_frame(texts.frame, known, drop_missing=drop_missing)
+        table = Microdata.from_frame(texts.frame, complete, drop_missing=drop_missing)
         return replace(table, notes=(*texts.notes, *notes, *table.notes))
 
 
@@ -204,73 +201,76 @@ def read_uncoded(
     vintage and no schema is given. Columns to leave out may be absent.
     """
     path = Path(path)
-    known, left_out = exclude_columns(load_schema(schema), leave_out)
-    notes = list[str]()
+    declared, left_out = exclude_columns(load_schema(schema), leave_out)
+    notes: list[str] = []
     with named_errors(path):
-        if typed := is_typed(path):
-            frame = _with_types(path)
-            header = list(frame)
+        header, read, decimal_comma = _open_table(path)
+        is_raw = _is_person_file(header, declared, vintage)
+        if is_raw:
+            wanted = list(RAW_NAMES.values())
+        elif declared:
+            declared.check_columns(header, ignore_unknown=ignore_columns)
+            wanted = list(declared.names)
         else:
-            mark, records = _records(path)
-            header = _names(next(records, (1, []))[1])
-        raw = set(RAW_NAMES.values()) <= set(header) and "RACE1P" not in header
-        of_acs = {*known.variables} <= {*ACS.variables} if known else vintage > 0
-        raw = raw and of_acs
-        if known and not raw:
-            known.check_columns(header, ignore_unknown=ignore_columns)
-        free = [name for name in header if name not in left_out]
-        wanted = list(RAW_NAMES.values() if raw else known.names if known else free)
-        if ignored := quoted(name for name in header if name not in wanted):
-            notes.append(f"Columns left out: {ignored}.")
-        kept = [
-            *wanted,
-            *(name for name in header if name in left_out and name not in wanted),
-        ]
-        frame = frame[kept] if typed else _columns(records, header, kept)
-        apart = {name: frame[name] for name in header if name in left_out}
-        frame = frame[wanted]
-        if raw:
-            known, vintage = known or ACS, vintage or PAPER_VINTAGE
-            n = len(frame)
-            frame = recode_acs(frame, vintage)[list(known.names)]
-            apart = {name: column[frame.index] for name, column in apart.items()}
-            notes.append(
-                f"A person file, recoded to Table 1 with the codes of vintage {vintage}; "
-                f"records of persons under 18 left out: {n - len(frame):,} of {n:,}."
-            )
-        frame, more = harmonize_notation(
-            frame, known, decimal_comma=not typed and mark in ";\t"
+            wanted = [name for name in header if name not in left_out]
+        if ignored := [name for name in header if name not in wanted]:
+            notes.append(f"Columns left out: {quoted(ignored)}.")
+        excluded = [name for name in header if name in left_out]
+        columns = read(list(dict.fromkeys([*wanted, *excluded])))
+        frame = columns[wanted]
+        if is_raw:
+            declared = declared or ACS
+            frame, note = _recoded(frame, declared, vintage or PAPER_VINTAGE)
+            notes.append(note)
+        frame, notation_notes = harmonize_notation(
+            frame, declared, decimal_comma=decimal_comma
         )
-        return UncodedTable(frame, known, (*notes, *more), apart)
+        apart = dict(columns.loc[frame.index, excluded].items())
+        return UncodedTable(frame, declared, (*notes, *notation_notes), apart)
+
+
+def _recoded(
+    frame: pd.DataFrame, declared: Schema, vintage: int
+) -> tuple[pd.DataFrame, str]:
+    """Return the declared variables of a raw person file's adults, and a note."""
+    n = len(frame)
+    adults = recode_acs(frame, vintage)[list(declared.names)]
+    note = (
+        f"A person file, recoded to Table 1 with the codes of vintage {vintage}; "
+        f"records of persons under 18 left out: {n - len(adults):,} of {n:,}."
+    )
+    return adults, note
 
 
 def exclude_columns(
     schema: Schema | None, leave_out: Collection[str]
 ) -> tuple[Schema | None, list[str]]:
-    """Return the schema of the columns that are kept, and the names of those left out."""
-    left_out = list(dict.fromkeys((*leave_out, *(schema.leave_out if schema else ()))))
-    variables = (
-        [v for v in schema.variables if v.name not in left_out] if schema else []
-    )
-    return Schema(tuple(variables), tuple(left_out)) if variables else None, left_out
+    """Return the schema of the columns that are kept, and the names of all others."""
+    if schema is None:
+        return None, list(dict.fromkeys(leave_out))
+    left_out = list(dict.fromkeys([*leave_out, *schema.leave_out]))
+    variables = tuple(v for v in schema.variables if v.name not in left_out)
+    return Schema(variables, tuple(left_out)) if variables else None, left_out
 
 
 def check_leave_out(leave_out: Iterable[str], tables: Iterable[UncodedTable]) -> None:
     """Raise a ValueError if ``leave_out`` names columns that no table has."""
-    found = {name for table in tables for name in table.left_out}
-    lacking = [name for name in leave_out if name not in found]
-    require(
-        not lacking, f"leave_out names {quoted(lacking)}, but no file has such a column"
-    )
+    present = set(chain.from_iterable(table.left_out for table in tables))
+    if lacking := [name for name in leave_out if name not in present]:
+        raise ValueError(
+            f"leave_out names {quoted(lacking)}, but no file has such a column"
+        )
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
-    """Return the names of a file's columns from its header; none if it cannot be read."""
+    """Return the names of a file's columns; none if its header cannot be read."""
     path = Path(path)
     try:
-        names = (
-            typed_column_names(path) if is_typed(path) else next(_records(path)[1])[1]
-        )
+        if is_typed(path):
+            names = typed_column_names(path)
+        else:
+            _, records = _records(path)
+            _, names = next(records)
     except (ValueError, OSError, EOFError, RuntimeError, StopIteration, zlib.error):
         return ()
     return tuple(name.strip() for name in names)
@@ -285,34 +285,53 @@ def load_schema(schema: SchemaSource) -> Schema | None:
     return Schema.from_yaml(schema) if schema else None
 
 
-def _with_types(path: Path) -> pd.DataFrame:
-    """Read a file with types; records count from 1."""
+def _is_person_file(
+    header: Collection[str], declared: Schema | None, vintage: int
+) -> bool:
+    """Return whether a file has the survey's raw columns, which are to be recoded."""
+    if "RACE1P" in header or not {*RAW_NAMES.values()} <= {*header}:
+        return False
+    return {*declared.variables} <= {*ACS.variables} if declared else vintage > 0
+
+
+def _open_table(
+    path: Path,
+) -> tuple[list[str], Callable[[list[str]], pd.DataFrame], bool]:
+    """Return a file's header, a reader of columns, and whether commas may be decimal."""
+    if not is_typed(path):
+        mark, records = _records(path)
+        header = _names(next(records, (1, []))[1])
+        return header, partial(_read_columns, records, header), mark in ";\t"
     frame = read_typed(path)
-    frame.columns = pd.Index(_names(map(str, frame.columns)))
-    require(len(frame), "the file has no records")
-    return frame.set_index(pd.RangeIndex(1, len(frame) + 1, name="record"))
+    header = _names(map(str, frame.columns))
+    if frame.empty:
+        raise ValueError("the file has no records")
+    frame.columns = pd.Index(header)
+    frame.index = pd.RangeIndex(1, len(frame) + 1, name="record")
+    return header, frame.__getitem__, False
 
 
-def _columns(
+def _read_columns(
     records: Iterator[Record], header: list[str], wanted: list[str]
 ) -> pd.DataFrame:
     """Read the wanted columns of the records."""
-    parts, lines = list[pa.Table](), array("q")
+    parts: list[pa.Table] = []
+    lines = array("q")
     for chunk in _chunks(records, len(header)):
         lines.extend(line for line, _ in chunk)
         if len(lines) * len(wanted) > MAX_VALUES:
             raise ValueError(
                 f"the columns kept have more than {MAX_VALUES:,} values; split the file"
             )
-        texts = dict(
-            zip(header, zip(*(row for _, row in chunk), strict=True), strict=True)
-        )
+        columns = zip(*(fields for _, fields in chunk), strict=True)
+        texts = dict(zip(header, columns, strict=True))
         arrays = {
             name: pa.array(texts[name], pa.string()).dictionary_encode()
             for name in wanted
         }
         parts.append(pa.table(arrays))
-    require(len(lines), "the file has a header but no records")
+    if not parts:
+        raise ValueError("the file has a header but no records")
     table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
     frame = table.to_pandas(types_mapper=pd.ArrowDtype)
     return frame.set_index(pd.Index(np.asarray(lines), name="line"))
@@ -320,31 +339,29 @@ def _columns(
 
 def _chunks(records: Iterator[Record], n_fields: int) -> Iterator[list[Record]]:
     """Yield records in small chunks; each record must have ``n_fields`` fields."""
-    chunk, size = list[Record](), 0
-    for line, row in records:
-        if len(row) != n_fields:
-            near = chain([(line, row)], islice(records, _CHUNK))
-            wrong = [
-                f"line {i} has {len(fields)}"
-                for i, fields in near
-                if len(fields) != n_fields
-            ]
+    chunk: list[Record] = []
+    size = 0
+    for line, fields in records:
+        if len(fields) != n_fields:
+            nearby = chain([(line, fields)], islice(records, _CHUNK))
+            wrong = [f"line {i} has {len(f)}" for i, f in nearby if len(f) != n_fields]
             more = "; and more" if len(wrong) > 5 else ""
             raise ValueError(
                 f"every record must have {n_fields} fields, like the header: "
                 f"{'; '.join(wrong[:5])}{more}"
             )
-        chunk.append((line, row))
-        size += sum(map(len, row))
+        chunk.append((line, fields))
+        size += sum(map(len, fields))
         if len(chunk) == _CHUNK or size > _CHUNK_CHARACTERS:
             yield chunk
-            chunk, size = [], 0
+            chunk = []
+            size = 0
     if chunk:
         yield chunk
 
 
 def _records(path: Path) -> tuple[str, Iterator[Record]]:
-    """Return the separator of a text file's fields, and an iterator over header and records."""
+    """Return the separator of a text file's fields, and its header and records."""
     lines = _lines(path)
     first = next(lines, "")
     unquoted = re.sub('"[^"]*"', "", first)
@@ -354,7 +371,7 @@ def _records(path: Path) -> tuple[str, Iterator[Record]]:
 
 
 def _parsed(lines: Iterator[str], mark: str) -> Iterator[Record]:
-    """Yield for each record that is not blank its first line's number and its fields."""
+    """Yield the first line and the fields of each record that is not blank."""
     line = 1
     reader = csv.reader(
         lines, delimiter=mark, skipinitialspace=mark != "\t", strict=True
@@ -369,34 +386,40 @@ def _parsed(lines: Iterator[str], mark: str) -> Iterator[Record]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file; a ValueError says that it is not text, or too large."""
-    large = f"the file has more than {MAX_TEXT:,} bytes; split it"
-    require(_size(path) <= MAX_TEXT, large)
+    """Yield the lines of a file; a ValueError says if it is too large or not text."""
+    too_large = ValueError(f"the file has more than {MAX_TEXT:,} bytes; split it")
+    if _size(path) > MAX_TEXT:
+        raise too_large
+    n_left = MAX_TEXT
+    number = 0
     # newline="" leaves line ends within quotes to the csv module; -sig skips a byte
     # order mark.
-    escape, left, number = "surrogateescape", MAX_TEXT, 0
     with (
         _opened(path) as binary,
-        TextIOWrapper(binary, "utf-8-sig", escape, newline="") as file,
+        TextIOWrapper(binary, "utf-8-sig", "surrogateescape", newline="") as file,
     ):
-        while line := file.readline(min(left, MAX_LINE) + 1):
-            left, number = left - len(line), number + 1
-            require(left >= 0, large)
+        while line := file.readline(min(n_left, MAX_LINE) + 1):
+            n_left -= len(line)
+            number += 1
+            if n_left < 0:
+                raise too_large
             if len(line) > MAX_LINE:
                 raise ValueError(f"line {number} has more than {MAX_LINE:,} characters")
             if "\0" in line or (not line.isascii() and _NO_TEXT.search(line)):
-                require(
-                    not _is_binary(path),
-                    f"the file is not a table; supported are {_FORMATS}",
-                )
+                if _is_binary(path):
+                    raise ValueError(
+                        "the file is not a table; supported are text with a header "
+                        "(also as .gz or .zip), .parquet, .dta and .sav"
+                    )
                 raise ValueError(
-                    f"line {number} is not UTF-8 text; save the file as {_UTF_8}"
+                    f"line {number} is not UTF-8 text; save the file as UTF-8, "
+                    "e.g. with iconv -f WINDOWS-1252 -t UTF-8"
                 )
             yield line
 
 
 def _is_binary(path: Path) -> bool:
-    """Return whether a file that is not UTF-8 begins with bytes that no text contains."""
+    """Return whether a file that is not UTF-8 begins with bytes that no text has."""
     with _opened(path) as file:
         head = file.read(1024)
     try:
@@ -407,18 +430,19 @@ def _is_binary(path: Path) -> bool:
 
 
 def _size(path: Path) -> int:
-    """Return a text file's uncompressed size in bytes, from a header or the file system."""
-    if path.suffix.lower() == ".zip":
+    """Return a text file's uncompressed size in bytes, as its header states it."""
+    suffix = path.suffix.lower()
+    if suffix == ".zip":
         archive, name = _archive(path)
         with archive:
             return archive.getinfo(name).file_size
-    if path.suffix.lower() != ".gz":
-        return path.stat().st_size
+    n_bytes = path.stat().st_size
+    if suffix != ".gz":
+        return n_bytes
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 4))
-        return int.from_bytes(
-            file.read(4), "little"
-        )  # of the last part, if there are several
+        file.seek(max(0, n_bytes - 4))
+        # That of the last part, if there are several.
+        return int.from_bytes(file.read(4), "little")
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -436,28 +460,27 @@ def _archive(path: Path) -> tuple[zipfile.ZipFile, str]:
     archive = zipfile.ZipFile(path)
     tables = [name for name in archive.namelist() if name.lower().endswith(".csv")]
     # The person files of the Census Bureau are ss12pnc.csv, and psam_p37.csv from 2017.
-    tables = [
-        name for name in tables if name.lower().startswith(("ss", "psam"))
-    ] or tables
-    require(
-        len(tables) == 1,
-        f"the zip must have one CSV file; it has {quoted(tables) or 'none'}",
-    )
+    persons = [name for name in tables if name.lower().startswith(("ss", "psam"))]
+    tables = persons or tables
+    if len(tables) != 1:
+        raise ValueError(
+            f"the zip must have one CSV file; it has {quoted(tables) or 'none'}"
+        )
     return archive, tables[0]
 
 
 def _names(fields: Iterable[str]) -> list[str]:
-    """Return the names of a file's columns; one without a name is named by its position."""
+    """Return the names of a file's columns, by position where one has no name."""
     header = [name.strip() for name in fields]
-    require(any(header), "the file is empty, or its header has no column names")
+    if not any(header):
+        raise ValueError("the file is empty, or its header has no column names")
     header = [name or f"column {i}" for i, name in enumerate(header, start=1)]
-    require(
-        not (again := duplicates(header)), f"duplicate column names {quoted(again)}"
-    )
-    unsafe = quoted(name for name in header if _CONTROL.search(name))
-    require(
-        not unsafe, f"column names {unsafe} contain control characters; rename them"
-    )
+    if repeated := duplicates(header):
+        raise ValueError(f"duplicate column names {quoted(repeated)}")
+    if unsafe := [name for name in header if _CONTROL.search(name)]:
+        raise ValueError(
+            f"column names {quoted(unsafe)} contain control characters; rename them"
+        )
     return header
 
 
@@ -465,7 +488,8 @@ def _names(fields: Iterable[str]) -> list[str]:
 def named_errors(path: Path) -> Iterator[None]:
     """Name the file in errors of reading it, without showing its contents."""
     name = printable(path)
-    require(path.is_file() or not path.exists(), f"{name}: this is not a regular file")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{name}: this is not a regular file")
     try:
         yield
     except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):

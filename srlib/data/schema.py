@@ -1,4 +1,4 @@
-"""Schemas: categorical variables with declared levels, and the integer codes of tables."""
+"""Schemas of categorical variables, and tables as integer codes."""
 
 import math
 import re
@@ -13,17 +13,18 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import yaml_io
-from srlib.checks import duplicates, printable, quoted, require, rows_where
+from srlib.checks import duplicates, printable, quoted, rows_where
 from srlib.data.codes import (
     AMBIGUOUS,
     MISSING,
     MISSING_TEXTS,
     OUTSIDE,
+    distinct_texts,
     encode_column,
-    factorize_texts,
     observed_levels,
     parse_days,
     parse_number,
+    replace_texts,
     strip_zeros,
 )
 
@@ -36,9 +37,12 @@ MISSING_RULES = {"level": None, "drop": True, "error": False}
 # values, and looks texts up in JavaScript objects, where it finds every object's own
 # properties. A surrogate, such as YAML's "\ud800", cannot be written to a file.
 _UNDRAWN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]|^(constructor|hasOwnProperty|isPrototypeOf|toString|"
-    "propertyIsEnumerable|toLocaleString|valueOf|__proto__|__(define|lookup)[GS]etter__)$"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]"
+    "|^(constructor|hasOwnProperty|isPrototypeOf|toString|propertyIsEnumerable"
+    "|toLocaleString|valueOf|__proto__|__(define|lookup)[GS]etter__)$"
 )
+# What an entry of a YAML file may have, and which of these are lists.
+_LISTS = ("levels", "labels", "cut_points", "missing_codes", "not_applicable")
 _KEYS = (
     "name",
     "title",
@@ -102,46 +106,41 @@ class Variable:
     dates: bool = False
 
     def __post_init__(self) -> None:
-        more = tuple(
-            t
-            for t in self.not_applicable
-            if t not in self.levels and not self.needs_binning
-        )
-        object.__setattr__(self, "labels", (self.labels or self.levels) + more)
-        object.__setattr__(self, "levels", self.levels + more)
+        if not self.needs_binning:
+            added = tuple(t for t in self.not_applicable if t not in self.levels)
+            object.__setattr__(self, "labels", (self.labels or self.levels) + added)
+            object.__setattr__(self, "levels", self.levels + added)
         object.__setattr__(self, "title", self.title or self.name)
-        name, n, least = self.name, len(self.levels), max(len(self.cut_points), 1) + 1
-        texts = {f"levels of {name}": self.levels, f"labels of {name}": self.labels}
-        texts |= {"the name": (name,), f"title of {name}": (self.title,)}
-        for of, those in texts.items():
-            bad = [t for t in those if _UNDRAWN.search(t) or (t is name and "\n" in t)]
-            require(
-                not bad,
-                f"{of}: {quoted(bad)} has control characters or is reserved in charts",
-            )
-            bad = [t for t in those if t != t.strip() or not t] or duplicates(those)
-            require(
-                not bad,
-                f"{of}: {quoted(bad)} must be unique, and without surrounding spaces",
-            )
-        rising = (
+        self._check()
+
+    def _check(self) -> None:
+        """Raise a ValueError if texts, cut points or numbers of levels do not fit."""
+        _check_texts(f"levels of {self.name}", self.levels)
+        _check_texts(f"labels of {self.name}", self.labels)
+        _check_texts("the name", (self.name,))
+        _check_texts(f"title of {self.name}", (self.title,))
+        if not (
             np.isfinite(self.cut_points).all() and (np.diff(self.cut_points) > 0).all()
-        )
-        require(
-            rising,
-            f"cut_points of {name} are {list(self.cut_points)}; they must increase",
-        )
-        enough = n >= least or self.needs_binning
-        require(enough, f"{name} has {n} levels; it needs at least {least}")
-        require(
-            len(self.labels) == n,
-            f"{name} has {n} levels and {len(self.labels)} labels",
-        )
-        right = self.needs_binning or self.missing in ("", *self.levels)
-        require(
-            right,
-            f"missing of {name} is {self.missing!r}; it must be one of the levels",
-        )
+        ):
+            raise ValueError(
+                f"cut_points of {self.name} are {list(self.cut_points)}; "
+                "they must increase"
+            )
+        n_levels = len(self.levels)
+        n_required = max(len(self.cut_points), 1) + 1
+        if n_levels < n_required and not self.needs_binning:
+            raise ValueError(
+                f"{self.name} has {n_levels} levels; it needs at least {n_required}"
+            )
+        if len(self.labels) != n_levels:
+            raise ValueError(
+                f"{self.name} has {n_levels} levels and {len(self.labels)} labels"
+            )
+        if self.missing not in ("", *self.levels) and not self.needs_binning:
+            raise ValueError(
+                f"missing of {self.name} is {self.missing!r}; "
+                "it must be one of the levels"
+            )
 
     @property
     def needs_binning(self) -> bool:
@@ -151,11 +150,11 @@ class Variable:
     @property
     def codes_without_value(self) -> tuple[int, ...]:
         """Codes of the levels for missing values and for not applicable."""
-        of_none = {*self.not_applicable, self.missing}
-        return tuple(code for code, level in enumerate(self.levels) if level in of_none)
+        no_values = {*self.not_applicable, self.missing}
+        return tuple(i for i, level in enumerate(self.levels) if level in no_values)
 
     def codes_of(self, texts: Iterable[str]) -> list[int]:
-        """Return the code of each text: 0 for the first level; negative if it has no level.
+        """Return the code of each text, from 0, or negative if it has no level.
 
         Negative codes are ``MISSING``, ``OUTSIDE`` and ``AMBIGUOUS``. A text that is
         not a level is read as the level that differs from it only in case ("YES" for
@@ -163,32 +162,32 @@ class Variable:
         are missing). It is ambiguous if it matches several levels. "01" is not "1". A
         number of a numeric variable has the code of its bin, in any notation.
         """
-        places = {level: code for code, level in enumerate(self.levels)}
-        alike = dict[str, int]()
-        for level, code in places.items():
+        exact = {level: code for code, level in enumerate(self.levels)}
+        alike: dict[str, int] = {}
+        for level, code in exact.items():
             form = strip_zeros(level).casefold()
             alike[form] = AMBIGUOUS if form in alike else code
-        none = places[self.missing] if self.missing else MISSING
-        places = dict.fromkeys(MISSING_TEXTS, none) | places
-        places |= dict.fromkeys(self.missing_codes, none)
+        missing = exact[self.missing] if self.missing else MISSING
+        exact = dict.fromkeys(MISSING_TEXTS, missing) | exact
+        exact |= dict.fromkeys(self.missing_codes, missing)
 
         def code_of(text: str) -> int:
             plain = strip_zeros(text)
-            exact = places.get(text, places.get(plain))
-            if exact is not None:
-                return exact
+            code = exact.get(text, exact.get(plain))
+            if code is not None:
+                return code
             if self.cut_points and not math.isnan(value := self.number_of(text)):
                 return bisect_right(self.cut_points, value)
             return alike.get(plain.casefold(), OUTSIDE)
 
-        return [code_of(text) for text in texts]
+        return list(map(code_of, texts))
 
     def ambiguity_message(self, texts: str) -> str:
         """Return the message about texts that match several levels."""
-        levels = quoted(self.levels)
         return (
-            f"{self.name} has {texts}, which matches several of the levels {levels}, apart from "
-            "case and trailing zeros; write it exactly like its level"
+            f"{self.name} has {texts}, which matches several of the levels "
+            f"{quoted(self.levels)}, apart from case and trailing zeros; "
+            "write it exactly like its level"
         )
 
     def number_of(self, text: str) -> float:
@@ -204,34 +203,32 @@ class Variable:
         ]
 
     def labels_to_levels(self, column: pd.Series) -> tuple[pd.Series, str]:
-        """Return a column with levels for its labels, and a note unless that was certain.
+        """Return a column with levels for labels, and a note unless that was certain.
 
         Categories that equal the labels are written by `Microdata.to_frame`. A
         ValueError refuses them if all labels are levels as well. In any other column,
         labels are read as levels only if no value is a level.
         """
-        level_of = dict(zip(self.labels, self.levels, strict=True))
         if self.labels == self.levels:
             return column, ""
-        categorical = isinstance(column.dtype, pd.CategoricalDtype)
-        if categorical and {*column.cat.categories} == {*level_of}:
+        level_of = dict(zip(self.labels, self.levels, strict=True))
+        if isinstance(column.dtype, pd.CategoricalDtype) and (
+            {*column.cat.categories} == {*self.labels}
+        ):
             if {*self.labels} <= {*self.levels}:
                 raise ValueError(
                     f"the categories of {self.name} are both labels and levels; "
                     "give it levels, as to_frame(labels=False) does"
                 )
             return column.cat.rename_categories(level_of), ""
-        ids, texts = factorize_texts(column)
-        present = {*texts} - MISSING_TEXTS - {*self.missing_codes}
-        if not present or not present <= {*level_of} - {*self.levels}:
+        texts = distinct_texts(column) - {*self.missing_codes}
+        if not texts or not texts <= {*self.labels} - {*self.levels}:
             return column, ""
-        levels = np.array([*(level_of.get(text, text) for text in texts), None], object)
-        return pd.Series(
-            levels[ids], column.index
-        ), f"Labels were read as levels: {self.name!r}."
+        note = f"Labels were read as levels: {self.name!r}."
+        return replace_texts(column, level_of), note
 
     def add_levels(self, more: Sequence[str]) -> "Variable":
-        """Return the variable with further levels, which are their own labels, at the end."""
+        """Return the variable with further levels, which are their own labels."""
         return replace(self, levels=(*self.levels, *more), labels=(*self.labels, *more))
 
     def add_missing_level(self) -> "Variable":
@@ -267,15 +264,14 @@ class Schema:
     leave_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        named = self.variables or self.leave_out
-        require(
-            named,
-            "variables is empty; a schema needs at least one variable, or leave_out",
-        )
-        again = duplicates([*self.names, *self.leave_out])
-        require(
-            not again, f"names of variables must differ; repeated are {quoted(again)}"
-        )
+        if not self.variables and not self.leave_out:
+            raise ValueError(
+                "variables is empty; a schema needs at least one variable, or leave_out"
+            )
+        if repeated := duplicates([*self.names, *self.leave_out]):
+            raise ValueError(
+                f"names of variables must differ; repeated are {quoted(repeated)}"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -285,14 +281,12 @@ class Schema:
     @property
     def n_levels(self) -> NDArray[np.int64]:
         """Number of levels of each variable, (n_variables,)."""
-        return np.array(
-            [len(variable.levels) for variable in self.variables], dtype=np.int64
-        )
+        return np.array([len(v.levels) for v in self.variables], dtype=np.int64)
 
     @property
     def n_cells(self) -> int:
         """Number of cells of the contingency table of all variables."""
-        return math.prod(len(variable.levels) for variable in self.variables)
+        return math.prod(len(v.levels) for v in self.variables)
 
     def positions(
         self, names: Sequence[str], argument: str, exactly: int = 0
@@ -302,22 +296,21 @@ class Schema:
         A ValueError names the ``argument`` if a name is unknown or repeated, if there
         are not ``exactly`` as many names, or if there are none.
         """
-        listed = isinstance(names, Collection) and not isinstance(names, str)
-        require(listed, f"{argument} is {names!r}; it must be a list of names")
-        right = len(names) == (exactly or max(len(names), 1))
-        require(
-            right,
-            f"{argument} is {list(names)}; it must name {exactly or 'one or more'}",
-        )
-        known, strange = (
-            ", ".join(self.names),
-            quoted(n for n in names if n not in self.names),
-        )
-        require(not strange, f"{argument} names {strange}; available are {known}")
-        require(
-            not duplicates(names),
-            f"{argument} is {list(names)}; no variable may be repeated",
-        )
+        if isinstance(names, str) or not isinstance(names, Collection):
+            raise ValueError(f"{argument} is {names!r}; it must be a list of names")
+        if len(names) != (exactly or max(len(names), 1)):
+            raise ValueError(
+                f"{argument} is {list(names)}; it must name {exactly or 'one or more'}"
+            )
+        if unknown := [name for name in names if name not in self.names]:
+            raise ValueError(
+                f"{argument} names {quoted(unknown)}; "
+                f"available are {', '.join(self.names)}"
+            )
+        if duplicates(names):
+            raise ValueError(
+                f"{argument} is {list(names)}; no variable may be repeated"
+            )
         return [self.names.index(name) for name in names]
 
     @classmethod
@@ -348,23 +341,26 @@ class Schema:
         """
         try:
             document = yaml_io.read(path, texts=True)
-            is_schema = isinstance(document, dict) and {"variables", "leave_out"} & set(
-                document
+            is_schema = isinstance(document, dict) and (
+                "variables" in document or "leave_out" in document
             )
-            entries = document.get("variables", []) if is_schema else ""
-            wanted = "a list 'variables', or leave_out alone"
-            require(isinstance(entries, list), f"the file must have {wanted}")
-            unknown = quoted(set(document) - {"variables", "leave_out", "missing"})
-            require(not unknown, f"the file has unknown keys {unknown}")
+            entries = document.get("variables", []) if is_schema else None
+            if not isinstance(entries, list):
+                raise ValueError(
+                    "the file must have a list 'variables', or leave_out alone"
+                )
+            allowed = ("variables", "leave_out", "missing")
+            if unknown := [key for key in document if key not in allowed]:
+                raise ValueError(f"the file has unknown keys {quoted(unknown)}")
             rule = document.get("missing")
-            variables = (_variable({"missing": rule}, entry) for entry in entries)
-            return cls(tuple(variables), _texts(document, "leave_out", "the file"))
+            variables = tuple(_declared_variable(entry, rule) for entry in entries)
+            return cls(variables, _texts(document, "leave_out", "the file"))
         except ValueError as error:
             raise ValueError(f"{printable(path)}: {error}") from error
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, typed: bool = True) -> Self:
-        """Return the schema of a DataFrame: levels are its columns' categories or distinct values.
+        """Return the schema of a DataFrame, from categories or distinct values.
 
         Such a schema does not know levels that no record has, so a declared one is
         better. Numbers are in numeric order, other texts in alphabetic order. If all
@@ -372,27 +368,27 @@ class Schema:
         distinct value or more than 100 are refused. Unless `typed`, categories are
         ignored.
         """
-        found, bad = [], []
+        levels_by_name = []
+        unsuitable = []
         for name, column in frame.items():
-            declared = typed and isinstance(column.dtype, pd.CategoricalDtype)
-            levels = (
-                tuple(map(str, column.cat.categories))
-                if declared
-                else observed_levels(column)
+            if typed and isinstance(column.dtype, pd.CategoricalDtype):
+                levels = tuple(map(str, column.cat.categories))
+            else:
+                levels = observed_levels(column)
+                if not 2 <= len(levels) <= MAX_LEVELS:
+                    unsuitable.append(f"{name} {len(levels):,}")
+            levels_by_name.append((str(name), levels))
+        if unsuitable:
+            raise ValueError(
+                f"columns without 2 to {MAX_LEVELS} distinct values: "
+                f"{', '.join(unsuitable)}; declare a schema"
             )
-            found.append((str(name), levels))
-            if not declared and not 2 <= len(levels) <= MAX_LEVELS:
-                bad.append(f"{name} {len(levels):,}")
-        allowed = f"2 to {MAX_LEVELS} distinct values"
-        require(
-            not bad, f"columns without {allowed}: {', '.join(bad)}; declare a schema"
-        )
-        return cls(tuple(Variable(name, levels) for name, levels in found))
+        return cls(tuple(Variable(name, levels) for name, levels in levels_by_name))
 
     def encode_complete(
         self, frame: pd.DataFrame, drop_missing: bool
     ) -> tuple[NDArray, NDArray]:
-        """Return the codes of a table's complete records, and which records are complete.
+        """Return the codes of a table's complete records, and which ones these are.
 
         The table has one column per variable, in any order, and no others. A ValueError
         names columns that are missing, unknown, or have values outside the levels or
@@ -401,113 +397,120 @@ class Schema:
         """
         frame = frame.rename(columns=str)
         self.check_columns(list(frame))
-        unbinned = quoted(
-            variable.name for variable in self.variables if variable.needs_binning
-        )
-        require(
-            not unbinned, f"columns {unbinned} are not binned; read_table bins them"
-        )
-        codes, problems = np.empty((len(frame), len(self.variables)), np.int32), []
-        for j, variable in enumerate(self.variables):
-            codes[:, j], strange = encode_column(
-                frame[variable.name], variable.codes_of
-            )
-            require(AMBIGUOUS not in codes[:, j], variable.ambiguity_message(strange))
-            allowed = f"allowed are {quoted(variable.levels)}"
-            problems += [f"{variable.name} has {strange}, {allowed}"] if strange else []
-        require(not problems, f"values outside the levels: {'; '.join(problems)}")
-        lacks = codes == MISSING
-        drop = [
+        codes = self._encode(frame)
+        is_missing = codes == MISSING
+        drops = [
             drop_missing if v.drop_missing is None else v.drop_missing
             for v in self.variables
         ]
-        kept = ~lacks[:, drop].any(axis=1)
-        lacks &= kept[:, None]
-        counts = pd.Series(lacks.sum(axis=0), self.names)
-        if lacks.any():
-            by_column = ", ".join(
-                f"{name} {n:,}" for name, n in counts[counts > 0].items()
-            )
+        kept = ~is_missing[:, drops].any(axis=1)
+        is_missing &= kept[:, None]
+        if is_missing.any():
+            counts = zip(self.names, is_missing.sum(axis=0), strict=True)
+            by_column = ", ".join(f"{name} {n:,}" for name, n in counts if n)
+            rows = rows_where(is_missing.any(axis=1), frame.index)
             raise ValueError(
-                f"missing values: {by_column} ({rows_where(lacks.any(axis=1), frame.index)}); "
+                f"missing values: {by_column} ({rows}); "
                 "drop_missing drops these records"
             )
         smallest = np.min_scalar_type(int(self.n_levels.max()) - 1)
         return codes[kept].astype(smallest), kept
 
-    def labels_to_levels(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-        """Return a table with levels where it has labels, and notes; see `Variable`'s."""
-        columns, notes = dict[str, pd.Series](), list[str]()
-        for variable in self.variables:
-            columns[variable.name], note = variable.labels_to_levels(
-                frame[variable.name]
+    def _encode(self, frame: pd.DataFrame) -> NDArray[np.int32]:
+        """Return the codes of all records, ``MISSING`` where a value is missing."""
+        unbinned = [v.name for v in self.variables if v.needs_binning]
+        if unbinned:
+            raise ValueError(
+                f"columns {quoted(unbinned)} are not binned; read_table bins them"
             )
-            notes += [note] if note else []
+        codes = np.empty((len(frame), len(self.variables)), np.int32)
+        problems = []
+        for j, variable in enumerate(self.variables):
+            column = frame[variable.name]
+            codes[:, j], outside = encode_column(column, variable.codes_of)
+            if AMBIGUOUS in codes[:, j]:
+                raise ValueError(variable.ambiguity_message(outside))
+            if outside:
+                allowed = quoted(variable.levels)
+                problems.append(f"{variable.name} has {outside}, allowed are {allowed}")
+        if problems:
+            raise ValueError(f"values outside the levels: {'; '.join(problems)}")
+        return codes
+
+    def labels_to_levels(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+        """Return a table with levels where it has labels, and notes; see `Variable`."""
+        columns = {}
+        notes = []
+        for variable in self.variables:
+            column, note = variable.labels_to_levels(frame[variable.name])
+            columns[variable.name] = column
+            if note:
+                notes.append(note)
         return pd.DataFrame(columns), notes
 
     def note_respellings(self, frame: pd.DataFrame) -> list[str]:
-        """Return a note on columns with values that match a level but for case or zeros."""
-        found = []
-        for variable in () if frame.empty else self.variables:
-            texts = (
-                pd.Series(frame[variable.name].dropna().unique())
-                .astype(str)
-                .str.strip()
-            )
-            known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
-            found += (
-                [variable.name] if not variable.cut_points and {*texts} - known else []
-            )
-        note = f"Read as levels, apart from case or trailing zeros: {quoted(found)}."
-        return [note] if found else []
+        """Return a note on columns whose values match a level but for case or zeros."""
+        respelled = []
+        for variable in self.variables:
+            known = {*variable.levels, *variable.missing_codes}
+            if not variable.cut_points and distinct_texts(frame[variable.name]) - known:
+                respelled.append(variable.name)
+        if not respelled:
+            return []
+        return [
+            f"Read as levels, apart from case or trailing zeros: {quoted(respelled)}."
+        ]
 
     def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
         """Return the table of codes, in categorical columns of labels or of levels.
 
         A ValueError says that the shape is wrong or a code is out of range.
         """
-        codes, n = np.asarray(codes), len(self.variables)
-        right = (
-            codes.shape[1:] == (n,) and ((codes >= 0) & (codes < self.n_levels)).all()
-        )
-        wanted = f"(n, {n}), from 0 to n_levels - 1"
-        require(right, f"codes has shape {codes.shape}; it must be {wanted}")
-        columns = {
-            v.name: pd.Categorical.from_codes(
-                column, list(v.labels if labels else v.levels)
+        codes = np.asarray(codes)
+        n = len(self.variables)
+        if (
+            codes.shape[1:] != (n,)
+            or not ((codes >= 0) & (codes < self.n_levels)).all()
+        ):
+            raise ValueError(
+                f"codes has shape {codes.shape}; "
+                f"it must be (n, {n}), from 0 to n_levels - 1"
             )
-            for v, column in zip(self.variables, codes.T, strict=True)
-        }
+        columns = {}
+        for variable, column in zip(self.variables, codes.T, strict=True):
+            texts = list(variable.labels if labels else variable.levels)
+            columns[variable.name] = pd.Categorical.from_codes(column, texts)
         return pd.DataFrame(columns)
 
     def check_columns(
         self, columns: Sequence[str], *, ignore_unknown: bool = False
     ) -> None:
-        """Raise ValueError unless the columns of a table are those of the schema, in any order."""
-        columns, problems = [name for name in columns if name not in self.leave_out], []
-        if again := duplicates(columns):
-            problems.append(f"duplicate column names {quoted(again)}")
-        if lacking := [name for name in self.names if name not in columns]:
-            problems.append(f"missing columns {', '.join(lacking)}")
-        if (
-            unknown := [n for n in columns if n not in self.names]
-        ) and not ignore_unknown:
+        """Raise a ValueError unless a table has the schema's columns, in any order."""
+        columns = [name for name in columns if name not in self.leave_out]
+        missing = [name for name in self.names if name not in columns]
+        unknown = [name for name in columns if name not in self.names]
+        problems = []
+        if repeated := duplicates(columns):
+            problems.append(f"duplicate column names {quoted(repeated)}")
+        if missing:
+            problems.append(f"missing columns {', '.join(missing)}")
+        if unknown and not ignore_unknown:
             problems.append(
-                f"unknown columns {quoted(unknown)} (leave them out with leave_out in a schema, or "
-                "with srlib assess --leave-out)"
+                f"unknown columns {quoted(unknown)} (leave them out with leave_out "
+                "in a schema, or with srlib assess --leave-out)"
             )
-        require(
-            not problems,
-            f"{'; '.join(problems)}; the schema has {', '.join(self.names)}",
-        )
+        if problems:
+            raise ValueError(
+                f"{'; '.join(problems)}; the schema has {', '.join(self.names)}"
+            )
 
     def check_reserved_names(self, columns: Collection[str]) -> None:
-        """Raise ValueError if a variable has the name of a result's further column."""
-        taken = quoted(name for name in self.names if name in columns)
-        require(
-            not taken,
-            f"variables may not be named {taken}; reserved are {', '.join(columns)}",
-        )
+        """Raise a ValueError if a variable has the name of a result's column."""
+        if taken := [name for name in self.names if name in columns]:
+            raise ValueError(
+                f"variables may not be named {quoted(taken)}; "
+                f"reserved are {', '.join(columns)}"
+            )
 
 
 @dataclass(frozen=True)
@@ -526,7 +529,8 @@ class Microdata:
     Examples
     --------
     >>> import pandas as pd
-    >>> people = Microdata.from_frame(pd.DataFrame({"job": ["cook", "smith"], "sick": [0, 1]}))
+    >>> frame = pd.DataFrame({"job": ["cook", "smith"], "sick": [0, 1]})
+    >>> people = Microdata.from_frame(frame)
     >>> people.codes
     array([[0, 0],
            [1, 1]], dtype=uint8)
@@ -557,78 +561,92 @@ class Microdata:
         rows by the frame's index. Records with a missing value are an error unless they
         are to be dropped.
         """
-        kind = type(schema).__name__
-        require(
-            isinstance(schema, Schema | None),
-            f"schema is of type {kind}; it must be a Schema",
-        )
+        if not isinstance(schema, Schema | None):
+            kind = type(schema).__name__
+            raise ValueError(f"schema is of type {kind}; it must be a Schema")
         frame = frame.rename(columns=str)
         schema = schema or Schema.from_frame(frame)
         schema.check_columns(list(frame))
-        frame, labelled = schema.labels_to_levels(frame)
+        frame, notes = schema.labels_to_levels(frame)
         codes, kept = schema.encode_complete(frame, drop_missing)
-        n_dropped = np.count_nonzero(~kept)
-        note = f"Records with missing values dropped: {n_dropped:,} of {len(kept):,}."
-        dropped = f"{n_dropped:,} of {len(kept):,} dropped for missing values"
-        require(len(kept), "the table has 0 records; it must have one or more")
-        require(kept.any(), f"no record is left: {dropped}")
-        notes = [note] if n_dropped else []
-        notes += [*labelled, *schema.note_respellings(frame)]
-        return cls(codes, schema, tuple(notes))
+        if not len(kept):
+            raise ValueError("the table has 0 records; it must have one or more")
+        dropped = f"{np.count_nonzero(~kept):,} of {len(kept):,}"
+        if not kept.any():
+            raise ValueError(f"no record is left: {dropped} dropped for missing values")
+        if not kept.all():
+            notes = [f"Records with missing values dropped: {dropped}.", *notes]
+        return cls(codes, schema, (*notes, *schema.note_respellings(frame)))
 
     def to_frame(self, *, labels: bool = True) -> pd.DataFrame:
         """Return the records as categorical columns of labels, or of levels."""
         return self.schema.decode(self.codes, labels=labels)
 
 
-def _variable(defaults: dict[str, Any], entry: Any) -> Variable:
+def _check_texts(what: str, texts: Sequence[str]) -> None:
+    """Refuse texts that charts cannot draw, repeated ones and surrounding spaces."""
+    undrawn = [
+        text
+        for text in texts
+        if _UNDRAWN.search(text) or (what == "the name" and "\n" in text)
+    ]
+    if undrawn:
+        raise ValueError(
+            f"{what}: {quoted(undrawn)} has control characters or is reserved in charts"
+        )
+    unclear = [text for text in texts if text != text.strip() or not text]
+    if unclear := unclear or duplicates(texts):
+        raise ValueError(
+            f"{what}: {quoted(unclear)} must be unique, and without surrounding spaces"
+        )
+
+
+def _declared_variable(entry: Any, default_rule: Any) -> Variable:
     """Return the variable that an entry of a YAML file declares."""
-    named = isinstance(entry, dict) and isinstance(entry.get("name"), str)
-    require(named, f"each variable needs a name; one is {yaml_io.brief(entry)}")
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        raise ValueError(f"each variable needs a name; one is {yaml_io.brief(entry)}")
     what = f"variable {yaml_io.brief(entry['name'])}"
-    unknown = quoted(key for key in entry if key not in _KEYS)
-    require(
-        not unknown,
-        f"{what} has unknown keys {unknown}; allowed are {', '.join(_KEYS)}",
-    )
-    right = len({"levels", "bins", "cut_points"} & set(entry)) == 1
-    require(right, f"{what} needs exactly one of levels, bins and cut_points")
-    rule, bins, levels = (
-        (defaults | entry).get("missing"),
-        entry.get("bins"),
-        entry.get("levels"),
-    )
+    if unknown := [key for key in entry if key not in _KEYS]:
+        raise ValueError(
+            f"{what} has unknown keys {quoted(unknown)}; allowed are {', '.join(_KEYS)}"
+        )
+    if len({"levels", "bins", "cut_points"} & set(entry)) != 1:
+        raise ValueError(f"{what} needs exactly one of levels, bins and cut_points")
+    levels = entry.get("levels")
     if isinstance(levels, dict):
-        entry |= {"levels": list(levels), "labels": list(levels.values())}
-    lists = ("levels", "labels", "cut_points", "missing_codes", "not_applicable")
-    given: dict[str, Any] = {key: _texts(entry, key, what) for key in lists}
-    require(
-        rule in (None, *MISSING_RULES),
-        f"{what}: missing must be one of level, drop, error",
+        entry = entry | {"levels": list(levels), "labels": list(levels.values())}
+    lists = {key: _texts(entry, key, what) for key in _LISTS}
+    rule = entry.get("missing", default_rule)
+    if rule not in (None, *MISSING_RULES):
+        raise ValueError(f"{what}: missing must be one of level, drop, error")
+    bins = entry.get("bins")
+    if bins is not None and bins not in map(str, range(2, MAX_LEVELS + 1)):
+        raise ValueError(f"{what}: bins must be a whole number, 2 to {MAX_LEVELS}")
+    variable = _with_cut_points(
+        lists.pop("cut_points"),
+        name=entry["name"],
+        title=str(entry.get("title", "")),
+        drop_missing=MISSING_RULES.get(rule),
+        bins=int(bins or 0),
+        **lists,
     )
-    right = bins is None or bins in map(str, range(2, MAX_LEVELS + 1))
-    require(right, f"{what}: bins must be a whole number, 2 to {MAX_LEVELS}")
-    cut_points = given["cut_points"]
-    given["dates"] = (
-        bool(cut_points) and not np.isnan(list(map(parse_days, cut_points))).any()
-    )
-    given["cut_points"] = tuple(
-        map(parse_days if given["dates"] else parse_number, cut_points)
-    )
-    given["bins"] = int(bins or 0)
-    given |= {
-        "title": str(entry.get("title", "")),
-        "drop_missing": MISSING_RULES.get(rule),
-    }
-    variable = Variable(entry["name"], **given)
     return variable.add_missing_level() if rule == "level" else variable
 
 
+def _with_cut_points(texts: Sequence[str], **fields: Any) -> Variable:
+    """Return a variable with cut points that are given as dates or as numbers."""
+    days = tuple(map(parse_days, texts))
+    if days and not np.isnan(days).any():
+        return Variable(**fields, cut_points=days, dates=True)
+    return Variable(**fields, cut_points=tuple(map(parse_number, texts)))
+
+
 def _texts(entry: dict[str, Any], key: str, what: str) -> tuple[str, ...]:
+    """Return the texts of a list in a YAML file."""
     values = entry.get(key, [])
-    listed = isinstance(values, list) and all(isinstance(text, str) for text in values)
-    require(
-        listed,
-        f"{what}: {key} is {yaml_io.brief(values)}; it must be a list, such as [a, b]",
-    )
+    if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
+        raise ValueError(
+            f"{what}: {key} is {yaml_io.brief(values)}; "
+            "it must be a list, such as [a, b]"
+        )
     return tuple(values)

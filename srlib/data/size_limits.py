@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,26 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from srlib.checks import quoted, require
+from srlib.checks import quoted
 
 MAX_BYTES = 2_000_000_000  # decoded, with 8 or more per value
 MAX_COLUMNS = 5_000
 READERS = {".parquet": pd.read_parquet, ".sav": pd.read_spss, ".dta": pd.read_stata}
 
-_MIN_VALUE_BYTES = 8
+_MIN_VALUE_BYTES = 8  # and those of a part of an SPSS record
 _PART = 1 << 22  # values, or bytes of texts, decoded at a time
-_HINTS = {".sav": "; reading it requires pyreadstat"}
-
-
-class Size(NamedTuple):
-    """Number of columns of a file, and size of its records when decoded."""
-
-    n_columns: int
-    n_bytes: int
 
 
 class SpssHeader(NamedTuple):
-    """Numbers of records (negative if unknown), of columns and of 8-byte parts of a record."""
+    """Numbers of records (-1 if unknown), columns and 8-byte parts of a record."""
 
     n_records: int
     n_columns: int
@@ -61,7 +53,8 @@ def typed_column_names(path: Path) -> list[str]:
             # Its reader takes minutes for the names of very many columns.
             if _spss_header(path).n_columns > MAX_COLUMNS:
                 return []
-            return list(pyreadstat.read_sav(path, metadataonly=True)[1].column_names)
+            _, about = pyreadstat.read_sav(path, metadataonly=True)
+            return about.column_names
         with pd.read_stata(path, iterator=True) as reader:
             return list(reader.variable_labels())
 
@@ -70,30 +63,30 @@ def read_typed(path: Path) -> pd.DataFrame:
     """Read a file with its types; a ValueError says that it is damaged or too large."""
     suffix = path.suffix.lower()
     with _readable(suffix):
-        size = {".parquet": _parquet_size, ".sav": _spss_size, ".dta": _stata_size}[
-            suffix
-        ](path)
-    check_width(size.n_columns)
-    size_limit = f"{MAX_BYTES:,} bytes, with 8 or more per value"
-    require(
-        size.n_bytes <= MAX_BYTES,
-        f"its decoded records need more than {size_limit}; split it",
-    )
-    if suffix == ".parquet":
-        schema = parquet.read_schema(path)
-        nested = [field.name for field in schema if pa.types.is_nested(field.type)]
-        require(
-            not nested,
-            f"columns {quoted(nested)} hold lists; a value is one number or text",
+        n_columns, n_bytes = _SIZES[suffix](path)
+    check_width(n_columns)
+    if n_bytes > MAX_BYTES:
+        raise ValueError(
+            f"its decoded records need more than {MAX_BYTES:,} bytes, "
+            "with 8 or more per value; split it"
         )
+    if suffix == ".parquet":
+        fields = parquet.read_schema(path)
+        nested = [field.name for field in fields if pa.types.is_nested(field.type)]
+        if nested:
+            raise ValueError(
+                f"columns {quoted(nested)} hold lists; a value is one number or text"
+            )
     with _readable(suffix):
         return READERS[suffix](path)
 
 
 def check_width(n_columns: int) -> None:
-    """Raise a ValueError if a table has too many columns to be assessed in a sensible time."""
-    allowed = f"at most {MAX_COLUMNS:,} are allowed"
-    require(n_columns <= MAX_COLUMNS, f"the file has {n_columns:,} columns; {allowed}")
+    """Raise a ValueError if a table has too many columns to be assessed in time."""
+    if n_columns > MAX_COLUMNS:
+        raise ValueError(
+            f"the file has {n_columns:,} columns; at most {MAX_COLUMNS:,} are allowed"
+        )
 
 
 @contextmanager
@@ -102,58 +95,61 @@ def _readable(suffix: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # each reader has its own kinds
-        kind = type(error).__name__
-        hint = _HINTS.get(suffix, "")
+        hint = "; reading it requires pyreadstat" if suffix == ".sav" else ""
         raise ValueError(
-            f"the file cannot be read as {suffix} ({kind}){hint}"
+            f"the file cannot be read as {suffix} ({type(error).__name__}){hint}"
         ) from None
 
 
-def _parquet_size(path: Path) -> Size:
-    """Measure a Parquet file by its metadata, and its texts by their dictionaries."""
+def _parquet_size(path: Path) -> tuple[int, int]:
+    """Return the number of columns of a Parquet file, and its size in bytes, decoded.
+
+    Texts are measured by their dictionaries, all else by the file's metadata.
+    """
     about = parquet.read_metadata(path)
-    columns = [about.schema.column(j) for j in range(about.num_columns)]
     if about.num_columns > MAX_COLUMNS:
-        return Size(about.num_columns, 0)
+        return about.num_columns, 0
+    columns = list(map(about.schema.column, range(about.num_columns)))
     widths = [max(_MIN_VALUE_BYTES, column.length or 0) for column in columns]
-    chunks = [
-        about.row_group(i).column(j)
-        for i in range(about.num_row_groups)
-        for j in range(len(columns))
-    ]
-    stored = [chunk.total_uncompressed_size for chunk in chunks]
-    n_bytes = max(about.num_rows * sum(widths), sum(stored))
+    chunks: list[Any] = []
+    for i in range(about.num_row_groups):
+        chunks += map(about.row_group(i).column, range(about.num_columns))
+    stored = sum(chunk.total_uncompressed_size for chunk in chunks)
+    n_bytes = max(about.num_rows * sum(widths), stored)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-    if not texts or n_bytes > MAX_BYTES:
-        return Size(len(columns), n_bytes)
+    if texts and n_bytes <= MAX_BYTES:
+        for size in _text_sizes(path, texts, chunks):
+            n_bytes += size
+            if n_bytes > MAX_BYTES:
+                break
+    return about.num_columns, n_bytes
+
+
+def _text_sizes(path: Path, texts: list[str], chunks: list[Any]) -> Iterator[int]:
+    """Yield the sizes of a Parquet file's texts, in bytes, part by part."""
     # With delta encoding, a text shares a prefix with the one before; each may be as
     # long as all that is stored, and there is no dictionary.
     shared = {c.path_in_schema for c in chunks if "DELTA_BYTE_ARRAY" in c.encodings}
-    longest = max(stored) if shared else 1
+    longest = max(c.total_uncompressed_size for c in chunks) if shared else 1
     n_records = max(1, _PART // max(longest, len(texts)))
-    with parquet.ParquetFile(
-        path, read_dictionary=[t for t in texts if t not in shared]
-    ) as file:
+    in_dictionaries = [text for text in texts if text not in shared]
+    with parquet.ParquetFile(path, read_dictionary=in_dictionaries) as file:
         for part in file.iter_batches(n_records, columns=texts):
-            n_bytes += sum(map(_length, part.columns))
-            if n_bytes > MAX_BYTES:
-                break
-    return Size(len(columns), n_bytes)
+            yield sum(map(_length, part.columns))
 
 
 def _length(column: pa.Array) -> int:
     """Return the total size of a column's texts, in bytes."""
     if not pa.types.is_dictionary(column.type):
         return int(pc.sum(pc.binary_length(column)).as_py() or 0)
-    lengths = pc.fill_null(pc.binary_length(column.dictionary), 0).to_numpy(
-        zero_copy_only=False
-    )
-    counts = np.bincount(column.indices.drop_null().to_numpy(), minlength=len(lengths))
-    return int(counts @ lengths.astype(np.int64))
+    lengths = pc.fill_null(pc.binary_length(column.dictionary), 0)
+    indices = column.indices.drop_null()
+    counts = np.bincount(indices.to_numpy(), minlength=len(lengths))
+    return int(counts @ lengths.to_numpy(zero_copy_only=False).astype(np.int64))
 
 
-def _spss_size(path: Path) -> Size:
-    """Measure an SPSS file by its header and its variables' records.
+def _spss_size(path: Path) -> tuple[int, int]:
+    """Return the number of columns of an SPSS file, and its size in bytes, decoded.
 
     The format is that of PSPP's developers' guide, "System File Format": each 8 bytes
     of a record have their own variable record. If the header lacks the number of
@@ -168,35 +164,35 @@ def _spss_size(path: Path) -> Size:
         most = MAX_BYTES // max(width, 1)
         beyond, _ = pyreadstat.read_sav(path, row_offset=most, row_limit=1)
         n_records = most + len(beyond)
-    return Size(about.n_columns, n_records * width)
+    return about.n_columns, n_records * width
 
 
 def _spss_header(path: Path) -> SpssHeader:
-    """Read the counts in an SPSS file's header."""
+    """Count records, and the variable records that follow an SPSS file's head."""
+    n_columns = 0
+    n_parts = 0
     with path.open("rb") as file:
         head = file.read(176)
         order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
         (n_records,) = struct.unpack(f"{order}80xi", head[:84])
-        return SpssHeader(n_records, *_spss_variables(file, order))
+        form = struct.Struct(f"{order}6i8x")
+        while len(record := file.read(form.size)) == form.size:
+            kind, length, has_label, n_missing, _, _ = form.unpack(record)
+            if kind != 2:
+                break
+            n_parts += 1
+            if length >= 0:  # -1 continues the text before
+                n_columns += 1
+            if has_label:
+                (size,) = struct.unpack(f"{order}i", file.read(4))
+                file.seek(-(-size // 4) * 4, 1)
+            file.seek(_MIN_VALUE_BYTES * abs(n_missing), 1)
+    return SpssHeader(n_records, n_columns, n_parts)
 
 
-def _spss_variables(file: BinaryIO, order: str) -> tuple[int, int]:
-    """Return the numbers of variables and of their 8-byte parts, after an SPSS file's head."""
-    n_columns = n_parts = 0
-    form = struct.Struct(f"{order}6i8x")
-    while len(record := file.read(form.size)) == form.size:
-        kind, length, has_label, n_missing, _, _ = form.unpack(record)
-        if kind != 2:
-            break
-        n_columns += length >= 0  # -1: continues the text before
-        n_parts += 1
-        if has_label:
-            (size,) = struct.unpack(f"{order}i", file.read(4))
-            file.seek(-(-size // 4) * 4, 1)
-        file.seek(_MIN_VALUE_BYTES * abs(n_missing), 1)
-    return n_columns, n_parts
+def _stata_size(path: Path) -> tuple[int, int]:
+    """Return the number of columns of a Stata file, and its size; it is uncompressed."""
+    return len(typed_column_names(path)), path.stat().st_size
 
 
-def _stata_size(path: Path) -> Size:
-    """Measure a Stata file, which is not compressed: its records are smaller than the file."""
-    return Size(len(typed_column_names(path)), path.stat().st_size)
+_SIZES = {".parquet": _parquet_size, ".sav": _spss_size, ".dta": _stata_size}
