@@ -15,9 +15,18 @@ from click import ClickException, UsageError
 
 from srlib import __version__, yaml_io
 from srlib.checks import printable
-from srlib.runner import parameters as settings
 from srlib.runner.files import whole
-from srlib.runner.parameters import shown
+from srlib.runner.parameters import (
+    SHIPPED,
+    find_outputs,
+    find_papers,
+    find_root,
+    hash_inputs,
+    missing_files,
+    read_parameters,
+    resolve,
+    shown,
+)
 
 if TYPE_CHECKING:  # importing it takes seconds
     from srlib.assessment import Assessment
@@ -28,12 +37,12 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    default=lambda: settings.find_outputs(Path.cwd()),
+    default=lambda: find_outputs(Path.cwd()),
     help="Folder to write to; default: outputs/ of the project "
     "or of the working folder.",
 )
 PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
-ASSESSMENT = settings.find_root(settings.SHIPPED) / "notebooks/assess.py"
+ASSESSMENT = find_root(SHIPPED) / "notebooks/assess.py"
 
 
 class _Commands(click.Group):
@@ -83,10 +92,10 @@ def run(
 
     The results go to outputs/PAPER/PROFILE/.
     """
-    root = settings.find_root(Path.cwd())
+    root = find_root(Path.cwd())
     requests = [
-        settings.resolve(root, output, paper, profile, params, dict(given))
-        for paper in settings.find_papers(root, papers)
+        resolve(root, output, paper, profile, params, dict(given))
+        for paper in find_papers(root, papers)
     ]
 
     # Imported here, since it takes seconds: usage errors are reported at once.
@@ -137,18 +146,18 @@ def assess(
     It works in any folder. The report goes to a folder of its own in assess/, with the
     first RELEASED's name.
     """
-    if missing := settings.missing_files(tables):
+    if missing := missing_files(tables):
         raise UsageError(missing[0])
 
     # Imported here: a wrong option is reported at once.
     from srlib.assessment.verdict import VERDICTS
 
     start = time.monotonic()
-    inputs = settings.hash_inputs(tables)
+    inputs = hash_inputs(tables)
     tables["keys"] = [[k.strip() for k in names.split(",")] for names in tables["keys"]]
     tables["within"] = dict(tables["within"])
     assessment = _assessment(tables, model)
-    if settings.hash_inputs(tables) != inputs:
+    if hash_inputs(tables) != inputs:
         raise ClickException("a file was changed while it was assessed; run it again")
 
     seconds = round(time.monotonic() - start, 1)
@@ -269,7 +278,7 @@ def _operands(value: Any) -> list[list[str]]:
 _DISTANCE = click.FloatRange(min=0, max=math.inf, min_open=True, max_open=True)
 _DISTANCE.name = "float"
 _TYPES: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
-for _name, _parameter in settings.read_parameters(ASSESSMENT).items():
+for _name, _parameter in read_parameters(ASSESSMENT).items():
     if _name not in ("original", "released", "seed"):
         _option = click.Option(
             [f"--{_name.replace('_', '-')}"],
@@ -342,7 +351,7 @@ def sweep(
 
     from srlib.runner import sweep as sweeps
 
-    points, tables = sweeps.read_sweep(settings.find_root(Path.cwd()), file, output)
+    points, tables = sweeps.read_sweep(find_root(Path.cwd()), file, output)
     chosen = points[int(part[1]) - 1 :: int(part[2])]
     if not dry_run:
         sweeps.run_sweep(points, chosen, tables, jobs=jobs, scheduler=scheduler)
@@ -362,12 +371,12 @@ def build(papers: Sequence[str]) -> None:
 
     They run at their defaults. The .ipynb files are written beside them and committed.
     """
-    root = settings.find_root(Path.cwd())
-    if root == settings.SHIPPED:
+    root = find_root(Path.cwd())
+    if root == SHIPPED:
         raise UsageError(
             "notebooks are built in a checkout; there is none at or above this folder"
         )
-    papers = settings.find_papers(root, papers)
+    papers = find_papers(root, papers)
 
     from srlib.runner import run as runs
 
@@ -387,12 +396,9 @@ def course(papers: Sequence[str], output: Path) -> None:
     """
     from srlib.runner import course as courses
 
-    root = settings.find_root(Path.cwd())
+    root = find_root(Path.cwd())
     folder = output / "course"
-    if papers:
-        papers = settings.find_papers(root, papers)
-    else:
-        papers = courses.find_assignments(root)
+    papers = find_papers(root, papers) if papers else courses.find_assignments(root)
     for paper in papers:
         courses.write_assignment(root, paper, folder)
     click.echo(f"{shown(folder / 'source')}: {', '.join(papers)}")

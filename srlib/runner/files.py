@@ -103,7 +103,8 @@ def _settle_leftover(place: Path) -> None:
 def _settle(place: Path, lock: BinaryIO) -> None:
     """Move finished content to an empty destination, and remove a hidden folder.
 
-    Its lock goes last. New content comes before the content that it was to replace, since it is complete.
+    Its lock goes last. New content comes before the content that it was to replace,
+    since it is complete.
     """
     # What cannot be moved or removed is left to the next command.
     with lock, suppress(OSError):

@@ -190,29 +190,18 @@ def run(request: Request, *, bar: bool = False) -> Path:
         Such a run is kept in ``<profile>.failed``.
     """
     paper = request.notebook.stem
-    final = request.folder
     provenance = _provenance(request)
     start = time.monotonic()
-    text = request.notebook.read_bytes()
-    of_user = confidential.of_users_file(request.parameters, provenance)
     check_replaceable(request.failed)
-    with whole(final) as folder:
+    with whole(request.folder) as folder:
         (folder / "parameters.yaml").write_text(
             yaml_io.dump(request.parameters), encoding="utf-8"
         )
-        saved = folder / "notebook.ipynb"
-        parameters = {OUTPUT_DIR: folder.as_posix(), **request.parameters}
-        bar_title = paper if bar else ""
-        error = _execute(text, saved, parameters, bar=bar_title, of_user=of_user)
-        error = error or _changed_meanwhile(request)
-        # The notebook names the folder by its final place.
-        name = final.relative_to(final.parents[2]).as_posix()
-        written = saved.read_text(encoding="utf-8").replace(folder.as_posix(), name)
-        saved.write_text(written, encoding="utf-8")
+        of_user = confidential.of_users_file(request.parameters, provenance)
+        error = _execute_in(folder, request, paper if bar else "", of_user)
+        provenance["status"] = "failed" if error else "complete"
         if error:
-            provenance |= {"status": "failed", "error": error}
-        else:
-            provenance["status"] = "complete"
+            provenance["error"] = error
         provenance["seconds"] = round(time.monotonic() - start, 1)
         (folder / "provenance.json").write_text(
             json.dumps(provenance, indent=2), encoding="utf-8"
@@ -221,7 +210,20 @@ def run(request: Request, *, bar: bool = False) -> Path:
             replace(folder, request.failed)
             raise NotebookFailed(f"{paper}: {error}\nkept: {shown(request.failed)}")
     shutil.rmtree(request.failed, ignore_errors=True)
-    return final
+    return request.folder
+
+
+def _execute_in(folder: Path, request: Request, bar: str, of_user: bool) -> str:
+    """Execute a request's notebook in a folder; return the error, or ""."""
+    saved = folder / "notebook.ipynb"
+    parameters = {OUTPUT_DIR: folder.as_posix(), **request.parameters}
+    text = request.notebook.read_bytes()
+    error = _execute(text, saved, parameters, bar=bar, of_user=of_user)
+    # The notebook names its folder by the place where it will be.
+    final = request.folder.relative_to(request.folder.parents[2]).as_posix()
+    written = saved.read_text(encoding="utf-8").replace(folder.as_posix(), final)
+    saved.write_text(written, encoding="utf-8")
+    return error or _changed_meanwhile(request)
 
 
 def _changed_meanwhile(request: Request) -> str:

@@ -16,6 +16,7 @@ import re
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -75,8 +76,8 @@ class Plan(BaseModel, extra="forbid", strict=True):
             [{name: value} for value in values] for name, values in self.grid.items()
         ]
         axes += [self.points, self._seeds()]
-        names = [name for axis in axes for name in set().union(*axis)]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        n_axes = Counter(itertools.chain(*(set().union(*axis) for axis in axes)))
+        if twice := sorted(name for name, n in n_axes.items() if n > 1):
             raise UsageError(f"{', '.join(twice)} is varied in two places")
         n_points = math.prod(map(len, axes))
         if n_points > MOST_POINTS:
@@ -101,14 +102,7 @@ def read_sweep(
 
     Every point is checked; a UsageError has a line for each error.
     """
-    try:
-        plan = Plan(**read_mapping(file))
-    except ValidationError as error:
-        problems = [
-            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
-            for problem in error.errors()
-        ]
-        raise usage_error(printable(file), problems) from None
+    plan = _read_plan(file)
     base = resolve(root, outputs, plan.paper, plan.profile)
     declared = read_parameters(base.notebook)
     base_values, errors = check_values(declared, plan.base)
@@ -126,6 +120,18 @@ def read_sweep(
     base = base._replace(folder=folder, parameters=common, inputs=hash_inputs(common))
     points = [_point(base, row) for row in rows]
     return list({point.folder: point for point in points}.values()), plan.collect
+
+
+def _read_plan(file: Path) -> Plan:
+    """Read a sweep file."""
+    try:
+        return Plan(**read_mapping(file))
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+            for problem in error.errors()
+        ]
+        raise usage_error(printable(file), problems) from None
 
 
 def _point(base: Request, row: Mapping[str, Any]) -> Request:
