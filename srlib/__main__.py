@@ -15,54 +15,54 @@ _APART = 1.0  # seconds; closing terminals and service managers send signals in 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """End the process on SIGTERM and SIGHUP as on Ctrl-C, with the same cleanup."""
-    hook, main, before, raised = (
-        sys.unraisablehook,
-        threading.get_ident(),
-        {},
-        [-_APART],
-    )
+    hook = sys.unraisablehook
+    main_thread = threading.get_ident()
+    handlers: dict[int, Any] = {}
+    last_end = -_APART
 
     def end(number: int, _: object) -> None:
-        if time.monotonic() - raised[0] >= _APART:
-            raised[0] = time.monotonic()
+        nonlocal last_end
+        if time.monotonic() - last_end >= _APART:
+            last_end = time.monotonic()
             raise KeyboardInterrupt(number)
 
-    def swallowed(what: Any) -> None:
-        """Resend a signal that arrived in a destructor or in a weak reference's callback."""
-        if not isinstance(what.exc_value, KeyboardInterrupt) or not what.exc_value.args:
-            return hook(what)
-        raised[0] = -_APART
-        threading.Timer(
-            0.1, signal.pthread_kill, (main, what.exc_value.args[0])
-        ).start()
+    def resend(ignored: Any) -> None:
+        """Resend a signal that arrived in a destructor or a weak reference."""
+        nonlocal last_end
+        error = ignored.exc_value
+        if not isinstance(error, KeyboardInterrupt) or not error.args:
+            return hook(ignored)
+        last_end = -_APART
+        signal_again = threading.Timer(
+            0.1, signal.pthread_kill, (main_thread, error.args[0])
+        )
+        signal_again.start()
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         # A signal that is ignored stays ignored, as under nohup.
-        if number and signal.getsignal(number) in (
-            signal.SIG_DFL,
-            signal.default_int_handler,
-        ):
-            before[number] = signal.signal(number, end)
-    sys.unraisablehook = swallowed
+        ending = (signal.SIG_DFL, signal.default_int_handler)
+        if number and signal.getsignal(number) in ending:
+            handlers[number] = signal.signal(number, end)
+    sys.unraisablehook = resend
     try:
         yield
     finally:
         sys.unraisablehook = hook
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
 def main() -> None:
-    """Run the command; exit with a message if a package that it needs is not installed."""
+    """Run the command; exit with a message if a package it needs is not installed."""
     # For workers and kernels: they must not import a file such as pickle.py from the
     # data folder.
     os.environ["PYTHONSAFEPATH"] = "1"
-    if os.path.lexists(
-        ".numba_config.yaml"
-    ):  # numba unpickles files from the folder that it names
+    # Numba unpickles files from the folder that this file names.
+    if os.path.lexists(".numba_config.yaml"):
         sys.exit(
-            "srlib: .numba_config.yaml in the working folder can run code; move it elsewhere"
+            "srlib: .numba_config.yaml in the working folder can run code; "
+            "move it elsewhere"
         )
     try:
         from srlib.runner.cli import main as command
@@ -73,8 +73,10 @@ def main() -> None:
         if error.name and error.name.split(".")[0] == "srlib":
             raise
         extra = "cluster" if error.name == "distributed" else "notebooks"
-        problem = f"the command needs {error.name}, which is not installed"
-        sys.exit(f'srlib: {problem}: pip install "srlib[{extra}]"')
+        sys.exit(
+            f"srlib: the command needs {error.name}, which is not installed: "
+            f'pip install "srlib[{extra}]"'
+        )
 
 
 if __name__ == "__main__":

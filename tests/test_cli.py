@@ -1,4 +1,4 @@
-"""The command line and parameters: errors in one line before a kernel starts, valid usage."""
+"""The command line and parameters: errors in one line before a kernel starts."""
 
 import html
 import importlib.metadata
@@ -30,18 +30,17 @@ def refused(*arguments: object) -> str:
     """Return the error message, in one line, before anything was started."""
     result = call(*arguments)
     assert result.exit_code == 2, result.exception
-    told = result.stderr.rpartition("Error: ")[2]
-    assert result.stderr.count("Error: ") == told.count("\n") == 1
-    assert len(told) < 700
+    message = result.stderr.rpartition("Error: ")[2]
+    assert result.stderr.count("Error: ") == message.count("\n") == 1
+    assert len(message) < 700
     assert not Path("outputs").exists()
-    return told
+    return message
 
 
 def test_help_is_one_page_and_has_the_parameters_of_the_assessment() -> None:
     assert len(call("--help").output.splitlines()) < 40
-    assert call("--version").output.endswith(
-        f"version {importlib.metadata.version('srlib')}\n"
-    )
+    version = importlib.metadata.version("srlib")
+    assert call("--version").output.endswith(f"version {version}\n")
     options = set(re.findall(r"--(\w+) ", call("assess", "--help").output))
     assert {"schema", "keys", "target", "within", "by", "holdout", "model"} <= options
 
@@ -68,24 +67,21 @@ VALUES = {
 def test_a_bad_value_is_one_line_and_starts_nothing(name: str) -> None:
     allowed, values = VALUES[name]
     for value in values:
-        told = refused("run", "toy", "-p", name, value)
-        assert name in told
-        assert allowed in told
+        message = refused("run", "toy", "-p", name, value)
+        assert name in message
+        assert allowed in message
 
 
+PROFILES = "unknown profile 'publish' (known: default, published)"
 USAGE = [
     ("run tou", "unknown paper 'tou' (known: toy)"),
-    (
-        "run toy --profile publish",
-        "unknown profile 'publish' (known: default, published)",
-    ),
+    ("run toy --profile publish", PROFILES),
     ("run toy --params nowhere.yaml", "nowhere.yaml"),
     ("build nothing", "unknown paper 'nothing'"),
     ("run toy -p data nowhere.csv", "toy: file 'nowhere.csv' does not exist"),
-    *(
-        (f"sweep notebooks/toy.py --shard {part}", "i/n")
-        for part in ("0/3", "4/3", "1")
-    ),
+    ("sweep notebooks/toy.py --shard 0/3", "i/n"),
+    ("sweep notebooks/toy.py --shard 4/3", "i/n"),
+    ("sweep notebooks/toy.py --shard 1", "i/n"),
     ("grade .", "No such command"),  # Python cannot confine Python
 ]
 
@@ -106,20 +102,12 @@ EARLY = [  # errors that show without reading the files, or from their first lin
 
 
 @pytest.mark.parametrize(("options", "message", "unneeded"), EARLY)
-def test_a_wrong_option_is_told_before_libraries_are_loaded(
+def test_a_wrong_option_is_reported_before_libraries_are_loaded(
     options: str, message: str, unneeded: set[str]
 ) -> None:
     toy.write_records(Path())
-    command = [
-        sys.executable,
-        "-X",
-        "importtime",
-        "-m",
-        "srlib",
-        "assess",
-        "original.csv",
-    ]
-    command += ["made.csv", *options.split()]
+    command = [sys.executable, "-X", "importtime", "-m", "srlib", "assess"]
+    command += ["original.csv", "made.csv", *options.split()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     imported = set(re.findall(r"\| +(\S+)$", done.stderr, re.MULTILINE))
     assert "click" in imported
@@ -145,11 +133,16 @@ def test_a_wrong_sweep_starts_nothing(text: str, message: str) -> None:
     assert message in refused("sweep", "sweep_x.yaml")
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_errors_are_reported_at_once() -> None:
     Path("params/toy/published.yaml").write_text("n: 0\nshare: 2\nnam: 3\n")
-    told = call("run", "toy", "--profile", "published", "-p", "names", "[1]").stderr
-    wrong = [line.split()[1] for line in told.partition("Error: ")[2].splitlines()]
-    assert sorted(wrong) == ["n", "names", "share", "unknown"]
+    result = call("run", "toy", "--profile", "published", "-p", "names", "[1]")
+    lines = result.stderr.partition("Error: ")[2].splitlines()
+    assert sorted(line.split()[1] for line in lines) == [
+        "n",
+        "names",
+        "share",
+        "unknown",
+    ]
 
 
 CELLS = [
@@ -161,11 +154,11 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize(("cell", "told"), CELLS)
-def test_a_wrong_parameters_cell_is_refused(cell: str, told: str) -> None:
+@pytest.mark.parametrize(("cell", "message"), CELLS)
+def test_a_wrong_parameters_cell_is_refused(cell: str, message: str) -> None:
     text = f'# %% tags=["parameters"]\n{cell}\n# %%\noutput_dir: str = ""\n'
     Path("toy.py").write_text(text)
-    with pytest.raises(UsageError, match=re.escape(told)):
+    with pytest.raises(UsageError, match=re.escape(message)):
         parameters.read_parameters(Path("toy.py"))
 
 
@@ -188,47 +181,38 @@ def test_values_come_from_defaults_profile_file_and_command_in_this_order(
 
 @pytest.mark.parametrize("paper", parameters.find_papers(ROOT))
 def test_no_count_of_a_notebook_is_without_end_and_no_file_a_text(paper: str) -> None:
-    declared = parameters.read_parameters(ROOT / f"notebooks/{paper}.py").items()
-    number, range_ = (
-        re.compile(r"(list\[)?(int|float)\]?"),
-        re.compile(r".* in .*\d[)\]]"),
-    )
-    counts = {name: p.allowed for name, p in declared if number.fullmatch(p.annotation)}
-    assert {name for name, said in counts.items() if not range_.fullmatch(said)} <= {
-        "seed"
-    }
-    texts = {
-        n
-        for n, p in declared
-        if "str" in p.annotation and re.search(r"files?\b", p.help)
-    }
-    assert texts <= {*parameters.FILE_PARAMETERS}
+    declared = parameters.read_parameters(ROOT / f"notebooks/{paper}.py")
+    for name, parameter in declared.items():
+        is_number = re.fullmatch(r"(list\[)?(int|float)\]?", parameter.annotation)
+        is_bounded = re.fullmatch(r".* in .*\d[)\]]", parameter.allowed)
+        assert not is_number or is_bounded or name == "seed"
+        names_files = re.search(r"files?\b", parameter.help)
+        if "str" in parameter.annotation and names_files:
+            assert name in parameters.FILE_PARAMETERS
 
 
 def test_files_count_by_their_contents(tmp_path: Path) -> None:
     (tmp_path / "tool").mkdir()
     for name in ("tool/b.csv", "tool/a.csv", "tool/.hidden", "one.csv"):
         (tmp_path / name).write_text(name)
-    found = hash_inputs(
+    hashes = hash_inputs(
         {"original": "nowhere.csv", "released": ["tool/", "one.csv"], "schema": ""}
     )
-    assert list(found) == ["tool/a.csv", "tool/b.csv", "one.csv"]
+    assert list(hashes) == ["tool/a.csv", "tool/b.csv", "one.csv"]
     (tmp_path / "one.csv").write_text("tool/a.csv")
-    assert (
-        hash_inputs({"data": "one.csv"})["one.csv"]
-        == found["tool/a.csv"]
-        != found["one.csv"]
-    )
+    changed = hash_inputs({"data": "one.csv"})["one.csv"]
+    assert changed == hashes["tool/a.csv"]
+    assert changed != hashes["one.csv"]
 
 
 def test_where_papers_come_from_and_outputs_go(project: Path) -> None:
-    """The nearest project comes first; results are never written beside papers elsewhere."""
-    below, elsewhere = project / "params/toy", project.parent
-    assert (find_root(below), find_outputs(below)) == (project, project / "outputs")
-    assert (find_root(elsewhere), find_outputs(elsewhere)) == (
-        ROOT,
-        elsewhere / "outputs",
-    )
+    """Results are never written beside papers elsewhere."""
+    below = project / "params/toy"
+    elsewhere = project.parent
+    assert find_root(below) == project
+    assert find_outputs(below) == project / "outputs"
+    assert find_root(elsewhere) == ROOT
+    assert find_outputs(elsewhere) == elsewhere / "outputs"
 
 
 # ---------------------------------------------------------------- what is there already
@@ -236,7 +220,7 @@ def test_where_papers_come_from_and_outputs_go(project: Path) -> None:
 
 @pytest.mark.parametrize("output", ["README/x", "x" * 300])
 @pytest.mark.parametrize("command", ["run toy", "sweep sweep_x.yaml"])
-def test_a_folder_that_cannot_be_made_is_told_in_one_line(
+def test_a_folder_that_cannot_be_made_is_reported_in_one_line(
     command: str, output: str
 ) -> None:
     Path("README").touch()
@@ -261,10 +245,9 @@ def test_names_that_a_terminal_obeys_or_cannot_show_are_quoted(name: bytes) -> N
     assert repr(file) in assessed.stdout
     (page,) = Path(folder).glob("assess/*/report.html")
     assert html.escape(repr(file)) in page.read_text(encoding="utf-8")
-    document = call("assess", "original.csv", file, "--output", folder, "--json").stdout
-    assert json.loads(document)["report"].startswith(
-        f"{Path(folder).resolve()}/assess/"
-    )
+    document = call("assess", "original.csv", file, "--output", folder, "--json")
+    report = json.loads(document.stdout)["report"]
+    assert report.startswith(f"{Path(folder).resolve()}/assess/")
     commands = [
         ["assess", damaged, file],
         ["assess", "original.csv", folder],
@@ -307,9 +290,9 @@ def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> Non
     run = toy.finished(tmp_path)
     for content in DAMAGED[name]:
         (run / name).write_text(content, encoding="latin-1")
-        told = refused("report", run)
-        assert f"toy/published/{name} cannot be read: " in Path(told).as_posix()
-        assert "SECRET" not in told
+        message = refused("report", run)
+        assert f"toy/published/{name} cannot be read: " in Path(message).as_posix()
+        assert "SECRET" not in message
     (run / name).unlink()
     if hasattr(os, "mkfifo"):  # which would be waited for
         os.mkfifo(run / name)
@@ -321,11 +304,12 @@ def test_a_report_follows_no_links(tmp_path: Path, name: str) -> None:
     """A page may be passed on, and a link's target is not part of the run."""
     run = toy.finished(tmp_path)
     (run / "figures").mkdir()
-    (elsewhere := tmp_path / "mine").write_text("password: SECRET")
+    elsewhere = tmp_path / "mine"
+    elsewhere.write_text("password: SECRET")
     (run / name).unlink(missing_ok=True)
     (run / name).symlink_to(elsewhere)
-    told = refused("report", run)
-    assert f"toy/published/{name} is a link; a run's files must be regular" in told
+    message = refused("report", run)
+    assert f"toy/published/{name} is a link; a run's files must be regular" in message
     assert not (run / "report.html").exists()
 
 
@@ -339,7 +323,7 @@ def test_a_report_is_written_and_opened(
     toy.leave_hidden(report.parent)
     result = call("report", report.parent, "--open")
     assert (result.exit_code, result.output) == (0, f"{report}\n")
-    assert (report.is_file(), opened) == (True, [str(report)])
-    assert "notebook.ipynb cannot be read: [Errno 2] No such file" in refused(
-        "report", tmp_path
-    )
+    assert report.is_file()
+    assert opened == [str(report)]
+    message = refused("report", tmp_path)
+    assert "notebook.ipynb cannot be read: [Errno 2] No such file" in message

@@ -1,4 +1,4 @@
-"""Canaries: values of a single record are in no public file, and in no error message."""
+"""Canaries: values of a single record are in no public file and no error message."""
 
 import base64
 import itertools
@@ -22,13 +22,13 @@ from srlib.runner import confidential, report
 from srlib.runner.run import _failure, _is_ours
 
 # Rare levels, the outcome of the record that has each, and names of folder and files.
-JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
-FOLDER, FILE, MADE, SCHEMA = (
-    "canaryfolder3m",
-    "canaryfile9z",
-    "canarymade2k",
-    "canaryschema6w",
-)
+JOB = "CANARYJOB7Q"
+TOWN = "CANARYTOWN8X"
+SICK = "CANARYSICK4V"
+FOLDER = "canaryfolder3m"
+FILE = "canaryfile9z"
+MADE = "canarymade2k"
+SCHEMA = "canaryschema6w"
 CANARIES = (JOB, TOWN, SICK, FOLDER, FILE, MADE, SCHEMA)
 LEVELS = {
     "job": ["clerk", "cook", JOB],
@@ -39,15 +39,13 @@ LIBRARY = Path(confidential.__file__).parents[1]
 
 
 def people(n: int = 120) -> pd.DataFrame:
-    towns = (
-        pd.Series(["north", "south"] * (n // 2))
-        .sample(frac=1, random_state=1)
-        .to_list()
-    )
-    sick = ["well", SICK, SICK, "well", "well"] * (n // 5)
-    frame = pd.DataFrame(
-        {"job": ["clerk", "cook"] * (n // 2), "town": towns, "sick": sick}
-    )
+    towns = pd.Series(["north", "south"] * (n // 2)).sample(frac=1, random_state=1)
+    columns = {
+        "job": ["clerk", "cook"] * (n // 2),
+        "town": towns.to_list(),
+        "sick": ["well", SICK, SICK, "well", "well"] * (n // 5),
+    }
+    frame = pd.DataFrame(columns)
     frame.loc[5, "job"] = JOB
     frame.loc[8, "town"] = TOWN
     return frame
@@ -61,77 +59,58 @@ def write_schema(file: Path, levels: dict[str, list[str]]) -> None:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two notebooks and the command, on a user's files."""
-    outputs, folder = (
-        tmp_path_factory.mktemp("outputs"),
-        tmp_path_factory.mktemp(FOLDER),
-    )
-    file, tool, schema = (
-        folder / f"{FILE}.csv",
-        folder / MADE,
-        folder / f"{SCHEMA}.yaml",
-    )
+    outputs = tmp_path_factory.mktemp("outputs")
+    folder = tmp_path_factory.mktemp(FOLDER)
+    file = folder / f"{FILE}.csv"
+    tool = folder / MADE
+    schema = folder / f"{SCHEMA}.yaml"
     tool.mkdir()
     people().to_csv(file, index=False)
     people().sample(frac=0.5, random_state=3).to_csv(tool / "made.csv", index=False)
     write_schema(schema, LEVELS)
-    chosen = {
-        "data": file,
-        "schema": schema,
-        "outcome": "sick",
-        "predictors": "[job, town]",
-    }
-    chosen |= {
-        "unknown": "[sick]",
-        "n_classes": 2,
-        "burn_in": 20,
-        "n_draws": 30,
-        "n_chains": 4,
-    }
-    assessed = {
-        "original": file,
-        "released": f"[{tool}]",
-        "target": "[sick]",
-        "by": "town",
-    }
-    commands = [["assess", file, tool, "--target", "sick", "--by", "town"]]
-    for paper, parameters in (("hu_reiter_wang", chosen), ("assess", assessed)):
-        given = [
-            text for name, value in parameters.items() for text in ("-p", name, value)
-        ]
-        commands.append(["run", paper, *given])
+
+    chosen = f"data: {file}\nschema: {schema}\noutcome: sick\npredictors: [job, town]\n"
+    chosen += "unknown: [sick]\nn_classes: 2\nburn_in: 20\nn_draws: 30\nn_chains: 4\n"
+    assessed = f"original: {file}\nreleased: [{tool}]\ntarget: [sick]\nby: town\n"
+    (folder / "chosen.yaml").write_text(chosen)
+    (folder / "assessed.yaml").write_text(assessed)
+    commands = [
+        ["assess", file, tool, "--target", "sick", "--by", "town"],
+        ["run", "hu_reiter_wang", "--params", folder / "chosen.yaml"],
+        ["run", "assess", "--params", folder / "assessed.yaml"],
+    ]
     for command in commands:
         result = call(*command, "--output", outputs)
         assert result.exit_code == 0, result.output
-    (made,) = outputs.glob(f"assess/{MADE}-*")  # a name that is the owner's
-    made.rename(outputs / "assess/command")
+    (report,) = outputs.glob(f"assess/{MADE}-*")  # a name that is the owner's
+    report.rename(outputs / "assess/command")
     return outputs
 
 
-def found(text: str) -> list[str]:
+def canaries_in(text: str) -> list[str]:
     """Return the canaries in a text: plain, URL-encoded or in base64 at any offset."""
     plain = "\n".join([text, urllib.parse.unquote(text)]).casefold()
-    inside = []
+    canaries = [canary for canary in CANARIES if canary.casefold() in plain]
     for canary, offset in itertools.product(CANARIES, range(3)):
         encoded = base64.b64encode(b" " * offset + canary.encode()).decode()
-        inside.append(encoded[4 if offset else 0 : 12])
-    return [c for c in CANARIES if c.casefold() in plain] + [
-        b for b in inside if b in text
-    ]
+        inside = encoded[4 if offset else 0 : 12]
+        if inside in text:
+            canaries.append(inside)
+    return canaries
 
 
 @pytest.fixture(scope="module")
 def leaving(runs: Path) -> dict[str, str]:
-    """All public content: public reports, alone and on the site, and files marked public."""
+    """All public content: public reports, also on the site, and files marked public."""
     pages = {}
     for run in (runs / "hu_reiter_wang/default", runs / "assess/default"):
         assert call("report", run, "--public").exit_code == 0
-        pages[f"site {run.parent.name}"] = report.render(
-            *report.read(run), True, ["assess"]
-        )
+        page = report.render(*report.read(run), True, ["assess"])
+        pages[f"site {run.parent.name}"] = page
     files = [*runs.glob("*/*/public/*"), *runs.glob("*/*/report-public.html")]
-    return pages | {
-        str(f.relative_to(runs)): f.read_text(encoding="utf-8") for f in files
-    }
+    for file in files:
+        pages[str(file.relative_to(runs))] = file.read_text(encoding="utf-8")
+    return pages
 
 
 def test_canaries_are_where_they_should_be(runs: Path) -> None:
@@ -139,24 +118,28 @@ def test_canaries_are_where_they_should_be(runs: Path) -> None:
     full = [*runs.glob("*/*/report.html"), *runs.glob("*/default/notebook.ipynb")]
     assert len(full) == 5
     for file in full:
-        assert {JOB, FILE} <= set(found(file.read_text(encoding="utf-8")))
-    assert MADE in found(
-        (runs / "assess/command/report.html").read_text(encoding="utf-8")
-    )
-    joint = (runs / "hu_reiter_wang/default/figures/figure_1.vl.json").read_text(
-        encoding="utf-8"
-    )
-    assert {JOB, SICK} <= set(found(joint))
-    assert JOB in found(urllib.parse.quote(f"<{JOB}>"))
+        assert {JOB, FILE} <= set(canaries_in(file.read_text(encoding="utf-8")))
+    command = runs / "assess/command/report.html"
+    assert MADE in canaries_in(command.read_text(encoding="utf-8"))
+    joint = runs / "hu_reiter_wang/default/figures/figure_1.vl.json"
+    assert {JOB, SICK} <= set(canaries_in(joint.read_text(encoding="utf-8")))
+    assert JOB in canaries_in(urllib.parse.quote(f"<{JOB}>"))
     for spaces in ("", " ", "  "):
-        assert found(base64.b64encode(f"{spaces}{JOB} and more".encode()).decode())
+        assert canaries_in(
+            base64.b64encode(f"{spaces}{JOB} and more".encode()).decode()
+        )
 
 
 def test_no_canary_leaves(leaving: dict[str, str]) -> None:
-    some = {"assess/default/public/in_public.csv", "site assess", "site hu_reiter_wang"}
-    assert some <= leaving.keys()
+    needed = {
+        "assess/default/public/in_public.csv",
+        "site assess",
+        "site hu_reiter_wang",
+    }
+    assert needed <= leaving.keys()
     assert len([name for name in leaving if name.endswith("report-public.html")]) == 3
-    assert {name: found(text) for name, text in leaving.items() if found(text)} == {}
+    for name, text in leaving.items():
+        assert canaries_in(text) == [], name
 
 
 def test_no_chart_and_no_coefficient_leaves(
@@ -165,23 +148,18 @@ def test_no_chart_and_no_coefficient_leaves(
     """And no number of an assessment's table."""
     coefficients = pd.read_csv(runs / "hu_reiter_wang/default/tables/coefficients.csv")
     answers = pd.concat(map(pd.read_csv, runs.glob("assess/*/tables/answers.csv")))
-    several = answers.select_dtypes("number").to_numpy().ravel()
-    numbers = [
-        *coefficients["original"],
-        *(x for x in several if np.isfinite(x) and round(x, 2) != round(x, 4)),
-    ]
+    values = answers.select_dtypes("number").to_numpy().ravel()
+    is_long = np.isfinite(values) & (np.round(values, 2) != np.round(values, 4))
+    numbers = np.abs([*coefficients["original"], *values[is_long]])
     assert len(numbers) >= 100
     for text in leaving.values():
         assert 'class="vega-lite"' not in text
         assert "image/svg+xml" not in text
         # A number is one of them if it agrees in all decimals that it is shown with.
         body = text[text.find("<main" if "<main" in text else "<body") :]
-        decimals = {
-            v: len(v.partition(".")[2]) for v in re.findall(r"\d+\.\d{3,}", body)
-        }
-        assert [
-            x for x in numbers for v, n in decimals.items() if f"{abs(x):.{n}f}" == v
-        ] == []
+        for shown in set(re.findall(r"\d+\.\d{3,}", body)):
+            n_decimals = len(shown.partition(".")[2])
+            assert shown not in {f"{number:.{n_decimals}f}" for number in numbers}
 
 
 def test_the_words_of_a_verdict_leave_and_the_rule(
@@ -207,44 +185,42 @@ def lacking(tmp_path: Path) -> Path:
 
 
 def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
+    file = f"{lacking}/people.csv"
     base = {
-        "original": (file := f"{lacking}/people.csv"),
+        "original": file,
         "schema": f"{lacking}/schema.yaml",
+        "released": [file],
     }
-    sweep = {
-        "paper": "assess",
-        "base": base | {"released": [file]},
-        "grid": {"by": ["town"]},
-    }
+    sweep = {"paper": "assess", "base": base, "grid": {"by": ["town"]}}
     (lacking / "sweep_x.yaml").write_text(yaml.safe_dump(sweep), encoding="utf-8")
     result = call("sweep", lacking / "sweep_x.yaml", "--output", lacking / "o")
     assert result.exit_code == 1
     (failed,) = lacking.glob("o/assess/sweep_x/*.failed")
     index = (failed.parent / "index.csv").read_text(encoding="utf-8")
-    error = json.loads((failed / "provenance.json").read_text(encoding="utf-8"))[
-        "error"
-    ]
-    for text in (result.output, index, error):
+    provenance = json.loads((failed / "provenance.json").read_text(encoding="utf-8"))
+    for text in (result.output, index, provenance["error"]):
         assert "job has '...' (line 7)" in text
-        assert found(text) == []
+        assert canaries_in(text) == []
     assert JOB in (failed / "notebook.ipynb").read_text(encoding="utf-8")
 
     result = call("report", failed, "--public")
-    assert (result.exit_code, found(result.output)) == (2, [])
+    assert (result.exit_code, canaries_in(result.output)) == (2, [])
     assert "a failed run has no public report" in result.output
     assert not (failed / "report-public.html").exists()
 
 
 def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
-    file, schema = lacking / "people.csv", lacking / "schema.yaml"
+    file = lacking / "people.csv"
+    schema = lacking / "schema.yaml"
     result = call("assess", file, file, "--schema", schema, "--output", lacking)
-    assert (result.exit_code, found(result.output)) == (2, [])
+    assert (result.exit_code, canaries_in(result.output)) == (2, [])
     assert "job has '...' (line 7)" in result.output
 
 
 MESSAGES = [
     (
-        "job has 'x', 'it\\'s' (line 3), allowed are 'a', 'b; c has'; town has 'y' (line 4)",
+        "job has 'x', 'it\\'s' (line 3), allowed are 'a', 'b; c has'; "
+        "town has 'y' (line 4)",
         "job has '...' (line 3), allowed are '...'; town has '...' (line 4)",
     ),
     ("the record's value 'x' isn't \"it's\"", "the record's value '...' isn't '...'"),
@@ -264,41 +240,39 @@ MESSAGES = [
 ]
 
 
-@pytest.mark.parametrize(("message", "told"), MESSAGES)
-def test_values_are_cut_from_messages(message: str, told: str) -> None:
-    found = confidential.without_values(
-        "ValueError", message, ["jobb"], ["ill", "o'k", "say 'a'"]
-    )
-    assert found == f"ValueError: {told}"
+@pytest.mark.parametrize(("message", "masked"), MESSAGES)
+def test_values_are_cut_from_messages(message: str, masked: str) -> None:
+    columns = ["ill", "o'k", "say 'a'"]
+    reason = confidential.without_values("ValueError", message, ["jobb"], columns)
+    assert reason == f"ValueError: {masked}"
 
 
 def test_columns_are_named_wherever_they_stand(tmp_path: Path) -> None:
     """In the command and in a notebook, but never their values."""
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame(
-        rng.choice([JOB, TOWN, SICK, "a"], (200, 3)), columns=["job", "t own", "x"]
-    )
+    values = rng.choice([JOB, TOWN, SICK, "a"], (200, 3))
+    frame = pd.DataFrame(values, columns=["job", "t own", "x"])
     half = frame.assign(x=frame["x"].sample(frac=1, random_state=1).to_list())
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    half.to_parquet(tmp_path / "b.parquet")
-    told = (
+    original = tmp_path / "a.csv"
+    released = tmp_path / "b.parquet"
+    frame.to_csv(original, index=False)
+    half.to_parquet(released)
+    message = (
         "the values of 'job', 't own' equal the original row by row, and only 'x' dif"
     )
-    result = call(
-        "assess", tmp_path / "a.csv", tmp_path / "b.parquet", "--output", tmp_path
-    )
-    assert (result.exit_code, found(result.output)) == (2, [])
-    assert told in result.stderr
+
+    result = call("assess", original, released, "--output", tmp_path)
+    assert (result.exit_code, canaries_in(result.output)) == (2, [])
+    assert message in result.stderr
+
     error: Any = RuntimeError()
     error.ename = "ValueError"
-    error.evalue = f"{told}fer '{JOB}'"
+    error.evalue = f"{message}fer '{JOB}'"
     error.traceback = [f"File {LIBRARY}/assessment/tables.py:3, in x"]
-    (tmp_path / "n.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook()))
-    given = {
-        "original": str(tmp_path / "a.csv"),
-        "released": [str(tmp_path / "b.parquet")],
-    }
-    assert f"{told}fer '...'" in _failure(tmp_path / "n.ipynb", error, given)
+    notebook = tmp_path / "n.ipynb"
+    notebook.write_text(nbformat.writes(nbformat.v4.new_notebook()))
+    given = {"original": str(original), "released": [str(released)]}
+    assert f"{message}fer '...'" in _failure(notebook, error, given)
 
 
 ROWS = [
@@ -330,7 +304,7 @@ def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
         except ValueError as error:
             messages.append(confidential.without_values("ValueError", str(error)))
     assert len(messages) > 2 * len(kinds)
-    assert found("\n".join(messages)) == []
+    assert canaries_in("\n".join(messages)) == []
 
 
 FRAMES = {

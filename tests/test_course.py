@@ -1,4 +1,4 @@
-"""The course: student versions, the answers that their checks accept, and nbgrader's grades."""
+"""The course: student versions, the answers that checks accept, and the grades."""
 
 import contextlib
 import csv
@@ -17,16 +17,18 @@ import toy
 from srlib.runner import course
 from srlib.runner.parameters import UsageError
 
-SECRETS = [
-    "A good answer",
-    "Known to be",
-    "Another secret",
-    "to divide",
-    "share / 3",
+SECRETS = ["A good answer", "Known to be", "Another secret", "to divide", "share / 3"]
+SECRETS += [
     "np.log",
+    "0.167",
+    "5]",
+    "Beta",
+    "smith",
+    "not private",
+    "SOLUTION",
+    "AUTOTEST",
 ]
-SECRETS += ["0.167", "5]", "Beta", "smith", "not private", "SOLUTION", "AUTOTEST"]
-TOLD = ["right", "wrong", "not answered yet"]
+RESULTS = ["right", "wrong", "not answered yet"]
 ANSWERS = {
     "sixth": ("1 / 6", "0.168", "..."),
     "half": ("[0.5]", "0.501", "..."),
@@ -43,20 +45,18 @@ CHANCE = {("what_a_risk_means", "0.25")}  # another share of the same example
 
 
 def nbgrader(folder: Path, *arguments: str) -> None:
-    path = {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    }  # of alembic
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [sys.executable, "-m", "nbgrader", *arguments]
-    subprocess.run(command, cwd=folder, check=True, env=os.environ | path)
+    environment = os.environ | {"PATH": programs}  # of alembic
+    subprocess.run(command, cwd=folder, check=True, env=environment)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a course with one assignment, released."""
     project = toy.make(tmp_path_factory.mktemp("course"), toy.EXERCISES)
-    jupytext.write(
-        jupytext.reads(toy.EXERCISES, "py:percent"), project / "notebooks/toy.ipynb"
-    )
+    notebook = jupytext.reads(toy.EXERCISES, "py:percent")
+    jupytext.write(notebook, project / "notebooks/toy.ipynb")
     with contextlib.chdir(project):
         assert toy.call("course").exit_code == 0
     nbgrader(project / "outputs/course", "generate_assignment", "toy")
@@ -64,18 +64,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def version(made: Path) -> Any:
-    return nbformat.read(made / "release/toy/toy.ipynb", as_version=4)
+def version(released: Path) -> Any:
+    return nbformat.read(released / "release/toy/toy.ipynb", as_version=4)
 
 
 def test_a_student_version_has_no_solution(version: Any) -> None:
     text = "\n".join(cell.source for cell in version.cells)
     assert [secret for secret in SECRETS if secret in text] == []
-    kept = ["To three digits (`sixth`).\n<details><summary>Hint 1</summary>\n\nHalf is"]
-    kept += [
-        "## A part with a spoiler\n\n*This text reveals the solution of Exercise 1."
-    ]
-    kept += [
+    kept = [
+        "To three digits (`sixth`).\n<details><summary>Hint 1</summary>\n\nHalf is",
+        "## A part with a spoiler\n\n*This text reveals the solution of Exercise 1.",
         "%%capture\n# The output reveals",
         "on a release.",
         "# Your answer: replace",
@@ -85,41 +83,37 @@ def test_a_student_version_has_no_solution(version: Any) -> None:
     assert [words for words in kept if words not in text] == []
 
 
-@pytest.mark.parametrize("told", TOLD)
-def test_a_check_accepts_the_answer_and_no_other(version, capsys, told):
+@pytest.mark.parametrize("result", RESULTS)
+def test_a_check_accepts_the_answer_and_no_other(version, capsys, result):
     """In a Python that has the standard library only, except for the answers."""
+    position = RESULTS.index(result)
     (helpers,) = [cell.source for cell in version.cells if cell.id == "checks"]
-    given = [
-        f"{name} = {answers[TOLD.index(told)]}" for name, answers in ANSWERS.items()
-    ]
+    given = [f"{name} = {answers[position]}" for name, answers in ANSWERS.items()]
     names: dict[str, Any] = {}
     exec("\n".join([helpers, "import numpy as np", *given]), names)
-    checks = re.findall(
-        r"^points_for\(.*", "\n".join(cell.source for cell in version.cells), re.M
-    )
-    assert [eval(check, names) for check in checks] == [told == "right"] * len(ANSWERS)
-    said = capsys.readouterr().out.splitlines()
-    assert sorted(said) == sorted(f"{name}: {told}" for name in ANSWERS)
+
+    code = "\n".join(cell.source for cell in version.cells)
+    checks = re.findall(r"^points_for\(.*", code, re.MULTILINE)
+    points = [eval(check, names) for check in checks]
+    assert points == [result == "right"] * len(ANSWERS)
+    messages = capsys.readouterr().out.splitlines()
+    assert sorted(messages) == sorted(f"{name}: {result}" for name in ANSWERS)
 
 
-def test_each_right_name_is_a_point(made: Path, version: Any) -> None:
-    for nth, (name, answers) in enumerate(ANSWERS.items()):
+def test_each_right_name_is_a_point(released: Path, version: Any) -> None:
+    for i, (name, answers) in enumerate(ANSWERS.items()):
+        answer = f"{name} = {answers[i % 3]}"
         for cell in version.cells:
-            cell.source = cell.source.replace(
-                f"{name} = ...", f"{name} = {answers[nth % 3]}"
-            )
-    submitted = made / "submitted/anna/toy/toy.ipynb"
+            cell.source = cell.source.replace(f"{name} = ...", answer)
+    submitted = released / "submitted/anna/toy/toy.ipynb"
     submitted.parent.mkdir(parents=True)
     nbformat.write(version, submitted)
-    nbgrader(made, "autograde", "toy")
-    nbgrader(made, "export")
-    (row,) = csv.DictReader(
-        (made / "grades.csv").read_text(encoding="utf-8").splitlines()
-    )
-    assert (float(row["raw_score"]), float(row["max_score"])) == (
-        2,
-        7,
-    )  # words are still to read
+    nbgrader(released, "autograde", "toy")
+    nbgrader(released, "export")
+    grades = (released / "grades.csv").read_text(encoding="utf-8")
+    (row,) = csv.DictReader(grades.splitlines())
+    assert float(row["raw_score"]) == 2
+    assert float(row["max_score"]) == 7  # words are still to read
 
 
 def student_sources(notebook: Any) -> list[str]:
@@ -136,22 +130,21 @@ def solutions(notebook: Any) -> list[str]:
 
 
 def test_no_student_version_has_an_answer() -> None:
-    """Neither a solution's code nor its number; three digits in the other assignments."""
+    """Neither a solution's code nor its number, to three digits in other ones."""
     versions = {paper: "\n".join(student_sources(n)) for paper, n in NOTEBOOKS.items()}
-    found = set()
+    revealed = set()
     for paper, notebook in NOTEBOOKS.items():
         assert [cell for cell in solutions(notebook) if cell in versions[paper]] == []
-        answers = re.findall(
-            r"(?m)^assert .*== \[?-?([\d.]+)", "\n".join(solutions(notebook))
-        )
+        code = "\n".join(solutions(notebook))
+        answers = re.findall(r"(?m)^assert .*== \[?-?([\d.]+)", code)
         for number in answers:
             digits = len(number.replace(".", "").strip("0"))
             spelled = {number, number.removeprefix("0"), f"{100 * float(number):g} %"}
             pattern = rf"(?<![\d.,])({'|'.join(map(re.escape, spelled))})(?!\d|[.,]\d)"
             for other, text in versions.items():
                 if digits >= (2 if other == paper else 3) and re.search(pattern, text):
-                    found.add((other, number))
-    assert found == CHANCE
+                    revealed.add((other, number))
+    assert revealed == CHANCE
 
 
 @pytest.mark.parametrize("paper", NOTEBOOKS)
@@ -161,9 +154,8 @@ def test_what_a_question_asks_for_is_checked(paper: str) -> None:
     questions = [text for text in version if text.startswith("### Exercise ")]
     assert 3 <= len(questions) <= 5
     asked = set(re.findall(r"`(\w+)`", "\n".join(questions)))
-    assigned = set(
-        re.findall(r"\w+", str(re.findall(r"^([\w, ]+) = ", solution, re.M)))
-    )
+    targets = str(re.findall(r"^([\w, ]+) = ", solution, re.MULTILINE))
+    assigned = set(re.findall(r"\w+", targets))
     checked = set(re.findall(r"AUTOTEST as_text\((\w+), \d\)", "\n".join(version)))
     assert asked & assigned == checked
     text = "\n".join(cell.source for cell in NOTEBOOKS[paper].cells)
@@ -179,7 +171,6 @@ def test_notebooks_must_have_been_built(
 
 def test_an_exercise_without_an_answer_to_check_is_refused() -> None:
     unasked = toy.EXERCISES.replace("`sixth`", "a number")
-    with pytest.raises(
-        UsageError, match="exercise-1: the solution asserts none of the names"
-    ):
+    message = "exercise-1: the solution asserts none of the names"
+    with pytest.raises(UsageError, match=message):
         course.assignment_source(jupytext.reads(unasked, "py:percent"))

@@ -1,4 +1,4 @@
-"""The committed notebooks are those of their texts, executed in order, and of readable size."""
+"""The committed notebooks are those of their texts, executed, and of readable size."""
 
 import ast
 import dis
@@ -42,18 +42,16 @@ def test_text_and_notebook_agree(text: Path) -> None:
 
 
 def test_saving_in_jupyterlab_leaves_the_text_as_it_is(text: Path) -> None:
-    assert jupytext.writes(jupytext.read(text), "py:percent") == text.read_text(
-        encoding="utf-8"
-    )
+    saved = jupytext.writes(jupytext.read(text), "py:percent")
+    assert saved == text.read_text(encoding="utf-8")
 
 
 def test_hints_and_solutions_are_folded(text: Path) -> None:
     for cell in executed(text).cells:
-        if {"hint", "solution"} & tags(cell):
-            words = re.fullmatch("(?s)<details><summary>.*</details>", cell.source)
-            assert words or (
-                cell.metadata.jupyter.source_hidden and "# Solution\n" in cell.source
-            )
+        is_details = re.fullmatch("(?s)<details><summary>.*</details>", cell.source)
+        if {"hint", "solution"} & tags(cell) and not is_details:
+            assert cell.metadata.jupyter.source_hidden
+            assert "# Solution\n" in cell.source
 
 
 def test_every_code_cell_was_executed_in_order(text: Path) -> None:
@@ -64,29 +62,30 @@ def test_every_code_cell_was_executed_in_order(text: Path) -> None:
 def test_no_error_and_no_warning_is_stored(text: Path) -> None:
     outputs = [output for cell in code_cells(text) for output in cell.outputs]
     assert outputs
-    assert [
-        o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"
-    ] == []
+    for output in outputs:
+        assert output.output_type != "error"
+        assert output.get("name") != "stderr"
 
 
 def test_a_notebook_is_one_sitting(text: Path) -> None:
     """Exercises included. Cells show the computation."""
     project = tomllib.loads((text.parents[1] / "pyproject.toml").read_text("utf-8"))
-    cells, lines = (
-        executed(text).cells,
-        [len(c.source.splitlines()) for c in code_cells(text)],
-    )
-    words = sum(len(c.source.split()) for c in cells if c.cell_type == "markdown")
-    size: dict[str, float] = {"cells": len(cells), "words": words, "lines": max(lines)}
-    size["median_lines"] = statistics.median(lines)
+    cells = executed(text).cells
+    n_lines = [len(cell.source.splitlines()) for cell in code_cells(text)]
+    proses = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    size: dict[str, float] = {
+        "cells": len(cells),
+        "words": sum(len(source.split()) for source in proses),
+        "lines": max(n_lines),
+        "median_lines": statistics.median(n_lines),
+    }
     limits = project["tool"]["size"]["notebook"]
     assert {name for name, limit in limits.items() if size[name] > limit} == set()
 
 
 NUMBER = re.compile(r"(?<![\w.,/(−-])(?:\d{1,3}(?:,\d{3})+|\d*\.\d+|\d+(?=\s?%))")
 # Exact numbers in prose that neither a paper prints nor a cell holds, by notebook:
-# results of arithmetic that stands beside them, conventions, and places such as
-# sections.
+# results of arithmetic beside them, conventions, and places such as sections.
 EXACT = {
     "charest": {"1.78", "3.93"},
     "hu_reiter_wang": {"0.62", "8.7", "0.7", "1.01", "13.3", "6.7"},
@@ -108,7 +107,7 @@ EXACT = {
 
 
 def prose(text: Path) -> str:
-    """The argument: no exercises, which have their own settings, no references and no code."""
+    """The argument: no exercises, with their own settings, no references, no code."""
     cells = [c for c in jupytext.read(text).cells if c.cell_type == "markdown"]
     source = "\n".join(cell.source for cell in cells if "solution" not in tags(cell))
     source = re.sub(r"(?ms)^#+ (?:Exercise|References).*?(?=^#|\Z)", "", source)
@@ -117,7 +116,7 @@ def prose(text: Path) -> str:
 
 
 def test_typed_numbers_are_exact_or_printed(text: Path) -> None:
-    """What a run decides is printed by a cell, so that no profile contradicts its text."""
+    """What a run decides is printed by a cell: no profile contradicts its text."""
     code = "\n".join(cell.source for cell in code_cells(text))
     known = {*map(float, re.findall(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)", code))}
     if (file := text.with_suffix(".csv")).exists():
@@ -129,23 +128,18 @@ def test_typed_numbers_are_exact_or_printed(text: Path) -> None:
 
 def test_cells_that_record_public_files_are_tagged(text: Path) -> None:
     for cell in code_cells(text):
-        keywords = [
-            k.arg
-            for k in ast.walk(ast.parse(cell.source))
-            if isinstance(k, ast.keyword)
-        ]
+        nodes = ast.walk(ast.parse(cell.source))
+        keywords = [node.arg for node in nodes if isinstance(node, ast.keyword)]
         assert "public" not in keywords or "public" in tags(cell)
 
 
 def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text: Path) -> None:
-    """Cells marked public run without both, but for those with the words on a user's file."""
+    """Cells marked public run without both, except those with words on the file."""
     declared = read_parameters(text)
     if declared.keys().isdisjoint(FILE_PARAMETERS):
         return
-    given = {
-        name: declared[name].default
-        for name in declared.keys() - {*FILE_PARAMETERS, "seed"}
-    }
+    names = declared.keys() - {*FILE_PARAMETERS, "seed"}
+    given = {name: declared[name].default for name in names}
     given |= {"outputs": Outputs(""), "output_dir": "", "display": str}
     for cell in jupytext.read(text).cells:
         imports = not tags(cell) and cell.source.startswith(("import ", "from "))
@@ -155,23 +149,18 @@ def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text: Path) -> No
 
 
 def test_a_cell_that_needs_something_names_a_parameter(text: Path) -> None:
-    every = {tag for cell in jupytext.read(text).cells for tag in tags(cell)}
-    needed = [
-        tag.removeprefix("needs-").split("-or-")
-        for tag in every
-        if tag.startswith("needs-")
-    ]
-    assert {name for names in needed for name in names} <= set(read_parameters(text))
+    declared = read_parameters(text)
+    for cell in jupytext.read(text).cells:
+        for tag in tags(cell):
+            if tag.startswith("needs-"):
+                assert {*tag.removeprefix("needs-").split("-or-")} <= declared.keys()
 
 
 def test_solutions_leave_the_names_of_the_notebook_alone(text: Path) -> None:
     """So that a cell above can be run again after an exercise."""
     bound: dict[bool, set[str]] = {True: set(), False: set()}
     for cell in code_cells(text):
-        steps = [
-            step
-            for step in dis.get_instructions(cell.source)
-            if step.opname == "STORE_NAME"
-        ]
-        bound["solution" in tags(cell)] |= {step.argval for step in steps}
+        for step in dis.get_instructions(cell.source):
+            if step.opname == "STORE_NAME":
+                bound["solution" in tags(cell)].add(step.argval)
     assert bound[True] & bound[False] == set()

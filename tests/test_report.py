@@ -24,10 +24,9 @@ def chart(label: str) -> Any:
     return displayed({charts.MIME_TYPE: spec, "image/svg+xml": f"<svg>{label}</svg>"})
 
 
-def seen(*cells: Any, **how: Any) -> Any:
-    return BeautifulSoup(
-        render(notebook(*cells), {"n": 1}, COMPLETE, **how), "html.parser"
-    )
+def page_of(*cells: Any, **how: Any) -> Any:
+    html = render(notebook(*cells), {"n": 1}, COMPLETE, **how)
+    return BeautifulSoup(html, "html.parser")
 
 
 # --------------------------------------------------------------------- what is kept out
@@ -40,15 +39,11 @@ def test_a_report_is_one_file_that_loads_nothing() -> None:
     bare = re.sub(r"<script>.*</script>", "", html, flags=re.DOTALL)
     assert re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', bare) == []
     assert re.search(r"@import|url\((?!data:)", bare) is None
-    assert (
-        bare.count("url(data:font/woff2;base64,")
-        == len([*TEMPLATES.glob("fonts/*.woff2")])
-        > 0
-    )
+    n_fonts = len([*TEMPLATES.glob("fonts/*.woff2")])
+    assert bare.count("url(data:font/woff2;base64,") == n_fonts > 0
 
 
-# Content that would run, load, send, redirect or restyle; the policy stops only
-# scripts.
+# Content that would run, load, send, redirect or restyle; the policy stops scripts.
 EVIL = [
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>",
     '<meta http-equiv="refresh" content="0; url=http://example.org">',
@@ -63,20 +58,14 @@ EVIL = [
     "<a href=' da\tta:text/html,a'>a</a><a href='JavaScript:alert(1)'>a</a>",
     "<img src='http://example.org'><math href='http://example.org'><mi>a</mi></math>",
     "</section></main></div><details><table><!-- <plaintext",
-    "<svg><section><p></p></section></svg>a<select><div><input></div></select><plaintext>",
-    "<figure class=picture></figure><figure class=table><caption>a</caption></figure><p></p>"
-    "<details class=code></details><details class=code></details><p class=title></p><h3></h3>",
+    "<svg><section><p></p></section></svg>a<select><div><input></div></select>"
+    "<plaintext>",
+    "<figure class=picture></figure><figure class=table><caption>a</caption></figure>"
+    "<p></p><details class=code></details><details class=code></details>"
+    "<p class=title></p><h3></h3>",
 ]
-WRAPS = [
-    "{}",
-    "a {} b",
-    "# {}",
-    "|a|\n|-|\n|{}|",
-    "```mermaid\n{}\n```",
-    "![{}](a)",
-    "$${}$$",
-]
-WRAPS += [r"$\text{{{}}}$"]
+WRAPS = ["{}", "a {} b", "# {}", "|a|\n|-|\n|{}|", "```mermaid\n{}\n```"]
+WRAPS += ["![{}](a)", "$${}$$", r"$\text{{{}}}$"]
 
 
 @pytest.mark.parametrize("html", EVIL)
@@ -84,14 +73,11 @@ WRAPS += [r"$\text{{{}}}$"]
 def test_no_text_runs_or_leads_away_from_the_page(html: str, wrap: str) -> None:
     evil = wrap.format(html)
     callout = display.callout(f'C1 fails"><b {html}', evil)
-    outputs = [
-        displayed({f"text/{kind}": evil})
-        for kind in ("markdown", "latex", "html", "plain")
-    ]
+    table = display.show(pd.DataFrame({evil: [evil]}), caption=evil)
+    kinds = ("markdown", "latex", "html", "plain")
+    outputs = [displayed({f"text/{kind}": evil}) for kind in kinds]
     outputs += [
-        displayed(
-            {"text/html": display.show(pd.DataFrame({evil: [evil]}), caption=evil).html}
-        ),
+        displayed({"text/html": table.html}),
         displayed({"text/markdown": callout._repr_markdown_()}),
         nbformat.v4.new_output("stream", name="stdout", text=evil),
         nbformat.v4.new_output("error", ename=evil, evalue=evil, traceback=[evil]),
@@ -99,12 +85,13 @@ def test_no_text_runs_or_leads_away_from_the_page(html: str, wrap: str) -> None:
     ]
     about = COMPLETE | {"paper": evil, "error": evil, "versions": {evil: evil}}
     cells = notebook(text(evil), code("1", *outputs), text("The end."))
+
     page = BeautifulSoup(render(cells, {evil: evil}, about), "html.parser")
+
     assert len(page.find_all("script")) == 1
     main: Any = page.main
-    assert not main.select(
-        "meta, base, form, input, iframe, object, embed, svg, style, script"
-    )
+    harmful = "meta, base, form, input, iframe, object, embed, svg, style, script"
+    assert not main.select(harmful)
     for part in main.find_all(True):
         assert not [name for name in part.attrs if name.startswith("on") or ":" in name]
         assert re.fullmatch("(text-align:[a-z]+;?)?", str(part.get("style", "")))
@@ -118,7 +105,7 @@ def test_what_a_library_lets_through_is_cleaned(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(_environment.filters, "ansi", str)
-    page = seen(code("1", nbformat.v4.new_output("stream", text=EVIL[0])))
+    page = page_of(code("1", nbformat.v4.new_output("stream", text=EVIL[0])))
     assert (len(page("script")), page.select("[onerror]")) == (1, [])
 
 
@@ -140,21 +127,19 @@ HARMLESS = [
         "<mrow><mi>D</mi><mo>′</mo></mrow></mrow><mtext>&lt;b&gt;</mtext>",
     ),
     ("$\\begin$ and `$y$`", "<code>\\begin</code> and <code>$y$</code>"),
-    *(
-        (f"${sign * 999}$", f"<code>{sign * 3}") for sign in ("{", "(", "⌊")
-    ),  # without end
+    # Nested without end.
+    *((f"${sign * 999}$", f"<code>{sign * 3}") for sign in ("{", "(", "⌊")),
 ]
 
 
 @pytest.mark.parametrize(("source", "html"), HARMLESS)
 def test_harmless_elements_stay_and_formulas_are_mathml(source: str, html: str) -> None:
-    assert html in str(seen(text(source), reports=["other"]))
+    assert html in str(page_of(text(source), reports=["other"]))
 
 
 def test_links_to_the_guide_are_plain_text_where_a_report_stands_alone() -> None:
-    page = seen(
-        text("A [sample unique](../docs/guide/glossary.md#sample-unique) is rare.")
-    )
+    link = "[sample unique](../docs/guide/glossary.md#sample-unique)"
+    page = page_of(text(f"A {link} is rare."))
     assert "A sample unique is rare." in page.get_text()
     assert not page.select("a[href*=glossary]")
 
@@ -165,65 +150,56 @@ PNG = {"image/png": "aGk=\n"}
 @pytest.mark.parametrize("spec", [[], 5, None, "a"])
 def test_a_chart_that_is_none_is_shown_as_its_best_picture(spec: Any) -> None:
     chart = displayed({charts.MIME_TYPE: spec, "image/svg+xml": "<svg/>", **PNG})
-    page = seen(code("1", displayed(PNG), chart))
-    assert [picture["src"][11:14] for picture in page.select(".chart > img")] == [
-        "png",
-        "svg",
-    ]
+    page = page_of(code("1", displayed(PNG), chart))
+    pictures = page.select(".chart > img")
+    assert [picture["src"][11:14] for picture in pictures] == ["png", "svg"]
     assert not page.select(".vega-lite")
 
 
 # ----------------------------------------------------------------------- what is public
 
 
+TABLES = {"data": "people.csv", "within": {"income": 2.0}, "keys": [["town"]]}
 FILES = [
-    (
-        {"data": "people.csv", "within": {"income": 2.0}, "keys": [["town"]]},
-        COMPLETE,
-        True,
-    ),
+    (TABLES, COMPLETE, True),
     ({"released": ["people.csv"]}, COMPLETE, True),
     ({"n": 1}, COMPLETE | {"inputs": {"people.csv": "e3b0"}}, True),
-    *[({}, {}, True), ({"n": 1}, {}, True)],
+    ({}, {}, True),
+    ({"n": 1}, {}, True),
     ({"data": "", "released": [], "schema": "acs"}, COMPLETE, False),
 ]
 
 
-@pytest.mark.parametrize(("parameters", "provenance", "closed"), FILES)
+@pytest.mark.parametrize(("parameters", "provenance", "of_user"), FILES)
 def test_of_a_users_file_nothing_is_public_that_is_not_marked(
-    parameters, provenance, closed
+    parameters, provenance, of_user
 ):
     """Also if it is unknown whose file it is."""
-    parameters, provenance = (
-        it and it | {"seed": 48151623} for it in (parameters, provenance)
-    )
+    seed = {"seed": 48151623}
+    parameters = parameters and parameters | seed
+    provenance = provenance and provenance | seed
     injected = code(
         'data = "people.csv"\nseed = 48151623', tags=("injected-parameters",)
     )
-    one = code(
-        "1",
-        displayed({"text/plain": "12th"}),
-        chart("record 12"),
-        tags=("confidential",),
-    )
+    outputs = [displayed({"text/plain": "12th"}), chart("record 12")]
+    cell = code("1", *outputs, tags=("confidential",))
     caption = text("**It rises.** Yes.\n\nAfter it.")
-    whole = notebook(injected, one, caption, text("In words", "public-only"))
-    full, public = (
-        render(whole, parameters, provenance, public=only) for only in (False, True)
-    )
-    secret = {"record 12", "12th", "people", "48151623", "income", "town", "It rises"}
-    in_full = {word for word in secret | {'vega-lite"'} if word in full}
+    cells = notebook(injected, cell, caption, text("In words", "public-only"))
+
+    full = render(cells, parameters, provenance)
+    public = render(cells, parameters, provenance, public=True)
+
+    secrets = ["record 12", "12th", "people", "48151623", "income", "town", "It rises"]
+    in_full = {word for word in [*secrets, 'vega-lite"'] if word in full}
     assert "record 12" in in_full
-    assert {word for word in in_full if word in public} == (
-        set() if closed else in_full
-    )
-    assert ("Confidential: single combinations" in full, "In words" in public) == (
-        closed,
-        closed,
-    )
-    assert ("In words" in full, "After it." in public) == (False, True)
-    one.metadata["tags"] = ["public"]
-    marked = render(whole, parameters, provenance, public=True)
+    in_public = {word for word in in_full if word in public}
+    assert in_public == (set() if of_user else in_full)
+    assert ("Confidential: single combinations" in full) == of_user
+    assert ("In words" in public) == of_user
+    assert "In words" not in full
+    assert "After it." in public
+    cell.metadata["tags"] = ["public"]
+    marked = render(cells, parameters, provenance, public=True)
     assert "record 12" in marked
     assert "It rises." in marked
 
@@ -235,35 +211,32 @@ def test_a_users_report_leaves_out_what_needs_a_parameter_that_is_empty(by, show
     cells = notebook(text("### By group", "needs-by"), text("An example", "example"))
     for original, public in (("mine.csv", False), ("mine.csv", True), ("", False)):
         html = render(cells, {"original": original, "by": by}, COMPLETE, public=public)
-        assert ("By group" in html, "An example" in html) == (
-            shown or not original,
-            not original,
-        )
+        assert ("By group" in html) == (shown or not original)
+        assert ("An example" in html) == (not original)
 
 
 # --------------------------------------------------------------------------- the layout
 
 
-def test_a_report_opens_with_title_lead_picture_paper_and_what_became_of_the_claims() -> (
-    None
-):
+def test_a_report_opens_with_title_lead_picture_paper_and_verdicts() -> None:
     opening = "# A finding\n\n**Hu, J. (2014).** A paper.\n\nThe lead."
     claims = "| |b|c|\n|-|-|-|\n|**C1**|It is $x$.|depends on $n$|\n|**C1**|1|2|"
     decided = display.callout("C1 depends on $n$", "It is 3.")._repr_markdown_()
     shown = [displayed({"text/markdown": text}) for text in (claims, decided)]
-    cells = [text(opening), code("1", *shown, chart("first"))]
-    cells += (
+    cells = [
+        text(opening),
+        code("1", *shown, chart("first")),
         code("2", chart("best"), tags=("hero",)),
         text("**It rises.** By two.\n\nIt goes on."),
-    )
+    ]
+
     html = render(nbformat.v4.new_notebook(cells=cells), {"n": 1}, COMPLETE)
     page: Any = BeautifulSoup(html, "html.parser")
     parts = ["A finding", "Hu, J", "The lead", "It rises", "By two", "depends 1"]
     assert re.findall("|".join(parts), page.header.get_text(" ", strip=True)) == parts
     assert "<title>A finding</title>" in html
-    assert [img["alt"] for img in page.select("header .hero img, section img")] == [
-        "best"
-    ]
+    (picture,) = page.select("header .hero img, section img")
+    assert picture["alt"] == "best"
     assert page.select("section")[-1].get_text(strip=True) == "It goes on."
     (link,) = page.select("td > a.verdict.said-depends")
     (callout,) = page.select("blockquote.callout.said-depends")
@@ -272,61 +245,44 @@ def test_a_report_opens_with_title_lead_picture_paper_and_what_became_of_the_cla
 
 def test_what_is_for_students_stays_in_the_notebook() -> None:
     tags = ("hint", "solution", "notebook-only", "parameters", "injected-parameters")
-    hidden = [
-        cell for tag in tags for cell in (text("a", tag), code("n = 4", tags=(tag,)))
-    ]
-    main = seen(text("### Exercise 1: think"), *hidden, text("After it.")).main
+    hidden = [code("n = 4", tags=(tag,)) for tag in tags]
+    hidden += [text("a", tag) for tag in tags]
+    main = page_of(text("### Exercise 1: think"), *hidden, text("After it.")).main
     shown = [part.get_text(strip=True) for part in main.select("section, details.code")]
     assert shown == ["Title", "After it."]
 
 
 def test_code_and_small_print_are_folded() -> None:
-    table = displayed(
-        {"text/html": display.show(pd.DataFrame({"n": [1]}), caption="A & b").html}
-    )
-    proof = (
+    shown = display.show(pd.DataFrame({"n": [1]}), caption="A & b")
+    table = displayed({"text/html": shown.html})
+    page = page_of(
+        code("a = 1"),
+        code("b", table, chart("c")),
         text("**No** caption.\n\n## Proof\n\nIt is so.", "appendix"),
         text("### A detail"),
+        text("## Next\n\nLast."),
     )
-    page = seen(
-        code("a = 1"), code("b", table, chart("c")), *proof, text("## Next\n\nLast.")
-    )
-    assert page.select("details.code")[0].get_text(" ").split() == [
-        "Code",
-        "a",
-        "=",
-        "1",
-        "b",
-    ]
+    folded_code = page.select("details.code")[0].get_text(" ")
+    assert folded_code.split() == ["Code", "a", "=", "1", "b"]
     assert [head.get_text() for head in page.select("figure > figcaption")] == ["A & b"]
     assert page.select("figure.table .scroll > table")
     (folded,) = page.select("details.appendix")
-    assert (
-        re.sub(r"[¶\s]+", " ", folded.get_text(" ")).strip()
-        == "Proof It is so. A detail"
-    )
+    words = re.sub(r"[¶\s]+", " ", folded.get_text(" ")).strip()
+    assert words == "Proof It is so. A detail"
     assert not folded.select("summary a")  # no control stands in another one
     contents = [link.get_text() for link in page.select(".contents li > a")]
     assert contents == ["Proof", "Next", "How this report was made"]
 
 
 def test_how_a_report_was_made_stands_at_its_end() -> None:
-    about = COMPLETE | {
+    about = {
         "versions": {"numpy": "2.5"},
         "inputs": {"people.csv": "e3b0c442"},
+        "seed": 48151623,
     }
-    html = render(
-        notebook(), {"data": "people.csv", "n": 31}, about | {"seed": 48151623}
-    )
+    parameters = {"data": "people.csv", "n": 31}
+    html = render(notebook(), parameters, COMPLETE | about)
     footer = " ".join(html.partition("<footer")[2].split())
     title = yaml_io.read(TEMPLATES.parents[2] / "CITATION.cff")["title"]
-    told = (
-        "profile <code>people",
-        "people.csv",
-        "e3b0c442",
-        "2.5",
-        "48151623",
-        "31",
-        title,
-    )
-    assert [words for words in told if words not in footer] == []
+    facts = ["profile <code>people", "people.csv", "e3b0c442", "2.5", "48151623", "31"]
+    assert [fact for fact in [*facts, title] if fact not in footer] == []

@@ -17,7 +17,6 @@ import pytest
 import toy
 
 from srlib.__main__ import ended_by_signals
-from srlib.rng import stream
 from srlib.runner import files, run
 from srlib.runner.parameters import resolve
 
@@ -25,51 +24,60 @@ SCRIPT = str(Path(sys.executable).with_name("srlib"))
 LOOK = f"""{toy.MARK}
 import numpy
 from threadpoolctl import threadpool_info
-outputs.result("threads", max(found["num_threads"] for found in threadpool_info()))
+outputs.result("threads", max(pool["num_threads"] for pool in threadpool_info()))
 """
-WHOLE = "notebook.ipynb parameters.yaml provenance.json report.html results.json tables/values.csv"
+WHOLE = [
+    "notebook.ipynb",
+    "parameters.yaml",
+    "provenance.json",
+    "report.html",
+    "results.json",
+    "tables/values.csv",
+]
 STOPPED = "cell 4: stopped"
 
 
 def srlib(
     work: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    command, env = [SCRIPT, *arguments], os.environ | environment
     done = subprocess.run(
-        command, cwd=work, env=env, capture_output=True, text=True, timeout=100
+        [SCRIPT, *arguments],
+        cwd=work,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
     )
     assert "from the working folder" not in done.stdout + done.stderr
     return done
 
 
 def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
-    (project / "notebooks/toy.py").write_text(
-        toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE
-    )
-    given = ("--profile", "published", "-p", "names", "[x, y]", "--output", "out")
-    (long := project / ("long" * 30)).mkdir()  # for a path of a socket
-    env = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "TMPDIR": str(long)}
-    done = srlib(work, "run", "toy", *given, **env)
+    cells = toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE
+    (project / "notebooks/toy.py").write_text(cells)
+    long = project / ("long" * 30)  # for a path of a socket
+    long.mkdir()
+    environment = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+
+    options = ["--profile", "published", "-p", "names", "[x, y]", "--output", "out"]
+    done = srlib(work, "run", "toy", *options, TMPDIR=str(long), **environment)
+
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "toy: out/toy/published/report.html\n"
     (final,) = (work / "out/toy").iterdir()
-    held = [
-        p.relative_to(final).as_posix() for p in sorted(final.rglob("*")) if p.is_file()
-    ]
-    assert held == WHOLE.split()
+    written = sorted(path for path in final.rglob("*") if path.is_file())
+    assert [path.relative_to(final).as_posix() for path in written] == WHOLE
+    for path in written:
+        assert str(project) not in path.read_text(encoding="utf-8")
     for path in (final, *final.rglob("*")):
         assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
-        assert path.is_dir() or str(project) not in path.read_text(encoding="utf-8")
-    assert json.loads((final / "results.json").read_text()) == {
-        "threads": 1,
-        "total": 5.0,
-    }
-    about = json.loads((final / "provenance.json").read_text())
-    assert (about["status"], about["changed_parameters"]) == (
-        "complete",
-        {"names": ["x", "y"]},
-    )
-    assert (about["seed"], len(about["source_sha256"])) == (1, 64)
+    results = json.loads((final / "results.json").read_text())
+    assert results == {"threads": 1, "total": 5.0}
+    provenance = json.loads((final / "provenance.json").read_text())
+    assert provenance["status"] == "complete"
+    assert provenance["changed_parameters"] == {"names": ["x", "y"]}
+    assert provenance["seed"] == 1
+    assert len(provenance["source_sha256"]) == 64
 
 
 def test_the_assessment_imports_nothing_from_the_working_folder(work: Path) -> None:
@@ -85,14 +93,13 @@ def test_a_run_that_is_told_to_end_leaves_nothing(project: Path) -> None:
         [SCRIPT, "run", "toy"],
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(
-            signal.SIGHUP, signal.SIG_DFL
-        ),  # ignored under nohup
+        # Ignored under nohup.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     kernel, _ = toy.kernel()
     process.send_signal(signal.SIGHUP)
-    _, told = process.communicate(timeout=60)
-    assert (process.returncode, told.strip()) == (1, "Aborted!")
+    _, message = process.communicate(timeout=60)
+    assert (process.returncode, message.strip()) == (1, "Aborted!")
     assert list((project / "outputs/toy").iterdir()) == []
     toy.wait_until(lambda: not toy.alive(kernel))
 
@@ -140,10 +147,9 @@ def test_a_built_notebook_has_no_paths(
     first = built.read_text(encoding="utf-8")
     assert "papermill" not in first
     assert str(project) not in first
-    assert (
-        nbformat.writes(run.normalized(nbformat.read(built, as_version=4))) + "\n"
-        == first
-    )
+    again = run.normalized(nbformat.read(built, as_version=4))
+    assert nbformat.writes(again) + "\n" == first
+
     monkeypatch.setattr(run, "_execute", lambda *_, **__: STOPPED)
     result = toy.call("build", "toy")
     assert (result.exit_code, result.stderr) == (1, f"Error: toy: {STOPPED}\n")
@@ -168,50 +174,52 @@ def execute(
         return run.run(resolve(project, project / "outputs", "toy", overrides=given))
 
 
-WHY = {
+CHANGED = {
     "records.csv": "a data file was changed during the run",
     "notebooks/toy.py": "the notebook or the library was changed during the run",
     "unread": STOPPED,
 }
 
 
-@pytest.mark.parametrize(("changed", "why"), WHY.items())
+@pytest.mark.parametrize(("changed", "reason"), CHANGED.items())
 def test_a_run_not_to_be_trusted_is_kept_as_failed(
-    project: Path, changed: str, why: str
+    project: Path, changed: str, reason: str
 ) -> None:
     """And a complete run stays."""
     Path("records.csv").write_text("1")
-    whole = execute(project, data="records.csv") / "provenance.json"
-    before = whole.read_text()
-    with pytest.raises(
-        run.NotebookFailed, match=f"^toy: {why}\nkept: outputs/toy/default.failed"
-    ):
-        execute(project, changed, STOPPED if why == STOPPED else "", data="records.csv")
+    complete = execute(project, data="records.csv") / "provenance.json"
+    before = complete.read_text()
+
+    message = f"^toy: {reason}\nkept: outputs/toy/default.failed"
+    error = STOPPED if reason == STOPPED else ""
+    with pytest.raises(run.NotebookFailed, match=message):
+        execute(project, changed, error, data="records.csv")
+
     failed = json.loads(Path("outputs/toy/default.failed/provenance.json").read_text())
-    assert (failed["status"], failed["error"]) == ("failed", why)
+    assert (failed["status"], failed["error"]) == ("failed", reason)
     assert failed["source_sha256"] == json.loads(before)["source_sha256"]
-    assert whole.read_text() == before
+    assert complete.read_text() == before
 
 
 @pytest.mark.parametrize("name", ["default", "default.failed"])
 @pytest.mark.parametrize(
-    "held", [["thesis.txt"], [".thesis"], ["provenance.json", "notes.md"]]
+    "files", [["thesis.txt"], [".thesis"], ["provenance.json", "notes.md"]]
 )
 def test_a_folder_that_no_run_has_written_stays(
-    project: Path, name: str, held: list[str]
+    project: Path, name: str, files: list[str]
 ) -> None:
     folder = project / "outputs/toy" / name
     folder.mkdir(parents=True)
-    for file in held:
+    for file in files:
         (folder / file).touch()
     with pytest.raises(FileExistsError, match="this is not the folder of a run"):
         execute(project)
     assert [path.name for path in folder.parent.iterdir()] == [name]
-    assert sorted(path.name for path in folder.iterdir()) == sorted(held)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(files)
 
 
 def interrupted(final: Path, number: int, when: str) -> bool:
-    """Return whether replacing a run reached a system call, at which it is interrupted."""
+    """Return whether replacing a run reached a system call, where it is interrupted."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt
@@ -233,9 +241,8 @@ def killed_at_once(final: Path, number: int, when: str) -> bool:
     return subprocess.run(command, timeout=60).returncode == -signal.SIGKILL
 
 
-@pytest.mark.filterwarnings(
-    "ignore:unclosed file"
-)  # interrupted before anything was in the folder
+# Interrupted before anything was in the folder.
+@pytest.mark.filterwarnings("ignore:unclosed file")
 @pytest.mark.parametrize(
     "end", [interrupted, pytest.param(killed_at_once, marks=toy.posix)]
 )
@@ -244,8 +251,8 @@ def killed_at_once(final: Path, number: int, when: str) -> bool:
 def test_nothing_that_was_finished_is_lost(
     tmp_path: Path, earlier: str, when: str, end: Callable[[Path, int, str], bool]
 ) -> None:
-    """At any system call: incomplete content is never in place, and no hidden folder stays."""
-    outcomes = list[str]()
+    """At any system call: nothing incomplete is in place, no hidden folder stays."""
+    outcomes: list[str] = []
     for number in itertools.count(1):
         final = tmp_path / f"{number}/run"
         if earlier == "earlier":
@@ -253,9 +260,8 @@ def test_nothing_that_was_finished_is_lost(
         was_ended = end(final, number, when)
         killed.write(final.with_name("next"), "next")
         assert {*final.parent.iterdir()} <= {final, final.with_name("next")}
-        outcomes.append(
-            (final / "provenance.json").read_text() if final.exists() else "nothing"
-        )
+        content = final / "provenance.json"
+        outcomes.append(content.read_text() if content.exists() else "nothing")
         if not was_ended:
             break
     assert outcomes == sorted(outcomes, key=[earlier, "new"].index)
@@ -303,26 +309,17 @@ def test_where_files_cannot_be_locked_nothing_of_others_is_removed(
 
 @toy.posix
 def test_a_run_in_another_container_goes_on(tmp_path: Path) -> None:
-    """Two containers may share a folder, and have the same host name and process IDs."""
-    container = [
-        "unshare",
-        "--user",
-        "--map-root-user",
-        "--pid",
-        "--fork",
-        "--mount-proc",
-    ]
+    """Two containers may share a folder, host name and process IDs."""
+    options = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    container = ["unshare", *options]
     if not shutil.which("unshare") or subprocess.run([*container, "true"]).returncode:
         pytest.skip("no containers are allowed here")
-    numbers = 'for _ in 1 2 3; do true & done; wait; "$@"; exit $?'  # those of the first are larger
+    # The numbers of its processes are larger than those of the second.
+    numbers = 'for _ in 1 2 3; do true & done; wait; "$@"; exit $?'
     first = [*container, "sh", "-c", numbers, "sh", sys.executable, killed.__file__]
     second = [*container, sys.executable, killed.__file__]
-    arguments = [
-        str(tmp_path / "run"),
-        "4",
-        "after",
-        "wait",
-    ]  # as it has made its folder
+    # It waits as soon as it has made its folder.
+    arguments = [str(tmp_path / "run"), "4", "after", "wait"]
     waiting = subprocess.Popen([*first, *arguments], stdin=subprocess.PIPE)
     toy.wait_until(lambda: [*tmp_path.glob(".run*/new")])
     subprocess.run([*second, str(tmp_path / "other"), "0", ""], check=True)
@@ -343,13 +340,7 @@ def test_a_full_disk_leaves_what_is_there(
     before = {*tmp_path.rglob("*")}
     monkeypatch.setattr(Path, "write_bytes", full)
     result = toy.call("report", report.parent)
-    assert (result.exit_code, result.stderr) == (
-        1,
-        "Error: [Errno 28] No space left on device\n",
-    )
+    assert result.exit_code == 1
+    assert result.stderr == "Error: [Errno 28] No space left on device\n"
     assert report.read_text() == "before"
     assert {*tmp_path.rglob("*")} == before
-
-
-def test_streams_of_chance_stay_as_they_are() -> None:
-    assert stream(1, "x").integers(2**63) == 2093427476178716424

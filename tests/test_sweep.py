@@ -29,7 +29,8 @@ def read(text: str, name: str = "sweep_x") -> list[Request]:
     return sweep.read_sweep(file.parent, file, file.parent / "outputs")[0]
 
 
-def asked(*options: str) -> Result:
+def sweep_x(*options: str) -> Result:
+    """Call the command with the file that `read` wrote."""
     return toy.call("sweep", "sweep_x.yaml", *options)
 
 
@@ -37,8 +38,12 @@ def asked(*options: str) -> Result:
 
 
 def test_points_are_all_combinations() -> None:
-    text = "profile: published\nbase: {seed: 3}\ngrid: {n: [1, 2], method: [exact, simulated]}\n"
-    points = read(text + "points: [{share: 0.1, names: [a]}, {names: [b, c]}]")
+    points = read(
+        "profile: published\n"
+        "base: {seed: 3}\n"
+        "grid: {n: [1, 2], method: [exact, simulated]}\n"
+        "points: [{share: 0.1, names: [a]}, {names: [b, c]}]"
+    )
     assert len(points) == len({point.folder for point in points}) == 2 * 2 * 2
     name = "n=1,method=exact,share=0.1,names=a-[0-9a-f]{12}"
     assert re.fullmatch(name, points[0].folder.name)
@@ -49,10 +54,8 @@ def test_points_are_all_combinations() -> None:
 
 def test_seeds_of_replicates_are_those_that_they_always_were() -> None:
     points = read("replicates: 2\nseed: 5\n")
-    assert [p.parameters["seed"] for p in points] == [
-        1098639371749156,
-        6300548710043576,
-    ]
+    seeds = [point.parameters["seed"] for point in points]
+    assert seeds == [1098639371749156, 6300548710043576]
     seeds = [row["seed"] for row in sweep.Plan(paper="toy", replicates=10_000).rows()]
     assert len(set(seeds)) == 10_000
     assert all(seed == int(float(seed)) for seed in seeds)
@@ -60,14 +63,14 @@ def test_seeds_of_replicates_are_those_that_they_always_were() -> None:
 
 @pytest.mark.usefixtures("executed")
 def test_names_change_with_notebook_and_parameters() -> None:
-    """Names are printed, so they do not depend on a data file's contents; the status does."""
+    """A data file's contents decide on the status, not on names, which are printed."""
 
     def point(more: str = "") -> Request:
-        (one,) = read(f"grid: {{n: [1]}}\nbase: {{data: people.csv{more}}}\n")
-        return one
+        return read(f"grid: {{n: [1]}}\nbase: {{data: people.csv{more}}}\n")[0]
 
     Path("people.csv").write_text("1")
-    first, other = point(), point(", share: 0.7")
+    first = point()
+    other = point(", share: 0.7")
     sweep.run_sweep([first], [first])
     assert (point().folder, point().status) == (first.folder, "done")
     Path("people.csv").write_text("2")
@@ -82,9 +85,8 @@ def test_sweeps_that_ship_are_valid_and_have_no_profiles_folder() -> None:
     assert len(files) == 3
     for file in files:
         points, tables = sweep.read_sweep(toy.ROOT, file, Path())
-        assert {p.folder.parent for p in points} == {
-            Path(file.parent.name, file.stem).absolute()
-        }
+        folder = Path(file.parent.name, file.stem).absolute()
+        assert {point.folder.parent for point in points} == {folder}
         assert tables
     (point,) = read("grid: {n: [1]}", "published")
     assert point.folder.parent == Path("outputs/toy/sweep_published").absolute()
@@ -96,7 +98,7 @@ def test_sweeps_that_ship_are_valid_and_have_no_profiles_folder() -> None:
 @pytest.fixture
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Values of n of the points that were started; the first with n = 2 fails."""
-    begun = list[int]()
+    begun: list[int] = []
 
     def execute(
         text: bytes, saved: Path, parameters: dict[str, int], **_: object
@@ -116,60 +118,39 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_points_that_fail_are_told_and_the_rest_is_not_repeated(
     executed: list[int],
 ) -> None:
-    read("grid: {n: [1, 2, 3]}")
-    result = asked()
-    assert (result.exit_code, result.stdout) == (
-        1,
-        "outputs/toy/sweep_x: 2 of 3 points are done\n",
-    )
+    folder = read("grid: {n: [1, 2, 3]}")[0].folder.parent
+    result = sweep_x()
+    assert result.exit_code == 1
+    assert result.stdout == "outputs/toy/sweep_x: 2 of 3 points are done\n"
     assert "toy: cell 4: stopped\nkept: outputs/toy/sweep_x/n=2-" in result.stderr
-    index = pd.read_csv("outputs/toy/sweep_x/index.csv", keep_default_na=False)
-    done, failed = ["done", ""], ["failed", "cell 4: stopped"]
-    assert index[["status", "error"]].to_numpy().tolist() == [done, failed, done]
-    assert asked("--dry-run").stdout == result.stdout
-    for part, begun in (("1/3", [1, 2, 3]), ("2/3", [1, 2, 3, 2])):
-        told = asked("--shard", part).stdout
-        assert (told, executed) == (
-            "outputs/toy/sweep_x: 1 of 1 points are done\n",
-            begun,
-        )
-    assert (asked().exit_code, executed) == (0, begun)
-    for point in [*Path("outputs/toy/sweep_x").glob("n=*")]:
+    index = pd.read_csv(folder / "index.csv", keep_default_na=False)
+    assert index["status"].tolist() == ["done", "failed", "done"]
+    assert index["error"].tolist() == ["", "cell 4: stopped", ""]
+    assert sweep_x("--dry-run").stdout == result.stdout
+
+    done = "outputs/toy/sweep_x: 1 of 1 points are done\n"
+    assert (sweep_x("--shard", "1/3").stdout, executed) == (done, [1, 2, 3])
+    assert (sweep_x("--shard", "2/3").stdout, executed) == (done, [1, 2, 3, 2])
+    assert (sweep_x().exit_code, executed) == (0, [1, 2, 3, 2])
+    for point in [*folder.glob("n=*")]:
         toy.leave_hidden(point)
-    assert (asked().exit_code, executed) == (0, begun)
+    assert (sweep_x().exit_code, executed) == (0, [1, 2, 3, 2])
 
 
 @pytest.mark.usefixtures("executed")
 def test_tables_have_parameters_before_and_provenance_behind() -> None:
     points = read("grid: {n: [1, 2], names: [[a], [a, b]]}\ncollect: [t]")
     folder = points[0].folder.parent
-    asked()
+    sweep_x()
     index = pd.read_csv(folder / "index.csv")
-    assert index.columns.tolist() == [
-        "point",
-        "status",
-        "error",
-        "seconds",
-        "n",
-        "names",
-    ]
-    assert sweep.load(folder, "t")["names"].tolist() == [
-        "a",
-        '["a", "b"]',
-        '["a", "b"]',
-    ]
+    assert [*index] == ["point", "status", "error", "seconds", "n", "names"]
+    names = sweep.load(folder, "t")["names"].tolist()
+    assert names == ["a", '["a", "b"]', '["a", "b"]']
     assert not (folder / "t.csv").exists()
-    asked()
-    gathered = pd.read_csv(folder / "t.csv")
-    assert gathered.columns.tolist() == [
-        "parameter_n",
-        "names",
-        "n",
-        "x",
-        "point",
-        "git_commit",
-    ]
-    assert sweep.load(folder)["total"].tolist() == [1] * len(gathered) == [1] * 4
+    sweep_x()
+    table = pd.read_csv(folder / "t.csv")
+    assert [*table] == ["parameter_n", "names", "n", "x", "point", "git_commit"]
+    assert sweep.load(folder)["total"].tolist() == [1] * len(table) == [1] * 4
     with pytest.raises(ValueError, match=r"no finished point in .* has it"):
         sweep.load(folder, "u")
 
@@ -184,14 +165,10 @@ def test_a_killed_kernel_fails_its_point(work: Path) -> None:
     Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, killed))
     (work / "x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
     done = srlib(work, "sweep", "x.yaml", "--output", "out", "--jobs", "2")
-    assert (done.returncode, done.stdout) == (
-        1,
-        "out/toy/sweep_x: 0 of 1 points are done\n",
-    )
-    assert (
-        "toy: cell 4, under 'A toy': DeadKernelError: Kernel died\nkept: out/"
-        in done.stderr
-    )
+    assert done.returncode == 1
+    assert done.stdout == "out/toy/sweep_x: 0 of 1 points are done\n"
+    error = "toy: cell 4, under 'A toy': DeadKernelError: Kernel died\nkept: out/"
+    assert error in done.stderr
     assert (work / "out/toy/sweep_x").stat().st_mode & 0o077 == 0
 
 
@@ -212,10 +189,8 @@ def test_a_killed_sweep_leaves_no_process_and_the_next_command_no_records() -> N
         assert len(list(Path(sockets).glob("*/*/kernel.json"))) == 1
         Path("go").touch()
         srlib(Path(), "sweep", "sweep_x.yaml", "--shard", "1/2", TMPDIR=sockets)
-        assert {path.name for path in folder.iterdir()} == {
-            "index.csv",
-            points[0].folder.name,
-        }
+        names = {path.name for path in folder.iterdir()}
+        assert names == {"index.csv", points[0].folder.name}
         assert list(Path(sockets).iterdir()) == []
 
 
@@ -232,10 +207,13 @@ def test_an_interruption_kills_the_workers_at_once() -> None:
 
 @toy.posix
 def test_semaphores_of_an_ended_process_are_no_news() -> None:
-    code = "import os\nfrom srlib.runner.sweep import workers\nwith workers(1): os._exit(1)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    code = (
+        "import os\n"
+        "from srlib.runner.sweep import workers\n"
+        "with workers(1): os._exit(1)"
     )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout + done.stderr) == (1, "")
 
 
@@ -249,7 +227,10 @@ def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> No
         "    os.rename('starting', 'started')\n"
         "    for _ in range(1200): os.path.exists('go') or time.sleep(0.05)\n"
     )
-    code = "from srlib.runner.sweep import workers\nwith workers(1) as pool: pool.submit(print)"
+    code = (
+        "from srlib.runner.sweep import workers\n"
+        "with workers(1) as pool: pool.submit(print)"
+    )
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     parent = subprocess.Popen(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment
@@ -265,14 +246,9 @@ def test_a_dask_cluster_runs_the_points() -> None:
     distributed = pytest.importorskip("distributed")
     Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
     Path("go").touch()
-    settings: dict = {
-        "dashboard_address": ":0",
-        "protocol": "tcp",
-        "silence_logs": "CRITICAL",
-    }
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, **settings
-    ) as cluster:
+    settings: dict = {"dashboard_address": ":0", "silence_logs": "CRITICAL"}
+    settings |= {"protocol": "tcp", "n_workers": 1, "threads_per_worker": 2}
+    with distributed.LocalCluster(**settings) as cluster:
         points = read("grid: {n: [1]}")
         sweep.run_sweep(points, points, scheduler=cluster.scheduler_address)
     _, worker = toy.kernel(1)
@@ -285,14 +261,12 @@ def test_a_cluster_that_is_not_there_is_told_in_one_line(
 ) -> None:
     read("grid: {n: [1]}")
     monkeypatch.setattr(sweep, "_PATIENCE", 0.5)
-    found = asked("--scheduler", "tcp://127.0.0.1:1")
-    assert (found.exit_code, len(found.stderr.splitlines())) == (1, 1)
+    result = sweep_x("--scheduler", "tcp://127.0.0.1:1")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
     monkeypatch.setenv("PYTHONSAFEPATH", "1")  # which the command sets
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.setattr(
-        sys, "argv", ["srlib", "sweep", "sweep_x.yaml", "--scheduler", "tcp://a:1"]
-    )
-    with pytest.raises(
-        SystemExit, match=r'needs distributed, .*: pip install "srlib\[cluster\]"'
-    ):
+    command = ["srlib", "sweep", "sweep_x.yaml", "--scheduler", "tcp://a:1"]
+    monkeypatch.setattr(sys, "argv", command)
+    message = r'needs distributed, .*: pip install "srlib\[cluster\]"'
+    with pytest.raises(SystemExit, match=message):
         main()

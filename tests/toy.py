@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import nbformat
@@ -18,19 +18,10 @@ from srlib.display import show
 from srlib.runner.cli import main
 
 ROOT = Path(__file__).parents[1]
-HOSTILE = (
-    "json",
-    "pickle",
-    "queue",
-    "numpy",
-    "pyarrow",
-    "ipykernel_launcher",
-    "traitlets",
-)
+HOSTILE = ["json", "pickle", "queue", "numpy", "pyarrow", "ipykernel_launcher"]
+HOSTILE += ["traitlets"]
 alive = psutil.pid_exists
-posix = pytest.mark.skipif(
-    os.name != "posix", reason="ends and asks for processes as POSIX does"
-)
+posix = pytest.mark.skipif(os.name != "posix", reason="processes of POSIX")
 
 # Replaces a line of the notebook: it writes which process runs it, and waits.
 MARK = 'Path("started").touch()'
@@ -166,10 +157,8 @@ assert suspects == {"smith", "cook"}
 
 def make(folder: Path, text: str = TEXT) -> Path:
     """Write the project to a folder, and return the folder."""
-    for file, content in (
-        ("notebooks/toy.py", text),
-        ("params/toy/published.yaml", "n: 5\n"),
-    ):
+    contents = {"notebooks/toy.py": text, "params/toy/published.yaml": "n: 5\n"}
+    for file, content in contents.items():
         (folder / file).parent.mkdir(parents=True)
         (folder / file).write_text(content, encoding="utf-8")
     return folder
@@ -178,8 +167,8 @@ def make(folder: Path, text: str = TEXT) -> Path:
 def write_records(folder: Path) -> None:
     """Write two files of the same people."""
     folder.mkdir(exist_ok=True)
+    rows = "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
     for name in ("original.csv", "made.csv"):
-        rows = "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
         (folder / name).write_text(f"job,town,sick\n{rows}")
 
 
@@ -216,13 +205,10 @@ def text(source: str, *tags: str) -> NotebookNode:
     return nbformat.v4.new_markdown_cell(source, metadata={"tags": [*tags]})
 
 
-def code(
-    source: str, *outputs: NotebookNode, tags: tuple[str, ...] = ()
-) -> NotebookNode:
+def code(source: str, *outputs: NotebookNode, tags: Sequence[str] = ()) -> NotebookNode:
     """Return an executed code cell."""
-    return nbformat.v4.new_code_cell(
-        source, outputs=[*outputs], metadata={"tags": [*tags]}
-    )
+    metadata = {"tags": [*tags]}
+    return nbformat.v4.new_code_cell(source, outputs=[*outputs], metadata=metadata)
 
 
 def displayed(data: Mapping[str, object]) -> NotebookNode:
@@ -237,30 +223,26 @@ def finished(outputs: Path, data: str = "") -> Path:
     """
     run = outputs / "toy" / "published"
     run.mkdir(parents=True)
-    frame = pd.DataFrame(
-        {"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}, index=[1, 2, 3]
-    )
+    columns = {"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}
+    frame = pd.DataFrame(columns, index=[1, 2, 3])
     wide = pd.DataFrame({f"a rather long name {i}": [1000.0 * i] for i in range(9)})
 
     def chart(name: str) -> NotebookNode:
-        chart = charts.lines(
-            frame, f"{name} in years", "risk", description="Two lines."
-        )
+        title = f"{name} in years"
+        chart = charts.lines(frame, title, "risk", description="Two lines.")
         spec = charts.specification(chart)
         return displayed({charts.MIME_TYPE: spec, "image/svg+xml": charts.svg(spec)})
 
+    table = displayed({"text/html": show(wide).html})
+    formula = " + ".join(f"x_{{{i}}}" for i in range(40))
     cells = [
         text("# A finding\n\n**A. Author (2000).** A paper.\n\nIts question.\n\nMore."),
         code("named()", chart("secret"), displayed({"text/plain": "record 12"})),
-        text("## A part\n\n$$" + " + ".join(f"x_{{{i}}}" for i in range(40)) + "$$"),
+        text(f"## A part\n\n$${formula}$$"),
         text("### A smaller part\n\n|a|b|\n|-|-|\n|1|2|"),
         code("picture()", chart("first"), tags=("public",)),
         text("**What it shows.** Two lines.\n\nMore."),
-        code(
-            f"x = {'1 + ' * 60}1",
-            chart("second"),
-            displayed({"text/html": show(wide).html}),
-        ),
+        code(f"x = {'1 + ' * 60}1", chart("second"), table),
     ]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), run / "notebook.ipynb")
     (run / "parameters.yaml").write_text(f"n: 5\ndata: '{data}'\n", encoding="utf-8")

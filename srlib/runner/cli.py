@@ -6,17 +6,30 @@ import re
 import secrets
 import shlex
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click import ClickException, UsageError
 
 from srlib import __version__, yaml_io
 from srlib.checks import printable
-from srlib.runner import parameters as settings
 from srlib.runner.files import whole
-from srlib.runner.parameters import shown
+from srlib.runner.parameters import (
+    SHIPPED,
+    find_outputs,
+    find_papers,
+    find_root,
+    hash_inputs,
+    missing_files,
+    read_parameters,
+    resolve,
+    shown,
+)
+
+if TYPE_CHECKING:  # importing it takes seconds
+    from srlib.assessment import Assessment
 
 MOST_CHOICES = 12  # shown on the terminal
 SEED = 2026  # of assessments: the same files and options give the same report
@@ -24,11 +37,12 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    default=lambda: settings.find_outputs(Path.cwd()),
-    help="Folder to write to; default: outputs/ of the project or of the working folder.",
+    default=lambda: find_outputs(Path.cwd()),
+    help="Folder to write to; default: outputs/ of the project "
+    "or of the working folder.",
 )
 PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
-ASSESSMENT = settings.find_root(settings.SHIPPED) / "notebooks/assess.py"
+ASSESSMENT = find_root(SHIPPED) / "notebooks/assess.py"
 
 
 class _Commands(click.Group):
@@ -78,26 +92,25 @@ def run(
 
     The results go to outputs/PAPER/PROFILE/.
     """
-    root = settings.find_root(Path.cwd())
-    named = settings.find_papers(root, papers)
-    asked = [
-        settings.resolve(root, output, one, profile, params, dict(given))
-        for one in named
+    root = find_root(Path.cwd())
+    requests = [
+        resolve(root, output, paper, profile, params, dict(given))
+        for paper in find_papers(root, papers)
     ]
 
     # Imported here, since it takes seconds: usage errors are reported at once.
     from srlib.runner import report as reports
     from srlib.runner import run as runs
 
-    for (
-        request
-    ) in asked:  # runs that are complete stay, even if a later one or a report fails
-        written = reports.write(runs.run(request, bar=True))
-        click.echo(f"{request.notebook.stem}: {shown(written)}")
+    # Runs that are complete stay, even if a later one or a report fails.
+    for request in requests:
+        page = reports.write(runs.run(request, bar=True))
+        click.echo(f"{request.notebook.stem}: {shown(page)}")
 
 
 @main.command(
-    epilog="Example: srlib assess original.csv synthetic.csv --keys age,town --target income"
+    epilog="Example: srlib assess original.csv synthetic.csv "
+    "--keys age,town --target income"
 )
 @click.argument("original", type=click.Path(exists=True, dir_okay=False))
 @click.argument("released", type=click.Path(exists=True), nargs=-1, required=True)
@@ -133,117 +146,149 @@ def assess(
     It works in any folder. The report goes to a folder of its own in assess/, with the
     first RELEASED's name.
     """
-    if missing := settings.missing_files(tables):
+    if missing := missing_files(tables):
         raise UsageError(missing[0])
 
-    # Imported here: a wrong option is told at once.
-    from srlib.assessment import read_inputs, run_assessment
+    # Imported here: a wrong option is reported at once.
     from srlib.assessment.verdict import VERDICTS
+
+    start = time.monotonic()
+    inputs = hash_inputs(tables)
+    tables["keys"] = [[k.strip() for k in names.split(",")] for names in tables["keys"]]
+    tables["within"] = dict(tables["within"])
+    assessment = _assessment(tables, model)
+    if hash_inputs(tables) != inputs:
+        raise ClickException("a file was changed while it was assessed; run it again")
+
+    seconds = round(time.monotonic() - start, 1)
+    folder = output.resolve() / "assess" / _folder_name(name, tables["released"])
+    _write(assessment, folder, {**tables, "model": model}, inputs, seconds)
+    report = folder / "report.html"
+    if as_json:
+        click.echo(_document(assessment, report))
+    else:
+        click.echo(_summary(assessment, report, tables))
+    worst = assessment.verdicts[0].verdict
+    if fail_on and VERDICTS.index(worst) >= VERDICTS.index(fail_on):
+        raise SystemExit(3)
+
+
+def _assessment(tables: dict[str, Any], model: bool) -> "Assessment":
+    """Assess the tables; an error's message has no values from the files."""
+    from srlib.assessment import read_inputs, run_assessment
     from srlib.runner import confidential
 
-    started, inputs = time.monotonic(), settings.hash_inputs(tables)
-    tables["keys"] = [[key.strip() for key in one.split(",")] for one in tables["keys"]]
-    tables["within"] = dict(tables["within"])
     try:
-        found = run_assessment(read_inputs(**tables), model=model, seed=SEED)
+        return run_assessment(read_inputs(**tables), model=model, seed=SEED)
     except Exception as error:
+        kind = type(error).__name__
         columns = confidential.columns_of(tables)
-        told = confidential.without_values(
-            type(error).__name__, str(error), tables, columns
-        )
-        kind = UsageError if isinstance(error, ValueError | OSError) else ClickException
-        raise kind(told.removeprefix(f"{type(error).__name__}: ")) from None
-    if settings.hash_inputs(tables) != inputs:
-        raise ClickException("a file was changed while it was assessed; run it again")
+        message = confidential.without_values(kind, str(error), tables, columns)
+        is_usage = isinstance(error, ValueError | OSError)
+        shown_as = UsageError if is_usage else ClickException
+        raise shown_as(message.removeprefix(f"{kind}: ")) from None
+
+
+def _folder_name(name: str, released: Sequence[str]) -> str:
+    """Return a name for an assessment's folder that no other has."""
     if not name:
-        first, *others = tables["released"]
-        name = Path(first).resolve().name.partition(".")[0][:60]
-        name += f"_and_{len(others)}_more" if others else ""
+        name = Path(released[0]).resolve().name.partition(".")[0][:60]
+        if len(released) > 1:
+            name += f"_and_{len(released) - 1}_more"
     # Not a hash of the files: names are printed, and it would let guesses at records be
     # tested.
-    name = f"{re.sub(r'[^\w-]', '_', name)[:80]}-{secrets.token_hex(4)}"
-    final = output.resolve() / "assess" / name
-    about: dict[str, Any] = {"status": "complete", "paper": "assess", "inputs": inputs}
-    about |= {
-        "seconds": round(time.monotonic() - started, 1),
-        "versions": {"srlib": __version__},
-    }
-    parameters = {**tables, "model": model}
+    return f"{re.sub(r'[^\w-]', '_', name)[:80]}-{secrets.token_hex(4)}"
+
+
+def _write(
+    assessment: "Assessment",
+    folder: Path,
+    parameters: dict[str, Any],
+    inputs: dict[str, str],
+    seconds: float,
+) -> None:
+    """Write an assessment's tables and reports to a new folder."""
     facts = {
         "Date": time.strftime("%Y-%m-%d"),
         "Version": f"srlib {__version__}",
         "Command": printable(_command(parameters)),
     }
-    written = found.files(facts) | {"parameters.yaml": yaml_io.dump(parameters)}
-    with whole(final) as folder:
-        (folder / "tables").mkdir()
-        for file, text in (
-            written | {"provenance.json": json.dumps(about, indent=1)}
-        ).items():
-            (folder / file).write_text(text, encoding="utf-8")
-    report = final / "report.html"
-    document = json.dumps(
-        {"report": str(report)} | found.to_dict(), indent=1, ensure_ascii=False
-    )
-    document = document.encode(
-        errors="backslashreplace"
-    ).decode()  # half characters, as JSON does
-    names = [*found.tables.schema.names, *found.tables.schema.leave_out]
-    choices = [confidential.masked(one, tables, names) for one in found.tables.choices]
-    lines = choices[:MOST_CHOICES]
-    if len(choices) > MOST_CHOICES:
-        lines.append(f"and {len(choices) - MOST_CHOICES:,} more")
+    provenance = {
+        "status": "complete",
+        "paper": "assess",
+        "inputs": inputs,
+        "seconds": seconds,
+        "versions": {"srlib": __version__},
+    }
+    contents = assessment.files(facts)
+    contents["parameters.yaml"] = yaml_io.dump(parameters)
+    contents["provenance.json"] = json.dumps(provenance, indent=1)
+    with whole(folder) as new:
+        (new / "tables").mkdir()
+        for file, text in contents.items():
+            (new / file).write_text(text, encoding="utf-8")
+
+
+def _document(assessment: "Assessment", report: Path) -> str:
+    """Return an assessment as a JSON document."""
+    document = {"report": str(report)} | assessment.to_dict()
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    # Half characters are written as JSON does.
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _summary(assessment: "Assessment", report: Path, tables: dict[str, Any]) -> str:
+    """Return an assessment's verdict, the choices that it rests on, and its report."""
+    from srlib.runner.confidential import masked
+
+    inputs = assessment.tables
+    columns = [*inputs.schema.names, *inputs.schema.leave_out]
+    lines = [masked(choice, tables, columns) for choice in inputs.choices]
+    n_hidden = len(lines) - MOST_CHOICES
+    if n_hidden > 0:
+        lines[MOST_CHOICES:] = [f"and {n_hidden:,} more"]
     listed = "".join(f"- {line}\n" for line in lines)
-    text = f"{found.verdict()}\n\n{listed}report: {shown(report)}"
-    click.echo(document if as_json else text)
-    if fail_on and VERDICTS.index(found.verdicts[0].verdict) >= VERDICTS.index(fail_on):
-        raise SystemExit(3)
+    return f"{assessment.verdict()}\n\n{listed}report: {shown(report)}"
 
 
 def _command(parameters: dict[str, Any]) -> str:
     """Return the command that assesses with these parameters, as one types it."""
-    words = [
-        "srlib",
-        "assess",
-        str(parameters["original"]),
-        *map(str, parameters["released"]),
-    ]
+    words = ["srlib", "assess", parameters["original"], *parameters["released"]]
     for name, value in parameters.items():
-        option = f"--{name.replace('_', '-')}"
-        if name in ("original", "released") or not value:
-            continue
-        if value is True:
-            words.append(option)
-        elif isinstance(value, dict):
-            for key, distance in value.items():
-                words += [option, key, f"{distance:g}"]
-        elif name == "keys":
-            for keys in value:
-                words += [option, ",".join(keys)]
-        else:
-            for one in [value] if isinstance(value, str) else value:
-                words += [option, one]
+        if name not in ("original", "released"):
+            for operands in _operands(value):
+                words += [f"--{name.replace('_', '-')}", *operands]
     return shlex.join(words)
+
+
+def _operands(value: Any) -> list[list[str]]:
+    """Return what is typed behind an option, for each time that it is given."""
+    if not value:
+        return []
+    if value is True:
+        return [[]]
+    if isinstance(value, dict):
+        return [[name, f"{distance:g}"] for name, distance in value.items()]
+    if isinstance(value, str):
+        return [[value]]
+    return [[item if isinstance(item, str) else ",".join(item)] for item in value]
 
 
 # Its further options are the parameters of the notebook, with their defaults and words.
 _DISTANCE = click.FloatRange(min=0, max=math.inf, min_open=True, max_open=True)
 _DISTANCE.name = "float"
-_KINDS: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
-for _name, _one in settings.read_parameters(ASSESSMENT).items():
+_TYPES: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
+for _name, _parameter in read_parameters(ASSESSMENT).items():
     if _name not in ("original", "released", "seed"):
-        _how = {
-            "type": _KINDS.get(_one.annotation, str),
-            "is_flag": _one.annotation == "bool",
-        }
-        _how |= {
-            "multiple": _one.annotation not in ("str", "bool"),
-            "default": _one.default,
-        }
-        _help = f"{_one.help[0].upper()}{_one.help[1:]}."
-        assess.params.append(
-            click.Option([f"--{_name.replace('_', '-')}"], help=_help, **_how)
+        _option = click.Option(
+            [f"--{_name.replace('_', '-')}"],
+            type=_TYPES.get(_parameter.annotation, str),
+            is_flag=_parameter.annotation == "bool",
+            multiple=_parameter.annotation not in ("str", "bool"),
+            default=_parameter.default,
+            help=f"{_parameter.help[0].upper()}{_parameter.help[1:]}.",
         )
+        assess.params.append(_option)
 
 
 @main.command(epilog="Example: srlib schema original.csv synthetic.csv > schema.yaml")
@@ -269,9 +314,10 @@ def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
         text, reasons = suggest_schema([table.frame for table in tables], leave_out)
     except ValueError as error:
         raise UsageError(masked(str(error), (files, leave_out), columns)) from None
-    for note in dict.fromkeys(
-        (*reasons, *(note for table in tables for note in table.notes))
-    ):
+    notes = list(reasons)
+    for table in tables:
+        notes += table.notes
+    for note in dict.fromkeys(notes):
         click.echo(masked(note, leave_out, columns), err=True)
     click.echo(text, nl=False)
 
@@ -305,44 +351,43 @@ def sweep(
 
     from srlib.runner import sweep as sweeps
 
-    points, tables = sweeps.read_sweep(settings.find_root(Path.cwd()), file, output)
-    chosen, folder = points[int(part[1]) - 1 :: int(part[2])], points[0].folder.parent
+    points, tables = sweeps.read_sweep(find_root(Path.cwd()), file, output)
+    chosen = points[int(part[1]) - 1 :: int(part[2])]
     if not dry_run:
         sweeps.run_sweep(points, chosen, tables, jobs=jobs, scheduler=scheduler)
-    left = sum(point.status != "done" for point in chosen)
-    click.echo(
-        f"{shown(folder)}: {len(chosen) - left} of {len(chosen)} points are done"
-    )
-    if left and not dry_run:
+    n_open = sum(point.status != "done" for point in chosen)
+    done = f"{len(chosen) - n_open} of {len(chosen)} points are done"
+    click.echo(f"{shown(points[0].folder.parent)}: {done}")
+    if n_open and not dry_run:
         raise ClickException(
-            f"{left} points are not done; see index.csv for the reasons"
+            f"{n_open} points are not done; see index.csv for the reasons"
         )
 
 
 @main.command()
 @PAPERS
-def build(papers: tuple[str, ...]) -> None:
+def build(papers: Sequence[str]) -> None:
     """Execute text notebooks, and write their .ipynb files.
 
     They run at their defaults. The .ipynb files are written beside them and committed.
     """
-    root = settings.find_root(Path.cwd())
-    if root == settings.SHIPPED:
+    root = find_root(Path.cwd())
+    if root == SHIPPED:
         raise UsageError(
             "notebooks are built in a checkout; there is none at or above this folder"
         )
-    named = settings.find_papers(root, papers)
+    papers = find_papers(root, papers)
 
     from srlib.runner import run as runs
 
-    for paper in named:
+    for paper in papers:
         click.echo(f"{paper}: {shown(runs.build(root, paper))}")
 
 
 @main.command(epilog="Example: srlib course charest")
 @PAPERS
 @OUTPUT
-def course(papers: tuple[str, ...], output: Path) -> None:
+def course(papers: Sequence[str], output: Path) -> None:
     """Write the course's assignments for nbgrader.
 
     The assignments are the PAPERs with exercises and their checks; by default, all of
@@ -351,15 +396,14 @@ def course(papers: tuple[str, ...], output: Path) -> None:
     """
     from srlib.runner import course as courses
 
-    root, output = settings.find_root(Path.cwd()), output / "course"
-    written = (
-        settings.find_papers(root, papers) if papers else courses.find_assignments(root)
-    )
-    for paper in written:
-        courses.write_assignment(root, paper, output)
-    click.echo(f"{shown(output / 'source')}: {', '.join(written)}")
+    root = find_root(Path.cwd())
+    folder = output / "course"
+    papers = find_papers(root, papers) if papers else courses.find_assignments(root)
+    for paper in papers:
+        courses.write_assignment(root, paper, folder)
+    click.echo(f"{shown(folder / 'source')}: {', '.join(papers)}")
     click.echo(
-        f"student versions: cd {shown(output)} && nbgrader generate_assignment NAME"
+        f"student versions: cd {shown(folder)} && nbgrader generate_assignment NAME"
     )
     click.echo("Warning: nbgrader autograde runs student code; use a container.")
 

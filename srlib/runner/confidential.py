@@ -1,8 +1,9 @@
-"""Select the parts of a run on confidential records that may be published: those marked public.
+"""Select the parts of a run on confidential records that may be published.
 
-A run is on a user's file if a parameter names one. Outputs are marked by the tag
-``public`` of their cell, and files by ``Outputs.table(..., public=True)``, which copies
-them to ``public/``. Two kinds of results are marked:
+They are those marked public. A run is on a user's file if a parameter names one.
+Outputs are marked by the tag ``public`` of their cell, and files by
+``Outputs.table(..., public=True)``, which copies them to ``public/``. Two kinds of
+results are marked:
 
 - results that depend on neither the file nor the seed, such as an exact worked example.
   Numbers drawn with the seed could be used to test guesses at it, even if many of them
@@ -16,6 +17,7 @@ are public.
 """
 
 import copy
+import itertools
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -26,19 +28,19 @@ from srlib.display import MIN_RECORDS, NOT_SHOWN
 from srlib.runner.parameters import FILE_PARAMETERS, UsageError, input_files
 
 RULE = (
-    f"For a run on a user's file, only words over at least {MIN_RECORDS} records are public, and "
-    "results that depend on neither the file nor the seed."
+    f"For a run on a user's file, only words over at least {MIN_RECORDS} records "
+    "are public, and results that depend on neither the file nor the seed."
 )
 _NO_FILE: tuple[Any, ...] = ("", [], "acs")
 _PROVENANCE = ("status", "paper", "seconds", "git_commit", "source_sha256", "versions")
 _ERRORS = ("error", "stderr")  # kinds of outputs
 # Errors whose messages name places; other messages may contain anything.
-_ERRORS_WITH_PLACES = (
+_ERRORS_WITH_PLACES = {
     "ValueError",
     "FileNotFoundError",
     "ConnectionError",
     "AssertionError",
-)
+}
 # Words that our messages quote: keys of a schema file, and values of parameters.
 _OURS = ("variables", "name", "levels", "labels", "", "acs")
 _TEXT = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
@@ -70,66 +72,69 @@ def public_run(
         raise UsageError("a failed run has no public report")
     if not of_users_file(parameters, provenance):
         return notebook, dict(parameters), dict(provenance)
-    public, rule = copy.deepcopy(notebook), {"text/markdown": f"*Not shown. {RULE}*"}
+    public = copy.deepcopy(notebook)
     public.metadata.clear()
     for cell in public.cells:
-        tags, shown = cell.metadata.get("tags", []), cell.get("outputs", [])
-        if {"parameters", "injected-parameters"} & {*tags}:
-            cell.source = f"# Parameters: {NOT_SHOWN}"
-        if shown and "public" in tags:
-            cell.outputs = [
-                o for o in shown if {o.output_type, o.get("name")}.isdisjoint(_ERRORS)
-            ]
-        elif shown:
-            kinds = "".join(kind for output in shown for kind in output.get("data", {}))
-            if "vega" in kinds or "image/" in kinds:
-                cell.metadata["tags"] = [
-                    *tags,
-                    "lost-figure",
-                ]  # its caption goes as well
-            cell.outputs = [nbformat.v4.new_output("display_data", rule)]
+        _make_public(cell)
     about = {name: provenance[name] for name in _PROVENANCE if name in provenance}
-    about["changed_parameters"] = dict.fromkeys(
-        provenance.get("changed_parameters", {})
-    )
-    hidden = {name for name, value in parameters.items() if _SOME_TEXT(repr(value))} | {
-        "seed"
+    changed = provenance.get("changed_parameters", {})
+    about["changed_parameters"] = dict.fromkeys(changed)
+    values = {
+        name: NOT_SHOWN if name == "seed" or _SOME_TEXT(repr(value)) else value
+        for name, value in parameters.items()
     }
-    return (
-        public,
-        {k: NOT_SHOWN if k in hidden else v for k, v in parameters.items()},
-        about,
-    )
+    return public, values, about
+
+
+def _make_public(cell: nbformat.NotebookNode) -> None:
+    """Leave what is public in a cell of a run on a user's file."""
+    tags = cell.metadata.get("tags", [])
+    outputs = cell.get("outputs", [])
+    if {"parameters", "injected-parameters"} & {*tags}:
+        cell.source = f"# Parameters: {NOT_SHOWN}"
+    if not outputs:
+        return
+    if "public" in tags:
+        cell.outputs = [
+            output
+            for output in outputs
+            if {output.output_type, output.get("name")}.isdisjoint(_ERRORS)
+        ]
+        return
+    rule = {"text/markdown": f"*Not shown. {RULE}*"}
+    cell.outputs = [nbformat.v4.new_output("display_data", rule)]
+    kinds = "".join(itertools.chain(*(output.get("data", {}) for output in outputs)))
+    if "vega" in kinds or "image/" in kinds:  # its caption goes as well
+        cell.metadata["tags"] = [*tags, "lost-figure"]
 
 
 def without_values(
     kind: str, message: str, typed: object = "", columns: Collection[str] = ()
 ) -> str:
-    """Return an error's type, and the first line of its message if such messages name places."""
+    """Return an error's type, with its message's first line if that names places."""
+    if kind not in _ERRORS_WITH_PLACES:
+        return kind
     line = message.partition("\n")[0]
-    return (
-        f"{kind}: {masked(line, typed, columns)}"
-        if kind in _ERRORS_WITH_PLACES
-        else kind
-    )
+    return f"{kind}: {masked(line, typed, columns)}"
 
 
 def masked(message: str, typed: object = "", columns: Collection[str] = ()) -> str:
-    """Return a message with dots for quoted texts, except for column names and typed texts."""
-    known = {*re.findall(_TEXT, repr((typed, _OURS, list(columns))))}
-    known |= {quoted for name in columns for quoted in re.findall(_TEXT, name)}
+    """Return a message with dots for quotations but column names and typed texts."""
+    known = set(re.findall(_TEXT, repr((typed, _OURS, list(columns)))))
+    for name in columns:
+        known.update(re.findall(_TEXT, name))
 
-    def dotted(found: re.Match[str]) -> str:
-        return found[0] if known.issuperset(re.findall(_TEXT, found[0])) else "'...'"
+    def mask(quotation: re.Match[str]) -> str:
+        is_known = known.issuperset(re.findall(_TEXT, quotation[0]))
+        return quotation[0] if is_known else "'...'"
 
-    return _QUOTED.sub(dotted, message)
+    return _QUOTED.sub(mask, message)
 
 
 def columns_of(parameters: Mapping[str, Any]) -> set[str]:
     """Return the column names in the headers of all tables that parameters name."""
-    from srlib.data.microdata import (
-        column_names,
-    )  # imports pandas, which reports do not need
+    # Imports pandas, which reports do not need.
+    from srlib.data.microdata import column_names
 
     tables = {name: value for name, value in parameters.items() if name != "schema"}
     return {name for path in input_files(tables) for name in column_names(path)}

@@ -26,19 +26,14 @@ def assignment_source(notebook: NotebookNode) -> NotebookNode:
     """Return an assignment's source, from which nbgrader generates student versions."""
     checks = _cell("checks", _template("checks.py"), locked=True)
     cells = [new_markdown_cell(_template("how.md"), id="how"), checks]
-    for at, cell in enumerate(notebook.cells, 1):
-        if found := _EXERCISE.match(cell.source):
-            behind = list(
-                takewhile(
-                    lambda c: _tags(c) & {"hint", "solution"}, notebook.cells[at:]
-                )
-            )
-            cells += [cell, *_exercise_cells(f"exercise-{found[1]}", cell, behind)]
-        elif not _tags(cell) & {"hint", "solution"}:
+    for position, cell in enumerate(notebook.cells, 1):
+        if number := _EXERCISE.match(cell.source):
+            parts = list(takewhile(_is_part, notebook.cells[position:]))
+            cells += [cell, *_exercise_cells(f"exercise-{number[1]}", cell, parts)]
+        elif not _is_part(cell):
             cells.append(_without_spoiler(cell))
-    for (
-        cell
-    ) in cells:  # each assignment has its own folder, and the guide is not beside it
+    # Each assignment has its own folder, and the guide is not beside it.
+    for cell in cells:
         cell.source = re.sub(r"\]\((\w+)\.ipynb", r"](../\1/\1.ipynb", cell.source)
         cell.source = re.sub(r"\[([^]]+)\]\(\.\./docs/[^)]*\)", r"\1", cell.source)
     kernel = {"kernelspec": notebook.metadata.kernelspec}
@@ -54,94 +49,102 @@ def _tags(cell: NotebookNode) -> set[str]:
     return set(cell.metadata.get("tags", []))
 
 
+def _is_part(cell: NotebookNode) -> bool:
+    """Return whether a cell is a part of the exercise above it."""
+    return not _tags(cell).isdisjoint(("hint", "solution"))
+
+
 def _cell(name: str, text: str, points: int = 0, **role: bool) -> NotebookNode:
     """Return a cell that nbgrader knows by name; hidden unless students write in it."""
-    known: dict[str, Any] = {"schema_version": 3, "grade_id": name, "task": False}
-    known |= {
+    nbgrader: dict[str, Any] = {
+        "schema_version": 3,
+        "grade_id": name,
+        "task": False,
         "points": points,
         "grade": points > 0,
         "solution": False,
         "locked": False,
-    } | role
-    metadata = {"nbgrader": known, "jupyter": {"source_hidden": not known["solution"]}}
+    }
+    nbgrader |= role
+    hidden = {"source_hidden": not nbgrader["solution"]}
     make = new_markdown_cell if name.endswith("-words") else new_code_cell
-    return make(text, id=name, metadata=metadata)
+    return make(text, id=name, metadata={"nbgrader": nbgrader, "jupyter": hidden})
 
 
 def _exercise_cells(
-    key: str, question: NotebookNode, behind: list[NotebookNode]
+    key: str, question: NotebookNode, parts: list[NotebookNode]
 ) -> Iterator[NotebookNode]:
-    """Yield the cells of an exercise: hints, an answer in words, answers, and their checks."""
-    yield from (cell for cell in behind if "hint" in _tags(cell))
-    solution = [cell for cell in behind if "solution" in _tags(cell)]
-    code = "\n".join(cell.source for cell in solution if cell.cell_type == "code")
-    names = dict.fromkeys(re.findall(r"`(\w+)`", question.source))
-    lines = {
-        name: re.findall(rf"^assert .*\b{name}\b.*", code, re.MULTILINE)
-        for name in names
-    }
-    answers = {name: "\n".join(found) for name, found in lines.items() if found}
-    if not answers:
+    """Yield an exercise's hints, the answer in words, the answers and their checks."""
+    yield from (cell for cell in parts if "hint" in _tags(cell))
+    solution = [cell for cell in parts if "solution" in _tags(cell)]
+    code = _text(solution, "code")
+    assertions = _assertions(question.source, code)
+    if not assertions:
         raise UsageError(
             f"{key}: the solution asserts none of the names in the question"
         )
     if "written" in _tags(question):
-        words = "\n\n".join(
-            cell.source for cell in solution if cell.cell_type == "markdown"
-        )
+        words = _text(solution, "markdown")
         yield _cell(f"{key}-words", words, points=1, solution=True)
-    stubs = "\n".join(f"{name} = ..." for name in answers)
+    stubs = "\n".join(f"{name} = ..." for name in assertions)
     text = f"{stubs}\n### BEGIN SOLUTION\n{code}\n### END SOLUTION"
     yield _cell(f"{key}-answers", text, solution=True)
-    for name, assertion in answers.items():
+    for name, assertion in assertions.items():
         decimals = re.search(r"== \[?-?\d*\.(\d+)", assertion)
         digits = len(decimals[1]) if decimals else 3
         test = f"# Is {name} right?\n### HASHED AUTOTEST as_text({name}, {digits})"
         yield _cell(f"{key}-{name}", test, points=1, locked=True)
 
 
+def _text(cells: list[NotebookNode], kind: str) -> str:
+    """Return the joined texts of the cells of one kind."""
+    gap = "\n" if kind == "code" else "\n\n"
+    return gap.join(cell.source for cell in cells if cell.cell_type == kind)
+
+
+def _assertions(question: str, code: str) -> dict[str, str]:
+    """Return a solution's assertions about each name that the question asks for."""
+    assertions = {}
+    for name in re.findall(r"`(\w+)`", question):
+        if lines := re.findall(rf"^assert .*\b{name}\b.*", code, re.MULTILINE):
+            assertions[name] = "\n".join(lines)
+    return assertions
+
+
 def _without_spoiler(cell: NotebookNode) -> NotebookNode:
-    """Return a cell without spoilers: without its text, or without the output of its code."""
-    spoiled = [
-        tag.removeprefix("spoiler-")
-        for tag in _tags(cell)
-        if tag.startswith("spoiler-")
-    ]
-    if not spoiled:
+    """Return a cell without its text, or its code's output, if it is a spoiler."""
+    spoilers = [tag for tag in _tags(cell) if tag.startswith("spoiler-")]
+    if not spoilers:
         return cell
+    number = spoilers[0].removeprefix("spoiler-")
     if cell.cell_type == "code":
-        kept_back = _template("kept_back.py").format(spoiled[0])
+        kept_back = _template("kept_back.py").format(number)
         return new_code_cell(f"{kept_back}\n{cell.source}", id=cell.id)
-    headings = "".join(
-        f"{line}\n\n" for line in cell.source.split("\n") if line.startswith("#")
-    )
-    return new_markdown_cell(
-        headings + _template("left_out.md").format(spoiled[0]), id=cell.id
-    )
+    headings = re.findall(r"^#.*", cell.source, re.MULTILINE)
+    left_out = _template("left_out.md").format(number)
+    return new_markdown_cell("\n\n".join([*headings, left_out]), id=cell.id)
 
 
 def find_assignments(root: Path) -> list[str]:
     """Return the papers with exercises, sorted."""
-    texts = {
-        path.stem: path.read_text(encoding="utf-8")
-        for path in root.glob("notebooks/*.py")
-    }
     return sorted(
-        paper for paper, text in texts.items() if "\n# ### Exercise 1" in text
+        path.stem
+        for path in root.glob("notebooks/*.py")
+        if "\n# ### Exercise 1" in path.read_text(encoding="utf-8")
     )
 
 
 def write_assignment(root: Path, paper: str, folder: Path) -> None:
-    """Write the source of a paper's assignment and nbgrader's configuration to a folder."""
+    """Write the source of a paper's assignment and nbgrader's configuration."""
     notebook = nbformat.read(root / "notebooks" / f"{paper}.ipynb", as_version=4)
     contents = {
-        name: _template(name) for name in ("nbgrader_config.py", "autotests.yml")
+        "nbgrader_config.py": _template("nbgrader_config.py"),
+        "autotests.yml": _template("autotests.yml"),
+        f"source/{paper}/{paper}.ipynb": nbformat.writes(assignment_source(notebook)),
     }
-    contents[f"source/{paper}/{paper}.ipynb"] = nbformat.writes(
-        assignment_source(notebook)
-    )
-    for name, content in contents.items():
-        path, content = folder / name, f"{content}\n"
+    for name, text in contents.items():
+        path = folder / name
+        content = f"{text}\n"
         if path.exists() and path.read_text(encoding="utf-8") != content:
             raise UsageError(f"{path} exists with other contents; move it away")
         path.parent.mkdir(parents=True, exist_ok=True)

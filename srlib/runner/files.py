@@ -26,8 +26,6 @@ _OF_RUNS = {
     "provenance.json",
     "results.json",
     "tables",
-}
-_OF_RUNS |= {
     "figures",
     "public",
     "report.html",
@@ -42,7 +40,7 @@ _EARLIER = "earlier-"
 
 
 def _lock(file: BinaryIO, *, wait: bool) -> None:
-    """Lock a file until it is closed; raise an OSError if another process has locked it."""
+    """Lock a file until it is closed; raise an OSError if another process has it."""
     if sys.platform == "win32":
         msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
     else:
@@ -69,8 +67,8 @@ def _locked_folder(final: Path) -> tuple[Path, BinaryIO]:
     """Make a hidden folder, and lock it before anything else is written to it."""
     while True:
         place = Path(tempfile.mkdtemp(prefix=f".{final.name}.srlib-", dir=final.parent))
-        # If another command removes it as a leftover before it is locked, it is made
-        # again.
+        # If another command removes it as a leftover before it is locked, another is
+        # made.
         with suppress(FileNotFoundError, FileExistsError):
             lock = (place / _LOCK).open("xb")
             with suppress(OSError):  # a file system without locks: leftovers stay
@@ -81,38 +79,35 @@ def _locked_folder(final: Path) -> tuple[Path, BinaryIO]:
 
 
 def settle_leftovers(folder: Path) -> None:
-    """Finish or remove the leftovers of killed processes in a folder, and nothing else."""
+    """Finish or remove the leftovers of killed processes in a folder, nothing else."""
     for place in folder.glob(".*.srlib-*"):
         if _HIDDEN.fullmatch(place.name):
-            with suppress(
-                OSError
-            ):  # its process is alive or another user's, or unknown
+            # Its process is alive or another user's, or unknown.
+            with suppress(OSError):
                 _settle_leftover(place)
 
 
 def _settle_leftover(place: Path) -> None:
     # In folders like /tmp, other users' entries could redirect the removal to other
     # places.
-    if place.is_symlink() or (
-        sys.platform != "win32" and place.lstat().st_uid != os.geteuid()
-    ):
+    if place.is_symlink():
         return
-    with (place / _LOCK).open(
-        "ab"
-    ) as lock:  # a lock made here keeps the folder's owner out
+    if sys.platform != "win32" and place.lstat().st_uid != os.geteuid():
+        return
+    # A lock made here keeps the folder's owner out.
+    with (place / _LOCK).open("ab") as lock:
         _lock(lock, wait=False)
         _settle(place, lock)
 
 
 def _settle(place: Path, lock: BinaryIO) -> None:
-    """Move finished content to an empty destination, and remove a hidden folder with its lock.
+    """Move finished content to an empty destination, and remove a hidden folder.
 
-    New content comes before the content that it was to replace, since it is complete.
+    Its lock goes last. New content comes before the content that it was to replace,
+    since it is complete.
     """
-    with (
-        lock,
-        suppress(OSError),
-    ):  # what cannot be moved or removed is left to the next command
+    # What cannot be moved or removed is left to the next command.
+    with lock, suppress(OSError):
         for kind in (_COMPLETE, _EARLIER):
             for finished in place.glob(f"{kind}*"):
                 final = place.with_name(finished.name.removeprefix(kind))
@@ -145,7 +140,7 @@ def whole(final: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: str) -> None:
-    """Write a private file; it replaces an older one only when it is completely on disk."""
+    """Write a private file; it replaces an older one when it is completely on disk."""
     with hidden_folder(path) as folder:
         partial = folder / path.name
         partial.touch(0o600)
@@ -154,14 +149,14 @@ def write_whole(path: Path, content: str) -> None:
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raise a FileExistsError if a folder is a file or holds anything but an earlier run."""
-    held = {path.name for path in folder.glob("*") if not _HIDDEN.fullmatch(path.name)}
-    if folder.is_file() or (
-        held and not ("provenance.json" in held and held <= _OF_RUNS)
-    ):
+    """Raise a FileExistsError if a path is a file or holds more than an earlier run."""
+    names = {path.name for path in folder.glob("*") if not _HIDDEN.fullmatch(path.name)}
+    is_run = "provenance.json" in names and names <= _OF_RUNS
+    if folder.is_file() or (names and not is_run):
         raise FileExistsError(
             errno.EEXIST,
-            "this is not the folder of a run; move it away, or choose another with --output",
+            "this is not the folder of a run; "
+            "move it away, or choose another with --output",
             str(folder),
         )
 

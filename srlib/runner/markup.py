@@ -13,11 +13,16 @@ from math_core import LatexError, LatexToMathML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 # Elements and attributes that a report keeps in addition to nh3's defaults.
-_ELEMENTS = """math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts
-mroot mrow mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover section"""
-_ATTRIBUTES = """accent accentunder aria-label class depth display displaystyle form height id
-linethickness lspace mathvariant maxsize minsize movablelimits role rspace stretchy style
-symmetric title width"""
+_ELEMENTS = """
+math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts
+mroot mrow mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover
+section
+"""
+_ATTRIBUTES = """
+accent accentunder aria-label class depth display displaystyle form height id
+linethickness lspace mathvariant maxsize minsize movablelimits role rspace stretchy
+style symmetric title width
+"""
 _ALLOWED: Any = {
     "tags": nh3.ALLOWED_TAGS - {"area", "map"} | {*_ELEMENTS.split()},
     "attributes": nh3.ALLOWED_ATTRIBUTES | {"*": {*_ATTRIBUTES.split()}},
@@ -31,9 +36,8 @@ _VALUES = {"src": "data:image/", "href": _HREF, "id": "(?!vg-|vega-)"}
 _FORMULAS = LatexToMathML(fancy_error=False, max_expansions=10)
 # Each opening sign that is not closed doubles the time for a formula.
 _OPENING = re.compile(r"[(\[]|[^\0-\x7f]|\\(\{|lang|l[^adeio]|ul|\w*[bB]ra)")
-_DEFINING = re.compile(
-    r"\\g?def|\\\w+command"
-)  # definitions of commands that may not end
+# Definitions of commands that may not end.
+_DEFINING = re.compile(r"\\g?def|\\\w+command")
 # The font's prime is already small and high.
 _PRIME = re.compile("<msup>(<mi>.</mi><mo>′</mo>)</msup>")
 
@@ -59,7 +63,8 @@ class _Renderer(IPythonRenderer):
         return super(IPythonRenderer, self).image(text, url, title)
 
     def block_math(self, body: str) -> str:
-        return f'<span class="scroll">{mathml(body, True)}</span>'  # valid within a paragraph
+        # A span is valid within a paragraph.
+        return f'<span class="scroll">{mathml(body, True)}</span>'
 
     def inline_math(self, body: str) -> str:
         return mathml(body)
@@ -76,12 +81,10 @@ def markdown(source: str, html: bool = True) -> Markup:
 def mathml(latex: str, block: bool = False) -> Markup:
     """Return a formula as MathML; as code if the converter cannot read it."""
     try:
-        if (
-            len(latex) > 1000
-            or len(_OPENING.findall(latex)) > 16
-            or _DEFINING.search(latex)
-        ):
-            raise LatexError  # deep nesting could crash the process
+        # Deep nesting could crash the process.
+        is_deep = len(latex) > 1000 or len(_OPENING.findall(latex)) > 16
+        if is_deep or _DEFINING.search(latex):
+            raise LatexError
         html = _FORMULAS.convert_with_local_state(latex, displaystyle=block)
     except LatexError:
         return Markup("<code>{}</code>").format(latex)

@@ -2,7 +2,6 @@
 
 import ast
 import hashlib
-import itertools
 import json
 import math
 import re
@@ -18,13 +17,8 @@ from srlib import yaml_io
 from srlib.checks import printable
 
 OUTPUT_DIR = "output_dir"  # the parameter that the runner sets
-FILE_PARAMETERS = (
-    "data",
-    "original",
-    "released",
-    "schema",
-    "holdout",
-)  # name users' files
+# The parameters that name users' files.
+FILE_PARAMETERS = ("data", "original", "released", "schema", "holdout")
 LIBRARY = Path(__file__).resolve().parents[1]
 # The notebooks and params of an installed package; a checkout has no such folder.
 SHIPPED = LIBRARY / "shipped"
@@ -32,16 +26,18 @@ SHIPPED = LIBRARY / "shipped"
 _NO_METHODS = {"__main__.py", "__pycache__", "charts", "runner", SHIPPED.name}
 
 _TYPES: dict[str, Any] = {
-    kind.__name__: kind for kind in (bool, int, float, list, dict)
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "list": list,
+    "dict": dict,
+    "str": Annotated[str, Field(pattern="")],  # no surrogates, which files cannot hold
 }
-_TYPES["str"] = Annotated[
-    str, Field(pattern="")
-]  # no surrogates, which files cannot hold
 _CELL = re.compile(
     r"^# %%.*tags=\[[^\]]*\"parameters\".*\n((?:(?!# %%).*\n)*)", re.MULTILINE
 )
-_INTERVAL = re.compile(r"([\[(])([-+.\w]+), ?([-+.\w]+)([\])])")
-_CHOICES = re.compile(r"\{(.*?)\}")
+# Choices, or an interval.
+_RANGE = re.compile(r"\{.*?\}|[\[(][-+.\w]+, ?[-+.\w]+[\])]")
 
 
 class Parameter(NamedTuple):
@@ -62,61 +58,78 @@ class Parameter(NamedTuple):
 def _declare(annotation: str, default: Any, comment: str) -> Parameter:
     """Return the parameter of a literal with its comment."""
     kind = eval(annotation, {"__builtins__": _TYPES})
-    many = get_origin(kind) is list
-    item: Any = get_args(kind)[0] if many else kind
-    if found := _CHOICES.match(comment):
-        item = Literal[tuple(part.strip() for part in found[1].split(","))]
-    elif found := _INTERVAL.match(comment):
-        least, most = (
-            "ge" if found[1] == "[" else "gt",
-            "le" if found[4] == "]" else "lt",
-        )
-        ends: dict[str, Any] = {least: float(found[2]), most: float(found[3])}
-        item = Annotated[
-            item, Field(**{k: end for k, end in ends.items() if math.isfinite(end)})
-        ]
-    if found:
-        kind = Annotated[list[item], Field(min_length=1)] if many else item
-    within = f"{', one or more' if many else ''} in {found[0]}" if found else ""
-    help_ = comment[found.end() if found else 0 :].strip()
-    return Parameter(annotation, default, annotation + within, help_, TypeAdapter(kind))
+    allowed = annotation
+    if values := _RANGE.match(comment):
+        comment = comment[values.end() :]
+        if get_origin(kind) is list:
+            element = _restricted(get_args(kind)[0], values[0])
+            kind = Annotated[list[element], Field(min_length=1)]  # type: ignore[valid-type]
+            allowed += f", one or more in {values[0]}"
+        else:
+            kind = _restricted(kind, values[0])
+            allowed += f" in {values[0]}"
+    return Parameter(annotation, default, allowed, comment.strip(), TypeAdapter(kind))
+
+
+def _restricted(kind: Any, values: str) -> Any:
+    """Return a type for the given choices, or for the numbers in an interval."""
+    inner = [part.strip() for part in values[1:-1].split(",")]
+    if values[0] == "{":
+        return Literal[tuple(inner)]
+    low, high = map(float, inner)
+    limits: dict[str, Any] = {
+        "ge" if values[0] == "[" else "gt": low,
+        "le" if values[-1] == "]" else "lt": high,
+    }
+    finite = {name: limit for name, limit in limits.items() if math.isfinite(limit)}
+    return Annotated[kind, Field(**finite)]
 
 
 def read_parameters(notebook: Path) -> dict[str, Parameter]:
-    """Return the parameters that a text notebook declares, in order, without the runner's own.
+    """Return the parameters that a text notebook declares, without the runner's own.
 
     The parameters cell has only annotated literals, each with a comment, such as
     ``n_draws: int = 100  # [1, 10000] draws that are kept``.
     """
     cell = _CELL.search(notebook.read_text(encoding="utf-8") + "\n")
-    source, declared, wrong = (
-        cell[1] if cell else "",
-        dict[str, Parameter](),
-        list[str](),
-    )
+    source = cell[1] if cell else ""
+    declared: dict[str, Parameter] = {}
+    errors: list[str] = []
     for node in ast.parse(source).body:
         try:
-            if not (isinstance(node, ast.AnnAssign) and node.value):
-                raise ValueError("not an annotated literal")
-            name, default = ast.unparse(node.target), ast.literal_eval(node.value)
-            line = source.splitlines()[(node.end_lineno or 0) - 1].encode()
-            comment = line[node.end_col_offset :].decode().lstrip("# ")
-            declared[name] = _declare(ast.unparse(node.annotation), default, comment)
-            check_values(declared, {name: default}, wrong)
+            name, parameter = _read_declaration(node, source)
+            declared[name] = parameter
+            errors += check_values(declared, {name: parameter.default})[1]
         except (ValueError, NameError) as error:
-            wrong.append(f"'{ast.unparse(node).splitlines()[0]}': {error}")
+            errors.append(f"'{ast.unparse(node).splitlines()[0]}': {error}")
     if not declared.pop(OUTPUT_DIR, None):
-        wrong.append(f"no cell tagged parameters declares {OUTPUT_DIR}: str")
-    if wrong:
-        raise UsageError("\n".join(f"{notebook.name}: {line}" for line in wrong))
+        errors.append(f"no cell tagged parameters declares {OUTPUT_DIR}: str")
+    if errors:
+        raise usage_error(notebook.name, errors)
     return declared
 
 
-def find_root(start: Path) -> Path:
-    """Return the project's folder: the nearest with notebooks/ and params/, at or above start.
+def _read_declaration(node: ast.stmt, source: str) -> tuple[str, Parameter]:
+    """Return the name of an annotated literal, and its parameter."""
+    if not (isinstance(node, ast.AnnAssign) and node.value):
+        raise ValueError("not an annotated literal")
+    default = ast.literal_eval(node.value)
+    line = source.splitlines()[(node.end_lineno or 0) - 1].encode()
+    comment = line[node.end_col_offset :].decode().lstrip("# ")
+    parameter = _declare(ast.unparse(node.annotation), default, comment)
+    return ast.unparse(node.target), parameter
 
-    If there is none, return the folder in the installed package, or the package's
-    checkout.
+
+def usage_error(subject: str, errors: Iterable[str]) -> UsageError:
+    """Return an error with a line for each of several errors."""
+    return UsageError("\n".join(f"{subject}: {error}" for error in errors))
+
+
+def find_root(start: Path) -> Path:
+    """Return the project's folder, the nearest with notebooks/ and params/.
+
+    It is start or a folder above. If there is none, return the folder in the installed
+    package, or the package's checkout.
     """
     for folder in [start, *start.parents, SHIPPED, SHIPPED.parents[1]]:
         if (folder / "notebooks").is_dir() and (folder / "params").is_dir():
@@ -125,7 +138,7 @@ def find_root(start: Path) -> Path:
 
 
 def find_outputs(start: Path) -> Path:
-    """Return the folder for runs: beside the notebooks if start is in the project, else in start.
+    """Return the folder for runs: outputs/ of start's project, or of start itself.
 
     Results of a user do not go to an installed package or to a checkout elsewhere.
     """
@@ -134,13 +147,12 @@ def find_outputs(start: Path) -> Path:
 
 
 def find_papers(root: Path, asked: Sequence[str] = ()) -> list[str]:
-    """Return the requested papers, each once; by default, all text notebooks, sorted."""
-    known = sorted(path.stem for path in (root / "notebooks").glob("*.py"))
-    if wrong := [
-        unknown_name("paper", one, known) for one in asked if one not in known
-    ]:
-        raise UsageError("\n".join(wrong))
-    return list(dict.fromkeys(asked)) or known
+    """Return the requested papers, each once; by default, all notebooks, sorted."""
+    papers = sorted(path.stem for path in (root / "notebooks").glob("*.py"))
+    if unknown := [paper for paper in asked if paper not in papers]:
+        lines = [unknown_name("paper", paper, papers) for paper in unknown]
+        raise UsageError("\n".join(lines))
+    return list(dict.fromkeys(asked)) or papers
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
@@ -149,12 +161,14 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """Return the mapping in a YAML or JSON file; a UsageError names the file, but no value."""
+    """Return the mapping in a YAML or JSON file; errors name the file, no value."""
     try:
         if path.exists() and not path.is_file():
             raise ValueError("this is not a regular file")
-        is_json = path.suffix in (".json", ".ipynb")
-        values = json.loads(path.read_bytes()) if is_json else yaml_io.read(path) or {}
+        if path.suffix in (".json", ".ipynb"):
+            values = json.loads(path.read_bytes())
+        else:
+            values = yaml_io.read(path) or {}
         if not isinstance(values, dict):
             raise ValueError("the file must map names to values")
     except (OSError, ValueError, RecursionError) as error:
@@ -163,7 +177,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 
 def shown(path: Path) -> str:
-    """Return a path as text, relative to the working folder; the same on every system."""
+    """Return a path as text, relative to the working folder, alike on all systems."""
     short = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     return printable(short.as_posix())
 
@@ -191,7 +205,7 @@ class Request(NamedTuple):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """The provenance on disk of a run with the same files, complete or failed; else empty."""
+        """The provenance on disk of a run with the same files, or an empty mapping."""
         for folder in (self.folder, self.failed):
             with suppress(UsageError):  # there is none, or it is damaged
                 about = read_mapping(folder / "provenance.json")
@@ -207,38 +221,41 @@ class Request(NamedTuple):
 
 
 def source_hash(notebook: Path) -> str:
-    """Return the SHA-256 of a notebook's text, its printed numbers, and the library's methods."""
+    """Return the SHA-256 of a notebook, its printed numbers and the methods' code."""
+    folder = SHIPPED if SHIPPED.is_dir() else LIBRARY.parent
+    files = [notebook, folder / f"notebooks/{notebook.stem}.csv"]
+    for file in sorted(LIBRARY.glob("**/[!.]*")):  # without editors' hidden files
+        if _NO_METHODS.isdisjoint(file.relative_to(LIBRARY).parts):
+            files.append(file)
     digest = hashlib.sha256()
-    printed = (
-        SHIPPED if SHIPPED.is_dir() else LIBRARY.parent
-    ) / f"notebooks/{notebook.stem}.csv"
-    files = sorted(LIBRARY.glob("**/[!.]*"))  # without editors' hidden files
-    methods = (f for f in files if _NO_METHODS.isdisjoint(f.relative_to(LIBRARY).parts))
-    for file in filter(Path.is_file, [notebook, printed, *methods]):
+    for file in filter(Path.is_file, files):
         digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
     return digest.hexdigest()
 
 
-def named_files(parameters: Mapping[str, Any]) -> list[str]:
+def _named_files(parameters: Mapping[str, Any]) -> list[str]:
     """Return the files and folders that parameters name."""
-    named = [parameters[name] for name in FILE_PARAMETERS if parameters.get(name)]
-    return [path for one in named for path in ([one] if isinstance(one, str) else one)]
+    names: list[str] = []
+    for parameter in FILE_PARAMETERS:
+        value = parameters.get(parameter) or []
+        names += [value] if isinstance(value, str) else value
+    return names
 
 
 def input_files(parameters: Mapping[str, Any]) -> list[Path]:
-    """Return the files that parameters name, and all but hidden files in folders they name."""
-    paths = map(Path, named_files(parameters))
-    held = [sorted(path.glob("[!.]*")) if path.is_dir() else [path] for path in paths]
-    return list(filter(Path.is_file, itertools.chain(*held)))
+    """Return the files that parameters name, and those in folders, unless hidden."""
+    files: list[Path] = []
+    for path in map(Path, _named_files(parameters)):
+        files += sorted(path.glob("[!.]*")) if path.is_dir() else [path]
+    return list(filter(Path.is_file, files))
 
 
 def missing_files(parameters: Mapping[str, Any]) -> list[str]:
     """Return a message for each file that parameters name and that does not exist."""
-    named = [path for path in named_files(parameters) if not re.match("acs(:|$)", path)]
     return [
-        f"file {yaml_io.brief(path)} does not exist"
-        for path in named
-        if not Path(path).exists()
+        f"file {yaml_io.brief(name)} does not exist"
+        for name in _named_files(parameters)
+        if not re.match("acs(:|$)", name) and not Path(name).exists()
     ]
 
 
@@ -256,31 +273,42 @@ def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_values(
-    declared: Mapping[str, Parameter],
-    values: Mapping[str, Any],
-    wrong: list[str],
-    *,
-    typed: bool = False,
-) -> dict[str, Any]:
-    """Return given values in their parameters' types, and append error messages to a list.
+    declared: Mapping[str, Parameter], values: Mapping[str, Any], typed: bool = False
+) -> tuple[dict[str, Any], list[str]]:
+    """Return values in their parameters' types, and messages about all others.
 
     Values typed on a command line are YAML, except for texts, which are taken
     literally.
     """
-    good = {}
-    wrong += [
+    errors = [
         unknown_name("parameter", name, declared)
         for name in values
         if name not in declared
     ]
+    valid = {}
     for name in filter(declared.__contains__, values):
-        one, value = declared[name], values[name]
+        parameter = declared[name]
+        value = values[name]
         try:
-            read = yaml_io.load(value) if typed and one.annotation != "str" else value
-            good[name] = one.type.validate_python(read, strict=True)
+            if typed and parameter.annotation != "str":
+                value = yaml_io.load(value)
+            valid[name] = parameter.type.validate_python(value, strict=True)
         except ValueError:
-            wrong.append(f"{name} = {yaml_io.brief(value)}; it must be {one.allowed}")
-    return good
+            given = yaml_io.brief(values[name])
+            errors.append(f"{name} = {given}; it must be {parameter.allowed}")
+    return valid, errors
+
+
+def _read_profile(root: Path, paper: str, profile: str) -> dict[str, Any]:
+    """Return the values of a paper's profile; the default may have no file."""
+    profiles: dict[str, Path | None] = {"default": None}
+    for file in sorted(root.glob(f"params/{paper}/*.yaml")):
+        if not file.match("sweep_*"):
+            profiles[file.stem] = file
+    if profile not in profiles:
+        raise UsageError(f"{paper}: {unknown_name('profile', profile, profiles)}")
+    path = profiles[profile]
+    return read_mapping(path) if path else {}
 
 
 def resolve(
@@ -291,34 +319,30 @@ def resolve(
     params_file: Path | None = None,
     overrides: Mapping[str, str] | None = None,
 ) -> Request:
-    """Return the checked request for a run of a paper into ``outputs/<paper>/<profile>``.
+    """Return the checked request for a run into ``outputs/<paper>/<profile>``.
 
     Values come from the notebook's defaults, the profile, the file and the command
     line's overrides; later ones replace earlier ones. A UsageError has a line for each
     error.
     """
     find_papers(root, [paper])
-    found = sorted(root.glob(f"params/{paper}/*.yaml"))
-    profiles = {file.stem: file for file in found if not file.stem.startswith("sweep_")}
-    if profile not in (known := dict.fromkeys(["default", *profiles])):
-        raise UsageError(f"{paper}: {unknown_name('profile', profile, known)}")
-    notebook, wrong = root / f"notebooks/{paper}.py", list[str]()
+    profile_given = _read_profile(root, paper, profile)
+    file_given = read_mapping(params_file) if params_file else {}
+    notebook = root / f"notebooks/{paper}.py"
     declared = read_parameters(notebook)
-    files = profiles.get(profile), params_file
-    given = [read_mapping(file) if file else {} for file in files]
-    values = {name: p.default for name, p in declared.items()}
-    values |= check_values(declared, given[0], wrong)
-    changed = check_values(declared, given[1], wrong)
-    changed |= check_values(declared, overrides or {}, wrong, typed=True)
-    wrong += missing_files(values | changed)
+    profile_values, errors = check_values(declared, profile_given)
+    changed, file_errors = check_values(declared, file_given)
+    typed_values, typed_errors = check_values(declared, overrides or {}, typed=True)
+    changed |= typed_values
+    values = {name: parameter.default for name, parameter in declared.items()}
+    values |= profile_values | changed
+    errors += [*file_errors, *typed_errors, *missing_files(values)]
     folder = outputs.resolve() / paper / profile
-    if re.search(
-        "[\ud800-\udfff]", str(folder)
-    ):  # surrogates, which notebooks cannot hold
-        wrong.append(f"the output folder is {shown(folder)}; its path must be UTF-8")
-    if wrong:
-        raise UsageError("\n".join(f"{paper}: {line}" for line in wrong))
-    values |= changed
+    # Surrogates, which notebooks cannot hold.
+    if re.search("[\ud800-\udfff]", str(folder)):
+        errors.append(f"the output folder is {shown(folder)}; its path must be UTF-8")
+    if errors:
+        raise usage_error(paper, errors)
     return Request(
         notebook, folder, values, changed, hash_inputs(values), source_hash(notebook)
     )

@@ -1,9 +1,9 @@
-"""Reports: a run's folder as one HTML file that needs no network and runs no script from the run.
+"""Reports: a run's folder as one HTML file that needs no network.
 
-A template renders a notebook's cells in order, `markup.clean` reduces the result to
-harmless elements, and only then are figures, tables and verdicts laid out. The charts'
-data are text. The page's content security policy allows a single script, identified by
-its hash.
+It runs no script from the run. A template renders a notebook's cells in order,
+`markup.clean` reduces the result to harmless elements, and only then are figures,
+tables and verdicts laid out. The charts' data are text. The page's content security
+policy allows a single script, identified by its hash.
 """
 
 import base64
@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 import jinja2
@@ -30,11 +30,12 @@ from srlib.runner.parameters import UsageError, read_mapping
 
 TEMPLATES = Path(__file__).parent / "templates"
 _GUIDE_PAGE = re.compile(r"\.\./docs/guide/(\w+)\.md(.*)")
+_OUTSIDE = re.compile("https?:|mailto:")
 _PICTURE = re.compile(r"vegalite\.v[56]|image/(svg\+xml|png|jpeg|webp|gif)")
 
 
 def write(run_dir: Path, public: bool = False) -> Path:
-    """Write ``report.html``, or ``report-public.html`` if public, and return its path."""
+    """Write ``report.html``, or if public ``report-public.html``; return its path."""
     settle_leftovers(run_dir.absolute().parent)  # this run may be one of them
     path = run_dir / ("report-public.html" if public else "report.html")
     write_whole(path, render(*read(run_dir), public))
@@ -42,38 +43,39 @@ def write(run_dir: Path, public: bool = False) -> Path:
 
 
 def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
-    """Read executed notebook, parameters and provenance; a UsageError names a damaged file."""
-    for file in run_dir.rglob(
-        "*"
-    ):  # reports are passed on, and a link may lead to any file
+    """Read a run's notebook, parameters and provenance; errors name a damaged file."""
+    # Reports are passed on, and a link may lead to any file.
+    for file in run_dir.rglob("*"):
         if file.is_symlink():
             raise UsageError(
                 f"{printable(file)} is a link; a run's files must be regular files"
             )
-    path, *others = (
-        run_dir / f for f in ("notebook.ipynb", "parameters.yaml", "provenance.json")
-    )
-    text = (
-        json.dumps(read_mapping(path), ensure_ascii=False)
-        .encode(errors="replace")
-        .decode()
-    )
+    notebook = _read_notebook(run_dir / "notebook.ipynb")
+    parameters_file = run_dir / "parameters.yaml"
+    parameters = read_mapping(parameters_file) if parameters_file.exists() else {}
+    file = run_dir / "provenance.json"
+    provenance = read_mapping(file) if file.exists() else {}
+    for name in ("versions", "changed_parameters", "inputs"):
+        if not isinstance(provenance.get(name, {}), dict):
+            raise UsageError(
+                f"{printable(file)} cannot be read: {name} must map names to values"
+            )
+    return notebook, parameters, provenance
+
+
+def _read_notebook(path: Path) -> nbformat.NotebookNode:
+    """Read an executed notebook; an error's message quotes nothing from it."""
+    text = json.dumps(read_mapping(path), ensure_ascii=False)
+    text = text.encode(errors="replace").decode()
     try:
         notebook = nbformat.reads(text, as_version=4, capture_validation_error={})
         nbformat.validate(notebook)
-    except Exception as error:  # of any kind; messages quote the file
+    except Exception as error:
         kind = type(error).__name__
         raise UsageError(
             f"{printable(path)} cannot be read: not a valid notebook ({kind})"
         ) from None
-    values, about = (read_mapping(file) if file.exists() else {} for file in others)
-    for name in ("versions", "changed_parameters", "inputs"):
-        if not isinstance(about.get(name, {}), dict):
-            damaged = printable(others[1])
-            raise UsageError(
-                f"{damaged} cannot be read: {name} must map names to values"
-            )
-    return notebook, values, about
+    return notebook
 
 
 def render(
@@ -83,45 +85,24 @@ def render(
     public: bool = False,
     reports: Collection[str] = (),
 ) -> str:
-    """Return the report of a run, as returned by `read`, as HTML; if public, of its public part.
+    """Return the report of a run, as returned by `read`, as HTML.
 
-    ``reports`` names the notebooks whose reports are in the same folder of the site.
-    Links to them and to pages of the guide, such as the glossary, lead there. Any other
-    link to a notebook, to the guide or to a part that is left out becomes plain text.
+    If public, it is the report of the run's public part. ``reports`` names the
+    notebooks whose reports are in the same folder of the site. Links to them and to
+    pages of the guide, such as the glossary, lead there. Any other link to a notebook,
+    to the guide or to a part that is left out becomes plain text.
     """
     of_users_file = confidential.of_users_file(parameters, provenance)
     if public:
         notebook, parameters, provenance = confidential.public_run(
             notebook, parameters, provenance
         )
-    hidden = {"notebook-only", "hint", "solution", "parameters", "injected-parameters"}
-    hidden |= set() if public and of_users_file else {"public-only"}
-    if of_users_file:
-        hidden |= {
-            "example",
-            *(f"needs-{name}" for name, value in parameters.items() if not value),
-        }
-    cells = [
-        cell
-        for cell in notebook.cells
-        if hidden.isdisjoint(cell.metadata.get("tags", []))
-    ]
-    secret = of_users_file and not public
-    html = _environment.get_template("cells.html.j2").render(cells=cells, secret=secret)
-    soup: Any = BeautifulSoup(clean(html), "html.parser")
-    _lay_out(soup, reports)
-    tally, title = (
-        _link_verdicts(soup),
-        soup.select_one("section:first-child > h1:first-child"),
-    )
-    opening = [title.parent, *soup.select("figure.hero")[:1]] if title else []
+    cells = _shown_cells(notebook, parameters, of_users_file, public)
+    fragment = _environment.get_template("cells.html.j2")
+    html = fragment.render(cells=cells, secret=of_users_file and not public)
     code = script(charts='class="vega-lite"' in html)
     return _environment.get_template("report.html.j2").render(
-        title=title and title.get_text(),
-        opening=[Markup(part.extract()) for part in opening],
-        headings=soup.select(":is(section, summary) > :is(h1, h2)"),
-        body=Markup(soup),
-        tally=tally,
+        **_lay_out(clean(html), reports),
         parameters=parameters,
         provenance=provenance,
         public=public,
@@ -129,8 +110,24 @@ def render(
         of_users_file=of_users_file,
         rule=confidential.RULE,
         script=Markup(code),
-        script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
+        script_hash=_in_base64(hashlib.sha256(code.encode()).digest()),
     )
+
+
+def _shown_cells(
+    notebook: nbformat.NotebookNode,
+    parameters: dict[str, Any],
+    of_users_file: bool,
+    public: bool,
+) -> list[nbformat.NotebookNode]:
+    """Return the cells of a notebook that its report shows."""
+    hidden = {"notebook-only", "hint", "solution", "parameters", "injected-parameters"}
+    if not (public and of_users_file):
+        hidden.add("public-only")
+    if of_users_file:
+        hidden.add("example")
+        hidden |= {f"needs-{name}" for name, value in parameters.items() if not value}
+    return [c for c in notebook.cells if hidden.isdisjoint(c.metadata.get("tags", []))]
 
 
 def script(charts: bool) -> str:
@@ -142,28 +139,46 @@ def script(charts: bool) -> str:
 
         from srlib.charts import DARK
 
-        parts[1:1] = [
-            vl_convert.javascript_bundle(),
-            f"const DARK = {json.dumps(DARK)};",
-        ]  # type: ignore[call-arg]
+        library = vl_convert.javascript_bundle()  # type: ignore[call-arg]
+        parts[1:1] = [library, f"const DARK = {json.dumps(DARK)};"]
     return "\n".join(parts).replace("</script", "<\\/script")
 
 
-def _lay_out(soup: Any, reports: Collection[str]) -> None:
-    """Move captions into their charts, let wide parts scroll, and adapt links."""
+def _lay_out(html: str, reports: Collection[str]) -> dict[str, Any]:
+    """Return the parts of a page with a notebook's cells."""
+    soup: Any = BeautifulSoup(html, "html.parser")
+    _move_captions(soup)
+    _adapt_links(soup, reports)
+    callouts = _read_callouts(soup)
+    verdicts = {c.claim: c for c in reversed(callouts) if c.claim}  # the first of each
+    _link_verdicts(soup, callouts, verdicts)
+    title = soup.select_one("section:first-child > h1:first-child")
+    opening = [title.parent, *soup.select("figure.hero")[:1]] if title else []
+    return {
+        "title": title and title.get_text(),
+        "opening": [Markup(part.extract()) for part in opening],
+        "headings": soup.select(":is(section, summary) > :is(h1, h2)"),
+        "body": Markup(soup),
+        "tally": Counter(verdict.kind for verdict in verdicts.values()),
+    }
+
+
+def _move_captions(soup: Any) -> None:
+    """Move captions into their figures, and let wide tables scroll."""
     for title in soup.select(
         "figure.picture + section > p:first-child > strong:first-child"
     ):
-        if not title.previous_sibling and title.get_text().endswith(
-            (".", "?", "!", ":")
-        ):
-            caption, figure = title.parent, title.parent.parent.find_previous_sibling()
-            caption.name, title.name, title["class"] = "figcaption", "div", "title"
+        is_title = title.get_text().endswith((".", "?", "!", ":"))
+        if is_title and not title.previous_sibling:
+            caption = title.parent
+            figure = caption.parent.find_previous_sibling()
+            caption.name = "figcaption"
+            title.name = "div"
+            title["class"] = "title"
             figure.insert(0, title)
             figure.append(caption)
-    for part in soup.select(
-        "a.anchor-link, figure.lost"
-    ):  # the contents lead to headings
+    # The contents lead to headings.
+    for part in soup.select("a.anchor-link, figure.lost"):
         part.decompose()
     for part in soup.select("figure.table caption"):
         part.name = "figcaption"
@@ -172,35 +187,64 @@ def _lay_out(soup: Any, reports: Collection[str]) -> None:
         part.name = "td"
     for part in soup.select("table"):
         part.wrap(soup.new_tag("div", attrs={"class": "scroll"}))
-    there = {f"#{unquote(part['id'])}" for part in soup.select("[id]")}
-    for part in soup.select("a[href]"):
-        name, _, place = part["href"].partition(".ipynb")
+
+
+def _adapt_links(soup: Any, reports: Collection[str]) -> None:
+    """Lead links to reports and to the guide; make text of those that lead nowhere."""
+    targets = {f"#{unquote(part['id'])}" for part in soup.select("[id]")}
+    for link in soup.select("a[href]"):
+        name, _, place = link["href"].partition(".ipynb")
+        page = _GUIDE_PAGE.match(name)
         if name in reports:
-            part["href"] = f"{name}.html{place}"
-        elif reports and (guide := _GUIDE_PAGE.match(name)):
-            part["href"] = f"../guide/{guide[1]}.html{guide[2]}"
-        elif unquote(part["href"]) not in there and not re.match(
-            "https?:|mailto:", name
-        ):
-            part.unwrap()
+            link["href"] = f"{name}.html{place}"
+        elif reports and page:
+            link["href"] = f"../guide/{page[1]}.html{page[2]}"
+        elif unquote(link["href"]) not in targets and not _OUTSIDE.match(name):
+            link.unwrap()
 
 
-def _link_verdicts(soup: Any) -> Counter[str]:
-    """Color callouts, link the list of claims to their verdicts, and count the verdicts."""
-    said, kinds = dict[str, str](), dict[str, str]()
-    for part in soup.select("blockquote > p:first-child > strong:first-child"):
-        quote, text = part.find_parent("blockquote"), part.get_text().removesuffix(".")
-        claim, word = re.match(r"(?s)(?:(C\d+\w*) )?(.*)", text).groups()  # type: ignore[union-attr]
-        quote["class"] = f"callout {(kind := f'said-{word.partition(" ")[0].lower()}')}"
-        if claim and claim not in said:
-            said[claim], kinds[claim], quote["id"] = word, kind, f"verdict-{claim}"
+class _Callout(NamedTuple):
+    """A callout: the claim that it decides, if any, and the words of its verdict."""
+
+    quote: Any
+    claim: str | None
+    words: str
+
+    @property
+    def kind(self) -> str:
+        """The class of its color."""
+        return f"said-{self.words.partition(' ')[0].lower()}"
+
+
+def _read_callouts(soup: Any) -> list[_Callout]:
+    """Return the callouts of a page, in order."""
+    callouts = []
+    for title in soup.select("blockquote > p:first-child > strong:first-child"):
+        text = title.get_text().removesuffix(".")
+        claim, words = re.match(r"(?s)(?:(C\d+\w*) )?(.*)", text).groups()  # type: ignore[union-attr]
+        callouts.append(_Callout(title.find_parent("blockquote"), claim, words))
+    return callouts
+
+
+def _link_verdicts(
+    soup: Any, callouts: list[_Callout], verdicts: dict[str, _Callout]
+) -> None:
+    """Color callouts, and link the list of claims to their verdicts."""
+    for callout in callouts:
+        callout.quote["class"] = f"callout {callout.kind}"
+    for claim, verdict in verdicts.items():
+        verdict.quote["id"] = f"verdict-{claim}"
     for cell in soup.select("td:first-child:has(> strong) ~ td"):
-        if cell.get_text() == said.get(claim := cell.parent.td.get_text()):
+        claim = cell.parent.td.get_text()
+        if claim in verdicts and verdicts[claim].words == cell.get_text():
             link = soup.new_tag("a", href=f"#verdict-{claim}")
-            link["class"] = f"verdict {kinds[claim]}"
+            link["class"] = f"verdict {verdicts[claim].kind}"
             link.extend(cell)
             cell.append(link)
-    return Counter(kinds.values())
+
+
+def _in_base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 _environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -214,8 +258,6 @@ _environment.filters.update(
     markdown=markdown,
     quoted=quote,
     code=Highlight2HTML(pygments_lexer="ipython3"),
-    font=lambda name: base64.b64encode(
-        (TEMPLATES / "fonts" / name).read_bytes()
-    ).decode(),
+    font=lambda name: _in_base64((TEMPLATES / "fonts" / name).read_bytes()),
     sections=re.compile("^(?=<h[2-6])", re.MULTILINE).split,
 )

@@ -27,13 +27,14 @@ from traitlets.config import Config
 
 from srlib import yaml_io
 from srlib.runner import confidential
-from srlib.runner import parameters as settings
 from srlib.runner.files import check_replaceable, hidden_folder, replace, whole
 from srlib.runner.parameters import (
     LIBRARY,
+    OUTPUT_DIR,
     SHIPPED,
     Request,
     hash_inputs,
+    read_parameters,
     shown,
     source_hash,
 )
@@ -46,7 +47,7 @@ _KERNEL |= {"JUPYTER_PREFER_ENV_PATH": "1", "PYTHONSAFEPATH": "1"}
 
 
 class NotebookFailed(ClickException):
-    """Error of a notebook that did not run to its end; it names paper, cell and error."""
+    """A notebook did not run to its end; the message names paper, cell and error."""
 
 
 def _execute(
@@ -58,7 +59,7 @@ def _execute(
     bar: str = "",
     of_user: bool = False,
 ) -> str:
-    """Execute a notebook's text, saving after each cell; return the error message, or ""."""
+    """Execute a notebook's text, saving after each cell; return the error, or ""."""
     # Parameters were checked before; papermill only warns about them. Failures are
     # raised, so the logs of papermill and of interrupted kernels add nothing.
     for name in ("papermill", "asyncio", "tornado"):
@@ -69,11 +70,13 @@ def _execute(
     )  # papermill formats it
     # Kernels that start together race for ports; by default, sockets are in the working
     # folder.
-    with hidden_folder(_kernels_place()) as place, mock.patch.dict(os.environ, _KERNEL):
-        kernel = {"connection_file": f"{place}/kernel.json"}
-        kernel |= (
-            {"transport": "ipc", "ip": f"{place}/kernel"} if os.name != "nt" else {}
-        )
+    with (
+        hidden_folder(_sockets_folder()) as folder,
+        mock.patch.dict(os.environ, _KERNEL),
+    ):
+        manager = {"connection_file": f"{folder}/kernel.json"}
+        if os.name != "nt":
+            manager |= {"transport": "ipc", "ip": f"{folder}/kernel"}
         try:
             papermill.execute_notebook(
                 path,
@@ -82,93 +85,94 @@ def _execute(
                 kernel_name="python3",
                 language="python",
                 cwd=cwd,
-                config=Config({"KernelManager": kernel}),
+                config=Config({"KernelManager": manager}),
                 progress_bar={"desc": bar, "disable": None} if bar else False,
                 coalesce_streams=True,  # else the parts of a stream depend on timing
-                extra_arguments=[
-                    "--log-level=CRITICAL"
-                ],  # without messages about its shutdown
+                # Without messages about its shutdown.
+                extra_arguments=["--log-level=CRITICAL"],
             )
         except OSError:  # of the disk
             raise
         except Exception as error:
             return _failure(saved, error, parameters if of_user else None)
-        return ""
+    return ""
 
 
-def _kernels_place() -> Path:
-    """Return a short path for a kernel's sockets, whose paths are limited to some 100 bytes."""
-    place = Path(tempfile.gettempdir(), "kernel")
-    return (
-        place
-        if os.name == "nt" or len(os.fsencode(place)) <= 70
-        else Path("/tmp/kernel")
-    )
+def _sockets_folder() -> Path:
+    """Return a path for a kernel's sockets: theirs have at most some 100 bytes."""
+    folder = Path(tempfile.gettempdir(), "kernel")
+    if os.name == "nt" or len(os.fsencode(folder)) <= 70:
+        return folder
+    return Path("/tmp/kernel")
 
 
 def _failure(saved: Path, error: Exception, typed: Mapping[str, Any] | None) -> str:
-    """Return the place and the reason of a failure; on a user's file, without values from it.
+    """Return a failure's place and reason; on a user's file, without values from it.
 
     Messages from other code may quote anything, so that only their type is returned.
     """
     cells = nbformat.read(saved, as_version=4).cells
     begun = [c for c in cells if c.metadata.get("papermill", {}).get("start_time")]
     text = "\n".join(cell.source for cell in begun if cell.cell_type == "markdown")
-    where = ", under ".join(
-        [f"cell {len(begun)}", *map(repr, _HEADING.findall(text)[-1:])]
-    )
-    kind, message = (
-        getattr(error, "ename", type(error).__name__),
-        getattr(error, "evalue", error),
-    )
-    reason = f"{kind}: {message}"
-    if typed is not None:
-        ours = _is_ours(getattr(error, "traceback", []))
-        columns = confidential.columns_of(typed)
-        reason = (
-            confidential.without_values(kind, str(message), typed, columns)
-            if ours
-            else kind
-        )
-    return f"{where}: {reason}"
+    place = f"cell {len(begun)}"
+    if headings := _HEADING.findall(text):
+        place += f", under {headings[-1]!r}"
+    kind = getattr(error, "ename", type(error).__name__)
+    message = str(getattr(error, "evalue", error))
+    if typed is None:
+        return f"{place}: {kind}: {message}"
+    if not _is_ours(getattr(error, "traceback", [])):
+        return f"{place}: {kind}"
+    columns = confidential.columns_of(typed)
+    reason = confidential.without_values(kind, message, typed, columns)
+    return f"{place}: {reason}"
 
 
 def _is_ours(frames: Sequence[str]) -> bool:
     """Return whether an error was raised in this library, from a kernel's traceback."""
     plain = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(frames))
-    *_, last = "", *re.findall(r"^(?:File (\S.*?):\d+|Cell In)", plain, re.MULTILINE)
     # A folder of the same name is not enough: a checkout may hold other packages as
     # well.
-    return last != "" and Path(last).expanduser().resolve().is_relative_to(LIBRARY)
+    files = re.findall(r"^(?:File (\S.*?):\d+|Cell In)", plain, re.MULTILINE)
+    if not files or not files[-1]:
+        return False
+    return Path(files[-1]).expanduser().resolve().is_relative_to(LIBRARY)
+
+
+def _git_commit(root: Path) -> str:
+    """Return the commit of a checkout; empty if git does not tell it."""
+    # For an installed package: a repository above is the user's.
+    if root == SHIPPED or not shutil.which("git"):
+        return ""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of Python, of the library and of the packages it requires."""
+    versions = {"python": platform.python_version()}
+    # The command requires these two extras.
+    other_extras = re.compile("extra == .(?!charts|notebooks)")
+    for line in ["srlib", *(importlib.metadata.requires("srlib") or [])]:
+        if not other_extras.search(line):
+            name = re.split(r"[^\w.-]", line, maxsplit=1)[0]
+            versions[name] = importlib.metadata.version(name)
+    return versions
 
 
 def _provenance(request: Request) -> dict[str, Any]:
-    """Return the provenance of a run, with the versions of Python and of all packages used."""
-    root = request.notebook.parents[1]
-    commit = ""  # empty for an installed package: a repository above is the user's
-    if root != SHIPPED and shutil.which("git"):
-        git = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-        commit = subprocess.run(
-            git, cwd=root, capture_output=True, text=True
-        ).stdout.strip()
-    others = re.compile(
-        "extra == .(?!charts|notebooks)"
-    )  # the command requires these two
-    required = [
-        r for r in importlib.metadata.requires("srlib") or [] if not others.search(r)
-    ]
-    names = ["srlib", *(re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required)]
-    versions = {name: importlib.metadata.version(name) for name in names}
+    """Return the provenance of a run that begins."""
     return {
         "paper": request.notebook.stem,
         "profile": request.folder.name,
         "changed_parameters": dict(request.changed),
         "inputs": dict(request.inputs),
         "seed": request.parameters.get("seed"),
-        "git_commit": commit or None,
+        "git_commit": _git_commit(request.notebook.parents[1]) or None,
         "source_sha256": request.source,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"python": platform.python_version(), **versions},
+        "versions": _versions(),
     }
 
 
@@ -185,51 +189,63 @@ def run(request: Request, *, bar: bool = False) -> Path:
         file was changed during the run, so that its results belong to neither version.
         Such a run is kept in ``<profile>.failed``.
     """
-    paper, final, about = request.notebook.stem, request.folder, _provenance(request)
-    text, started = request.notebook.read_bytes(), time.monotonic()
-    of_user = confidential.of_users_file(request.parameters, about)
+    paper = request.notebook.stem
+    provenance = _provenance(request)
+    start = time.monotonic()
     check_replaceable(request.failed)
-    with whole(final) as folder:
+    with whole(request.folder) as folder:
         (folder / "parameters.yaml").write_text(
             yaml_io.dump(request.parameters), encoding="utf-8"
         )
-        saved, given = (
-            folder / "notebook.ipynb",
-            {settings.OUTPUT_DIR: folder.as_posix()},
-        )
-        given |= request.parameters
-        error = _execute(text, saved, given, bar=paper if bar else "", of_user=of_user)
-        if not error and source_hash(request.notebook) != request.source:
-            error = "the notebook or the library was changed during the run"
-        if not error and hash_inputs(request.parameters) != request.inputs:
-            error = "a data file was changed during the run"
-        name = final.relative_to(final.parents[2]).as_posix()
-        written = saved.read_text(encoding="utf-8").replace(folder.as_posix(), name)
-        saved.write_text(written, encoding="utf-8")
-        about |= (
-            {"status": "failed", "error": error} if error else {"status": "complete"}
-        )
-        about["seconds"] = round(time.monotonic() - started, 1)
+        of_user = confidential.of_users_file(request.parameters, provenance)
+        error = _execute_in(folder, request, paper if bar else "", of_user)
+        provenance["status"] = "failed" if error else "complete"
+        if error:
+            provenance["error"] = error
+        provenance["seconds"] = round(time.monotonic() - start, 1)
         (folder / "provenance.json").write_text(
-            json.dumps(about, indent=2), encoding="utf-8"
+            json.dumps(provenance, indent=2), encoding="utf-8"
         )
         if error:
             replace(folder, request.failed)
             raise NotebookFailed(f"{paper}: {error}\nkept: {shown(request.failed)}")
     shutil.rmtree(request.failed, ignore_errors=True)
-    return final
+    return request.folder
+
+
+def _execute_in(folder: Path, request: Request, bar: str, of_user: bool) -> str:
+    """Execute a request's notebook in a folder; return the error, or ""."""
+    saved = folder / "notebook.ipynb"
+    parameters = {OUTPUT_DIR: folder.as_posix(), **request.parameters}
+    text = request.notebook.read_bytes()
+    error = _execute(text, saved, parameters, bar=bar, of_user=of_user)
+    # The notebook names its folder by the place where it will be.
+    final = request.folder.relative_to(request.folder.parents[2]).as_posix()
+    written = saved.read_text(encoding="utf-8").replace(folder.as_posix(), final)
+    saved.write_text(written, encoding="utf-8")
+    return error or _changed_meanwhile(request)
+
+
+def _changed_meanwhile(request: Request) -> str:
+    """Return an error message if sources or data differ from the request; else ""."""
+    if source_hash(request.notebook) != request.source:
+        return "the notebook or the library was changed during the run"
+    if hash_inputs(request.parameters) != request.inputs:
+        return "a data file was changed during the run"
+    return ""
 
 
 def build(root: Path, paper: str) -> Path:
-    """Execute a text notebook at its defaults, write the committed .ipynb, and return its path.
+    """Execute a text notebook at its defaults, write its .ipynb, and return the path.
 
     The kernel works in the notebook's folder, as in JupyterLab and nbval. The file
     depends only on sources, outputs and the version of Python: building it again or
     saving it in JupyterLab changes nothing.
     """
     source = root / "notebooks" / f"{paper}.py"
-    text, final = source.read_bytes(), source.with_suffix(".ipynb")
-    settings.read_parameters(source)
+    text = source.read_bytes()
+    final = source.with_suffix(".ipynb")
+    read_parameters(source)  # which checks them
     with tempfile.TemporaryDirectory() as folder:
         saved = Path(folder) / final.name
         if error := _execute(text, saved, {}, cwd=source.parent, bar=paper):
@@ -240,41 +256,38 @@ def build(root: Path, paper: str) -> Path:
 
 
 def normalized(notebook: NotebookNode) -> NotebookNode:
-    """Return an executed notebook without times, paths and random names, as JupyterLab saves it.
+    """Return an executed notebook as JupyterLab saves it, without times and paths.
 
     Cell ids are hashes of the sources. The metadata that stay are tags, the lines
     between cells in the text, the pairing with the text, and the kernel's language.
     """
-    seen = set[str]()
+    seen: set[str] = set()
     for cell in notebook.cells:
-        kept = {
-            name: cell.metadata.get(name) for name in ("lines_to_next_cell", "tags")
-        }
-        cell.metadata = NotebookNode(
-            {name: value for name, value in kept.items() if value}
-        )
-        if cell.cell_type == "code" and "solution" in cell.metadata.get("tags", []):
-            cell.metadata.jupyter = {"source_hidden": True}
-        key = cell.source
-        while (key := hashlib.sha256(key.encode()).hexdigest()[:8]) in seen:
-            pass  # cells with the same source
-        seen.add(key)
-        cell.id = key
-    about = notebook.metadata
-    about.get("jupytext", {}).pop("text_representation", None)
-    metadata = {
-        name: about.get(name, {})
-        for name in ("jupytext", "kernelspec", "language_info")
-    }
-    text = json.dumps(nbformat.v4.new_notebook(cells=notebook.cells, metadata=metadata))
+        metadata = NotebookNode()
+        for name in ("lines_to_next_cell", "tags"):
+            if value := cell.metadata.get(name):
+                metadata[name] = value
+        if cell.cell_type == "code" and "solution" in metadata.get("tags", []):
+            metadata.jupyter = {"source_hidden": True}
+        cell.metadata = metadata
+        cell.id = _short_hash(cell.source)
+        while cell.id in seen:  # cells with the same source
+            cell.id = _short_hash(cell.id)
+        seen.add(cell.id)
+    names = ("jupytext", "kernelspec", "language_info")
+    about = {name: notebook.metadata.get(name, {}) for name in names}
+    about["jupytext"].pop("text_representation", None)
+    text = json.dumps(nbformat.v4.new_notebook(cells=notebook.cells, metadata=about))
+    return nbformat.from_dict(json.loads(text, parse_float=_javascript_number))
 
-    def of_javascript(
-        number: str,
-    ) -> float:  # JavaScript writes whole numbers as integers
-        return (
-            int(x)
-            if (x := Decimal(number)) % 1 == 0 and abs(x) < 10**21
-            else float(number)
-        )
 
-    return nbformat.from_dict(json.loads(text, parse_float=of_javascript))
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _javascript_number(text: str) -> float:
+    """Return a number as JavaScript writes it: whole numbers as integers."""
+    number = Decimal(text)
+    if number % 1 == 0 and abs(number) < 10**21:
+        return int(number)
+    return float(text)

@@ -1,4 +1,4 @@
-"""Sweeps: run a notebook at many settings, in parallel; interrupt and resume at any time.
+"""Sweeps: run a notebook at many settings, in parallel; interrupt and resume them.
 
 A sweep is a YAML file. Each of its points is a run in its own folder; the folder's name
 has the values that vary and ends in a hash of all parameters, the notebook and the
@@ -16,9 +16,12 @@ import re
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from unittest import mock
@@ -28,9 +31,18 @@ from tqdm import tqdm
 
 from srlib.checks import printable
 from srlib.rng import stream
-from srlib.runner import parameters as settings
 from srlib.runner.files import settle_leftovers, write_whole
-from srlib.runner.parameters import Request, UsageError, read_mapping
+from srlib.runner.parameters import (
+    FILE_PARAMETERS,
+    Request,
+    UsageError,
+    check_values,
+    hash_inputs,
+    read_mapping,
+    read_parameters,
+    resolve,
+    usage_error,
+)
 from srlib.runner.run import NotebookFailed, run
 
 if TYPE_CHECKING:  # importing it costs a second in every process
@@ -38,9 +50,7 @@ if TYPE_CHECKING:  # importing it costs a second in every process
 
 MOST_POINTS = 1_000_000
 _PATIENCE = 10.0  # seconds to wait for a cluster
-_ONE_AT_A_TIME = (
-    threading.Lock()
-)  # in a worker of a cluster: a run sets folder and umask
+_ONE_AT_A_TIME = threading.Lock()  # in a cluster's worker: a run sets folder and umask
 
 
 class Plan(BaseModel, extra="forbid", strict=True):
@@ -62,28 +72,27 @@ class Plan(BaseModel, extra="forbid", strict=True):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the varying values, a mapping for each point."""
-        axes = [
+        axes: list[list[dict[str, Any]]] = [
             [{name: value} for value in values] for name, values in self.grid.items()
         ]
-        seeds = (
-            stream(self.seed, f"replicate {i}") for i in range(self.replicates or 0)
-        )
-        # Seeds below 2**53 are exact as floats, too.
-        axes += [
-            self.points,
-            [{"seed": int(one.integers(2**53))} for one in seeds] or [{}],
-        ]
-        names = [name for axis in axes for name in set().union(*axis)]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        axes += [self.points, self._seeds()]
+        n_axes = Counter(itertools.chain(*(set().union(*axis) for axis in axes)))
+        if twice := sorted(name for name, n in n_axes.items() if n > 1):
             raise UsageError(f"{', '.join(twice)} is varied in two places")
-        if (many := math.prod(map(len, axes))) > MOST_POINTS:
+        n_points = math.prod(map(len, axes))
+        if n_points > MOST_POINTS:
             raise UsageError(
-                f"the sweep has {many:,} points; at most {MOST_POINTS:,} are allowed"
+                f"the sweep has {n_points:,} points; "
+                f"at most {MOST_POINTS:,} are allowed"
             )
-        return [
-            dict(itertools.chain(*map(dict.items, row)))
-            for row in itertools.product(*axes)
-        ]
+        return [reduce(or_, parts, {}) for parts in itertools.product(*axes)]
+
+    def _seeds(self) -> list[dict[str, Any]]:
+        """Return a seed for each replicate, below 2**53: exact as floats, too."""
+        if self.replicates is None:
+            return [{}]
+        streams = (stream(self.seed, f"replicate {i}") for i in range(self.replicates))
+        return [{"seed": int(rng.integers(2**53))} for rng in streams]
 
 
 def read_sweep(
@@ -93,46 +102,54 @@ def read_sweep(
 
     Every point is checked; a UsageError has a line for each error.
     """
-    try:
-        plan = Plan(**read_mapping(file))
-    except ValidationError as error:
-        lines = [
-            f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()
-        ]
-        raise UsageError(
-            "\n".join(f"{printable(file)}: {line}" for line in lines)
-        ) from None
-    base, wrong = settings.resolve(root, outputs, plan.paper, plan.profile), list[str]()
-    declared = settings.read_parameters(base.notebook)
-    common = {**base.parameters, **settings.check_values(declared, plan.base, wrong)}
-    rows = [settings.check_values(declared, row, wrong) for row in plan.rows()]
-    if wrong:
-        raise UsageError(
-            "\n".join(f"{printable(file)}: {line}" for line in dict.fromkeys(wrong))
-        )
+    plan = _read_plan(file)
+    base = resolve(root, outputs, plan.paper, plan.profile)
+    declared = read_parameters(base.notebook)
+    base_values, errors = check_values(declared, plan.base)
+    rows = []
+    for given in plan.rows():
+        row, row_errors = check_values(declared, given)
+        rows.append(row)
+        errors += row_errors
+    if errors:
+        raise usage_error(printable(file), dict.fromkeys(errors))
+
     # No profile begins with sweep_, so the folders differ from those of runs.
     folder = base.folder.with_name("sweep_" + file.stem.removeprefix("sweep_"))
-    points, of_all = {}, settings.hash_inputs(common)  # large files are read once
-    for row in rows:
-        values = common | row
-        alike = row.keys().isdisjoint(settings.FILE_PARAMETERS)
-        inputs = of_all if alike else settings.hash_inputs(values)
-        # Without the hashes of inputs: names are printed, and guesses at records could
-        # be tested.
-        content = json.dumps([values, base.source], sort_keys=True).encode()
-        slug = re.sub(
-            r"[^\w.,=+-]",
-            "",
-            ",".join(f"{name}={value}" for name, value in row.items()),
-        )
-        place = (
-            folder
-            / f"{slug[:100] or 'point'}-{hashlib.sha256(content).hexdigest()[:12]}"
-        )
-        points[place] = base._replace(
-            folder=place, parameters=values, changed=row, inputs=inputs
-        )
-    return list(points.values()), plan.collect
+    common = {**base.parameters, **base_values}
+    base = base._replace(folder=folder, parameters=common, inputs=hash_inputs(common))
+    points = [_point(base, row) for row in rows]
+    return list({point.folder: point for point in points}.values()), plan.collect
+
+
+def _read_plan(file: Path) -> Plan:
+    """Read a sweep file."""
+    try:
+        return Plan(**read_mapping(file))
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+            for problem in error.errors()
+        ]
+        raise usage_error(printable(file), problems) from None
+
+
+def _point(base: Request, row: Mapping[str, Any]) -> Request:
+    """Return the request for a point, in a folder in that of the sweep's base."""
+    parameters = {**base.parameters, **row}
+    inputs = base.inputs  # large files are read once
+    if not row.keys().isdisjoint(FILE_PARAMETERS):
+        inputs = hash_inputs(parameters)
+    # Without the hashes of inputs: names are printed, and guesses at records could be
+    # tested.
+    content = json.dumps([parameters, base.source], sort_keys=True).encode()
+    digest = hashlib.sha256(content).hexdigest()[:12]
+    values = ",".join(f"{name}={value}" for name, value in row.items())
+    slug = re.sub(r"[^\w.,=+-]", "", values)[:100] or "point"
+    folder = base.folder / f"{slug}-{digest}"
+    return base._replace(
+        folder=folder, parameters=parameters, changed=row, inputs=inputs
+    )
 
 
 def run_sweep(
@@ -152,38 +169,44 @@ def run_sweep(
     folder = points[0].folder.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     settle_leftovers(folder)  # some points may be done
-    left = [one for one in chosen if one.status != "done"]
-    write_index(points, lost := {})  # an unfinished sweep has an index, too
+    open_points = [point for point in chosen if point.status != "done"]
+    errors: dict[str, str] = {}
+    write_index(points, errors)  # an unfinished sweep has an index, too
     try:
         with workers(jobs, scheduler) as pool:
-            futures = {
-                pool.submit(_run_point, one, Path.cwd()): one.folder.name
-                for one in left
-            }
-            title = printable(folder.name)
-            bar = tqdm(
-                as_completed(futures), title, len(left), unit="point", disable=None
-            )
-            for future in bar:
-                if error := future.exception():  # also if a worker was lost
-                    known, name = (
-                        isinstance(error, NotebookFailed | OSError),
-                        futures[future],
-                    )
-                    lost[name] = str(error) if known else type(error).__name__
-                    tqdm.write(f"{name}: {lost[name]}", file=sys.stderr)
+            _run_points(pool, open_points, printable(folder.name), errors)
     finally:
-        write_index(points, lost)  # and remove leftovers of killed processes
-    for table in tables if all(point.status == "done" for point in points) else ():
-        write_whole(folder / f"{table}.csv", load(folder, table).to_csv(index=False))
+        write_index(points, errors)  # and remove leftovers of killed processes
+    if all(point.status == "done" for point in points):
+        for table in tables:
+            content = load(folder, table).to_csv(index=False)
+            write_whole(folder / f"{table}.csv", content)
+
+
+def _run_points(
+    pool: Executor, points: Sequence[Request], title: str, errors: dict[str, str]
+) -> None:
+    """Run points, and add the errors of those that fail, by the name of the point."""
+    futures = {
+        pool.submit(_run_point, point, Path.cwd()): point.folder.name
+        for point in points
+    }
+    bar = tqdm(as_completed(futures), title, len(futures), unit="point", disable=None)
+    for future in bar:
+        if error := future.exception():  # also if a worker was lost
+            message = type(error).__name__
+            if isinstance(error, NotebookFailed | OSError):
+                message = str(error)
+            name = futures[future]
+            errors[name] = message
+            tqdm.write(f"{name}: {message}", file=sys.stderr)
 
 
 def _prepare(threads: int) -> None:
     """Give a worker its share of threads, and end it only with its parent."""
     os.environ["NUMBA_NUM_THREADS"] = str(threads)
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # the terminal's Ctrl-C is the parent's to handle
+    # The terminal's Ctrl-C is the parent's to handle.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         # Returns at once if the parent had ended before this process started.
@@ -206,15 +229,13 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
         with Client(scheduler, timeout=_PATIENCE, set_as_default=False) as client:
             yield client.get_executor(pure=False)  # equal tasks are run each
         return
-    share, spawn = (
-        max(1, (os.cpu_count() or 1) // jobs),
-        multiprocessing.get_context("spawn"),
-    )
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    spawn = multiprocessing.get_context("spawn")
     # A helper process removes the semaphores of ended processes; its warning is not
     # needed.
     quiet = f"{os.environ.get('PYTHONWARNINGS', '')},ignore:resource_tracker"
     with mock.patch.dict(os.environ, PYTHONWARNINGS=quiet):
-        executor = ProcessPoolExecutor(jobs, spawn, _prepare, (share,))
+        executor = ProcessPoolExecutor(jobs, spawn, _prepare, (threads,))
     with executor as pool:
         try:
             yield pool
@@ -232,19 +253,27 @@ def _run_point(point: Request, cwd: Path) -> None:
         run(point)
 
 
-def write_index(points: Sequence[Request], lost: Mapping[str, str]) -> None:
-    """Write ``index.csv``, a row per point, from the runs on disk and the errors of lost ones."""
+def write_index(points: Sequence[Request], errors: Mapping[str, str]) -> None:
+    """Write ``index.csv``, a row per point, by the runs on disk.
+
+    The errors are those of points that left no run, by name.
+    """
     import pandas as pd
 
     rows = []
     for point in points:
-        name, about = point.folder.name, point.provenance
-        error = about.get("error", "") if about else lost.get(name, "")
-        row = {"point": name, "status": point.status, "error": error.partition("\n")[0]}
-        rows.append(row | {"seconds": about.get("seconds"), **point.changed})
-    write_whole(
-        points[0].folder.with_name("index.csv"), pd.DataFrame(rows).to_csv(index=False)
-    )
+        name = point.folder.name
+        provenance = point.provenance
+        error = provenance.get("error", "") if provenance else errors.get(name, "")
+        row: dict[str, Any] = {
+            "point": name,
+            "status": point.status,
+            "error": error.partition("\n")[0],
+            "seconds": provenance.get("seconds"),
+        }
+        rows.append({**row, **point.changed})
+    index = pd.DataFrame(rows).to_csv(index=False)
+    write_whole(points[0].folder.with_name("index.csv"), index)
 
 
 def load(folder: Path, table: str = "") -> "pd.DataFrame":
@@ -262,24 +291,29 @@ def load(folder: Path, table: str = "") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    frames, held = [], f"tables/{table}.csv" if table else "results.json"
+    held = f"tables/{table}.csv" if table else "results.json"
+    frames = []
     for name in pd.read_csv(folder / "index.csv")["point"]:
-        if not (file := folder / name / held).is_file():
-            continue
-        frame = pd.read_csv(file) if table else pd.DataFrame([read_mapping(file)])
-        about, varied = read_mapping(folder / name / "provenance.json"), {}
-        for parameter, value in about["changed_parameters"].items():
-            single = value[0] if isinstance(value, list) and len(value) == 1 else value
-            entry = (
-                single
-                if isinstance(single, str | int | float | bool)
-                else json.dumps(single)
-            )
-            varied[f"parameter_{parameter}" if parameter in frame else parameter] = (
-                entry
-            )
-        frame = pd.concat([pd.DataFrame(varied, frame.index), frame], axis=1)
-        frames.append(frame.assign(point=name, git_commit=about.get("git_commit")))
+        file = folder / name / held
+        if file.is_file():
+            frame = pd.read_csv(file) if table else pd.DataFrame([read_mapping(file)])
+            frames.append(_with_provenance(frame, folder / name))
     if not frames:
         raise ValueError(f"table is {table!r}; no finished point in {folder} has it")
     return pd.concat(frames, ignore_index=True)
+
+
+def _with_provenance(frame: "pd.DataFrame", point: Path) -> "pd.DataFrame":
+    """Return a point's table with its varying parameters, its name and the commit."""
+    import pandas as pd
+
+    provenance = read_mapping(point / "provenance.json")
+    parameters = {}
+    for name, value in provenance["changed_parameters"].items():
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if not isinstance(value, str | int | float | bool):
+            value = json.dumps(value)
+        parameters[f"parameter_{name}" if name in frame else name] = value
+    frame = pd.concat([pd.DataFrame(parameters, frame.index), frame], axis=1)
+    return frame.assign(point=point.name, git_commit=provenance.get("git_commit"))
