@@ -159,7 +159,7 @@ if trusted and holdout_se > error => if trusted and holdout_se < error # the les
 weight[identical].sum() / mean + 1) => weight[identical].sum() / mean) # limit of a count
 chance < COINCIDENCE) => True) # few records agree by chance
 checks
-np.isfinite(value).all() => not np.isnan(value).any() # infinity is finite
+_check(values, np.isfinite, => _check(values, lambda x: ~np.isnan(x), # infinity is finite
 data/codes
 if size * n >= 2**63: => if False: # numbers of rows leave 64 bits
 data/schema
@@ -192,8 +192,8 @@ np.cumsum(log_left, axis=1) => log_left # what all sticks before have left
 np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
 ledger
 holds > negligible and fails > negligible => holds > 0 and fails > 0 # one case makes it depend
-max(row["tolerance"], ERRORS * errors => (row["tolerance"] + ERRORS * errors # sum for the larger
-key in consistent and (key in skip => key in consistent and (True # what is computed goes first
+np.maximum(table["tolerance"], two_errors => np.add(table["tolerance"], two_errors # sum for the larger
+row.consistent is not None and (row.skip => row.consistent is not None and (True # what is computed goes first
 margins
 any(len(z) != n for z in released): => False: # releases of other sizes
 noisy / noisy.sum() if noisy.any() else => noisy / (noisy.sum() or 1) if True else # no shares
