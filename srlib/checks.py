@@ -4,53 +4,54 @@ Values are numbers or arrays. All elements of an array must pass. NaN fails ever
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 
+def _check(
+    values: Mapping[str, Any], passes: Callable[[Any], Any], requirement: str
+) -> None:
+    """Raise a ValueError unless all values, by name of the argument, pass."""
+    for name, value in values.items():
+        if not np.all(passes(np.asarray(value))):
+            raise ValueError(f"{name} is {value}; it must {requirement}")
+
+
 def at_least(least: float, **values: Any) -> None:
-    """Raise a ValueError unless all values, by name of the argument, are `least` or more."""
+    """Raise a ValueError unless all values, by name, are `least` or more."""
     for name, value in values.items():
         try:
-            passed = np.all(np.asarray(value) >= least)
+            _check({name: value}, lambda x: x >= least, f"be {least} or more")
         except TypeError:
             raise ValueError(f"{name} is {value!r}; it must be a number") from None
-        if not passed:
-            raise ValueError(f"{name} is {value}; it must be {least} or more")
 
 
 def whole(**values: Any) -> None:
-    """Raise a ValueError unless all values, by name of the argument, are integers."""
+    """Raise a ValueError unless all values, by name, are integers."""
     for name, value in values.items():
         if np.asarray(value).dtype.kind not in "iu":
             raise ValueError(f"{name} is {value!r}; it must be a whole number")
 
 
 def finite(**values: Any) -> None:
-    """Raise a ValueError unless all values, by name of the argument, are finite."""
-    for name, value in values.items():
-        if not np.isfinite(value).all():
-            raise ValueError(f"{name} is {value}; it must be finite")
+    """Raise a ValueError unless all values, by name, are finite."""
+    _check(values, np.isfinite, "be finite")
 
 
 def positive(**values: Any) -> None:
-    """Raise a ValueError unless all values, by name of the argument, are positive and finite."""
-    for name, value in values.items():
-        if not (np.isfinite(value) & (np.asarray(value) > 0)).all():
-            raise ValueError(f"{name} is {value}; it must be positive and finite")
+    """Raise a ValueError unless all values, by name, are positive and finite."""
+    _check(values, lambda x: np.isfinite(x) & (x > 0), "be positive and finite")
 
 
 def inner_probability(**values: Any) -> None:
-    """Raise a ValueError unless all values, by name of the argument, lie in (0, 1)."""
-    for name, value in values.items():
-        if not np.all((np.asarray(value) > 0) & (np.asarray(value) < 1)):
-            raise ValueError(f"{name} is {value}; it must lie in (0, 1)")
+    """Raise a ValueError unless all values, by name, lie in (0, 1)."""
+    _check(values, lambda x: (x > 0) & (x < 1), "lie in (0, 1)")
 
 
 def within(low: float, high: float, **values: Any) -> None:
-    """Raise a ValueError unless all values, by name of the argument, lie in `low` to `high`.
+    """Raise a ValueError unless all values, by name, lie in `low` to `high`.
 
     The message shows the first value of an array that does not.
     """
@@ -79,13 +80,11 @@ def require(condition: object, problem: str) -> None:
 
 def quoted(values: Iterable[str], limit: int = 10) -> str:
     """Return the first values in quotes, and the number of the others."""
-    values = list(values)
-    more = f" and {len(values) - limit:,} more" if len(values) > limit else ""
-    return ", ".join(map(repr, values[:limit])) + more
+    return _listed(list(values), limit, repr)
 
 
 def printable(name: object) -> str:
-    """Return a name, in quotes if it contains characters that a terminal cannot show."""
+    """Return a name, in quotes if a terminal cannot show its characters."""
     text = str(name)
     return text if text.isprintable() else repr(text)
 
@@ -96,8 +95,15 @@ def duplicates(texts: Iterable[str]) -> list[str]:
 
 
 def rows_where(mask: Any, index: Any, limit: int = 5) -> str:
-    """Return the index labels of the first rows of a mask, after the name of the index."""
-    rows = index[mask]
-    noun = f"{index.name or 'row'}{'s' if len(rows) > 1 else ''}"
-    more = f" and {len(rows) - limit:,} more" if len(rows) > limit else ""
-    return f"{noun} {', '.join(map(str, rows[:limit]))}{more}"
+    """Return the index labels of a mask's first rows, after the name of the index."""
+    labels = index[mask]
+    noun = str(index.name or "row")
+    if len(labels) > 1:
+        noun += "s"
+    return f"{noun} {_listed(labels, limit, str)}"
+
+
+def _listed(values: Any, limit: int, text: Callable[[Any], str]) -> str:
+    """Return the first values as text, and the number of the others."""
+    more = f" and {len(values) - limit:,} more" if len(values) > limit else ""
+    return ", ".join(map(text, values[:limit])) + more

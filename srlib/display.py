@@ -35,7 +35,7 @@ NAMES = {
     "synthetic_set": "release",
     "x_star": "X*",
 }
-"""Headings of columns with names for code; in other names, underscores become spaces."""
+"""Headings of columns; in other names underscores become spaces."""
 
 _MINUS, _SPACE = "\u2212", "\u00a0"  # a no-break space
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -76,6 +76,24 @@ class DisplayGroup:
 
 
 @dataclass(frozen=True)
+class _Column:
+    """A column of texts."""
+
+    head: str
+    cells: list[str]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether at least half of the cells that are not empty are no numbers."""
+        filled = list(filter(None, self.cells))
+        n_texts = sum(_NUMERIC.fullmatch(cell) is None for cell in filled)
+        return n_texts >= max(len(filled) / 2, 1)
+
+    def has_longer(self, n_characters: int) -> bool:
+        return any(len(cell) > n_characters for cell in self.cells)
+
+
+@dataclass(frozen=True)
 class Callout:
     """A highlighted sentence with a heading."""
 
@@ -83,9 +101,8 @@ class Callout:
     text: str
 
     def _repr_markdown_(self) -> str:
-        return "\n".join(
-            f"> {line}".rstrip() for line in f"**{self.kind}.** {self.text}".split("\n")
-        )
+        lines = f"**{self.kind}.** {self.text}".split("\n")
+        return "\n".join(f"> {line}".rstrip() for line in lines)
 
     def __repr__(self) -> str:
         return f"{self.kind}. {self.text}"
@@ -101,8 +118,8 @@ def callout(kind: str, text: str) -> Callout:
 
 
 def with_minus(text: str) -> str:
-    """Return text with minus signs for hyphens before numbers, except in code and math."""
-    return _HYPHEN.sub(lambda match: match["kept"] or "−", text)
+    """Return text with minus signs before numbers, except in code and math."""
+    return _HYPHEN.sub(lambda match: match["kept"] or _MINUS, text)
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -111,14 +128,24 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def percent_with_error(share: float, error: float = math.nan) -> str:
-    """Return a share in percent, with its error if known; only exact 0 and 100 print as such."""
-    rounded = {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
-    numbers = [x for x in (share, error) if not math.isnan(x)]
-    texts = [f"{100 * x:.{0 if x in (0, 1) else 1}f}" for x in numbers]
-    text = f"{' ± '.join(rounded.get(text, text) for text in texts)} %".replace(
-        " ", "\u00a0"
-    )
-    return "no value" if math.isnan(share) else text
+    """Return a share in percent, with its error if known.
+
+    Only exact 0 and 100 are written as such.
+    """
+    if math.isnan(share):
+        return "no value"
+    text = _exact_percent(share)
+    if not math.isnan(error):
+        text += f"{_SPACE}±{_SPACE}{_exact_percent(error)}"
+    return f"{text}{_SPACE}%"
+
+
+def _exact_percent(share: float) -> str:
+    """Return a share in percent as a number, as a bound if rounded to 0 or 100."""
+    if share in (0, 1):
+        return f"{100 * share:.0f}"
+    text = f"{100 * share:.1f}"
+    return {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}.get(text, text)
 
 
 def show(
@@ -145,18 +172,14 @@ def show(
         Headings by column, if neither the column's name nor `NAMES` is clear to
         readers.
     """
-    heads = [_heading(name, names or {}) for name in frame.columns]
-    values = [frame.iloc[:, i].astype(object) for i in range(len(heads))]
-    columns = [
-        _cells(
-            column.where(column.notna(), None), 2 if _ERROR.search(head) else 3, digits
-        )
-        for head, column in zip(heads, values, strict=True)
-    ]
-    left = [_is_text(cells) for cells in columns]
-    long = any(len(cell) > _LONG for cells in columns for cell in cells)
-    html = _html(heads, columns, left, caption, "prose" if long else "dataframe")
-    return HtmlTable(html, _text(heads, columns, left, caption))
+    columns = []
+    for i, name in enumerate(frame.columns):
+        head = _heading(name, names or {})
+        n_digits = 2 if _ERROR.search(head) else 3
+        values = frame.iloc[:, i].astype(object)
+        cells = _cells(values.where(values.notna(), None), n_digits, digits)
+        columns.append(_Column(head, cells))
+    return HtmlTable(_html(columns, caption), _text(columns, caption))
 
 
 def numbers(
@@ -172,8 +195,10 @@ def numbers(
 
     Examples
     --------
-    >>> numbers([10000.0, 25.0]), numbers([0.001, 0.5, 100]), numbers([0.61612, 0.05, 1.74e-18])
-    (['10,000', '25'], ['0.001', '0.5', '100'], ['0.616', '0.050', '<0.001'])
+    >>> numbers([10000.0, 25.0]), numbers([0.001, 0.5, 100])
+    (['10,000', '25'], ['0.001', '0.5', '100'])
+    >>> numbers([0.61612, 0.05, 1.74e-18])
+    ['0.616', '0.050', '<0.001']
     >>> numbers([-620.53, 8.4717, 1.2e-5])[:2]
     ['−621', '8.47']
     """
@@ -182,40 +207,41 @@ def numbers(
     sizes = [abs(value) for value in finite]
     if all(map(_is_short, sizes)):
         # Decimals in common of short decimals; none if some are integers.
-        own = [len(f"{size:.15f}".rstrip("0").partition(".")[2]) for size in sizes]
-        decimals = max(own) if own and min(own) > 0 and max(own) < 5 else None
+        places = [len(f"{size:.15f}".rstrip("0").partition(".")[2]) for size in sizes]
+        has_decimals = places and min(places) > 0 and max(places) < 5
+        decimals = max(places) if has_decimals else None
     elif decimals is None:
         decimals = _decimals(finite, digits)
     return [_number(value, decimals, digits) for value in column]
 
 
 def _decimals(finite: Sequence[float], digits: int) -> int | None:
-    """Return the common decimals of nonzero numbers, or None if they are too far apart."""
+    """Return the common decimals of nonzero numbers, None if they are too far apart."""
     sizes = sorted(map(abs, finite))
     high = math.ceil(math.log10(sizes[-1])) - 1
     if not -5 < high < 9:
         return None
-    close = 0 < max(finite) - min(finite) < sizes[-1] / 10
-    decimals = max(digits - 1 - high + close, 0)
+    are_close = 0 < max(finite) - min(finite) < sizes[-1] / 10
+    decimals = max(digits - 1 - high + are_close, 0)
+
     # A few tiny numbers, or far smaller ones, are written as less than the last
     # decimal.
-    tiny = [size for size in sizes if size < 10**-decimals]
-    if (
-        tiny
-        and decimals > 1
-        and (len(tiny) <= len(sizes) / 4 or tiny[-1] < 1e-4 * sizes[-1])
-    ):
-        sizes = sizes[len(tiny) :]
-    low = math.floor(math.log10(sizes[0]))
+    n_tiny = sum(size < 10**-decimals for size in sizes)
+    if n_tiny and decimals > 1:
+        are_far_smaller = sizes[n_tiny - 1] < 1e-4 * sizes[-1]
+        if n_tiny <= len(sizes) / 4 or are_far_smaller:
+            sizes = sizes[n_tiny:]
+
     # One digit of the smallest number (two above one), and the own digits of the
     # median.
-    middle = digits - 1 - math.floor(math.log10(median(sizes)))
-    needed = -low if low < 0 else max(1 - low, middle)
-    return (
-        max(decimals, needed)
-        if needed <= decimals + (high < (3 if low < 0 else 2))
-        else None
-    )
+    low = math.floor(math.log10(sizes[0]))
+    if low < 0:
+        needed = -low
+        more = high < 3
+    else:
+        needed = max(1 - low, digits - 1 - math.floor(math.log10(median(sizes))))
+        more = high < 2
+    return max(decimals, needed) if needed <= decimals + more else None
 
 
 def _is_short(size: float) -> bool:
@@ -225,109 +251,95 @@ def _is_short(size: float) -> bool:
 
 
 def _number(value: float, decimals: int | None, digits: int) -> str:
-    """Return one number as text, with the given decimals or those that its size needs."""
-    size, sign = abs(value), _MINUS if value < 0 else ""
+    """Return a number as text, with the given decimals or those that its size needs."""
+    size = abs(value)
+    sign = _MINUS if value < 0 else ""
     if math.isnan(value):
         return ""
     if size == 0 or math.isinf(size):
         return f"{sign}∞" if size else "0"
     if decimals is not None:
-        if float(text := f"{size:.{decimals}f}"):
-            return f"{sign}{float(text):,.{decimals}f}"
-        return f"{'>' if sign else '<'}{sign}{10**-decimals:.{decimals}f}"
+        if rounded := float(f"{size:.{decimals}f}"):
+            return f"{sign}{rounded:,.{decimals}f}"
+        bound = ">" if sign else "<"
+        return f"{bound}{sign}{10**-decimals:.{decimals}f}"
     if _is_short(size) and 1e-4 <= size < 1e15:
         return f"{sign}{round(size, 9):,.15g}"  # drop rounding errors of short decimals
     if 1e-4 <= size < 1e6:
         own = max(digits - 1 - math.floor(math.log10(size)), 0)
         return f"{sign}{size:,.{own}f}"
-    mantissa, exponent = (
-        f"{size:.3g}" if _is_short(size) else f"{size:.{digits - 1}e}"
-    ).split("e")
-    power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
-    return f"{sign}{mantissa}{_SPACE}×{_SPACE}{power}"
+    text = f"{size:.3g}" if _is_short(size) else f"{size:.{digits - 1}e}"
+    mantissa, exponent = text.split("e")
+    power = str(int(exponent)).translate(_SUPERSCRIPTS)
+    return f"{sign}{mantissa}{_SPACE}×{_SPACE}10{power}"
 
 
 def _heading(name: Any, names: Mapping[str, str]) -> str:
     parts = name if isinstance(name, tuple) and name not in names else (name,)
-    words = [
-        names.get(part, NAMES.get(part, str(part).replace("_", " "))) for part in parts
-    ]
-    return ", ".join(word for word in words if word)
+    words = []
+    for part in parts:
+        default = NAMES.get(part, str(part).replace("_", " "))
+        words.append(names.get(part, default))
+    return ", ".join(filter(None, words))
 
 
 def _cells(column: Iterable[Any], digits: int, decimals: int | None) -> list[str]:
     """Return the cells of a column as text, with its numbers in a common format."""
     values = [value.item() if hasattr(value, "item") else value for value in column]
-    rows = [
-        i
-        for i, v in enumerate(values)
-        if isinstance(v, int | float) and not isinstance(v, bool)
-    ]
-    texts = [_cell_text(value) for value in values]
-    for i, text in zip(
-        rows, numbers([values[i] for i in rows], digits, decimals), strict=True
-    ):
-        texts[i] = text
-    return texts
+    formatted = iter(numbers(filter(_is_number, values), digits, decimals))
+    return [next(formatted) if _is_number(v) else _cell_text(v) for v in values]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _cell_text(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "" if value is None else _SIGN.sub(_MINUS, str(value))
+    return _SIGN.sub(_MINUS, str(value))
 
 
-def _is_text(cells: Sequence[str]) -> bool:
-    filled = [cell for cell in cells if cell]
-    return sum(_NUMERIC.fullmatch(cell) is None for cell in filled) >= max(
-        len(filled) / 2, 1
-    )
-
-
-def _html(
-    heads: Sequence[str],
-    columns: Sequence[Sequence[str]],
-    left: Sequence[bool],
-    caption: str,
-    kind: str,
-) -> str:
-    # Reports keep classes and drop styles; JupyterLab has no style for the classes.
-    marks = [
-        f' class="text{" long" * any(len(cell) > 30 for cell in cells)}" style="text-align: left"'
-        if is_text
-        else ""
-        for cells, is_text in zip(columns, left, strict=True)
-    ]
-
-    def row(tag: str, cells: Iterable[str]) -> str:
-        inner = (
-            f"      <{tag}{mark}>{escape(cell, quote=False)}</{tag}>\n"
-            for mark, cell in zip(marks, cells, strict=True)
-        )
-        return "    <tr>\n" + "".join(inner) + "    </tr>\n"
-
-    above = f"  <caption>{escape(caption)}</caption>\n" if caption else ""
-    rows = "".join(row("td", cells) for cells in zip(*columns, strict=True))
+def _html(columns: Sequence[_Column], caption: str) -> str:
+    kind = "dataframe"
+    if any(column.has_longer(_LONG) for column in columns):
+        kind = "prose"
+    caption_html = f"  <caption>{escape(caption)}</caption>\n" if caption else ""
+    head = _html_row("th", columns, [column.head for column in columns])
+    rows = zip(*(column.cells for column in columns), strict=True)
+    body = "".join(_html_row("td", columns, row) for row in rows)
     return (
-        f'<table class="{kind}">\n{above}  <thead>\n{row("th", heads)}  </thead>\n'
-        f"  <tbody>\n{rows}  </tbody>\n</table>"
+        f'<table class="{kind}">\n{caption_html}  <thead>\n{head}  </thead>\n'
+        f"  <tbody>\n{body}  </tbody>\n</table>"
     )
 
 
-def _text(
-    heads: Sequence[str],
-    columns: Sequence[Sequence[str]],
-    left: Sequence[bool],
-    caption: str,
-) -> str:
+def _html_row(tag: str, columns: Sequence[_Column], cells: Sequence[str]) -> str:
+    lines = ["    <tr>\n"]
+    for column, cell in zip(columns, cells, strict=True):
+        style = ""
+        if column.is_text:
+            # Reports keep classes and drop styles; JupyterLab has no style for the
+            # classes.
+            name = "text long" if column.has_longer(30) else "text"
+            style = f' class="{name}" style="text-align: left"'
+        lines.append(f"      <{tag}{style}>{escape(cell, quote=False)}</{tag}>\n")
+    return "".join([*lines, "    </tr>\n"])
+
+
+def _text(columns: Sequence[_Column], caption: str) -> str:
     padded = []
-    for head, cells, is_text in zip(heads, columns, left, strict=True):
-        width = max(map(len, [head, *cells]))
-        padded.append(
-            [f"{cell:{'<' if is_text else '>'}{width}}" for cell in [head, *cells]]
-        )
-    lines = ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
-    return "\n".join([caption] * bool(caption) + lines)
+    for column in columns:
+        cells = [column.head, *column.cells]
+        width = max(map(len, cells))
+        pad = str.ljust if column.is_text else str.rjust
+        padded.append([pad(cell, width) for cell in cells])
+    lines = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
+    if caption:
+        lines.insert(0, caption)
+    return "\n".join(lines)
 
 
 def with_error(value: float, error: float) -> str:
@@ -338,22 +350,27 @@ def with_error(value: float, error: float) -> str:
 
     Examples
     --------
-    >>> print(with_error(0.5163, 0.0274), with_error(-1.2, 0.0131), with_error(1 / 35, 0.0))
-    0.52 ± 0.03 -1.200 ± 0.013 0.0286
+    >>> print(with_error(0.5163, 0.0274), with_error(-1.2, 0.0131))
+    0.52 ± 0.03 -1.200 ± 0.013
+    >>> print(with_error(1 / 35, 0.0))
+    0.0286
     """
     if math.isnan(value):
         return ""
-    size = math.floor(math.log10(abs(value))) if value else 0
     if not error > 1e-4 * abs(value):  # practically exact
+        size = math.floor(math.log10(abs(value))) if value else 0
         return f"{value:.{max(2 - size, 0)}f}"
     place = math.log10(error)
-    digits = max(int(place % 1 < math.log10(2)) - math.floor(place), 0)
+    digits = -math.floor(place)
+    if place % 1 < math.log10(2):  # the first digit is a one
+        digits += 1
+    digits = max(digits, 0)
     number = round(float(value), digits) + 0.0  # avoid minus zero
     return f"{number:.{digits}f}\u00a0±\u00a0{error:.{digits}f}"
 
 
 def with_errors(frame: "pd.DataFrame", columns: Mapping[str, str]) -> "pd.DataFrame":
-    """Return some columns of a table under new headings, with numbers and errors as text.
+    """Return some columns of a table under new headings, with errors, as text.
 
     Standard errors of a column ``median`` are in ``median_se``, if it exists.
     """
@@ -361,8 +378,9 @@ def with_errors(frame: "pd.DataFrame", columns: Mapping[str, str]) -> "pd.DataFr
 
     texts = {}
     for name, heading in columns.items():
+        values = frame[name]
         errors = frame.get(f"{name}_se")
-        texts[heading] = list(
-            frame[name] if errors is None else map(with_error, frame[name], errors)
-        )
+        if errors is not None:
+            values = map(with_error, values, errors)
+        texts[heading] = list(values)
     return pd.DataFrame(texts)

@@ -1,4 +1,4 @@
-"""Compare a paper's printed numbers with computed ones, and its claims with computed tables.
+"""Compare a paper's printed numbers and claims with computed ones.
 
 A CSV file beside the notebook has the printed numbers, with the columns id, source
 (section, table or figure), quantity, relation (``=``, or ``<=`` and ``>=`` if the paper
@@ -7,7 +7,7 @@ the last digit printed, or 0 for a bound).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -40,16 +40,36 @@ UNDECIDED = "not decided"
 CLAIM_VERDICTS = (PROVED, HOLDS, DEPENDS, FAILS, UNDECIDED)
 
 ERRORS = 2.0
-"""A number differs from its limit if they are more than this many standard errors apart."""
+"""Least distance of a number from its limit, in standard errors, if they differ."""
 
-_SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
+_SIGNS = {"<": "<\u00a0", "<=": "≤\u00a0", ">": ">\u00a0", ">=": "≥\u00a0"}
+
+_COLUMNS = [
+    "id",
+    "source",
+    "quantity",
+    "relation",
+    "printed",
+    "computed",
+    "tolerance",
+    "verdict",
+    "note",
+]
+
+
+def _check_choice(argument: str, value: str, allowed: Iterable[str]) -> None:
+    """Raise a ValueError unless a value is one of those that are allowed."""
+    if value not in allowed:
+        raise ValueError(
+            f"{argument} is {value!r}; it must be one of {', '.join(allowed)}"
+        )
 
 
 # ------------------------------------------------------------------------------- claims
 
 
 class Claims:
-    """A list of a paper's claims at the top of its notebook; the run fills in the verdicts.
+    """A list of a paper's claims, into which the run writes the verdicts.
 
     `statements` maps the name of each claim, such as ``"C1"``, to the claim in
     Markdown: the statement with its quantifier, its criterion and its place in the
@@ -75,7 +95,7 @@ class Claims:
         required_share: float = 1.0,
         n_records: int = MIN_RECORDS,
     ) -> Callout:
-        """Compare numbers with the claim's limit, and the author's verdict with the result.
+        """Compare numbers with the claim's limit, and the author's verdict with both.
 
         A case with a standard error is decided if its value lies more than two errors
         from the limit. The verdict is *holds* if the claim holds in all cases, *fails*
@@ -112,119 +132,71 @@ class Claims:
         Callout
             Verdict, sentence and evidence.
         """
-        if claim not in self.statements:
-            raise ValueError(
-                f"claim is {claim!r}; it must be one of {', '.join(self.statements)}"
-            )
+        _check_choice("claim", claim, self.statements)
         if not verdict.startswith(CLAIM_VERDICTS):
+            allowed = ", ".join(CLAIM_VERDICTS)
             raise ValueError(
-                f"verdict is {verdict!r}; it must begin with one of {', '.join(CLAIM_VERDICTS)}"
+                f"verdict is {verdict!r}; it must begin with one of {allowed}"
             )
-        if relation not in _SIGNS:
-            raise ValueError(
-                f"relation is {relation!r}; it must be one of {', '.join(_SIGNS)}"
-            )
-        cases = (
-            value if isinstance(value, pd.Series) else pd.Series(np.atleast_1d(value))
-        )
-        cases = cases.astype(float)
-        limits, errors = np.broadcast_arrays(
-            np.asarray(limit, dtype=float),
-            np.asarray(error, dtype=float),
-            cases.to_numpy(),
-        )[:2]
-        if np.isnan([cases, limits, errors]).any() or not len(cases):
+        _check_choice("relation", relation, _SIGNS)
+        cases = _compare(value, limit, error, relation)
+        if cases.empty or cases[["value", "limit", "error"]].isna().any(axis=None):
             raise ValueError(
                 f"{claim} ({measured}): a value, limit or error is missing"
             )
-        sign = 1 if ">" in relation else -1
-        margin = (cases.to_numpy() - limits) * sign
-        slack = 1e-9 * np.maximum(1.0, abs(limits)) * (1 if "=" in relation else -1)
-        holds = np.where(errors == 0, margin + slack >= 0, margin > ERRORS * errors)
-        fails = np.where(errors == 0, ~holds, margin < -ERRORS * errors)
-        computed = _claim_verdict(holds.mean(), fails.mean(), required_share)
-        confirmed = verdict.startswith({HOLDS: (HOLDS, PROVED)}.get(computed, computed))
-        worst = int(np.argmin(margin))
-        worst_case = cases.index[worst]  # a tuple if the index has several levels
-        worst_case = worst_case if isinstance(worst_case, tuple) else (worst_case,)
-        self._rows[claim] = {
+        shown = _confirmed(verdict, _claim_verdict(cases, required_share))
+        if shown != verdict:
+            sentence = f"This run does not support the stated verdict *{verdict}*."
+        row = {
             "claim": claim,
-            "verdict": verdict
-            if confirmed
-            else computed + " the case" * (computed == DEPENDS),
+            "verdict": shown,
             "stated_verdict": verdict,
             "measured": measured,
             "relation": relation,
-            "limit": limits[worst],
-            "n_cases": len(cases),
-            "n_hold": int(holds.sum()),
-            "n_fail": int(fails.sum()),
-            "worst_value": cases.iloc[worst],
-            "error": errors[worst],
-            "worst_case": ", ".join(map(str, worst_case)) if len(cases) > 1 else "",
+            **_summarize(cases),
             "required_share": required_share,
             "n_records": n_records,
         }
+        self._rows[claim] = row
         if self._display is not None:
             self._display.update(self._bundle(), raw=True)
-        if not confirmed:
-            sentence = f"This run does not support the stated verdict *{verdict}*."
-        kind = f"{claim} {self._rows[claim]['verdict']}"
-        return callout(kind, f"{sentence} {self.evidence(claim)}")
-
-    def evidence(self, claim: str) -> str:
-        """Return the evidence as a sentence: the cases in which the claim holds, and the worst."""
-        row = self._rows[claim]
-        worst = _plain(row["worst_value"])
-        if row["error"]:
-            worst = with_error(row["worst_value"], row["error"])
-        limit = f"{_SIGNS[row['relation']]}\u00a0{_plain(row['limit'])}"
-        if row["n_cases"] == 1:
-            return f"({row['measured']}: {worst}; claimed: {limit}.)"
-        n_open = row["n_cases"] - row["n_hold"] - row["n_fail"]
-        undecided = f", {n_open} undecided" if n_open else ""
-        share = row["required_share"]
-        rule = f"; {percent(share)} count as all" if share < 1 else ""
-        return (
-            f"({row['measured']}: the claim holds in {row['n_hold']:,} of {row['n_cases']:,} cases"
-            f"{undecided}{rule}; worst case: {worst} at {row['worst_case']}, claimed: {limit}.)"
-        )
+        return callout(f"{claim} {shown}", f"{sentence} {_evidence(row)}")
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per claim, after all are checked; confidential if the data are a user's."""
+        """One row per claim; confidential if the data are a user's."""
         if unchecked := [claim for claim in self.statements if claim not in self._rows]:
             raise ValueError(f"not checked: {', '.join(unchecked)}")
         return pd.DataFrame([self._rows[claim] for claim in self.statements])
 
     def verdicts(self) -> Callout:
-        """Return the verdicts without numbers; those on fewer than `MIN_RECORDS` are not shown."""
-        shown = [
-            f"{claim} {row['verdict'] if row['n_records'] >= MIN_RECORDS else NOT_SHOWN}."
-            for claim in self.statements
-            if (row := self._rows.get(claim))
-        ]
-        return callout(f"Verdicts on at least {MIN_RECORDS} records", " ".join(shown))
+        """Return the verdicts without numbers, and hide those on few records."""
+        sentences = []
+        for claim in self.statements:
+            if row := self._rows.get(claim):
+                is_public = row["n_records"] >= MIN_RECORDS
+                verdict = row["verdict"] if is_public else NOT_SHOWN
+                sentences.append(f"{claim} {verdict}.")
+        heading = f"Verdicts on at least {MIN_RECORDS} records"
+        return callout(heading, " ".join(sentences))
+
+    def _verdict(self, claim: str) -> str:
+        return self._rows[claim]["verdict"] if claim in self._rows else ""
 
     def _repr_markdown_(self) -> str:
         lines = ["| | claim | in this run |", "|---|---|---|"]
         for claim, statement in self.statements.items():
-            cells = (
-                f"**{claim}**",
-                statement,
-                self._rows.get(claim, {}).get("verdict", ""),
-            )
-            lines.append(
-                "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
-            )
+            row = f"**{claim}**", statement, self._verdict(claim)
+            cells = [cell.replace("|", r"\|") for cell in row]
+            lines.append(f"| {' | '.join(cells)} |")
         return with_minus("\n".join(lines))
 
     def __repr__(self) -> str:
-        verdicts = {claim: row["verdict"] for claim, row in self._rows.items()}
-        return "\n".join(
-            f"{claim} {verdicts.get(claim, '')}: {statement}"
+        lines = [
+            f"{claim} {self._verdict(claim)}: {statement}"
             for claim, statement in self.statements.items()
-        )
+        ]
+        return "\n".join(lines)
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
@@ -240,14 +212,82 @@ def _plain(value: float) -> str:
     return numbers([value])[0]
 
 
-def _claim_verdict(holds: float, fails: float, required_share: float) -> str:
-    """Return the verdict from the shares of cases in which the claim holds and fails."""
+def _compare(
+    value: ArrayLike, limit: ArrayLike, error: ArrayLike, relation: str
+) -> pd.DataFrame:
+    """Return cases with the margin by which each meets its limit; it holds or fails."""
+    values = value if isinstance(value, pd.Series) else np.atleast_1d(value)
+    cases = pd.DataFrame({"value": values}, dtype=float)
+    cases["limit"] = np.asarray(limit, dtype=float)
+    cases["error"] = np.asarray(error, dtype=float)
+    margin = cases["value"] - cases["limit"]
+    if "<" in relation:
+        margin = -margin
+    # A value within rounding of its limit meets "<=" and not "<".
+    rounding = 1e-9 * np.maximum(1.0, abs(cases["limit"]))
+    is_met = margin + (rounding if "=" in relation else -rounding) >= 0
+    uncertainty = ERRORS * cases["error"]
+    is_exact = cases["error"] == 0
+    return cases.assign(
+        margin=margin,
+        holds=is_met.where(is_exact, margin > uncertainty),
+        fails=(~is_met).where(is_exact, margin < -uncertainty),
+    )
+
+
+def _summarize(cases: pd.DataFrame) -> dict[str, Any]:
+    """Return in how many cases a claim holds and fails, and the worst case."""
+    worst = cases.iloc[cases["margin"].to_numpy().argmin()]
+    label = worst.name if isinstance(worst.name, tuple) else (worst.name,)
+    return {
+        "limit": worst["limit"],
+        "n_cases": len(cases),
+        "n_hold": int(cases["holds"].sum()),
+        "n_fail": int(cases["fails"].sum()),
+        "worst_value": worst["value"],
+        "error": worst["error"],
+        "worst_case": ", ".join(map(str, label)) if len(cases) > 1 else "",
+    }
+
+
+def _evidence(row: Mapping[str, Any]) -> str:
+    """Return a sentence on the cases in which a claim holds, and on the worst case."""
+    measured = row["measured"]
+    worst = _plain(row["worst_value"])
+    if row["error"]:
+        worst = with_error(row["worst_value"], row["error"])
+    limit = _SIGNS[row["relation"]] + _plain(row["limit"])
+    if row["n_cases"] == 1:
+        return f"({measured}: {worst}; claimed: {limit}.)"
+    n_open = row["n_cases"] - row["n_hold"] - row["n_fail"]
+    undecided = f", {n_open} undecided" if n_open else ""
+    share = row["required_share"]
+    rule = f"; {percent(share)} count as all" if share < 1 else ""
+    return (
+        f"({measured}: the claim holds in {row['n_hold']:,} of {row['n_cases']:,} cases"
+        f"{undecided}{rule}; worst case: {worst} at {row['worst_case']}, "
+        f"claimed: {limit}.)"
+    )
+
+
+def _claim_verdict(cases: pd.DataFrame, required_share: float) -> str:
+    """Return the verdict from the shares of cases in which a claim holds and fails."""
+    holds = cases["holds"].mean()
+    fails = cases["fails"].mean()
     if holds >= required_share:
         return HOLDS
     if fails >= required_share:
         return FAILS
     negligible = 1 - required_share
     return DEPENDS if holds > negligible and fails > negligible else UNDECIDED
+
+
+def _confirmed(stated: str, computed: str) -> str:
+    """Return the author's verdict if the run supports it, and else the run's own."""
+    supported = (HOLDS, PROVED) if computed == HOLDS else computed
+    if stated.startswith(supported):
+        return stated
+    return f"{DEPENDS} the case" if computed == DEPENDS else computed
 
 
 # ------------------------------------------------------------------------------- ledger
@@ -263,18 +303,14 @@ def printed(paper: str) -> pd.DataFrame:
     shipped = here / "shipped" / "notebooks"
     folder = shipped if shipped.is_dir() else here.parent / "notebooks"
     files = {file.stem: file for file in folder.glob("*.csv")}
-    if paper not in files:
-        raise ValueError(
-            f"paper is {paper!r}; it must be one of {', '.join(sorted(files))}"
-        )
+    _check_choice("paper", paper, sorted(files))
     table = pd.read_csv(
         files[paper], dtype=str, keep_default_na=False, encoding="utf-8"
     )
+    units = table["printed"].map(_last_digit).where(table["relation"] == "=", 0.0)
     table["tolerance"] = [
-        float(tolerance or (_last_digit(number) if relation == "=" else 0))
-        for number, tolerance, relation in zip(
-            table["printed"], table["tolerance"], table["relation"], strict=True
-        )
+        float(tolerance or unit)
+        for tolerance, unit in zip(table["tolerance"], units, strict=True)
     ]
     return table
 
@@ -300,7 +336,7 @@ def ledger(
     missing: str | None = None,
     notes: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Return a paper's printed numbers beside a run's computed ones, each with a verdict.
+    """Return a paper's printed numbers beside computed ones, each with a verdict.
 
     Parameters
     ----------
@@ -334,111 +370,133 @@ def ledger(
         printed, computed (NaN if there is none; for ``"consistent"`` the value of the
         check), tolerance, verdict (one of `VERDICTS`) and note.
     """
-    errors, settings, consistent = errors or {}, settings or {}, consistent or {}
-    skip, notes = skip or {}, notes or {}
-    table = printed(paper)
-    arguments = {
+    given = {
         "computed": computed,
-        "errors": errors,
-        "settings": settings,
-        "skip": skip,
+        "errors": errors or {},
+        "settings": settings or {},
+        "skip": skip or {},
+        "consistent": consistent or {},
+        "notes": notes or {},
     }
-    for argument, given in (
-        arguments | {"consistent": consistent, "notes": notes}
-    ).items():
-        if unknown := [key for key in given if key not in set(table["id"])]:
+    table = _printed_and_given(paper, given, is_complete=missing is None)
+    judged = [_judge(row, missing) for row in table.itertuples()]
+    table["computed"], table["verdict"], table["note"] = zip(*judged, strict=True)
+    unexplained = (table["verdict"] == DIFFERS) & ~table["notes"].astype(bool)
+    if unexplained.any():
+        raise ValueError(
+            "numbers that differ from the printed ones need a note: "
+            f"{table['id'][unexplained].to_list()}"
+        )
+    return table[_COLUMNS]
+
+
+def _printed_and_given(
+    paper: str, given: Mapping[str, Mapping[str, Any]], *, is_complete: bool
+) -> pd.DataFrame:
+    """Return printed numbers with a column for each argument of `ledger`.
+
+    It has None where an argument has no entry. If the arguments are complete, each
+    number must be computed, skipped, a setting or consistent.
+    """
+    table = printed(paper)
+    ids = table["id"].to_list()
+    for argument, entries in given.items():
+        if unknown := [key for key in entries if key not in ids]:
             raise ValueError(
                 f"{argument} has ids that are not printed in {paper}: {unknown}"
             )
-    if twice := [key for key in settings if key in computed]:
-        raise ValueError(f"an id is either a setting or computed; both have: {twice}")
-    known = {*computed, *settings, *consistent, *skip}
-    if missing is None and (
-        unexplained := [key for key in table["id"] if key not in known]
-    ):
+        table[argument] = pd.Series(map(entries.get, ids), dtype=object)
+    if repeated := [key for key in given["settings"] if key in given["computed"]]:
         raise ValueError(
-            f"printed numbers that are neither computed nor skipped: {unexplained}"
+            f"an id is either a setting or computed; both have: {repeated}"
         )
-
-    def judge(row: pd.Series) -> tuple[float, float, str, str]:
-        key, value, note = row["id"], float(computed.get(row["id"], math.nan)), []
-        tolerance = max(row["tolerance"], ERRORS * errors.get(key, 0.0))
-        agreed = MATCH
-        if key in settings:
-            value = float(settings[key])
-            other = (
-                ""
-                if value == float(row["printed"])
-                else "differs from the paper's setting"
-            )
-            return value, tolerance, SETTING, _joined(other, notes.get(key))
-        if key in consistent and (key in skip or key not in computed):
-            value, check = consistent[key]
-            agreed, note = CONSISTENT, [check]
-        elif reason := skip.get(key) or (missing if key not in computed else None):
-            return value, tolerance, SKIPPED, _joined(reason, notes.get(key))
-        # The slack lets a difference of exactly one unit pass in binary arithmetic.
-        slack = tolerance + 1e-9 * max(1.0, abs(value))
-        above = value - float(row["printed"])
-        holds = {"=": abs(above) <= slack, "<=": above <= slack, ">=": above >= -slack}
-        verdict = agreed if holds[row["relation"]] else DIFFERS
-        return value, tolerance, verdict, _joined(*note, notes.get(key))
-
-    judged = [judge(row) for _, row in table.iterrows()]
-    table[["computed", "tolerance", "verdict", "note"]] = pd.DataFrame(
-        judged, index=table.index
-    )
-    differs = table["id"][table["verdict"] == DIFFERS]
-    if silent := [key for key in differs if not notes.get(key)]:
+    explained = {*given["computed"], *given["settings"]}
+    explained.update(given["skip"], given["consistent"])
+    absent = [key for key in ids if key not in explained]
+    if absent and is_complete:
         raise ValueError(
-            f"numbers that differ from the printed ones need a note: {silent}"
+            f"printed numbers that are neither computed nor skipped: {absent}"
         )
-    columns = ["id", "source", "quantity", "relation", "printed"]
-    return table[[*columns, "computed", "tolerance", "verdict", "note"]]
+    two_errors = ERRORS * table["errors"].astype(float).fillna(0.0)
+    table["tolerance"] = np.maximum(table["tolerance"], two_errors)
+    return table
+
+
+def _judge(row: Any, missing: str | None) -> tuple[float, str, str]:
+    """Return the computed number of a row, its verdict and the note."""
+    value = math.nan if row.computed is None else float(row.computed)
+    remark = None
+    if row.settings is not None:
+        value = float(row.settings)
+        verdict = SETTING
+        if value != float(row.printed):
+            remark = "differs from the paper's setting"
+    elif row.consistent is not None and (row.skip or row.computed is None):
+        value, remark = row.consistent
+        verdict = CONSISTENT if _agrees(row, value) else DIFFERS
+    elif row.skip or (missing and row.computed is None):
+        verdict = SKIPPED
+        remark = row.skip or missing
+    else:
+        verdict = MATCH if _agrees(row, value) else DIFFERS
+    return value, verdict, "; ".join(filter(None, [remark, row.notes]))
+
+
+def _agrees(row: Any, value: float) -> bool:
+    """Return whether a number meets the printed one of a row up to its tolerance."""
+    # The slack lets a difference of exactly one unit pass in binary arithmetic.
+    slack = row.tolerance + 1e-9 * max(1.0, abs(value))
+    above = value - float(row.printed)
+    if row.relation == "<=":
+        return above <= slack
+    if row.relation == ">=":
+        return above >= -slack
+    return abs(above) <= slack
 
 
 def _beside(computed: float, printed: str) -> str:
     """Return a computed number with at least the decimal places of the printed one.
 
-    >>> _beside(29.53300649, "29.53010"), _beside(0.0425, "0.039"), _beside(math.nan, "36.1")
-    ('29.53301', '0.0425', '')
+    >>> _beside(29.53300649, "29.53010"), _beside(0.0425, "0.039")
+    ('29.53301', '0.0425')
     """
-    places, plain = -int(Decimal(printed).as_tuple().exponent), _plain(computed)
+    places = -int(Decimal(printed).as_tuple().exponent)
+    plain = _plain(computed)
     if not plain or places <= len(plain.partition(".")[2]):
         return plain
     return with_minus(f"{computed:,.{places}f}")
 
 
-def _joined(*texts: str | None) -> str:
-    return "; ".join(filter(None, texts))
-
-
 def summary(book: pd.DataFrame) -> DisplayGroup:
-    """Return tables of a `ledger`: verdicts by source, numbers that differ, and skipped numbers."""
+    """Return the verdicts of a `ledger` by source, and what differs and is skipped."""
     counts = pd.crosstab(book["source"], book["verdict"]).loc[book["source"].unique()]
     counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     counts.loc["all"] = counts.sum()
     by_source = counts.rename_axis(index="printed in", columns=None).reset_index()
     parts = [show(by_source, caption="Printed numbers by source and verdict.")]
-    signs = {"=": "", "<=": "≤\u00a0", ">=": "≥\u00a0"}
-    for verdict, caption in (
-        (DIFFERS, "Numbers that differ, one example per reason."),
-        (SKIPPED, "Numbers without a verdict, one example per reason."),
-    ):
-        rows = [
+    subjects = {DIFFERS: "Numbers that differ", SKIPPED: "Numbers without a verdict"}
+    for verdict, subject in subjects.items():
+        examples = _examples(book[book["verdict"] == verdict])
+        if len(examples):
+            caption = f"{subject}, one example per reason."
+            parts.append(show(examples, caption=caption))
+    return DisplayGroup(tuple(parts))
+
+
+def _examples(book: pd.DataFrame) -> pd.DataFrame:
+    """Return the first of the numbers with the same source and note."""
+    rows = []
+    for (source, note), group in book.groupby(["source", "note"], sort=False):
+        first = group.iloc[0]
+        others = f" (and {len(group) - 1} more)" if len(group) > 1 else ""
+        sign = _SIGNS.get(first["relation"], "")
+        rows.append(
             {
                 "printed in": source,
-                "quantity": first["quantity"]
-                + f" (and {len(group) - 1} more)" * (len(group) > 1),
-                "printed": signs[first["relation"]] + first["printed"],
+                "quantity": first["quantity"] + others,
+                "printed": sign + first["printed"],
                 "computed": _beside(first["computed"], first["printed"]),
                 "why": note,
             }
-            for (source, note), group in book[book["verdict"] == verdict].groupby(
-                ["source", "note"], sort=False
-            )
-            for first in [group.iloc[0]]
-        ]
-        if rows:
-            parts.append(show(pd.DataFrame(rows), caption=caption))
-    return DisplayGroup(tuple(parts))
+        )
+    return pd.DataFrame(rows)

@@ -170,7 +170,7 @@ if is_trusted and holdout_error > error => if is_trusted and holdout_error < err
 2 * (n_identical + 1) => 2 * n_identical # limit of a count
 chance < COINCIDENCE) => True) # few records agree by chance
 checks
-np.isfinite(value).all() => not np.isnan(value).any() # infinity is finite
+_check(values, np.isfinite, => _check(values, lambda x: ~np.isnan(x), # infinity is finite
 data/codes
 if size * n >= 2**63: => if False: # numbers of rows leave 64 bits
 data/schema
@@ -203,14 +203,14 @@ np.cumsum(log_left, axis=1) => log_left # what all sticks before have left
 np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
 ledger
 holds > negligible and fails > negligible => holds > 0 and fails > 0 # one case makes it depend
-max(row["tolerance"], ERRORS * errors => (row["tolerance"] + ERRORS * errors # sum for the larger
-key in consistent and (key in skip => key in consistent and (True # what is computed goes first
+np.maximum(table["tolerance"], two_errors => np.add(table["tolerance"], two_errors # sum for the larger
+row.consistent is not None and (row.skip => row.consistent is not None and (True # what is computed goes first
 margins
-any(len(z) != n for z in released): => False: # releases of other sizes
-noisy / noisy.sum() if noisy.any() else => noisy / (noisy.sum() or 1) if True else # no shares
-+ 0.5 * table.shape[1] + extra) => + 0.5 * table.shape[1]) # a level's share without the companions
-.sum(axis=1)[i] + 2 + extra) => .sum(axis=1)[i] + 2) # a pair's share without the companions
-).sum() - chance => ).sum() # many levels seem to inform
+set(sizes) != {n}: => False: # releases of other sizes
+if not noisy.any(): => if False: # no shares
++ 0.5 * table.shape[1] + extra => + 0.5 * table.shape[1] # a level's share without the companions
+.sum(axis=1)[i] + 2 + extra => .sum(axis=1)[i] + 2 # a pair's share without the companions
+).sum() - by_chance => ).sum() # many levels seem to inform
 np.sqrt(np.maximum(1 - p, 0)) => 1 # counts of a large share as Poisson's
 mechanism/acceptance
 np.maximum(at_low, at_high) > rule => np.maximum(at_low, at_high) >= rule # a limit met exactly
