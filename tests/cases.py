@@ -1,7 +1,7 @@
-"""Releases of known kinds, and what was found of each: `python tests/cases.py` freezes them.
+"""Releases of known kinds and their risks: `python tests/cases.py` freezes the risks.
 
-The frozen numbers (`cases.json`) were computed by three modules of which one table
-became the heir; a number that moves is explained in the changelog or it is a fault.
+A number that moves from the frozen one (`cases.json`) is a fault, or it is explained in
+the changelog.
 """
 
 import json
@@ -13,13 +13,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
-from ladder import LADDER, Codes, bootstrap, copy, independent, partly_copied, trees
+from ladder import (
+    LADDER,
+    Codes,
+    Levels,
+    Maker,
+    bootstrap,
+    copy,
+    independent,
+    partly_copied,
+    trees,
+)
+from numpy.random import Generator, default_rng
 from scipy import stats
 
 from srlib.assessment import ratings, verdict
 from srlib.assessment.attribute import attribute_disclosure
 from srlib.assessment.copies import Copies, copies
-from srlib.assessment.counts import Row
+from srlib.assessment.counts import Bools, Row
 from srlib.assessment.disclosure import Attack, Disclosure
 from srlib.assessment.files import Files
 from srlib.assessment.identity import identity_disclosure
@@ -27,27 +38,34 @@ from srlib.assessment.inference import inference
 from srlib.data import microdata
 
 FILE = Path(__file__).with_suffix(".json")
-POPULATION = microdata.embedded_population(200_000, rng=np.random.default_rng(1))
+POPULATION = microdata.embedded_population(200_000, rng=default_rng(1))
 SCHEMA = POPULATION.schema
 KEYS = ("SEX", "AGEP", "RACE1P", "MAR")
 TARGET = "DIS"
-PEOPLE, LEVELS = POPULATION.codes, SCHEMA.n_levels.tolist()
-SIZES = {500: 8, 2_000: 4, 10_000: 2}  # records, seeds
-RUNGS = {500: 4, 10_000: 1, 100_000: 1}
+PEOPLE = POPULATION.codes
+LEVELS = SCHEMA.n_levels.tolist()
+N_SEEDS = {500: 8, 2_000: 4, 10_000: 2}  # by number of records
+N_SEEDS_LADDER = {500: 4, 10_000: 1, 100_000: 1}
+FROZEN = ("estimate", "fresh_sample", "margins", "se", "fresh_sample_se")
 
 
-def samples(rng: np.random.Generator, *sizes: int) -> list[Codes]:
+def samples(rng: Generator, *sizes: int) -> list[Codes]:
     """Samples of the population that have no person in common."""
     rows = rng.choice(len(PEOPLE), sum(sizes), replace=False)
     return np.split(PEOPLE[rows], np.cumsum(sizes)[:-1])
 
 
-def margins(x: Codes, rng: np.random.Generator) -> Codes:
+def is_unique(x: Codes) -> Bools:
+    """Return which records are sample uniques on all variables, (n,)."""
+    return ~pd.DataFrame(x).duplicated(keep=False).to_numpy()
+
+
+def margins(x: Codes, rng: Generator) -> Codes:
     """A release of the same size that has nothing but the margins."""
     return independent(x, SCHEMA.n_levels, rng)
 
 
-def copula(x: Codes, rng: np.random.Generator) -> Codes:
+def copula(x: Codes, rng: Generator) -> Codes:
     """A Gaussian copula of the margins and the rank correlations of the codes."""
     n = len(x)
     ranks = np.column_stack([stats.rankdata(column) for column in x.T])
@@ -55,8 +73,9 @@ def copula(x: Codes, rng: np.random.Generator) -> Codes:
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(correlation)
     draws = rng.standard_normal(x.shape) * np.sqrt(values.clip(0)) @ vectors.T
-    places = (stats.norm.cdf(draws / draws.std(axis=0)) * n).astype(int).clip(max=n - 1)
-    return np.take_along_axis(np.sort(x, axis=0), places, axis=0)
+    uniform = stats.norm.cdf(draws / draws.std(axis=0))
+    positions = (uniform * n).astype(int).clip(max=n - 1)
+    return np.take_along_axis(np.sort(x, axis=0), positions, axis=0)
 
 
 SURVEY = """variables:
@@ -67,9 +86,10 @@ SURVEY = """variables:
 
 
 def records(n: int, seed: int) -> pd.DataFrame:
-    """A small survey of three variables, of which the first tells something of the last."""
-    rng = np.random.default_rng(seed)
-    job, town = rng.integers(0, 3, n), rng.choice(["north", "south", "east", "west"], n)
+    """A small survey in which the last variable depends on the first."""
+    rng = default_rng(seed)
+    job = rng.integers(0, 3, n)
+    town = rng.choice(["north", "south", "east", "west"], n)
     sick = np.where(rng.random(n) < 0.2 + 0.3 * job, "yes", "no")
     return pd.DataFrame({"job": np.array(list("abc"))[job], "town": town, "sick": sick})
 
@@ -84,23 +104,21 @@ def two_tables(draw: st.DrawFn) -> tuple[Codes, Codes, list[int]]:
     """Two small tables of three variables, and their numbers of levels."""
     levels = draw(st.lists(st.integers(2, 3), min_size=3, max_size=3))
     record = st.tuples(*(st.integers(0, n - 1) for n in levels))
-    both = [draw(st.lists(record, min_size=2, max_size=12)) for _ in range(2)]
-    return np.array(both[0]), np.array(both[1]), levels
+    tables = st.lists(record, min_size=2, max_size=12)
+    return np.array(draw(tables)), np.array(draw(tables)), levels
 
 
-def changed(
-    x: Codes, n_levels: Any, rng: np.random.Generator, *, share: float
-) -> Codes:
-    """The original in another order, two values of a share of the records drawn anew."""
+def changed(x: Codes, n_levels: Levels, rng: Generator, *, share: float) -> Codes:
+    """The original in another order, two values of a share of the records redrawn."""
     z = rng.permutation(x)
     rows = np.arange(round(share * len(x)))
     for _ in range(2):
-        at = rng.integers(x.shape[1], size=len(rows))
-        z[rows, at] = rng.integers(np.asarray(n_levels)[at])
+        columns = rng.integers(x.shape[1], size=len(rows))
+        z[rows, columns] = rng.integers(np.asarray(n_levels)[columns])
     return rng.permutation(z)
 
 
-MAKERS = {
+MAKERS: dict[str, Maker] = {
     "copy": copy,
     "bootstrap": bootstrap,
     "tenth copied": partial(partly_copied, share=0.1),
@@ -111,93 +129,87 @@ MAKERS = {
 }
 
 
-def drawn(n: int, seed: int, makers: Any) -> Iterator[tuple[str, Codes, Codes]]:
-    """Name, original and release of each kind, and the other half of one table last."""
-    rng = np.random.default_rng(seed)
-    original, other = samples(rng, n, n)
+def drawn(
+    n: int, seed: int, makers: Mapping[str, Maker]
+) -> Iterator[tuple[str, Codes, Codes]]:
+    """Name, original and release of each kind, and a fresh sample last."""
+    rng = default_rng(seed)
+    original, fresh = samples(rng, n, n)
     for name, make in makers.items():
         yield name, original, make(original, SCHEMA.n_levels, rng)
-    yield "half of one table", original, other
+    yield "half of one table", original, fresh
 
 
 def cases(largest: int = 100_000) -> Iterator[tuple[str, Codes, Codes]]:
     """All cases of at most that many records, by name."""
-    for kind, sizes, makers in (("case", SIZES, MAKERS), ("ladder", RUNGS, LADDER)):
-        for n, seeds in ((n, seeds) for n, seeds in sizes.items() if n <= largest):
-            for seed in range(seeds):
+    groups = ("case", N_SEEDS, MAKERS), ("ladder", N_SEEDS_LADDER, LADDER)
+    for group, n_seeds, makers in groups:
+        for n in n_seeds:
+            for seed in range(n_seeds[n] if n <= largest else 0):
                 for name, original, released in drawn(n, seed, makers):
-                    yield f"{kind}, {n}, {seed}, {name}", original, released
+                    yield f"{group}, {n}, {seed}, {name}", original, released
 
 
-def questions(
-    original: Codes,
-    released: Codes,
-    target: str = TARGET,
-    few: bool = True,
-    guess: bool = False,
-) -> dict[str, Row]:
-    """Answers to the questions that decide, by few keys or by all but the target."""
-    names, wanted = SCHEMA.names, SCHEMA.names.index(target)
-    seen = SCHEMA.variables[wanted].codes_without_value
-    keys = [
-        k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)
-    ]
+def find_copies(original, released, levels=LEVELS, **more) -> Copies:
+    """The test for copies; a holdout or exact numbers can be given by name."""
+    return copies(Files(original, released, levels, **more))
+
+
+def risk_rows(original, released, target=TARGET, keys=KEYS, *, with_inference=False):
+    """Rows of the questions about people, by question; the target is no key."""
+    names = SCHEMA.names
+    wanted = names.index(target)
+    known = [k for k, name in enumerate(names) if name in keys and k != wanted]
+    attack = Attack(known, wanted, SCHEMA.variables[wanted].codes_without_value)
     files = Files(original, released, LEVELS)
-    attack = Attack(keys, wanted, seen)
-    of: dict[str, Disclosure] = {
-        "identity": identity_disclosure(files, keys),
+    disclosures: dict[str, Disclosure] = {
+        "identity": identity_disclosure(files, known),
         "attribute": attribute_disclosure(files, attack),
     }
-    if guess:
-        of["inference"] = inference(files, attack, np.random.default_rng(1))
-    return {name: ratings.summarize([one]) for name, one in of.items()}
+    if with_inference:
+        disclosures["inference"] = inference(files, attack, default_rng(1))
+    return {name: ratings.summarize([d]) for name, d in disclosures.items()}
 
 
-def advice(found: Copies, questions: Mapping[str, Row]) -> str:
-    """What to do by copies and some questions alone, of a release as useful as a fresh sample."""
-    asked: Row = {"group": "all", "in_verdict": True, "target": TARGET}
-    rows = [asked | {"question": q} | row for q, row in questions.items()]
+def verdict_by_risks(copied: Copies, risks: Mapping[str, Row]) -> str:
+    """The verdict on a release that is as useful as a fresh sample."""
+    common: Row = {"group": "all", "in_verdict": True, "target": TARGET}
+    rows = [common | {"question": question} | row for question, row in risks.items()]
     ratings.rate(rows, family=False)
-    fresh = {
-        "question": "one-way tables",
-        "rating": "like a fresh sample",
-        "estimate": 0.0,
-        "baseline": 0.0,
-        "z": 0.0,
-    }
-    frame = pd.DataFrame([*rows, *ratings.copy_rows([found]), fresh])
-    return verdict.judge(
-        "", frame.assign(in_verdict=frame["in_verdict"].notna())
-    ).verdict
+    fresh: Row = dict.fromkeys(("estimate", "baseline", "z"), 0.0)
+    fresh |= {"question": "one-way tables", "rating": "like a fresh sample"}
+    frame = pd.DataFrame([*rows, *ratings.copy_rows([copied]), fresh])
+    frame["in_verdict"] = frame["in_verdict"].notna()
+    return verdict.judge("", frame).verdict
 
 
-def found(original: Codes, released: Codes) -> dict[str, Any]:
-    """Value, baseline, their errors and z of each question, and the advice by the risks alone."""
-    copied, of = (
-        copies(Files(original, released, LEVELS)),
-        questions(original, released),
-    )
-    repeats, handed_out, hidden = (
-        copied.rows[q]
-        for q in ("identical records", "copied uniques", "undetected copies")
-    )
-    shares = [repeats[name] for name in ("estimate", "baseline", "se", "baseline_se")]
-    more = handed_out["z_permutation"], handed_out["estimate"], hidden["estimate"]
-    row: dict[str, Any] = {"identical records": [*shares, *more]}
-    for name, one in of.items():
-        z = np.fmax(one["z"], one["z_permutation"])
-        shares = [
-            one[part]
-            for part in ("estimate", "fresh_sample", "margins", "se", "fresh_sample_se")
+def numbers_to_freeze(original: Codes, released: Codes) -> dict[str, Any]:
+    """Shares, standard errors and z of each question, and the verdict by the risks."""
+    copied = find_copies(original, released)
+    risks = risk_rows(original, released)
+    identical = copied.rows["identical records"]
+    uniques = copied.rows["copied uniques"]
+    frozen: dict[str, Any] = {
+        "identical records": [
+            *(
+                identical[name]
+                for name in ("estimate", "baseline", "se", "baseline_se")
+            ),
+            uniques["z_permutation"],
+            uniques["estimate"],
+            copied.rows["undetected copies"]["estimate"],
         ]
-        row[name] = [*shares, z, one["n"]]
-    return row | {"verdict": advice(copied, of)}
+    }
+    for question, row in risks.items():
+        z = np.fmax(row["z"], row["z_permutation"])
+        frozen[question] = [*(row[name] for name in FROZEN), z, row["n"]]
+    return frozen | {"verdict": verdict_by_risks(copied, risks)}
 
 
 if __name__ == "__main__":
-    frozen = {}
+    lines = []
     for name, original, released in cases():
-        frozen[name] = found(original, released)
-        print(name, frozen[name]["verdict"], flush=True)
-    lines = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in frozen.items()]
+        row = numbers_to_freeze(original, released)
+        lines.append(f"{json.dumps(name)}: {json.dumps(row)}")
+        print(name, row["verdict"], flush=True)
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

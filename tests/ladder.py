@@ -39,7 +39,7 @@ def mixture(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
 
 
 def trees(x: Codes, n_levels: Levels, rng: Generator, *, min_leaf: int) -> Codes:
-    """Variables drawn one after the other from classification trees, values from donors."""
+    """Each variable drawn from the donors in the leaves of a classification tree."""
     z = np.empty_like(x)
     z[:, 0] = rng.choice(x[:, 0], len(x))
     for k in range(1, x.shape[1]):
@@ -48,79 +48,83 @@ def trees(x: Codes, n_levels: Levels, rng: Generator, *, min_leaf: int) -> Codes
             donors, rows = stack.pop()
             if not len(rows):
                 continue
-            split = _best_split(
-                x[donors, :k], x[donors, k], n_levels[: k + 1], min_leaf
-            )
+            y = x[donors, k]
+            split = _best_split(x[donors, :k], y, n_levels[: k + 1], min_leaf)
             if split is None:
-                z[rows, k] = rng.choice(x[donors, k], len(rows))
+                z[rows, k] = rng.choice(y, len(rows))
                 continue
             variable, cut = split
-            for below in (True, False):
-                of_donors = (x[donors, variable] <= cut) == below
-                stack.append(
-                    (donors[of_donors], rows[(z[rows, variable] <= cut) == below])
-                )
+            donor_below = x[donors, variable] <= cut
+            row_below = z[rows, variable] <= cut
+            stack.append((donors[donor_below], rows[row_below]))
+            stack.append((donors[~donor_below], rows[~row_below]))
     return z
 
 
 def _best_split(
     x: Codes, y: Codes, n_levels: Levels, min_leaf: int
 ) -> tuple[int, int] | None:
-    """The cut between two codes that makes the target's Gini index least, if any may be made."""
-    n, n_targets = len(y), int(n_levels[-1])
+    """The variable and cut with the least Gini index; None if no split lowers it."""
+    n = len(y)
+    n_targets = int(n_levels[-1])
     if n < 2 * min_leaf or (y == y[0]).all():
         return None
-    # All variables' levels one after the other: counts of the targets at each, then up
-    # to each.
-    starts = np.concatenate([[0], np.cumsum(n_levels[:-1])])
+    starts = (
+        np.cumsum(n_levels) - n_levels
+    )  # of each variable's levels, in one sequence
     cells = (x.astype(np.int64) + starts[:-1]) * n_targets + y[:, None]
-    table = np.bincount(cells.ravel(), minlength=starts[-1] * n_targets).reshape(
-        -1, n_targets
-    )
+    counts = np.bincount(cells.ravel(), minlength=starts[-1] * n_targets)
     total = np.bincount(y, minlength=n_targets)
-    before = np.repeat(
-        np.arange(x.shape[1]), n_levels[:-1]
-    )  # each variable has all records
-    left = table.cumsum(axis=0) - before[:, None] * total
-    sizes = left.sum(axis=1)
+    variable_of = np.repeat(np.arange(x.shape[1]), n_levels[:-1])
+    # Targets of the records up to each level; each variable has all records.
+    below = counts.reshape(-1, n_targets).cumsum(axis=0)
+    below -= variable_of[:, None] * total
+    sizes = below.sum(axis=1)
     allowed = np.flatnonzero((sizes >= min_leaf) & (n - sizes >= min_leaf))
     if not len(allowed):
         return None
-    left, sizes = left[allowed].astype(float), sizes[allowed]
+    below = below[allowed].astype(float)
+    sizes = sizes[allowed]
+    purity_below = (below**2).sum(axis=1) / sizes
+    purity_above = ((total - below) ** 2).sum(axis=1) / (n - sizes)
     impurity = n - (total.astype(float) ** 2).sum() / n
-    purity = (left**2).sum(axis=1) / sizes + ((total - left) ** 2).sum(axis=1) / (
-        n - sizes
-    )
-    gain = impurity - (n - purity)
-    at = allowed[gain.argmax()]
-    variable = int(before[at])
-    return (variable, int(at - starts[variable])) if gain.max() > 1e-12 else None
+    gain = impurity - (n - (purity_below + purity_above))
+    if gain.max() <= 1e-12:
+        return None
+    best = allowed[gain.argmax()]
+    variable = int(variable_of[best])
+    return variable, int(best - starts[variable])
+
+
+def draw_levels(shares: NDArray[np.float64], rng: Generator) -> Codes:
+    """One level for each distribution, which are along the last axis."""
+    cumulative = shares.cumsum(axis=-1)
+    levels = (rng.random((*shares.shape[:-1], 1)) > cumulative).sum(axis=-1)
+    return levels.clip(max=shares.shape[-1] - 1)
 
 
 def noisy_margins(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
-    """A chain of two-way margins, each variable given the one before, at an epsilon of one."""
-    p, n = x.shape[1], len(x)
+    """A chain of two-way tables, each variable given the last, at an epsilon of one."""
+    n, p = x.shape
     z = np.empty_like(x)
-    for k in range(p):
-        given, before = (
-            codes[:, k - 1].astype(int) if k else np.zeros(n, int) for codes in (x, z)
-        )
-        rows, columns = (int(n_levels[k - 1]) if k else 1), int(n_levels[k])
-        counts = np.bincount(given * columns + x[:, k], minlength=rows * columns)
+    given_x = given_z = np.zeros(n, int)
+    n_given = 1
+    for k, size in enumerate(n_levels.tolist()):
+        counts = np.bincount(given_x * size + x[:, k], minlength=n_given * size)
         noisy = np.maximum(counts + rng.laplace(0, 2 * (p - 1), counts.size), 1e-9)
-        table = noisy.reshape(rows, columns)
-        cumulative = (table / table.sum(axis=1, keepdims=True)).cumsum(axis=1)
-        z[:, k] = (
-            (rng.random((n, 1)) > cumulative[before]).sum(axis=1).clip(max=columns - 1)
-        )
+        noisy = noisy.reshape(n_given, size)
+        shares = noisy / noisy.sum(axis=1, keepdims=True)
+        z[:, k] = draw_levels(shares[given_z], rng)
+        given_x = x[:, k].astype(int)
+        given_z = z[:, k]
+        n_given = size
     return z
 
 
 def independent(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
     """Each column drawn by itself from its margin."""
-    return np.column_stack([rng.choice(column, len(x)) for column in x.T]).astype(
-        x.dtype
-    )
+    columns = [rng.choice(column, len(x)) for column in x.T]
+    return np.column_stack(columns).astype(x.dtype)
 
 
 Maker = Callable[[Codes, Levels, Generator], Codes]

@@ -1,314 +1,323 @@
-"""Copies beyond coincidence: by hand, by brute force, and by random divisions."""
+"""Copies beyond coincidence: by hand, by brute force, and by random splits."""
 
 from itertools import product
 
 import numpy as np
 import pytest
-from cases import LEVELS, changed, margins, samples, table, two_tables
+from cases import (
+    LEVELS,
+    changed,
+    find_copies,
+    is_unique,
+    margins,
+    samples,
+    table,
+    two_tables,
+)
 from hypothesis import given
+from ladder import draw_levels
+from numpy.random import default_rng
 from scipy import stats
 
-from srlib.assessment.copies import Copies, copies
-from srlib.assessment.files import Files
 from srlib.assessment.ratings import Z_CERTAIN, Z_SIGNIFICANT, rate_copies
 from srlib.assessment.z_scores import MIN_COINCIDENCES, bernoulli_z, split_odds
-from srlib.data.codes import Codes
-
-PARTS = {
-    "repeated": "identical records",
-    "handed_out": "copied uniques",
-    "hidden": "undetected copies",
-    "near": "near-duplicates",
-    "many": "repeated unique",
-    "itself": "excess over own duplicates",
-    "uncut": "identical before binning",
-    "same_row": "row order",
-}
 
 
-def of(found: Copies, part: str, name: str = "estimate") -> float:
-    """A number of a row, by its part of the test for copies."""
-    return float(found.rows[PARTS[part]][name])
+def numbers(found, question, name="estimate"):
+    """Return a number of a row of each release, (n_releases,)."""
+    return np.array([copies.rows[question][name] for copies in found])
 
 
-def test_copies_by_hand() -> None:
+def test_copies_by_hand():
     original = table("00", "00", "01", "12", "22")
     released = table("01", "01", "12", "10", "21")
-    found = copies(Files(original, released, [3, 3]))
-    # Released are 01 twice and 12; 01, 12 and 22 are alone.
-    assert of(found, "repeated", "baseline_se") == pytest.approx(
-        np.sqrt(3 * 2 / 5 + 2) / 5
-    )
-    size = 2 / 5 * 3 / 5 / of(found, "repeated", "baseline_se") ** 2 - 1
-    tail = stats.betabinom.sf(2, 5, 2 / 5 * max(size, 1), 3 / 5 * max(size, 1))
-    assert 0 < of(found, "repeated", "z") <= stats.norm.isf(tail)
+
+    found = find_copies(original, released, [3, 3])
+
+    # The sample uniques are 01, 12 and 22; 01 is released twice, 12 once.
     assert found.identical.tolist() == [False, False, True, True, False]
-    # Neighbors: of 00 01 (3) and 10; of 12 10 and 22; of 22 12 (2) and 21; of 01 00 (2)
-    # and 21.
+    identical = found.rows["identical records"]
+    error = np.sqrt(3 * 2 / 5 + 2) / 5
+    assert identical["baseline_se"] == pytest.approx(error)
+    size = max(2 / 5 * 3 / 5 / error**2 - 1, 1)
+    tail = stats.betabinom.sf(2, 5, 2 / 5 * size, 3 / 5 * size)
+    assert 0 < identical["z"] <= stats.norm.isf(tail)
+    # 01 has the neighbors 00 (twice) and 21; 12 has 10 and 22; 22 has 12 (twice) and
+    # 21; 00, which is in one file only, has 01 (three times) and 10.
     weight = {k: np.log1p(5 / (k + 0.5)) for k in (2, 3, 4)}
-    # Of two records in ten, five of them the original's, one lies there in 25 of 45
-    # ways.
+    # Of two records in ten, five of them the original's, one is in each file in 25 of
+    # 45 splits.
     excess = weight[3] + weight[2] - weight[4] * 25 / 20
-    assert of(found, "handed_out") == pytest.approx(
-        excess / (weight[3] + weight[2] + weight[3])
-    )
-    assert of(found, "handed_out", "z_permutation") <= 0  # two are no sign of anything
+    copied = found.rows["copied uniques"]
+    total = weight[3] + weight[2] + weight[3]
+    assert copied["estimate"] == pytest.approx(excess / total)
+    assert copied["z_permutation"] <= 0  # two are no sign
 
 
 @given(two_tables())
-def test_neighbors_and_shares_by_brute_force(
-    tables: tuple[Codes, Codes, list[int]],
-) -> None:
+def test_neighbors_and_shares_by_brute_force(tables):
     original, released, levels = tables
-    found = copies(Files(original, released, levels))
-    both = np.concatenate(tables[:2])
-    different = (both[:, None] != both[None]).sum(axis=2)
+    both = np.concatenate([original, released])
+    n_different = (both[:, None] != both).sum(axis=2)
     n = len(original)
-    assert found.neighbors.tolist() == (different == 1).sum(axis=1)[:n].tolist()
-    assert of(found, "repeated") == pytest.approx(
-        (different[n:, :n] == 0).any(axis=1).mean()
-    )
-    again = (different[:n, :n] + 9 * np.eye(n) == 0).any(axis=1)
-    assert of(found, "repeated", "baseline") == pytest.approx(again.mean())
-    assert of(found, "handed_out", "n") == (~again).sum()
+    unique = is_unique(original)
+
+    found = find_copies(original, released, levels)
+
+    neighbors = (n_different[:n] == 1).sum(axis=1)
+    assert found.neighbors.tolist() == neighbors.tolist()
+    identical = found.rows["identical records"]
+    is_identical = (n_different[n:, :n] == 0).any(axis=1)
+    assert identical["estimate"] == pytest.approx(is_identical.mean())
+    assert identical["baseline"] == pytest.approx(1 - unique.mean())
+    assert found.rows["copied uniques"]["n"] == unique.sum()
 
 
-def test_random_divisions_by_the_hypergeometric_law() -> None:
-    o, s = np.array([1, 2, 0, 1, 3, 0, 2]), np.array([1, 0, 2, 2, 0, 1, 1])
-    law = stats.hypergeom(int((o + s).sum()), o + s, int(o.sum()))
-    for every in (True, False):
-        pure, p = split_odds(o, s, every)
-        one, own = law.pmf(1), law.pmf(o + s)
-        expected = one / (one + own + (law.pmf(0) if every else 0))
-        some = o + s > 1
-        assert p[some] == pytest.approx(expected[some])
-        assert pure.tolist() == [False, True, every, False, True, False, False]
+@pytest.mark.parametrize("both", [True, False])
+def test_odds_of_random_splits_are_hypergeometric(both):
+    o = np.array([1, 2, 0, 1, 3, 0, 2])
+    s = np.array([1, 0, 2, 2, 0, 1, 1])
+    total = o + s
+    law = stats.hypergeom(total.sum(), total, o.sum())
+
+    in_one_file, prob = split_odds(o, s, both)
+
+    ways = law.pmf(1) + law.pmf(total)
+    if both:
+        ways += law.pmf(0)
+    shared = total > 1
+    assert prob[shared] == pytest.approx((law.pmf(1) / ways)[shared])
+    assert in_one_file.tolist() == [False, True, both, False, True, False, False]
 
 
-def test_tails_of_weighted_sums_by_enumeration(rng: np.random.Generator) -> None:
-    p, weight = rng.uniform(0.1, 0.7, 12), rng.uniform(0.5, 2, 12)
-    every = np.array(list(product([False, True], repeat=12)))
-    probability = np.where(every, p, 1 - p).prod(axis=1)
-    sums = every @ weight
+def test_tails_of_weighted_sums_by_enumeration(rng):
+    p = rng.uniform(0.1, 0.7, 12)
+    weight = rng.uniform(0.5, 2, 12)
+    outcomes = np.array(list(product([False, True], repeat=12)))
+    probability = np.where(outcomes, p, 1 - p).prod(axis=1)
+    sums = outcomes @ weight
     for _ in range(20):
         hit = rng.random(12) < 0.6
         tail = probability[sums >= weight[hit].sum() - 1e-9].sum()
         z = bernoulli_z(hit, p, weight)
         if hit.sum() >= MIN_COINCIDENCES and tail < 0.3:
             assert 0.7 * tail < stats.norm.sf(z) < 2.5 * tail
-    # Two coincidences are no sign of anything, however improbable.
-    two, three = (bernoulli_z(np.arange(12) < size, p / 50, weight) for size in (2, 3))
-    assert two <= 0 < Z_SIGNIFICANT < three
     assert bernoulli_z(np.ones(12, bool), p, weight) > 3
 
 
-def test_a_copy_in_any_order_is_the_original_itself(rng: np.random.Generator) -> None:
-    original = rng.integers(0, [4, 5, 6], (100, 3))
+def test_two_coincidences_are_no_sign_however_improbable(rng):
+    p = rng.uniform(0.1, 0.7, 12) / 50
+    weight = rng.uniform(0.5, 2, 12)
+    order = np.arange(12)
+    assert bernoulli_z(order < 2, p, weight) <= 0
+    assert bernoulli_z(order < 3, p, weight) > Z_SIGNIFICANT
+
+
+def test_a_copy_in_any_order_is_the_original_itself(rng):
+    levels = [4, 5, 6]
+    original = rng.integers(0, levels, (100, 3))
     for released in (original, rng.permutation(original)):
-        found = copies(Files(original, released, [4, 5, 6]))
+        found = find_copies(original, released, levels)
         assert found.same_table
-        assert of(found, "repeated") == of(found, "hidden") == 1
-        assert of(found, "handed_out") == pytest.approx(1)
-    assert not copies(
-        Files(original, original[[1, *range(1, 100)]], [4, 5, 6])
-    ).same_table
-    # Ten records of two kinds agree by chance once in four times.
+        assert found.rows["identical records"]["estimate"] == 1
+        assert found.rows["undetected copies"]["estimate"] == 1
+        assert found.rows["copied uniques"]["estimate"] == pytest.approx(1)
+    other = original[[1, *range(1, 100)]]
+    assert not find_copies(original, other, levels).same_table
+
+
+def test_small_tables_that_agree_by_chance_are_not_the_same():
+    """Ten records of two kinds agree once in four times, in order once in 1,000."""
     few = np.repeat([[0], [1]], 5, axis=0)
-    assert not copies(Files(few, few[::-1], [2])).same_table
-    assert copies(
-        Files(few, few, [2])
-    ).same_table  # and in this order once in a thousand
+    assert not find_copies(few, few[::-1], [2]).same_table
+    assert find_copies(few, few, [2]).same_table
 
 
-def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_sorted() -> (
-    None
-):
-    rng = np.random.default_rng(2)
-    original, other = rng.integers(0, 2, (2, 600, 2))
-    half = np.where(rng.random((600, 1)) < 0.5, original, other)
-    found = copies(Files(original, half, [2, 2]))
-    assert of(found, "handed_out", "n") == 0  # so that nobody can be handed out
-    assert np.isnan(
-        [of(found, "handed_out", name) for name in ("estimate", "z_permutation")]
-    ).all()
-    assert np.isnan(of(found, "hidden"))
-    assert of(found, "same_row") == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
-    assert of(found, "same_row", "baseline") == pytest.approx(0.5, abs=0.05)
-    shifted = copies(Files(original, half[1:], [2, 2]))
-    assert of(shifted, "same_row") == pytest.approx(of(found, "same_row"), abs=0.01)
-    assert min(of(found, "same_row", "z"), of(shifted, "same_row", "z")) > 6
-    found = copies(Files(np.sort(original, axis=0), np.sort(other, axis=0), [2, 2]))
-    assert of(found, "same_row") > 0.8
-    assert abs(of(found, "same_row", "z")) < 3
+def test_row_order_is_found_without_sample_uniques_and_not_in_sorted_files():
+    rng = default_rng(2)
+    levels = [2, 2]
+    original, fresh = rng.integers(0, 2, (2, 600, 2))
+    half = np.where(rng.random((600, 1)) < 0.5, original, fresh)
+
+    rows = find_copies(original, half, levels).rows
+    order = rows["row order"]
+    shifted = find_copies(original, half[1:], levels).rows["row order"]
+    in_order = [np.sort(codes, axis=0) for codes in (original, fresh)]
+    sorted_files = find_copies(*in_order, levels).rows["row order"]
+
+    copied = rows["copied uniques"]
+    assert copied["n"] == 0
+    assert np.isnan([copied["estimate"], copied["z_permutation"]]).all()
+    assert np.isnan(rows["undetected copies"]["estimate"])
+    assert order["estimate"] == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
+    assert order["baseline"] == pytest.approx(0.5, abs=0.05)
+    assert shifted["estimate"] == pytest.approx(order["estimate"], abs=0.01)
+    assert min(order["z"], shifted["z"]) > 6
+    assert sorted_files["estimate"] > 0.8
+    assert abs(sorted_files["z"]) < 3
 
 
-def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() -> None:
-    rng, alarms = np.random.default_rng(15), 0
-    for n_strangers in [20] * 15 + [1_500]:
-        x, released, holdout = samples(rng, 300, 1_000, n_strangers)
-        found, kept = copies(Files(x, released, LEVELS, holdout)), set(map(tuple, x))
-        by_strangers = np.mean([tuple(row) in kept for row in holdout])
-        without = copies(Files(x, released, LEVELS))
-        baseline = (
-            of(without, "repeated", "baseline") if n_strangers == 20 else by_strangers
-        )
-        assert of(found, "repeated", "baseline") == baseline
-        assert of(found, "repeated", "baseline_se") <= of(
-            without, "repeated", "baseline_se"
-        )
-        alarms += of(found, "repeated", "z") >= Z_SIGNIFICANT
+def test_a_holdout_is_the_baseline_where_its_error_is_smaller():
+    rng = default_rng(15)
+    alarms = 0
+    for size in [20] * 15 + [1_500]:
+        x, released, holdout = samples(rng, 300, 1_000, size)
+        found = find_copies(x, released, holdout=holdout).rows["identical records"]
+        without = find_copies(x, released).rows["identical records"]
+        original = set(map(tuple, x))
+        by_holdout = np.mean([tuple(person) in original for person in holdout])
+        expected = without["baseline"] if size == 20 else by_holdout
+        assert found["baseline"] == expected
+        assert found["baseline_se"] <= without["baseline_se"]
+        alarms += found["z"] >= Z_SIGNIFICANT
     assert alarms <= 1
-    lone = np.column_stack([np.repeat(np.arange(40), 2)] * 3)
-    known = copies(Files(lone, lone[:10], [40] * 3, lone[:4] + 0))
-    assert copies(Files(lone, lone[:10], [40] * 3)).baseline_problem == "duplicates"
-    assert (known.baseline_problem, of(known, "repeated", "baseline")) == ("", 1)
 
 
-def test_only_records_with_the_numbers_as_well_could_hide(
-    rng: np.random.Generator,
-) -> None:
+def test_a_holdout_is_the_baseline_where_the_original_has_duplicates():
+    pairs = np.column_stack([np.repeat(np.arange(40), 2)] * 3)
+    levels = [40] * 3
+    without = find_copies(pairs, pairs[:10], levels)
+    found = find_copies(pairs, pairs[:10], levels, holdout=pairs[:4])
+    assert without.baseline_problem == "duplicates"
+    assert found.baseline_problem == ""
+    assert found.rows["identical records"]["baseline"] == 1
+
+
+def test_only_records_with_identical_numbers_could_be_undetected_copies(rng):
+    def undetected(**more):
+        return find_copies(x, released, **more).rows["undetected copies"]
+
     x, released = samples(rng, 300, 300)
-    numbers = np.split(np.arange(600.0), 2)
-    met_nowhere = copies(Files(x, released, LEVELS, None, {0: numbers}))
-    n_alone = of(met_nowhere, "hidden", "n")
-    # The upper limit of a Poisson count where none was seen.
-    assert of(met_nowhere, "hidden") == pytest.approx(-np.log(0.05) / n_alone)
-    same_numbers = copies(Files(x, released, LEVELS, None, {0: [np.zeros(300)] * 2}))
-    assert of(same_numbers, "hidden") == of(
-        copies(Files(x, released, LEVELS)), "hidden"
-    )
-    assert of(same_numbers, "hidden") > 2 * of(met_nowhere, "hidden")
+    binned = undetected()["estimate"]
+    different = undetected(numbers={0: np.split(np.arange(600.0), 2)})
+    same = undetected(numbers={0: [np.zeros(300)] * 2})["estimate"]
+
+    # The upper limit of a Poisson count of zero.
+    limit = -np.log(0.05) / different["n"]
+    assert different["estimate"] == pytest.approx(limit)
+    assert same == binned > 2 * different["estimate"]
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
-def test_the_share_handed_out_is_estimated(share: float) -> None:
-    """Some people's own records among other people's: without bias, limits that hold."""
-    rng, found = np.random.default_rng(9), []
+def test_the_share_of_copied_uniques_is_estimated_without_bias(share):
+    """Copies among the records of a fresh sample; upper limits hold."""
+    rng = default_rng(9)
+    found = []
     for _ in range(24):
         x, released = samples(rng, 600, 600)
-        handed = rng.permutation(600)[: round(600 * share)]
-        released[: len(handed)] = x[handed]
-        found.append(copies(Files(x, released, LEVELS)))
-    estimates, errors = (
-        [of(x, "handed_out", name) for x in found] for name in ("estimate", "se")
-    )
-    assert np.mean(estimates) == pytest.approx(share, abs=0.04)
-    assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.5)
-    assert np.mean([of(each, "hidden") >= share for each in found]) >= 0.95
-    assert (
-        np.mean(
-            [of(each, "handed_out", "z_permutation") > Z_SIGNIFICANT for each in found]
-        )
-        > 0.8
-    )
+        chosen = rng.permutation(600)[: round(600 * share)]
+        released[: len(chosen)] = x[chosen]
+        found.append(find_copies(x, released))
+
+    estimate = numbers(found, "copied uniques")
+    se = numbers(found, "copied uniques", "se")
+    z = numbers(found, "copied uniques", "z_permutation")
+    limit = numbers(found, "undetected copies")
+    assert estimate.mean() == pytest.approx(share, abs=0.04)
+    assert estimate.std() == pytest.approx(se.mean(), rel=0.5)
+    assert (z > Z_SIGNIFICANT).mean() > 0.8
+    assert (limit >= share).mean() >= 0.95
 
 
-def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
-    rng, levels = np.random.default_rng(12), [3] * 20
+def test_records_with_a_few_values_changed_are_near_duplicates():
+    rng = default_rng(12)
+    levels = [3] * 20
     classes = rng.dirichlet(np.full(3, 0.4), (6, 20))
     for _ in range(3):
-        below = classes[rng.integers(0, 6, 1_000)].cumsum(axis=2)
-        x, fresh = np.split(
-            (rng.random((1_000, 20, 1)) > below).sum(axis=2).clip(max=2), 2
-        )
-        near = copies(Files(x, changed(x, levels, rng, share=1.0), levels))
-        assert of(near, "repeated") < 0.25
-        assert of(near, "near", "z_permutation") > Z_CERTAIN
-        assert (
-            of(copies(Files(x, fresh, levels)), "near", "z_permutation") < Z_SIGNIFICANT
-        )
+        people = draw_levels(classes[rng.integers(0, 6, 1_000)], rng)
+        x, fresh = np.split(people, 2)
+        released = changed(x, levels, rng, share=1.0)
+        rows = find_copies(x, released, levels).rows
+        honest = find_copies(x, fresh, levels).rows["near-duplicates"]
+        assert rows["identical records"]["estimate"] < 0.25
+        assert rows["near-duplicates"]["z_permutation"] > Z_CERTAIN
+        assert honest["z_permutation"] < Z_SIGNIFICANT
 
 
-def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() -> None:
-    rng = np.random.default_rng(14)
-    x, released, dense, other, holdout = samples(rng, 1_000, 2_000, 3_000, 3_000, 500)
-    assert copies(Files(x, released, LEVELS)).baseline_problem == ""
-    twins = copies(Files(np.repeat(x, 2, axis=0), released, LEVELS))
-    assert (twins.baseline_problem, rate_copies(twins)[0]) == (
-        "duplicates",
-        "undecided",
-    )
-    some, rid = LEVELS[:6], [np.unique(each[:, :6], axis=0) for each in (dense, other)]
-    removed = copies(Files(rid[0], rid[1], some))
-    assert (removed.baseline_problem, rate_copies(removed)[0]) == (
-        "deduplicated",
-        "undecided",
-    )
-    assert np.isnan([of(removed, "repeated", "z"), of(removed, "itself", "z")]).all()
-    told = copies(Files(rid[0], rid[1], some, holdout[:, :6]))
-    assert told.baseline_problem == ""
-    assert np.isnan(
-        [of(told, "handed_out", "z_permutation"), of(told, "near", "z_permutation")]
-    ).all()
-    assert rate_copies(told)[0] in ("no sign", "undecided")
-    assert (
-        rate_copies(copies(Files(x[:, :6], x[:300, :6], some, holdout[:, :6])))[0]
-        == "found"
-    )
+def test_duplicates_or_their_removal_make_the_original_no_baseline():
+    rng = default_rng(14)
+    x, released, dense, fresh, holdout = samples(rng, 1_000, 2_000, 3_000, 3_000, 500)
+    levels = LEVELS[:6]
+    x_few, dense, fresh, holdout = (t[:, :6] for t in (x, dense, fresh, holdout))
+    dense = np.unique(dense, axis=0)
+    fresh = np.unique(fresh, axis=0)
+
+    duplicates = find_copies(np.repeat(x, 2, axis=0), released)
+    removed = find_copies(dense, fresh, levels)
+    compared = find_copies(dense, fresh, levels, holdout=holdout)
+    copied = find_copies(x_few, x_few[:300], levels, holdout=holdout)
+
+    assert find_copies(x, released).baseline_problem == ""
+    assert duplicates.baseline_problem == "duplicates"
+    assert rate_copies(duplicates).rating == "undecided"
+    assert removed.baseline_problem == "deduplicated"
+    assert rate_copies(removed).rating == "undecided"
+    for question in ("identical records", "excess over own duplicates"):
+        assert np.isnan(removed.rows[question]["z"])
+    assert compared.baseline_problem == ""
+    for question in ("copied uniques", "near-duplicates"):
+        assert np.isnan(compared.rows[question]["z_permutation"])
+    assert rate_copies(compared).rating in ("no sign", "undecided")
+    assert rate_copies(copied).rating == "found"
 
 
-def test_twins_are_a_share_of_the_people_and_removed_ones_of_the_pairs() -> None:
-    """Ten pairs beside people alone, none with a neighbor; all cells of a square table."""
-    for n_alone, baseline_problem in ((40, "duplicates"), (60, "")):
-        x = np.array([(k, k) for k in (*range(10), *range(10 + n_alone))])
-        assert copies(Files(x, x[:5], [100, 100])).baseline_problem == baseline_problem
-    for side, baseline_problem in ((4, ""), (5, "deduplicated")):
-        cells = np.array([*product(range(side), repeat=2)])
-        assert (
-            copies(Files(cells, cells[:5], [side, side])).baseline_problem
-            == baseline_problem
-        )
+@pytest.mark.parametrize(("n_unique", "problem"), [(40, "duplicates"), (60, "")])
+def test_duplicates_are_a_share_of_the_records_without_neighbors(n_unique, problem):
+    """Ten pairs beside sample uniques."""
+    values = [*range(10), *range(10 + n_unique)]
+    x = np.column_stack([values, values])
+    assert find_copies(x, x[:5], [100, 100]).baseline_problem == problem
 
 
-def test_copies_that_hide_in_a_coarse_release_are_found(
-    rng: np.random.Generator,
-) -> None:
-    """They repeat fewer records than strangers would: all 3 %, and most 1 % of those alone."""
-    signs: dict[bool, list[bool]] = {False: [], True: []}
-    for n, alone in ((300, False), (100, True)) * 3:
+@pytest.mark.parametrize(("side", "problem"), [(4, ""), (5, "deduplicated")])
+def test_deduplication_is_seen_by_the_expected_number_of_pairs(side, problem):
+    """All cells of a square table, each with a single record."""
+    x = np.array([*product(range(side), repeat=2)])
+    assert find_copies(x, x[:5], [side, side]).baseline_problem == problem
+
+
+def test_copies_in_a_coarse_release_are_found_by_its_own_duplicates(rng):
+    """Fewer identical records than in a fresh sample: 3 % of all, or 1 % as uniques."""
+    ratings: dict[int, list[str]] = {300: [], 100: []}
+    for n_copied in (300, 100) * 3:
         (x,) = samples(rng, 10_000)
-        _, place, times = np.unique(x, axis=0, return_inverse=True, return_counts=True)
-        people = np.flatnonzero((times[place] == 1) | (not alone))
-        chosen = x[rng.permutation(people)[:n]]
-        released = np.concatenate([chosen, margins(x, rng)[n:]])
-        found = copies(Files(x, rng.permutation(released), LEVELS))
-        assert of(found, "repeated") < of(found, "repeated", "baseline")
-        assert of(found, "repeated", "z") < Z_SIGNIFICANT
-        assert (
-            max(of(found, part, "z_permutation") for part in ("handed_out", "near"))
-            < Z_SIGNIFICANT
-        )
-        signs[alone].append(rate_copies(found)[0] == "signs")
-    assert all(signs[False])
-    assert sum(signs[True]) >= 2
+        people = np.flatnonzero(is_unique(x) | (n_copied == 300))
+        copied = x[rng.permutation(people)[:n_copied]]
+        released = np.concatenate([copied, margins(x, rng)[n_copied:]])
+        found = find_copies(x, rng.permutation(released))
+        identical = found.rows["identical records"]
+        assert identical["estimate"] < identical["baseline"]
+        assert identical["z"] < Z_SIGNIFICANT
+        for question in ("copied uniques", "near-duplicates"):
+            assert found.rows[question]["z_permutation"] < Z_SIGNIFICANT
+        ratings[n_copied].append(rate_copies(found).rating)
+    assert ratings[300] == ["signs"] * 3
+    assert ratings[100].count("signs") >= 2
+
     (dense,) = samples(rng, 10_000)
     dense = dense[:, :6]
-    shuffled = np.apply_along_axis(rng.permutation, 0, dense)
-    released = np.concatenate([dense[:1_000], shuffled[1_000:]])
-    word, *_ = rate_copies(copies(Files(dense, rng.permutation(released), LEVELS[:6])))
-    assert word in ("signs", "undecided")
+    released = np.apply_along_axis(rng.permutation, 0, dense)
+    released[:1_000] = dense[:1_000]
+    found = find_copies(dense, rng.permutation(released), LEVELS[:6])
+    assert rate_copies(found).rating in ("signs", "undecided")
 
 
 @pytest.mark.parametrize(("n", "m"), [(200, 500), (500, 200)])
-def test_other_people_are_seldom_beyond_other_people(n: int, m: int) -> None:
-    """Halves of one table: shares have no bias, and deviates a spread of about one."""
-    rng, repetitions = np.random.default_rng(7), 60
-    found = [
-        copies(Files(x, z, LEVELS))
-        for x, z in (samples(rng, n, m) for _ in range(repetitions))
-    ]
-    repeated = [
-        of(each, "repeated") - of(each, "repeated", "baseline") for each in found
-    ]
-    differences = list(
-        zip(repeated, (of(each, "handed_out") for each in found), strict=True)
-    )
-    error = np.std(differences, axis=0) / np.sqrt(repetitions)
-    assert (np.abs(np.mean(differences, axis=0)) < 4.5 * error).all()
-    # By tails of few, which are kept on the safe side, and the larger of two.
-    deviates = ("repeated", "z"), ("handed_out", "z_permutation"), ("itself", "z")
-    spread = np.std([[of(each, *one) for one in deviates] for each in found], axis=0)
-    assert ((spread > 0.6) & (spread < 1.2)).all()
-    assert (
-        np.mean([rate_copies(each)[0] in ("signs", "found") for each in found]) <= 0.05
-    )
+def test_fresh_samples_are_rated_as_copies_by_chance_only(n, m):
+    """Shares have no bias, and z a spread of about one."""
+    rng = default_rng(7)
+    found = [find_copies(*samples(rng, n, m)) for _ in range(60)]
+
+    identical = numbers(found, "identical records")
+    excess = identical - numbers(found, "identical records", "baseline")
+    for share in (excess, numbers(found, "copied uniques")):
+        assert abs(share.mean()) < 4.5 * share.std() / np.sqrt(60)
+    # Tails of few coincidences are conservative, and of two z the larger one counts.
+    for z in (
+        numbers(found, "identical records", "z"),
+        numbers(found, "copied uniques", "z_permutation"),
+        numbers(found, "excess over own duplicates", "z"),
+    ):
+        assert 0.6 < z.std() < 1.2
+    ratings = [rate_copies(copies).rating for copies in found]
+    assert np.isin(ratings, ["signs", "found"]).mean() <= 0.05
