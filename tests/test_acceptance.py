@@ -1,10 +1,12 @@
-"""Acceptable regions of the plane of R and RR: exact boundaries against grids and closed forms."""
+"""Acceptable regions of the plane of R and RR, against grids and closed forms."""
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 
 from srlib.mechanism import Mechanism, exact_epsilon, private_plugin
@@ -38,30 +40,32 @@ def any_rules(draw: st.DrawFn) -> list[Rule]:
     return rules
 
 
-@example([Rule(0.6, r_at_most=0.5)], -0.7)  # the line rises
-@given(any_rules(), st.floats(1e-3, 4) | st.floats(-4, -1e-3) | st.just(0.0))
-def test_boundaries_against_a_grid(rules: list[Rule], log_ratio: float) -> None:
-    w = np.linspace(0, 1, 4_001)[1:-1]
-    risk = expit(logit(w) + log_ratio)
-    relative = risk / w
-    broken = np.zeros(len(w), dtype=bool)
-    for rule in rules:
-        inside = (risk >= rule.r_at_least) & (risk <= rule.r_at_most)
-        broken |= inside & (relative > rule.rr_at_most)
-    intervals = unacceptable_priors(log_ratio, rules)
-    found = np.zeros(len(w), dtype=bool)
-    near = np.zeros(len(w), dtype=bool)
+def in_intervals(prior: np.ndarray, intervals: list[tuple[float, float]]) -> np.ndarray:
+    inside = np.zeros(prior.shape, dtype=bool)
     for low, high in intervals:
         assert low < high
-        found |= (w >= low) & (w <= high)
+        inside |= (low <= prior) & (prior <= high)
+    return inside
+
+
+@example([Rule(0.6, r_at_most=0.5)], -0.7)  # the line rises
+@given(any_rules(), st.floats(1e-3, 4) | st.floats(-4, -1e-3) | st.just(0.0))
+def test_intervals_of_priors_are_those_whose_points_violate_a_rule(
+    rules: list[Rule], log_ratio: float
+) -> None:
+    prior = np.linspace(0, 1, 4_001)[1:-1]
+    risk = expit(logit(prior) + log_ratio)
+    relative = risk / prior
+    is_near = np.zeros(len(prior), dtype=bool)
     for rule in rules:
-        for edge in (
-            relative - rule.rr_at_most,
-            risk - rule.r_at_least,
-            risk - rule.r_at_most,
-        ):
-            near |= np.abs(edge) < 1e-9
-    assert (found == broken)[~near].all()
+        is_near |= np.abs(relative - rule.rr_at_most) < 1e-9
+        is_near |= np.abs(risk - rule.r_at_least) < 1e-9
+        is_near |= np.abs(risk - rule.r_at_most) < 1e-9
+
+    intervals = unacceptable_priors(log_ratio, rules)
+
+    is_violated = violates_rules(risk, relative, rules)
+    assert (in_intervals(prior, intervals) == is_violated)[~is_near].all()
     assert unacceptable(log_ratio, rules) == bool(intervals)
 
 
@@ -110,24 +114,26 @@ def test_largest_epsilon_is_the_last_without_an_unacceptable_release() -> None:
     assert largest_epsilon(family, 1, 0, PAPER, 50.0, 100.0) == 0
 
 
-def test_rules_are_read_and_checked() -> None:
-    entries = [
-        {"rr_at_most": 10, "r_at_most": 0.1},
-        {"rr_at_most": 1.05, "r_at_least": 0.9},
-    ]
-    assert read_rules(entries) == PAPER
-    with pytest.raises(ValueError, match="must have rr_at_most"):
-        read_rules([{"r_at_most": 0.1}])
-    with pytest.raises(ValueError, match="one rule or more"):
-        read_rules([])
-    with pytest.raises(ValueError, match="has the entries rr_at_most, R"):
-        read_rules([{"rr_at_most": 2, "R": 0.1}])
-    with pytest.raises(ValueError, match="they must satisfy 0 <= r_at_least"):
-        Rule(2, 0.5, 0.5)
-    with pytest.raises(ValueError, match="rr_at_most is 0"):
-        Rule(0)
-    with pytest.raises(ValueError, match="prior is"):
-        unacceptable_share([1.0, 2.0], [0.1, 0.1], PAPER, [0.0, 0.5])
+def test_rules_are_read() -> None:
+    first = {"rr_at_most": 10, "r_at_most": 0.1}
+    second = {"rr_at_most": 1.05, "r_at_least": 0.9}
+    assert read_rules([first, second]) == PAPER
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: read_rules([{"r_at_most": 0.1}]), "must have rr_at_most"),
+        (lambda: read_rules([]), "one rule or more"),
+        (lambda: read_rules([{"rr_at_most": 2, "R": 1}]), "entries rr_at_most, R"),
+        (lambda: Rule(2, 0.5, 0.5), "they must satisfy 0 <= r_at_least"),
+        (lambda: Rule(0), "rr_at_most is 0"),
+        (lambda: unacceptable_share([1], [0.1], PAPER, [0.0]), "prior is"),
+    ],
+)
+def test_bad_input(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 def test_lines_run_over_all_priors_at_even_distances() -> None:
@@ -141,42 +147,24 @@ def test_lines_run_over_all_priors_at_even_distances() -> None:
             assert_allclose(np.diff(np.log(relative)), np.diff(np.log(relative))[0])
 
 
-def test_unacceptable_segments_begin_and_end_on_the_boundary() -> None:
+def test_unacceptable_segments_lie_in_the_unacceptable_region() -> None:
     table = risk_curves({"a": 0.1, "b": 3.0}, PAPER)
+
     assert table[table["curve"] == "a"]["segment"].unique().tolist() == [0]
-    for _, piece in table[table["segment"] > 0].groupby(["curve", "segment"]):
-        inside = piece.iloc[1:-1]
-        for r, rr in zip(inside["risk"], inside["relative_risk"], strict=True):
-            assert any(
-                rule.r_at_least <= r <= rule.r_at_most and rr >= rule.rr_at_most
-                for rule in PAPER
-            )
-
-
-def test_points_outside_the_region_are_those_of_unacceptable_priors() -> None:
-    """Along the line of a release a rule is broken where the intervals of priors say so."""
-    rules = read_rules(
-        [{"rr_at_most": 3, "r_at_most": 0.2}, {"rr_at_most": 1.2, "r_at_least": 0.5}]
-    )
-    prior = np.linspace(0.001, 0.999, 997)
-    for log_ratio in (-1.0, 0.1, 1.0, 3.0):
-        inside = np.zeros(prior.shape, dtype=bool)
-        for low, high in unacceptable_priors(log_ratio, rules):
-            inside |= (low < prior) & (prior < high)
-        risk = expit(logit(prior) + log_ratio)
-        outside = violates_rules(risk, risk / prior, rules)
-        assert_array_equal(outside, inside)
+    for _, segment in table[table["segment"] > 0].groupby(["curve", "segment"]):
+        inside = segment.iloc[1:-1]
+        higher = inside["relative_risk"] * (1 + 1e-12)
+        assert violates_rules(inside["risk"], higher, PAPER).all()
 
 
 def test_share_of_records_outside_and_how_sure_it_is() -> None:
     """RR is at most 2: some prior breaks it where L > 2; at a prior of one half none can."""
-    rules = read_rules([{"rr_at_most": 2}])
-    log_ratio, mcse = np.log([1.0, 1.9, 2.1, 4.0]), np.array([0.01, 0.1, 0.01, 0.4])
-    found = unacceptable_share(log_ratio, mcse, rules)
-    assert found == {
-        "unacceptable": 0.5,
-        "undecided": 0.5,
-    }  # 1.9 might be above, 4.0 below two
+    rules = [Rule(2)]
+    log_ratio = np.log([1.0, 1.9, 2.1, 4.0])
+    mcse = np.array([0.01, 0.1, 0.01, 0.4])
+    # 1.9 might be above two, 4.0 below.
+    any_prior = unacceptable_share(log_ratio, mcse, rules)
+    assert any_prior == {"unacceptable": 0.5, "undecided": 0.5}
     at_half = unacceptable_share(log_ratio, mcse, rules, np.full(4, 0.5))
     assert at_half == {"unacceptable": 0, "undecided": 0}
     # RR = L / (1 + w (L - 1)) > 2 at w = 0.1 from L = 2.25 on.
