@@ -1,4 +1,4 @@
-"""The table and its readings: enumeration, closed forms, high precision, random tables."""
+"""The table and its readings: enumeration, closed forms, high precision."""
 
 import itertools
 import tracemalloc
@@ -35,35 +35,27 @@ from srlib.mechanism import (
 )
 from srlib.mechanism.core import Mechanism
 
-PATH = count_neighbors(2)
 
-
-def random_tables(
-    most_rows: int = 4, most_columns: int = 6
-) -> st.SearchStrategy[NDArray]:
+@st.composite
+def random_tables(draw: st.DrawFn) -> NDArray:
     """Probabilities, rows that sum to one, some of them zero."""
-
-    def table(rows: int, columns: int, seed: int, sparse: bool) -> NDArray:
-        rng = np.random.default_rng(seed)
-        p = rng.dirichlet(np.full(columns, 0.7), rows)
-        if sparse:
-            p = np.where(rng.random(p.shape) < 0.3, 0.0, p) + 1e-9 * (
-                np.arange(columns) == 0
-            )
-        return p / p.sum(axis=1, keepdims=True)
-
-    return st.builds(
-        table,
-        st.integers(2, most_rows),
-        st.integers(1, most_columns),
-        st.integers(0, 10**6),
-        st.booleans(),
-    )
+    shape = draw(st.integers(2, 4)), draw(st.integers(1, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    p = rng.dirichlet(np.full(shape[1], 0.7), shape[0])
+    if draw(st.booleans()):
+        p = np.where(rng.random(shape) < 0.3, 0.0, p)
+        p[:, 0] += 1e-9
+    return p / p.sum(axis=1, keepdims=True)
 
 
-def from_probability(p: NDArray, outputs: tuple = ()) -> Mechanism:
+def from_probability(p: NDArray) -> Mechanism:
     with np.errstate(divide="ignore"):
-        return Mechanism.from_table(np.log(p), count_neighbors(len(p) - 1), (), outputs)
+        return Mechanism.from_table(np.log(p), count_neighbors(len(p) - 1))
+
+
+def whole_table(mechanism: Mechanism) -> NDArray:
+    rows = np.arange(mechanism.n_inputs)
+    return mechanism.block(rows, np.arange(mechanism.n_outputs))
 
 
 def epsilon_of(p: NDArray) -> float:
@@ -75,42 +67,34 @@ def epsilon_of(p: NDArray) -> float:
 
 @given(random_tables())
 def test_readings_against_enumeration(p: NDArray) -> None:
-    table = from_probability(p)
-    pairs = [
-        (a, b)
-        for i in range(len(p) - 1)
-        for a, b in ((p[i], p[i + 1]), (p[i + 1], p[i]))
-    ]
-    ratio = max(
-        np.inf if y == 0 else x / y
-        for a, b in pairs
-        for x, y in zip(a, b, strict=True)
-        if x > 0
-    )
-    found = exact_epsilon(table)
-    assert found.value == pytest.approx(np.log(ratio))
-    first, second = found.pair
+    mechanism = from_probability(p)
+    pairs = [*zip(p, p[1:], strict=False), *zip(p[1:], p, strict=False)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        losses = [np.log(a / b)[a > 0].max() for a, b in pairs]
+
+    epsilon = exact_epsilon(mechanism)
+
+    assert epsilon.value == pytest.approx(max(losses))
+    output = int(str(epsilon.output))
+    first, second = epsilon.pair
     with np.errstate(divide="ignore"):
-        column = np.log(p[:, int(str(found.output))])
-        attained = column[first] - column[second]
-    assert attained == pytest.approx(found.value)
-    of_rows = [
-        max(epsilon_of(p[[i, j]]) for j in (i - 1, i + 1) if 0 <= j < len(p))
-        for i in range(len(p))
-    ]
-    assert_allclose(conditional_epsilon(table), of_rows)
-    # Post-processing by all subsets of outputs is what delta maximises over.
-    for epsilon in (0.0, 0.3, 2.0):
-        columns = range(p.shape[1])
-        subsets = itertools.chain.from_iterable(
-            itertools.combinations(columns, size) for size in range(p.shape[1] + 1)
-        )
-        worst = max(
-            a[list(s)].sum() - np.exp(epsilon) * b[list(s)].sum()
-            for s in subsets
-            for a, b in pairs
-        )
-        assert delta(table, epsilon) == pytest.approx(worst, abs=1e-12)
+        attained = np.log(p[first, output]) - np.log(p[second, output])
+    assert attained == pytest.approx(epsilon.value)
+    by_pair = [epsilon_of(p[i : i + 2]) for i in range(len(p) - 1)]
+    by_row = np.maximum([0, *by_pair], [*by_pair, 0])
+    assert_allclose(conditional_epsilon(mechanism), by_row)
+
+
+@given(random_tables(), st.sampled_from([0.0, 0.3, 2.0]))
+def test_delta_is_the_largest_excess_over_all_sets_of_outputs(
+    p: NDArray, epsilon: float
+) -> None:
+    subsets = list(itertools.product([False, True], repeat=p.shape[1]))
+    probability = p @ np.transpose(subsets)  # (n_inputs, n_subsets)
+    forward = probability[1:] - np.exp(epsilon) * probability[:-1]
+    backward = probability[:-1] - np.exp(epsilon) * probability[1:]
+    expected = max(forward.max(), backward.max())
+    assert delta(from_probability(p), epsilon) == pytest.approx(expected, abs=1e-12)
 
 
 def test_two_rows_by_hand() -> None:
@@ -280,30 +264,17 @@ def test_closed_forms_are_the_exact_epsilon(
 
 @pytest.mark.parametrize("alpha", [[0.5, 1.0, 2.0], [1.0, 1.0, 1.0, 0.3]])
 def test_dirichlet_multinomial(alpha: list[float]) -> None:
-    table = dirichlet_multinomial(3, 4, alpha)
-    everything = table.block(np.arange(table.n_inputs), np.arange(table.n_outputs))
-    assert_allclose(np.exp(everything).sum(axis=1), 1)
-    found = exact_epsilon(table)
-    assert found.value == pytest.approx(np.log1p(4 / min(alpha)))
-    for first, second in table.neighbors:
-        difference = np.subtract(table.inputs[first], table.inputs[second])
-        assert sorted(difference)[0] == -1
-        assert np.abs(difference).sum() == 2
-    by_hand = sum(
-        np.abs(np.subtract(a, b)).sum() == 2
-        for a, b in itertools.combinations(table.inputs, 2)
-    )
-    assert len(table.neighbors) == by_hand
+    mechanism = dirichlet_multinomial(3, 4, alpha)
+    assert_allclose(np.exp(whole_table(mechanism)).sum(axis=1), 1)
+    expected = np.log1p(4 / min(alpha))
+    assert exact_epsilon(mechanism).value == pytest.approx(expected)
 
 
 def test_two_cells_are_the_beta_binomial() -> None:
     cells = dirichlet_multinomial(5, 4, [0.7, 1.9])
     counts = beta_binomial(5, 4, 0.7, 1.9)
     # A table of two cells lists the count of the first one.
-    assert_allclose(
-        cells.block(np.arange(6), np.arange(5)),
-        counts.block(np.arange(6), np.arange(5)),
-    )
+    assert_allclose(whole_table(cells), whole_table(counts))
 
 
 def test_calibration() -> None:
