@@ -70,7 +70,7 @@ def test_intervals_of_priors_are_those_whose_points_violate_a_rule(
 
 
 def test_the_papers_rules_by_hand() -> None:
-    """RR = R + L (1 - R): at L = 12 it exceeds 10 up to R = 2/11, and 1.05 up to 10.95/11."""
+    """RR = R + L (1 - R): at L = 12 it is above 10 to R = 2/11, 1.05 to 10.95/11."""
     intervals = unacceptable_priors(np.log(12), PAPER)
     prior_of = [risk / (risk + 12 * (1 - risk)) for risk in (0.0, 0.1, 0.9, 10.95 / 11)]
     assert_allclose(np.ravel(intervals), prior_of, atol=1e-12)
@@ -80,10 +80,7 @@ def test_the_papers_rules_by_hand() -> None:
     assert not unacceptable(0.0, [Rule(1)])
     assert not violates_rules(0.5, 1.0, [Rule(1)])
     # L = 1.5 is the most that RR <= 1.05 from R = .9 on allows: .9 + .1 L = 1.05.
-    assert unacceptable([np.log(1.499), np.log(1.501)], PAPER).tolist() == [
-        False,
-        True,
-    ]
+    assert unacceptable(np.log([1.499, 1.501]), PAPER).tolist() == [False, True]
 
 
 def test_overlapping_intervals_are_joined_and_extremes_are_safe() -> None:
@@ -128,6 +125,11 @@ def test_rules_are_read() -> None:
         (lambda: read_rules([{"rr_at_most": 2, "R": 1}]), "entries rr_at_most, R"),
         (lambda: Rule(2, 0.5, 0.5), "they must satisfy 0 <= r_at_least"),
         (lambda: Rule(0), "rr_at_most is 0"),
+        (lambda: redraw(UNEQUAL, [[1, 1], [1, 1]]), r"shape \(2, 2\); .* \(2, 3\)"),
+        (
+            lambda: release_first_acceptable([UNEQUAL, private_plugin(1, 5, 3)], []),
+            "the same rows and neighbors",
+        ),
         (lambda: unacceptable_share([1], [0.1], PAPER, [0.0]), "prior is"),
     ],
 )
@@ -158,7 +160,7 @@ def test_unacceptable_segments_lie_in_the_unacceptable_region() -> None:
 
 
 def test_share_of_records_outside_and_how_sure_it_is() -> None:
-    """RR is at most 2: some prior breaks it where L > 2; at a prior of one half none can."""
+    """RR is at most 2: some prior violates it if L > 2, a prior of one half never."""
     rules = [Rule(2)]
     log_ratio = np.log([1.0, 1.9, 2.1, 4.0])
     mcse = np.array([0.01, 0.1, 0.01, 0.4])
@@ -192,46 +194,35 @@ def test_the_first_acceptable_release_is_published() -> None:
     assert np.exp(strict.row(2)[-1]) == pytest.approx(1)
     assert strict.outputs[0] == ("loose", 0)
     assert strict.outputs[-1] is None
-    # A test that is passed or not for sure makes outputs impossible: no epsilon is
-    # finite.
+    # A sure test makes outputs impossible: no epsilon is finite.
     some = release_first_acceptable(tables, [Rule(2.0)])
     assert np.isinf(exact_epsilon(some).value)
-    with pytest.raises(ValueError, match="the same rows and neighbors"):
-        release_first_acceptable([tables[0], private_plugin(1.0, 5, 3)], [])
 
 
 def test_drawing_again_is_the_mechanism_given_acceptance() -> None:
     table = bernoulli_plugin(6, 6, alpha=1.0)
     rules = [Rule(rr_at_most=2.5)]
-    kept = acceptable_releases(table, rules)
-    again = redraw(table, kept)
-    p = np.exp(again.block(np.arange(7), np.arange(8)))
-    for x in range(7):
-        row = np.where(kept[x], np.exp(table.row(x)), 0)
-        assert_allclose(p[x, :-1], row / row.sum())
+    is_acceptable = acceptable_releases(table, rules)
+    accepted = np.exp(table.block(np.arange(7), np.arange(7))) * is_acceptable
+
+    redrawn = redraw(table, is_acceptable)
+
+    p = np.exp(redrawn.block(np.arange(7), np.arange(8)))
+    assert_allclose(p[:, :-1], accepted / accepted.sum(axis=1, keepdims=True))
     assert not p[:, -1].any()
-    # Acceptance sets of neighbors differ, and so there is no epsilon; that of the table
-    # is finite.
-    assert (kept[2] != kept[3]).any()
+    # Acceptance sets of neighbors differ, and so no epsilon is finite.
     assert exact_epsilon(table).value < np.inf
-    assert exact_epsilon(again).value == np.inf
-    # The first of a sequence of two equal mechanisms that is acceptable is the same,
-    # given one is.
-    twice = release_first_acceptable([table, table], rules)
-    first = np.exp(twice.block(np.arange(7), np.arange(14)))
-    both = first[:, :7] + first[:, 7:]
-    assert_allclose(both / both.sum(axis=1, keepdims=True), p[:, :-1])
+    assert exact_epsilon(redrawn).value == np.inf
+
+
+UNEQUAL = Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
 
 
 def test_drawing_again_can_raise_a_finite_epsilon() -> None:
-    keep = np.array([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2]])
-    table = Mechanism.from_table(np.log(keep), [(0, 1)])
-    same = redraw(table, np.array([[True, True, False]] * 2))
-    assert exact_epsilon(same).value == pytest.approx(exact_epsilon(table).value)
-    unequal = Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
-    raised = redraw(unequal, np.array([[False, True, True]] * 2))
+    raised = redraw(UNEQUAL, [[False, True, True], [False, True, True]])
     assert exact_epsilon(raised).value == pytest.approx(np.log(0.4 / 0.7 / 0.2))
-    never = redraw(table, np.array([[True] * 3, [False] * 3]))
-    assert never.row(1).tolist() == [-np.inf] * 3 + [0.0]
-    with pytest.raises(ValueError, match=r"shape \(2, 2\); it must be \(2, 3\)"):
-        redraw(table, np.ones((2, 2)))
+
+
+def test_nothing_is_released_where_nothing_is_acceptable() -> None:
+    redrawn = redraw(UNEQUAL, [[True, True, True], [False, False, False]])
+    assert redrawn.row(1).tolist() == [-np.inf, -np.inf, -np.inf, 0.0]

@@ -16,7 +16,6 @@ from srlib.mechanism import (
     audit,
     beta_binomial,
     calibrate_rate,
-    compositions,
     dirichlet_multinomial,
 )
 from srlib.mechanism.core import count_neighbors
@@ -128,7 +127,6 @@ def test_apportioned_counts() -> None:
         (lambda: apportion([0, 0], 5), "nor all shares 0"),
         (lambda: audit.clopper_pearson(3, 2, 0.9), "count is 3; it must lie in 0 to 2"),
         (lambda: audit.clopper_pearson(1, 2, 1.0), "confidence is 1"),
-        (lambda: compositions(200, 8), "tables; at most"),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:
