@@ -215,6 +215,16 @@ def test_drawing_again_is_the_mechanism_given_acceptance() -> None:
     assert exact_epsilon(redrawn).value == np.inf
 
 
+def test_the_first_acceptable_draw_of_two_from_one_table_is_a_redraw() -> None:
+    table = bernoulli_plugin(6, 6, alpha=1.0)
+    rules = [Rule(rr_at_most=2.5)]
+    twice = release_first_acceptable([table, table], rules)
+    redrawn = redraw(table, acceptable_releases(table, rules))
+    for x in range(7):
+        either = np.exp(twice.row(x)[:14]).reshape(2, 7).sum(axis=0)
+        assert_allclose(either / either.sum(), np.exp(redrawn.row(x)[:7]))
+
+
 UNEQUAL = Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
 
 
