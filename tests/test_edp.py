@@ -49,17 +49,17 @@ def normal_sample(seed: int = 4, draws: int = 5_000) -> tuple[np.ndarray, np.nda
 
 
 def test_exact_by_the_definition_in_the_paper() -> None:
-    """Equation 2 with probabilities of bins as differences of distribution functions."""
+    """Equation 2 with bin probabilities as differences of distribution functions."""
     edges = beta(2, 5).ppf(np.arange(1, 10) / 10)
-    ratios = [
-        np.diff(np.concatenate([[0], beta(x, 5).cdf(edges), [1]])) * 10 for x in (1, 3)
-    ]
-    expected = max(abs(np.log(np.max(ratios))), abs(np.log(np.min(ratios))))
-    found = edp.exact(beta(2, 5), [beta(1, 5), beta(3, 5)], 10)
-    assert found.value == pytest.approx(expected)
-    assert found.value == found.by_neighbor[found.neighbor]
-    at = np.abs(np.log(ratios[found.neighbor]))
-    assert at.argmax() == found.bin
+    neighbors = [beta(1, 5), beta(3, 5)]
+    shares = [np.diff(d.cdf(edges), prepend=0, append=1) for d in neighbors]
+    log_ratios = np.abs(np.log(10 * np.array(shares)))
+
+    found = edp.exact(beta(2, 5), neighbors, 10)
+
+    assert found.value == pytest.approx(log_ratios.max())
+    assert_allclose(found.by_neighbor, log_ratios.max(axis=1))
+    assert (found.neighbor, found.bin) == divmod(int(log_ratios.argmax()), 10)
 
 
 def test_it_is_the_conditional_epsilon_of_releasing_a_bin() -> None:
@@ -163,7 +163,7 @@ def test_error_is_that_of_repeated_samples() -> None:
 
 
 def _deleted(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draws that follow each other as those of a chain do, and the weights of deletion."""
+    """Autocorrelated draws, as those of a chain, and the weights of deletion."""
     steps = np.random.default_rng(seed).normal(size=(4, 1_100))
     chains = lfilter([0.6], [1, -0.8], steps)[:, 100:]
     theta = POSTERIOR.mean() + POSTERIOR.std() * chains

@@ -74,7 +74,7 @@ def test_a_sensitivity_that_is_too_small_is_told_with_the_exact_epsilon() -> Non
 def test_dirichlet_multinomial_condition_is_necessary_and_sufficient(
     cells: int, n: int, n_s: int
 ) -> None:
-    """Charest (2013): epsilon exactly if every alpha is at least n_s / (exp(epsilon) - 1)."""
+    """Charest (2013): epsilon if and only if alpha is at least n_s / (exp(eps) - 1)."""
     epsilon = 0.9
     least = n_s / np.expm1(epsilon)
     for factors in itertools.product((0.98, 1.0, 3.0), repeat=cells):

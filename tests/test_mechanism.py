@@ -116,8 +116,8 @@ def test_infinite_epsilon_says_why() -> None:
     found = exact_epsilon(from_probability(np.array([[0.5, 0.5], [1.0, 0.0]])))
     assert found.value == np.inf
     assert str(found) == (
-        "Exact epsilon is infinite: output 1 is possible given data set 0 and impossible "
-        "given its neighbor 1."
+        "Exact epsilon is infinite: output 1 is possible given data set 0 and "
+        "impossible given its neighbor 1."
     )
 
 
