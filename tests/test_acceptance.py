@@ -27,6 +27,7 @@ from srlib.mechanism.acceptance import (
 from srlib.mechanism.families import bernoulli_plugin, bernoulli_plugin_alpha
 
 PAPER = (Rule(10, r_at_most=0.1), Rule(1.05, r_at_least=0.9))
+UNEQUAL = Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
 
 
 @st.composite
@@ -146,7 +147,8 @@ def test_lines_run_over_all_priors_at_even_distances() -> None:
         assert_allclose(risk[[0, -1]], [0, 1])
         assert_allclose(relative, risk + np.exp(log_ratio) * (1 - risk), atol=1e-12)
         if abs(log_ratio) > 1:
-            assert_allclose(np.diff(np.log(relative)), np.diff(np.log(relative))[0])
+            steps = np.diff(np.log(relative))
+            assert_allclose(steps, steps[0])
 
 
 def test_unacceptable_segments_lie_in_the_unacceptable_region() -> None:
@@ -223,9 +225,6 @@ def test_the_first_acceptable_draw_of_two_from_one_table_is_a_redraw() -> None:
     for x in range(7):
         either = np.exp(twice.row(x)[:14]).reshape(2, 7).sum(axis=0)
         assert_allclose(either / either.sum(), np.exp(redrawn.row(x)[:7]))
-
-
-UNEQUAL = Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
 
 
 def test_drawing_again_can_raise_a_finite_epsilon() -> None:

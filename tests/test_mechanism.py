@@ -372,7 +372,6 @@ TABLE = Mechanism.from_table(ROWS, PAIR)
         (lambda: bernoulli_plugin(5, 0, 1.0), "n_s is 0"),
         (lambda: bernoulli_plugin(5, 5, 0.0), "alpha is 0"),
         (lambda: beta_binomial(5, 5, 1.0, -2.0), "beta is -2"),
-        (lambda: bernoulli_plugin_alpha(0.0, 5), "epsilon is 0"),
         (lambda: dirichlet_multinomial_alpha(-1.0, 5), "epsilon is -1"),
         (lambda: dirichlet_multinomial(5, 5, [1.0]), "two or more positive"),
         (lambda: compositions(100, 9), "are enumerated"),
