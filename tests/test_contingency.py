@@ -81,8 +81,7 @@ def test_predictive_from_dirichlet_draws_is_the_dirichlet_multinomial() -> None:
 
 
 def test_log_linear_prior() -> None:
-    rng = np.random.default_rng(3)
-    cells = log_linear_draws((2, 3), 50_000, rng=rng, sd=0.7)
+    cells = log_linear_draws((2, 3), 50_000, rng=np.random.default_rng(3), sd=0.7)
     assert cells.shape == (50_000, 6)
     assert_allclose(np.exp(cells).sum(axis=1), 1)
     # Level 0 of both is the reference: log p(1, 2) - log p(0, 0) has three effects.
@@ -156,8 +155,7 @@ def test_a_draw_chosen_by_its_likelihood_keeps_its_budget() -> None:
 
 
 def test_variables_are_independent_without_pairwise_effects() -> None:
-    rng = np.random.default_rng(2)
-    draws = log_linear_draws((2, 2), 5, rng=rng, pairwise=False)
+    draws = log_linear_draws((2, 2), 5, rng=np.random.default_rng(2), pairwise=False)
     assert_allclose(draws[:, 0] + draws[:, 3], draws[:, 1] + draws[:, 2])
 
 
