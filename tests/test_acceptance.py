@@ -1,10 +1,12 @@
-"""Acceptable regions of the plane of R and RR: exact boundaries against grids and closed forms."""
+"""Acceptable regions of the plane of R and RR, against grids and closed forms."""
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 
 from srlib.mechanism import Mechanism, exact_epsilon, private_plugin
@@ -25,6 +27,7 @@ from srlib.mechanism.acceptance import (
 from srlib.mechanism.families import bernoulli_plugin, bernoulli_plugin_alpha
 
 PAPER = (Rule(10, r_at_most=0.1), Rule(1.05, r_at_least=0.9))
+UNEQUAL = Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
 
 
 @st.composite
@@ -38,35 +41,37 @@ def any_rules(draw: st.DrawFn) -> list[Rule]:
     return rules
 
 
-@example([Rule(0.6, r_at_most=0.5)], -0.7)  # the line rises
-@given(any_rules(), st.floats(1e-3, 4) | st.floats(-4, -1e-3) | st.just(0.0))
-def test_boundaries_against_a_grid(rules: list[Rule], log_ratio: float) -> None:
-    w = np.linspace(0, 1, 4_001)[1:-1]
-    risk = expit(logit(w) + log_ratio)
-    relative = risk / w
-    broken = np.zeros(len(w), dtype=bool)
-    for rule in rules:
-        inside = (risk >= rule.r_at_least) & (risk <= rule.r_at_most)
-        broken |= inside & (relative > rule.rr_at_most)
-    intervals = unacceptable_priors(log_ratio, rules)
-    found = np.zeros(len(w), dtype=bool)
-    near = np.zeros(len(w), dtype=bool)
+def in_intervals(prior: np.ndarray, intervals: list[tuple[float, float]]) -> np.ndarray:
+    inside = np.zeros(prior.shape, dtype=bool)
     for low, high in intervals:
         assert low < high
-        found |= (w >= low) & (w <= high)
+        inside |= (low <= prior) & (prior <= high)
+    return inside
+
+
+@example([Rule(0.6, r_at_most=0.5)], -0.7)  # the line rises
+@given(any_rules(), st.floats(1e-3, 4) | st.floats(-4, -1e-3) | st.just(0.0))
+def test_intervals_of_priors_are_those_whose_points_violate_a_rule(
+    rules: list[Rule], log_ratio: float
+) -> None:
+    prior = np.linspace(0, 1, 4_001)[1:-1]
+    risk = expit(logit(prior) + log_ratio)
+    relative = risk / prior
+    is_near = np.zeros(len(prior), dtype=bool)
     for rule in rules:
-        for edge in (
-            relative - rule.rr_at_most,
-            risk - rule.r_at_least,
-            risk - rule.r_at_most,
-        ):
-            near |= np.abs(edge) < 1e-9
-    assert (found == broken)[~near].all()
+        is_near |= np.abs(relative - rule.rr_at_most) < 1e-9
+        is_near |= np.abs(risk - rule.r_at_least) < 1e-9
+        is_near |= np.abs(risk - rule.r_at_most) < 1e-9
+
+    intervals = unacceptable_priors(log_ratio, rules)
+
+    is_violated = violates_rules(risk, relative, rules)
+    assert (in_intervals(prior, intervals) == is_violated)[~is_near].all()
     assert unacceptable(log_ratio, rules) == bool(intervals)
 
 
 def test_the_papers_rules_by_hand() -> None:
-    """RR = R + L (1 - R): at L = 12 it exceeds 10 up to R = 2/11, and 1.05 up to 10.95/11."""
+    """RR = R + L (1 - R): at L = 12 it is above 10 to R = 2/11, 1.05 to 10.95/11."""
     intervals = unacceptable_priors(np.log(12), PAPER)
     prior_of = [risk / (risk + 12 * (1 - risk)) for risk in (0.0, 0.1, 0.9, 10.95 / 11)]
     assert_allclose(np.ravel(intervals), prior_of, atol=1e-12)
@@ -76,10 +81,7 @@ def test_the_papers_rules_by_hand() -> None:
     assert not unacceptable(0.0, [Rule(1)])
     assert not violates_rules(0.5, 1.0, [Rule(1)])
     # L = 1.5 is the most that RR <= 1.05 from R = .9 on allows: .9 + .1 L = 1.05.
-    assert unacceptable([np.log(1.499), np.log(1.501)], PAPER).tolist() == [
-        False,
-        True,
-    ]
+    assert unacceptable(np.log([1.499, 1.501]), PAPER).tolist() == [False, True]
 
 
 def test_overlapping_intervals_are_joined_and_extremes_are_safe() -> None:
@@ -110,24 +112,31 @@ def test_largest_epsilon_is_the_last_without_an_unacceptable_release() -> None:
     assert largest_epsilon(family, 1, 0, PAPER, 50.0, 100.0) == 0
 
 
-def test_rules_are_read_and_checked() -> None:
-    entries = [
-        {"rr_at_most": 10, "r_at_most": 0.1},
-        {"rr_at_most": 1.05, "r_at_least": 0.9},
-    ]
-    assert read_rules(entries) == PAPER
-    with pytest.raises(ValueError, match="must have rr_at_most"):
-        read_rules([{"r_at_most": 0.1}])
-    with pytest.raises(ValueError, match="one rule or more"):
-        read_rules([])
-    with pytest.raises(ValueError, match="has the entries rr_at_most, R"):
-        read_rules([{"rr_at_most": 2, "R": 0.1}])
-    with pytest.raises(ValueError, match="they must satisfy 0 <= r_at_least"):
-        Rule(2, 0.5, 0.5)
-    with pytest.raises(ValueError, match="rr_at_most is 0"):
-        Rule(0)
-    with pytest.raises(ValueError, match="prior is"):
-        unacceptable_share([1.0, 2.0], [0.1, 0.1], PAPER, [0.0, 0.5])
+def test_rules_are_read() -> None:
+    first = {"rr_at_most": 10, "r_at_most": 0.1}
+    second = {"rr_at_most": 1.05, "r_at_least": 0.9}
+    assert read_rules([first, second]) == PAPER
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: read_rules([{"r_at_most": 0.1}]), "must have rr_at_most"),
+        (lambda: read_rules([]), "one rule or more"),
+        (lambda: read_rules([{"rr_at_most": 2, "R": 1}]), "entries rr_at_most, R"),
+        (lambda: Rule(2, 0.5, 0.5), "they must satisfy 0 <= r_at_least"),
+        (lambda: Rule(0), "rr_at_most is 0"),
+        (lambda: redraw(UNEQUAL, [[1, 1], [1, 1]]), r"shape \(2, 2\); .* \(2, 3\)"),
+        (
+            lambda: release_first_acceptable([UNEQUAL, private_plugin(1, 5, 3)], []),
+            "the same rows and neighbors",
+        ),
+        (lambda: unacceptable_share([1], [0.1], PAPER, [0.0]), "prior is"),
+    ],
+)
+def test_bad_input(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 def test_lines_run_over_all_priors_at_even_distances() -> None:
@@ -138,45 +147,28 @@ def test_lines_run_over_all_priors_at_even_distances() -> None:
         assert_allclose(risk[[0, -1]], [0, 1])
         assert_allclose(relative, risk + np.exp(log_ratio) * (1 - risk), atol=1e-12)
         if abs(log_ratio) > 1:
-            assert_allclose(np.diff(np.log(relative)), np.diff(np.log(relative))[0])
+            steps = np.diff(np.log(relative))
+            assert_allclose(steps, steps[0])
 
 
-def test_unacceptable_segments_begin_and_end_on_the_boundary() -> None:
+def test_unacceptable_segments_lie_in_the_unacceptable_region() -> None:
     table = risk_curves({"a": 0.1, "b": 3.0}, PAPER)
+
     assert table[table["curve"] == "a"]["segment"].unique().tolist() == [0]
-    for _, piece in table[table["segment"] > 0].groupby(["curve", "segment"]):
-        inside = piece.iloc[1:-1]
-        for r, rr in zip(inside["risk"], inside["relative_risk"], strict=True):
-            assert any(
-                rule.r_at_least <= r <= rule.r_at_most and rr >= rule.rr_at_most
-                for rule in PAPER
-            )
-
-
-def test_points_outside_the_region_are_those_of_unacceptable_priors() -> None:
-    """Along the line of a release a rule is broken where the intervals of priors say so."""
-    rules = read_rules(
-        [{"rr_at_most": 3, "r_at_most": 0.2}, {"rr_at_most": 1.2, "r_at_least": 0.5}]
-    )
-    prior = np.linspace(0.001, 0.999, 997)
-    for log_ratio in (-1.0, 0.1, 1.0, 3.0):
-        inside = np.zeros(prior.shape, dtype=bool)
-        for low, high in unacceptable_priors(log_ratio, rules):
-            inside |= (low < prior) & (prior < high)
-        risk = expit(logit(prior) + log_ratio)
-        outside = violates_rules(risk, risk / prior, rules)
-        assert_array_equal(outside, inside)
+    for _, segment in table[table["segment"] > 0].groupby(["curve", "segment"]):
+        inside = segment.iloc[1:-1]
+        higher = inside["relative_risk"] * (1 + 1e-12)
+        assert violates_rules(inside["risk"], higher, PAPER).all()
 
 
 def test_share_of_records_outside_and_how_sure_it_is() -> None:
-    """RR is at most 2: some prior breaks it where L > 2; at a prior of one half none can."""
-    rules = read_rules([{"rr_at_most": 2}])
-    log_ratio, mcse = np.log([1.0, 1.9, 2.1, 4.0]), np.array([0.01, 0.1, 0.01, 0.4])
-    found = unacceptable_share(log_ratio, mcse, rules)
-    assert found == {
-        "unacceptable": 0.5,
-        "undecided": 0.5,
-    }  # 1.9 might be above, 4.0 below two
+    """RR is at most 2: some prior violates it if L > 2, a prior of one half never."""
+    rules = [Rule(2)]
+    log_ratio = np.log([1.0, 1.9, 2.1, 4.0])
+    mcse = np.array([0.01, 0.1, 0.01, 0.4])
+    # 1.9 might be above two, 4.0 below.
+    any_prior = unacceptable_share(log_ratio, mcse, rules)
+    assert any_prior == {"unacceptable": 0.5, "undecided": 0.5}
     at_half = unacceptable_share(log_ratio, mcse, rules, np.full(4, 0.5))
     assert at_half == {"unacceptable": 0, "undecided": 0}
     # RR = L / (1 + w (L - 1)) > 2 at w = 0.1 from L = 2.25 on.
@@ -204,46 +196,42 @@ def test_the_first_acceptable_release_is_published() -> None:
     assert np.exp(strict.row(2)[-1]) == pytest.approx(1)
     assert strict.outputs[0] == ("loose", 0)
     assert strict.outputs[-1] is None
-    # A test that is passed or not for sure makes outputs impossible: no epsilon is
-    # finite.
+    # A sure test makes outputs impossible: no epsilon is finite.
     some = release_first_acceptable(tables, [Rule(2.0)])
     assert np.isinf(exact_epsilon(some).value)
-    with pytest.raises(ValueError, match="the same rows and neighbors"):
-        release_first_acceptable([tables[0], private_plugin(1.0, 5, 3)], [])
 
 
 def test_drawing_again_is_the_mechanism_given_acceptance() -> None:
     table = bernoulli_plugin(6, 6, alpha=1.0)
     rules = [Rule(rr_at_most=2.5)]
-    kept = acceptable_releases(table, rules)
-    again = redraw(table, kept)
-    p = np.exp(again.block(np.arange(7), np.arange(8)))
-    for x in range(7):
-        row = np.where(kept[x], np.exp(table.row(x)), 0)
-        assert_allclose(p[x, :-1], row / row.sum())
+    is_acceptable = acceptable_releases(table, rules)
+    accepted = np.exp(table.block(np.arange(7), np.arange(7))) * is_acceptable
+
+    redrawn = redraw(table, is_acceptable)
+
+    p = np.exp(redrawn.block(np.arange(7), np.arange(8)))
+    assert_allclose(p[:, :-1], accepted / accepted.sum(axis=1, keepdims=True))
     assert not p[:, -1].any()
-    # Acceptance sets of neighbors differ, and so there is no epsilon; that of the table
-    # is finite.
-    assert (kept[2] != kept[3]).any()
+    # Acceptance sets of neighbors differ, and so no epsilon is finite.
     assert exact_epsilon(table).value < np.inf
-    assert exact_epsilon(again).value == np.inf
-    # The first of a sequence of two equal mechanisms that is acceptable is the same,
-    # given one is.
+    assert exact_epsilon(redrawn).value == np.inf
+
+
+def test_the_first_acceptable_draw_of_two_from_one_table_is_a_redraw() -> None:
+    table = bernoulli_plugin(6, 6, alpha=1.0)
+    rules = [Rule(rr_at_most=2.5)]
     twice = release_first_acceptable([table, table], rules)
-    first = np.exp(twice.block(np.arange(7), np.arange(14)))
-    both = first[:, :7] + first[:, 7:]
-    assert_allclose(both / both.sum(axis=1, keepdims=True), p[:, :-1])
+    redrawn = redraw(table, acceptable_releases(table, rules))
+    for x in range(7):
+        either = np.exp(twice.row(x)[:14]).reshape(2, 7).sum(axis=0)
+        assert_allclose(either / either.sum(), np.exp(redrawn.row(x)[:7]))
 
 
 def test_drawing_again_can_raise_a_finite_epsilon() -> None:
-    keep = np.array([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2]])
-    table = Mechanism.from_table(np.log(keep), [(0, 1)])
-    same = redraw(table, np.array([[True, True, False]] * 2))
-    assert exact_epsilon(same).value == pytest.approx(exact_epsilon(table).value)
-    unequal = Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
-    raised = redraw(unequal, np.array([[False, True, True]] * 2))
+    raised = redraw(UNEQUAL, [[False, True, True], [False, True, True]])
     assert exact_epsilon(raised).value == pytest.approx(np.log(0.4 / 0.7 / 0.2))
-    never = redraw(table, np.array([[True] * 3, [False] * 3]))
-    assert never.row(1).tolist() == [-np.inf] * 3 + [0.0]
-    with pytest.raises(ValueError, match=r"shape \(2, 2\); it must be \(2, 3\)"):
-        redraw(table, np.ones((2, 2)))
+
+
+def test_nothing_is_released_where_nothing_is_acceptable() -> None:
+    redrawn = redraw(UNEQUAL, [[True, True, True], [False, False, False]])
+    assert redrawn.row(1).tolist() == [-np.inf, -np.inf, -np.inf, 0.0]

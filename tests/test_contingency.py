@@ -31,8 +31,9 @@ TABLES = compositions(5, 4)
 
 
 def test_distance_by_hand() -> None:
-    data, release = np.array([3, 0, 1, 1]), np.array([[1, 2, 1, 1], [3, 0, 1, 1]])
-    assert records_moved(release, data).tolist() == [2, 0]
+    data = np.array([3, 0, 1, 1])
+    releases = np.array([[1, 2, 1, 1], [3, 0, 1, 1]])
+    assert records_moved(releases, data).tolist() == [2, 0]
 
 
 def test_moving_one_record_moves_one_record() -> None:
@@ -43,30 +44,31 @@ def test_moving_one_record_moves_one_record() -> None:
 def test_log_predictive_is_the_mean_of_multinomials() -> None:
     rng = np.random.default_rng(1)
     cells = np.log(rng.dirichlet(np.ones(4), 30))
-    weights = rng.normal(size=30)
-    found, mcse = log_predictive(cells, TABLES, weights)
-    each = np.array([multinomial.logpmf(TABLES, 5, np.exp(c)) for c in cells])
-    expected = logsumexp(each + weights[:, None], axis=0) - logsumexp(weights)
-    assert_allclose(found, expected)
-    assert np.exp(found).sum() == pytest.approx(1)
-    share = np.exp(weights - logsumexp(weights))[:, None]
-    assert_allclose(
-        mcse, np.sqrt((share**2 * (np.exp(each - found) - 1) ** 2).sum(axis=0))
-    )
-    _, mcse = log_predictive(cells, TABLES)
-    share = np.exp(each - logsumexp(each, axis=0) + np.log(30))
-    assert_allclose(mcse, share.std(axis=0) / np.sqrt(30))
+    log_weights = rng.normal(size=30)
+    weights = np.exp(log_weights - logsumexp(log_weights))
+    by_draw = np.array([multinomial.pmf(TABLES, 5, np.exp(c)) for c in cells])
+    expected = weights @ by_draw
+
+    log_prob, mcse = log_predictive(cells, TABLES, log_weights)
+
+    assert_allclose(np.exp(log_prob), expected)
+    errors = weights[:, None] * (by_draw / expected - 1)
+    assert_allclose(mcse, np.sqrt((errors**2).sum(axis=0)))
 
 
-def test_cells_without_chance() -> None:
-    cells = np.log(
-        np.array([[0.5, 0.5, 0.0, 0.0]]),
-        where=[True, True, False, False],
-        out=np.full((1, 4), -np.inf),
-    )
-    found, _ = log_predictive(cells, np.array([[2, 3, 0, 0], [2, 2, 1, 0]]))
-    assert found[0] == pytest.approx(np.log(10 / 32))
-    assert found[1] == -np.inf
+def test_error_of_equal_weights_is_that_of_a_mean() -> None:
+    cells = np.log(np.random.default_rng(1).dirichlet(np.ones(4), 30))
+    by_draw = np.array([multinomial.pmf(TABLES, 5, np.exp(c)) for c in cells])
+    relative = by_draw / by_draw.mean(axis=0)
+    mcse = log_predictive(cells, TABLES)[1]
+    assert_allclose(mcse, relative.std(axis=0) / np.sqrt(30))
+
+
+def test_only_tables_that_use_an_impossible_cell_are_impossible() -> None:
+    with np.errstate(divide="ignore"):
+        cells = np.log([[0.5, 0.5, 0.0, 0.0]])
+    log_prob, _ = log_predictive(cells, np.array([[2, 3, 0, 0], [2, 2, 1, 0]]))
+    assert_allclose(log_prob, [np.log(10 / 32), -np.inf])
 
 
 def test_predictive_from_dirichlet_draws_is_the_dirichlet_multinomial() -> None:
@@ -79,8 +81,7 @@ def test_predictive_from_dirichlet_draws_is_the_dirichlet_multinomial() -> None:
 
 
 def test_log_linear_prior() -> None:
-    rng = np.random.default_rng(3)
-    cells = log_linear_draws((2, 3), 50_000, rng=rng, sd=0.7)
+    cells = log_linear_draws((2, 3), 50_000, rng=np.random.default_rng(3), sd=0.7)
     assert cells.shape == (50_000, 6)
     assert_allclose(np.exp(cells).sum(axis=1), 1)
     # Level 0 of both is the reference: log p(1, 2) - log p(0, 0) has three effects.
@@ -91,11 +92,8 @@ def test_log_linear_prior() -> None:
 def test_common_score_is_that_of_a_discrete_prior() -> None:
     cells = np.log(np.random.default_rng(4).dirichlet(np.ones(4), 7))
     score = log_predictive_score(cells, TABLES)
-    joint = np.array([multinomial.pmf(TABLES, 5, np.exp(c)) for c in cells])
-    assert_allclose(np.exp(score), joint.T @ joint / joint.sum(axis=0)[:, None])
-    for data in (3, 17):
-        weighted, _ = log_predictive(cells, TABLES, cells @ TABLES[data])
-        assert_allclose(score[data], weighted, atol=1e-12)
+    by_data = [log_predictive(cells, TABLES, cells @ data)[0] for data in TABLES]
+    assert_allclose(score, by_data, atol=1e-12)
 
 
 # ------------------------------------------------- the sensitivity of scores from draws
@@ -121,7 +119,7 @@ def test_no_sensitivity_exceeds_its_bound(
 
 
 def test_bound_is_approached_by_many_records() -> None:
-    """Two draws: the data point to one of them, the release turns the odds to the other."""
+    """Two draws: the data point to one of them, the release to the other."""
     draws = np.log([[0.5, 0.5], [0.8, 0.2]])
     assert sensitivity_bound(draws) == pytest.approx(np.log(4))
     found = []
@@ -146,7 +144,7 @@ def test_bound_of_one_draw_and_of_impossible_cells() -> None:
 
 
 def test_a_draw_chosen_by_its_likelihood_keeps_its_budget() -> None:
-    """The exponential mechanism over the draws, with the log likelihood as its score."""
+    """The exponential mechanism over the draws; its score is the log likelihood."""
     limited = limit_log_ratios(drawn_cells(3, 9, 3), 2.0)
     tables = compositions(6, 3)
     pairs = table_neighbors(tables)
@@ -157,8 +155,7 @@ def test_a_draw_chosen_by_its_likelihood_keeps_its_budget() -> None:
 
 
 def test_variables_are_independent_without_pairwise_effects() -> None:
-    rng = np.random.default_rng(2)
-    draws = log_linear_draws((2, 2), 5, rng=rng, pairwise=False)
+    draws = log_linear_draws((2, 2), 5, rng=np.random.default_rng(2), pairwise=False)
     assert_allclose(draws[:, 0] + draws[:, 3], draws[:, 1] + draws[:, 2])
 
 

@@ -1,4 +1,4 @@
-"""EDP: exact against quadrature-free definitions, simulated against plain draws, and reweighted."""
+"""EDP: exact by definition, simulated against plain draws, and reweighted."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,6 @@ from srlib.mechanism.core import Mechanism
 from srlib.mechanism.edp import (
     RAW,
     SMOOTHED,
-    _refitted,
     beta_neighbors,
     beta_posterior,
     equal_probability_edges,
@@ -37,25 +36,30 @@ Y = np.random.default_rng(3).normal(10, np.sqrt(5), 40)
 WITHOUT = [normal_posterior(np.delete(Y, i)) for i in range(len(Y))]
 
 
+POSTERIOR = normal_posterior(Y)
+
+
+def log_density(y: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    return stats.norm.logpdf(y, theta[..., None], np.sqrt(5))
+
+
 def normal_sample(seed: int = 4, draws: int = 5_000) -> tuple[np.ndarray, np.ndarray]:
-    theta = normal_posterior(Y).rvs(
-        (4, draws), random_state=np.random.default_rng(seed)
-    )
-    return theta, stats.norm.logpdf(Y, theta[..., None], np.sqrt(5))
+    theta = POSTERIOR.rvs((4, draws), random_state=np.random.default_rng(seed))
+    return theta, log_density(Y, theta)
 
 
 def test_exact_by_the_definition_in_the_paper() -> None:
-    """Equation 2 with probabilities of bins as differences of distribution functions."""
+    """Equation 2 with bin probabilities as differences of distribution functions."""
     edges = beta(2, 5).ppf(np.arange(1, 10) / 10)
-    ratios = [
-        np.diff(np.concatenate([[0], beta(x, 5).cdf(edges), [1]])) * 10 for x in (1, 3)
-    ]
-    expected = max(abs(np.log(np.max(ratios))), abs(np.log(np.min(ratios))))
-    found = edp.exact(beta(2, 5), [beta(1, 5), beta(3, 5)], 10)
-    assert found.value == pytest.approx(expected)
-    assert found.value == found.by_neighbor[found.neighbor]
-    at = np.abs(np.log(ratios[found.neighbor]))
-    assert at.argmax() == found.bin
+    neighbors = [beta(1, 5), beta(3, 5)]
+    shares = [np.diff(d.cdf(edges), prepend=0, append=1) for d in neighbors]
+    log_ratios = np.abs(np.log(10 * np.array(shares)))
+
+    found = edp.exact(beta(2, 5), neighbors, 10)
+
+    assert found.value == pytest.approx(log_ratios.max())
+    assert_allclose(found.by_neighbor, log_ratios.max(axis=1))
+    assert (found.neighbor, found.bin) == divmod(int(log_ratios.argmax()), 10)
 
 
 def test_it_is_the_conditional_epsilon_of_releasing_a_bin() -> None:
@@ -84,12 +88,12 @@ def test_the_extreme_records_attain_it_in_the_normal_model() -> None:
     prior = normal_posterior(Y[:0])
     assert (prior.mean(), prior.var()) == pytest.approx((10, 3))
     for bins in (5, 20, 100):
-        everyone = edp.exact(normal_posterior(Y), WITHOUT, bins)
+        everyone = edp.exact(POSTERIOR, WITHOUT, bins)
         assert everyone.neighbor in (Y.argmin(), Y.argmax())
 
 
 def test_where_the_density_ratio_is_bounded_it_is_the_limit() -> None:
-    """A normal mean known to lie in (-1, 2): the posteriors' log ratio is largest at an end."""
+    """A normal mean in (-1, 2): the posteriors' log ratio is largest at an end."""
     here, there = (
         stats.truncnorm(-1 - shift, 2 - shift, loc=shift) for shift in (0.0, 0.3)
     )
@@ -103,7 +107,7 @@ def test_where_the_density_ratio_is_bounded_it_is_the_limit() -> None:
     ("kind", "level"), [("replace", 6.79), ("remove", 0.44), ("add", 6.51)]
 )
 def test_neighbors_of_a_proportion(kind: str, level: float) -> None:
-    """Five zeros, in Table 2 of Charest and Han for a changed record; by hand for the others."""
+    """Five zeros: Table 2 of Charest and Han for a changed record, the rest by hand."""
     found = edp.exact(
         beta_posterior(0, 5, 0.5), beta_neighbors(0, 5, 0.5, kind), 20
     ).value
@@ -112,37 +116,38 @@ def test_neighbors_of_a_proportion(kind: str, level: float) -> None:
 
 def test_simulated_counts_have_the_distribution_of_counted_draws() -> None:
     """Mean and spread of the estimate, by both routes."""
-    rng, post, others = np.random.default_rng(5), beta(0, 5), [beta(1, 5), beta(0, 4)]
-    quick = simulate_counts(post, others, 5, 200, 4_000, rng=rng)
-    assert (quick.sum(axis=-1) == 200).all()
-    plain = np.empty_like(quick)
-    for replicate in range(len(plain)):
-        draws = np.sort(post.rvs(200, random_state=rng))
+    rng = np.random.default_rng(5)
+    posterior = beta(0, 5)
+    neighbors = [beta(1, 5), beta(0, 4)]
+    simulated = simulate_counts(posterior, neighbors, 5, 200, 4_000, rng=rng)
+    counted = np.empty_like(simulated)
+    for replicate in counted:
+        draws = np.sort(posterior.rvs(200, random_state=rng))
         edges = draws[np.arange(1, 5) * 40 - 1]
-        for i, other in enumerate(others):
-            fresh = other.rvs(200, random_state=rng)
-            plain[replicate, i] = np.bincount(
-                np.searchsorted(edges, fresh), minlength=5
-            )
+        for i, neighbor in enumerate(neighbors):
+            bins = np.searchsorted(edges, neighbor.rvs(200, random_state=rng))
+            replicate[i] = np.bincount(bins, minlength=5)
+
+    assert (simulated.sum(axis=-1) == 200).all()
+    error = np.sqrt(2 * simulated.var(axis=0) / 4_000)
     for moment in (np.mean, np.std):
-        a, b = moment(quick, axis=0), moment(plain, axis=0)
-        error = np.sqrt(2 * quick.var(axis=0) / 4_000)
-        assert (np.abs(a - b) < 5 * error + 1e-9).all()
+        difference = moment(simulated, axis=0) - moment(counted, axis=0)
+        assert (np.abs(difference) < 5 * error + 1e-9).all()
 
 
 def test_estimates_from_counts_by_hand() -> None:
-    counts = np.array([[[6, 4, 0], [3, 3, 4]]])
-    one = estimate_from_counts(counts, 1.0)[0]
-    assert one == pytest.approx(-np.log(3 * 1 / 13))
-    small = estimate_from_counts(counts, 0.01)[0]
-    assert small == pytest.approx(-np.log(3 * 0.01 / 10.03))
+    counts = np.array([[6, 4, 0], [3, 3, 4]])
+    expected = pytest.approx(-np.log(3 * 1 / 13))
+    assert estimate_from_counts(counts, 1.0) == expected
+    expected = pytest.approx(-np.log(3 * 0.01 / 10.03))
+    assert estimate_from_counts(counts, 0.01) == expected
 
 
 @pytest.mark.parametrize("bins", [5, 20, 100])
 def test_one_sample_gives_what_refits_would(bins: int) -> None:
     theta, log_likelihood = normal_sample()
     found = from_draws(theta, -log_likelihood, bins)
-    exact = edp.exact(normal_posterior(Y), WITHOUT, bins)
+    exact = edp.exact(POSTERIOR, WITHOUT, bins)
     assert abs(found.value - exact.value) < 4.5 * found.mcse
     assert abs(found.value / exact.value - 1) < 0.06
     assert found.neighbor == exact.neighbor
@@ -158,30 +163,32 @@ def test_error_is_that_of_repeated_samples() -> None:
 
 
 def _deleted(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draws that follow each other as those of a chain do, and the weights of deletion."""
-    posterior = normal_posterior(Y)
+    """Autocorrelated draws, as those of a chain, and the weights of deletion."""
     steps = np.random.default_rng(seed).normal(size=(4, 1_100))
     chains = lfilter([0.6], [1, -0.8], steps)[:, 100:]
-    theta = posterior.mean() + posterior.std() * chains
-    return theta, -stats.norm.logpdf(Y, theta[..., None], np.sqrt(5))
+    theta = POSTERIOR.mean() + POSTERIOR.std() * chains
+    return theta, -log_density(Y, theta)
 
 
-def test_records_added_and_changed() -> None:
+@pytest.mark.parametrize(
+    ("change", "n_new", "neighbors", "slack"),
+    [
+        ("add", 1, [np.append(Y, 16.0)], 0.0),
+        ("replace", 40, [np.append(np.delete(Y, i), 16.0) for i in range(40)], 0.03),
+    ],
+)
+def test_records_added_and_changed(
+    change: str, n_new: int, neighbors: list[np.ndarray], slack: float
+) -> None:
     theta, log_likelihood = normal_sample()
-    new = np.full(len(Y), 16.0)
-    candidate = stats.norm.logpdf(new, theta[..., None], np.sqrt(5))
+    new = log_density(np.full(n_new, 16.0), theta)
     tree = {"posterior": {"mu": theta}, "log_likelihood": {"y": log_likelihood}}
-    added = from_posterior(
-        tree, "mu", 10, "add", new_log_likelihood=candidate[..., :1]
-    )["mu"]
-    exact = edp.exact(normal_posterior(Y), [normal_posterior(np.append(Y, 16.0))], 10)
-    assert abs(added.value - exact.value) < 4.5 * added.mcse
-    changed = from_posterior(tree, "mu", 10, "replace", new_log_likelihood=candidate)[
-        "mu"
-    ]
-    others = [normal_posterior(np.append(np.delete(Y, i), 16.0)) for i in range(len(Y))]
-    exact = edp.exact(normal_posterior(Y), others, 10)
-    assert abs(changed.value - exact.value) < 4.5 * changed.mcse + 0.03
+    posteriors = [normal_posterior(y) for y in neighbors]
+
+    found = from_posterior(tree, "mu", 10, change, new_log_likelihood=new)["mu"]
+
+    exact = edp.exact(POSTERIOR, posteriors, 10)
+    assert abs(found.value - exact.value) < 4.5 * found.mcse + slack
 
 
 def test_trees_vectors_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,42 +222,35 @@ def test_trees_vectors_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_records_that_need_a_refit_are_named_and_refitted() -> None:
     """A record far out: without it the posterior lies where the draws hardly go."""
     data = np.append(Y[:10], 60.0)
-    post = normal_posterior(data)
-    theta = post.rvs((4, 1_000), random_state=np.random.default_rng(6))
-    log_likelihood = stats.norm.logpdf(data, theta[..., None], np.sqrt(5))
-    found = from_draws(theta, -log_likelihood, 10)
-    assert found.refit_needed.tolist() == [10]
-    asked = []
+    posterior = normal_posterior(data)
+    without = normal_posterior(data[:10])
+    theta = posterior.rvs((4, 1_000), random_state=np.random.default_rng(6))
+    fresh = without.rvs((4, 1_000), random_state=np.random.default_rng(7))
+    log_weights = -log_density(data, theta)
+    refitted: list[int] = []
 
     def refit(i: int) -> np.ndarray:
-        asked.append(i)
-        return normal_posterior(np.delete(data, i)).rvs(
-            (4, 1_000), random_state=np.random.default_rng(7)
-        )
+        refitted.append(i)
+        return fresh
 
-    again = from_draws(theta, -log_likelihood, 10, refit=refit)
-    assert asked == [10]
-    assert again.refit_needed.size == 0
-    assert again.method[10] == "refit"
-    exact = edp.exact(post, [normal_posterior(np.delete(data, 10))], 10).value
-    assert np.isfinite(again.by_neighbor[10])
-    assert again.by_neighbor[10] == pytest.approx(exact, rel=0.25)
+    assert from_draws(theta, log_weights, 10).refit_needed.tolist() == [10]
+    found = from_draws(theta, log_weights, 10, refit=refit)
+
+    assert refitted == [10]
+    assert found.refit_needed.size == 0
+    assert found.method[10] == "refit"
+    exact = edp.exact(posterior, [without], 10).value
+    assert found.by_neighbor[10] == pytest.approx(exact, rel=0.25)
     with pytest.raises(ValueError, match="a bin must have 25"):
-        from_draws(theta, -log_likelihood, 10, refit=lambda i: refit(i)[0, :3])
+        from_draws(theta, log_weights, 10, refit=lambda i: fresh[0, :3])
 
 
-def test_bins_that_a_refit_hardly_meets_are_in_proportion_to_those_that_it_meets() -> (
-    None
-):
-    ordered, starts, weighted = (
-        np.arange(4.0),
-        np.arange(4),
-        np.array([0.1, 0.2, 0.3, 0.4]),
-    )
-    met_twice = np.repeat([0.5, 1.5, 2.5], [40, 60, 20])  # too few for the third bin
+def test_bins_with_few_draws_of_a_refit_keep_the_proportions_of_the_weights() -> None:
+    weighted = np.array([0.1, 0.2, 0.3, 0.4])
+    draws = np.repeat([0.5, 1.5, 2.5], [40, 60, 20])  # too few for the third bin
     by_hand = np.array([40, 60, 100 * 0.3 / 0.3, 100 * 0.4 / 0.3])
-    found = _refitted(np.log(weighted), met_twice, ordered[starts[1:]])
-    assert_allclose(np.exp(found), by_hand / by_hand.sum())
+    log_prob = edp._refitted(np.log(weighted), draws, np.arange(1.0, 4.0))
+    assert_allclose(np.exp(log_prob), by_hand / by_hand.sum())
 
 
 RNG = np.random.default_rng(0)

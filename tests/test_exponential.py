@@ -1,7 +1,6 @@
 """The exponential mechanism on finite spaces, and audits from samples."""
 
 import itertools
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -16,7 +15,6 @@ from srlib.mechanism import (
     audit,
     beta_binomial,
     calibrate_rate,
-    compositions,
     dirichlet_multinomial,
 )
 from srlib.mechanism.core import count_neighbors
@@ -28,24 +26,23 @@ SCORE = np.array([[0.0, 1.0, 3.0], [1.0, 0.5, 2.0], [4.0, 0.0, 1.0], [2.0, 2.0, 
 
 
 def test_sensitivity_by_definition() -> None:
-    expected = max(abs(SCORE[i] - SCORE[i + 1]).max() for i in range(3))
-    assert sensitivity(SCORE, PATH) == expected == 3.0
+    differences = np.abs(np.diff(SCORE, axis=0))
+    assert sensitivity(SCORE, PATH) == differences.max() == 3.0
 
 
 def test_probabilities_by_definition() -> None:
     weights = np.exp(0.8 / 6 * SCORE)
     table = exponential(SCORE, 0.8, PATH)
-    for row in range(4):
-        assert_allclose(np.exp(table.row(row)), weights[row] / weights[row].sum())
+    for row, own in enumerate(weights):
+        assert_allclose(np.exp(table.row(row)), own / own.sum())
 
 
 @given(st.integers(0, 10**6), st.floats(0.05, 8))
 @settings(max_examples=40)
 def test_budget_is_kept_and_can_be_spent(seed: int, epsilon: float) -> None:
     score = np.random.default_rng(seed).normal(size=(4, 6))
-    assert exact_epsilon(exponential(score, epsilon, PATH)).value <= epsilon * (
-        1 + 1e-9
-    )
+    by_promise = exact_epsilon(exponential(score, epsilon, PATH)).value
+    assert by_promise <= epsilon * (1 + 1e-9)
     rate = calibrate_rate(score, epsilon, PATH)
     spent = exact_epsilon(gibbs(score, rate, PATH)).value
     assert epsilon * (1 - 1e-9) <= spent <= epsilon
@@ -60,13 +57,11 @@ def test_a_rate_where_the_promise_of_the_exponential_mechanism_is_attained() -> 
         assert epsilon * (1 - 1e-9) <= spent <= epsilon
 
 
-def test_a_sensitivity_that_is_too_small_is_told_with_the_exact_epsilon() -> None:
+def test_a_sensitivity_that_is_too_small_warns_of_the_exact_epsilon() -> None:
     with pytest.warns(UserWarning, match=r"that of the score 3, so the exact epsilon"):
-        made = exponential(SCORE, 0.8, PATH, sensitivity=1.0)
-    assert exact_epsilon(made).value > 0.8
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        exponential(SCORE, 0.8, PATH, sensitivity=3.0)
+        mechanism = exponential(SCORE, 0.8, PATH, sensitivity=1.0)
+    assert exact_epsilon(mechanism).value > 0.8
+    exponential(SCORE, 0.8, PATH, sensitivity=3.0)  # a warning would be an error
 
 
 @pytest.mark.parametrize(
@@ -75,7 +70,7 @@ def test_a_sensitivity_that_is_too_small_is_told_with_the_exact_epsilon() -> Non
 def test_dirichlet_multinomial_condition_is_necessary_and_sufficient(
     cells: int, n: int, n_s: int
 ) -> None:
-    """Charest (2013): epsilon exactly if every alpha is at least n_s / (exp(epsilon) - 1)."""
+    """Charest (2013): epsilon if and only if alpha is at least n_s / (exp(eps) - 1)."""
     epsilon = 0.9
     least = n_s / np.expm1(epsilon)
     for factors in itertools.product((0.98, 1.0, 3.0), repeat=cells):
@@ -128,7 +123,6 @@ def test_apportioned_counts() -> None:
         (lambda: apportion([0, 0], 5), "nor all shares 0"),
         (lambda: audit.clopper_pearson(3, 2, 0.9), "count is 3; it must lie in 0 to 2"),
         (lambda: audit.clopper_pearson(1, 2, 1.0), "confidence is 1"),
-        (lambda: compositions(200, 8), "tables; at most"),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

@@ -1,9 +1,8 @@
-"""The table and its readings: enumeration, closed forms, high precision, random tables."""
+"""The table and its readings: enumeration, closed forms, high precision."""
 
 import itertools
 import tracemalloc
 from collections.abc import Callable
-from typing import Any
 
 import mpmath
 import numpy as np
@@ -14,9 +13,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from srlib import mechanism
 from srlib.mechanism import (
-    Epsilon,
     bernoulli_plugin,
     bernoulli_plugin_alpha,
     beta_binomial,
@@ -30,40 +27,33 @@ from srlib.mechanism import (
     exact_epsilon,
     posterior_bound,
     privacy,
+    risk,
     sample,
     table_neighbors,
 )
 from srlib.mechanism.core import Mechanism
 
-PATH = count_neighbors(2)
 
-
-def random_tables(
-    most_rows: int = 4, most_columns: int = 6
-) -> st.SearchStrategy[NDArray]:
+@st.composite
+def random_tables(draw: st.DrawFn) -> NDArray:
     """Probabilities, rows that sum to one, some of them zero."""
-
-    def table(rows: int, columns: int, seed: int, sparse: bool) -> NDArray:
-        rng = np.random.default_rng(seed)
-        p = rng.dirichlet(np.full(columns, 0.7), rows)
-        if sparse:
-            p = np.where(rng.random(p.shape) < 0.3, 0.0, p) + 1e-9 * (
-                np.arange(columns) == 0
-            )
-        return p / p.sum(axis=1, keepdims=True)
-
-    return st.builds(
-        table,
-        st.integers(2, most_rows),
-        st.integers(1, most_columns),
-        st.integers(0, 10**6),
-        st.booleans(),
-    )
+    shape = draw(st.integers(2, 4)), draw(st.integers(1, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    p = rng.dirichlet(np.full(shape[1], 0.7), shape[0])
+    if draw(st.booleans()):
+        p = np.where(rng.random(shape) < 0.3, 0.0, p)
+        p[:, 0] += 1e-9
+    return p / p.sum(axis=1, keepdims=True)
 
 
-def from_probability(p: NDArray, outputs: tuple = ()) -> Mechanism:
+def from_probability(p: NDArray) -> Mechanism:
     with np.errstate(divide="ignore"):
-        return Mechanism.from_table(np.log(p), count_neighbors(len(p) - 1), (), outputs)
+        return Mechanism.from_table(np.log(p), count_neighbors(len(p) - 1))
+
+
+def whole_table(mechanism: Mechanism) -> NDArray:
+    rows = np.arange(mechanism.n_inputs)
+    return mechanism.block(rows, np.arange(mechanism.n_outputs))
 
 
 def epsilon_of(p: NDArray) -> float:
@@ -75,42 +65,34 @@ def epsilon_of(p: NDArray) -> float:
 
 @given(random_tables())
 def test_readings_against_enumeration(p: NDArray) -> None:
-    table = from_probability(p)
-    pairs = [
-        (a, b)
-        for i in range(len(p) - 1)
-        for a, b in ((p[i], p[i + 1]), (p[i + 1], p[i]))
-    ]
-    ratio = max(
-        np.inf if y == 0 else x / y
-        for a, b in pairs
-        for x, y in zip(a, b, strict=True)
-        if x > 0
-    )
-    found = exact_epsilon(table)
-    assert found.value == pytest.approx(np.log(ratio))
-    first, second = found.pair
+    mechanism = from_probability(p)
+    pairs = [*itertools.pairwise(p), *itertools.pairwise(p[::-1])]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        losses = [np.log(a / b)[a > 0].max() for a, b in pairs]
+
+    epsilon = exact_epsilon(mechanism)
+
+    assert epsilon.value == pytest.approx(max(losses))
+    output = int(str(epsilon.output))
+    first, second = epsilon.pair
     with np.errstate(divide="ignore"):
-        column = np.log(p[:, int(str(found.output))])
-        attained = column[first] - column[second]
-    assert attained == pytest.approx(found.value)
-    of_rows = [
-        max(epsilon_of(p[[i, j]]) for j in (i - 1, i + 1) if 0 <= j < len(p))
-        for i in range(len(p))
-    ]
-    assert_allclose(conditional_epsilon(table), of_rows)
-    # Post-processing by all subsets of outputs is what delta maximises over.
-    for epsilon in (0.0, 0.3, 2.0):
-        columns = range(p.shape[1])
-        subsets = itertools.chain.from_iterable(
-            itertools.combinations(columns, size) for size in range(p.shape[1] + 1)
-        )
-        worst = max(
-            a[list(s)].sum() - np.exp(epsilon) * b[list(s)].sum()
-            for s in subsets
-            for a, b in pairs
-        )
-        assert delta(table, epsilon) == pytest.approx(worst, abs=1e-12)
+        attained = np.log(p[first, output]) - np.log(p[second, output])
+    assert attained == pytest.approx(epsilon.value)
+    by_pair = [epsilon_of(p[i : i + 2]) for i in range(len(p) - 1)]
+    by_row = np.maximum([0, *by_pair], [*by_pair, 0])
+    assert_allclose(conditional_epsilon(mechanism), by_row)
+
+
+@given(random_tables(), st.sampled_from([0.0, 0.3, 2.0]))
+def test_delta_is_the_largest_excess_over_all_sets_of_outputs(
+    p: NDArray, epsilon: float
+) -> None:
+    subsets = list(itertools.product([False, True], repeat=p.shape[1]))
+    probability = p @ np.transpose(subsets)  # (n_inputs, n_subsets)
+    forward = probability[1:] - np.exp(epsilon) * probability[:-1]
+    backward = probability[:-1] - np.exp(epsilon) * probability[1:]
+    expected = max(forward.max(), backward.max())
+    assert delta(from_probability(p), epsilon) == pytest.approx(expected, abs=1e-12)
 
 
 def test_two_rows_by_hand() -> None:
@@ -126,16 +108,16 @@ def test_two_rows_by_hand() -> None:
     assert delta(table, 0.0) == pytest.approx(0.5)
     assert delta(table, np.log(3)) == pytest.approx(0.0)
     assert delta(table, np.log(2)) == pytest.approx(0.25)
-    assert_allclose(mechanism.risk(table, 1, 0, 0.5), [0.25, 0.75])
-    assert_allclose(mechanism.risk(table, 1, 0, 1.0), [1.0, 1.0])
+    assert_allclose(risk(table, 1, 0, 0.5), [0.25, 0.75])
+    assert_allclose(risk(table, 1, 0, 1.0), [1.0, 1.0])
 
 
 def test_infinite_epsilon_says_why() -> None:
     found = exact_epsilon(from_probability(np.array([[0.5, 0.5], [1.0, 0.0]])))
     assert found.value == np.inf
     assert str(found) == (
-        "Exact epsilon is infinite: output 1 is possible given data set 0 and impossible "
-        "given its neighbor 1."
+        "Exact epsilon is infinite: output 1 is possible given data set 0 and "
+        "impossible given its neighbor 1."
     )
 
 
@@ -145,9 +127,10 @@ def test_infinite_epsilon_says_why() -> None:
 @given(random_tables(), st.integers(0, 10**6))
 def test_post_processing_never_raises_epsilon(p: NDArray, seed: int) -> None:
     channel = np.random.default_rng(seed).dirichlet(np.ones(3), p.shape[1])
-    assert epsilon_of(p @ channel) <= epsilon_of(p) + 1e-9
-    table, processed = from_probability(p), from_probability(p @ channel)
-    assert delta(processed, 0.5) <= delta(table, 0.5) + 1e-12
+    released = from_probability(p)
+    processed = from_probability(p @ channel)
+    assert exact_epsilon(processed).value <= exact_epsilon(released).value + 1e-9
+    assert delta(processed, 0.5) <= delta(released, 0.5) + 1e-12
 
 
 @given(random_tables(), st.integers(0, 10**6), st.floats(0, 1))
@@ -177,30 +160,24 @@ def test_relabelling_changes_nothing(p: NDArray, seed: int) -> None:
 
 @given(random_tables(), st.floats(0.001, 0.999))
 def test_epsilon_bounds_the_posterior(p: NDArray, prior: float) -> None:
-    table = from_probability(p)
-    epsilon = epsilon_of(p)
-    bound = posterior_bound(epsilon, prior)
-    risks = [mechanism.risk(table, i, j, prior) for i, j in ((0, 1), (1, 0))]
-    possible = [np.exp(table.row(i)) > 0 for i in (0, 1)]
-    for risk, on in zip(risks, possible, strict=True):
-        assert risk[on].max() <= bound + 1e-9
+    bound = posterior_bound(epsilon_of(p), prior)
+    for true, other in ((0, 1), (1, 0)):
+        risks = risk(from_probability(p), true, other, prior)
+        assert risks[p[true] > 0].max() <= bound + 1e-9
 
 
 def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     table = bernoulli_plugin(60, 50, 1.5)
-    readings: list[Callable[[Mechanism], Any]] = [
-        conditional_epsilon,
-        lambda t: exact_epsilon(t),
-        lambda t: delta(t, 1.0),
-    ]
-    whole = [reading(table) for reading in readings]
+    epsilon = exact_epsilon(table)
+    by_row = conditional_epsilon(table)
+    excess = delta(table, 1.0)
+
     monkeypatch.setattr(privacy, "BLOCK_ENTRIES", 130)
     monkeypatch.setattr(privacy, "BLOCK_WIDTH", 7)
-    for reading, expected in zip(readings, whole, strict=True):
-        if isinstance(expected, Epsilon):
-            assert reading(table) == expected
-        else:
-            assert_allclose(reading(table), expected, rtol=1e-12)
+
+    assert exact_epsilon(table) == epsilon
+    assert_allclose(conditional_epsilon(table), by_row, rtol=1e-12)
+    assert_allclose(delta(table, 1.0), excess, rtol=1e-12)
 
 
 def test_a_large_table_is_never_held() -> None:
@@ -219,47 +196,50 @@ def test_a_large_table_is_never_held() -> None:
 # ------------------------------------------------------------------------- synthesizers
 
 
-def plugin_exactly(n: int, n_s: int, alpha: float, x: int, y: int) -> mpmath.mpf:
+def plugin_exactly(n: int, alpha: float, x: int, y: int) -> mpmath.mpf:
     p = (mpmath.mpf(x) + alpha) / (n + 2 * mpmath.mpf(alpha))
-    return (
-        mpmath.log(mpmath.binomial(n_s, y))
-        + y * mpmath.log(p)
-        + (n_s - y) * mpmath.log(1 - p)
-    )
+    coefficient = mpmath.binomial(n, y)
+    return mpmath.log(coefficient) + y * mpmath.log(p) + (n - y) * mpmath.log(1 - p)
 
 
-def predictive_exactly(n: int, n_s: int, alpha: float, x: int, y: int) -> mpmath.mpf:
-    a, b = mpmath.mpf(alpha) + x, mpmath.mpf(alpha) + n - x
-    log_beta = mpmath.log(mpmath.beta(a + y, b + n_s - y)) - mpmath.log(
-        mpmath.beta(a, b)
-    )
-    return mpmath.log(mpmath.binomial(n_s, y)) + log_beta
+def predictive_exactly(n: int, alpha: float, x: int, y: int) -> mpmath.mpf:
+    a = mpmath.mpf(alpha) + x
+    b = mpmath.mpf(alpha) + n - x
+    ratio = mpmath.beta(a + y, b + n - y) / mpmath.beta(a, b)
+    return mpmath.log(mpmath.binomial(n, y) * ratio)
 
 
-@pytest.mark.parametrize("epsilon", [1000.0, 2.0, 0.01])
-def test_hard_corners_in_high_precision(epsilon: float) -> None:
-    n = 1000
-    cases = [
-        (bernoulli_plugin, bernoulli_plugin_alpha, plugin_exactly),
-        (
-            beta_binomial,
-            dirichlet_multinomial_alpha,
-            predictive_exactly,
-        ),
-    ]
-    for family, calibrated, exactly in cases:
-        if family is beta_binomial:
-            epsilon = min(epsilon, 100.0)
-        alpha = calibrated(epsilon, n)
-        table = family(n, n, alpha)
-        with mpmath.workdps(60):
-            for x, y in itertools.product((0, 1, 500, 1000), repeat=2):
-                expected = float(exactly(n, n, alpha, x, y))
-                found = table.block(np.array([x]), np.array([y]))[0, 0]
-                assert found == pytest.approx(expected, rel=1e-11, abs=1e-10)
-            exact = exactly(n, n, alpha, 1, n) - exactly(n, n, alpha, 0, n)
-        assert float(exact) == pytest.approx(epsilon, rel=1e-9)
-        assert exact_epsilon(table).value == pytest.approx(float(exact), rel=1e-9)
+PLUGIN = bernoulli_plugin, bernoulli_plugin_alpha, plugin_exactly
+PREDICTIVE = beta_binomial, dirichlet_multinomial_alpha, predictive_exactly
+
+
+@pytest.mark.parametrize(
+    ("family", "calibrated", "exactly", "epsilon"),
+    [
+        (*PLUGIN, 1000.0),
+        (*PLUGIN, 2.0),
+        (*PLUGIN, 0.01),
+        (*PREDICTIVE, 100.0),
+        (*PREDICTIVE, 2.0),
+        (*PREDICTIVE, 0.01),
+    ],
+)
+def test_hard_corners_in_high_precision(
+    family: Callable[..., Mechanism],
+    calibrated: Callable[..., float],
+    exactly: Callable[..., mpmath.mpf],
+    epsilon: float,
+) -> None:
+    alpha = calibrated(epsilon, 1000)
+    table = family(1000, 1000, alpha)
+    with mpmath.workdps(60):
+        for x, y in itertools.product((0, 1, 500, 1000), repeat=2):
+            expected = float(exactly(1000, alpha, x, y))
+            log_prob = table.row(x)[y]
+            assert log_prob == pytest.approx(expected, rel=1e-11, abs=1e-10)
+        loss = exactly(1000, alpha, 1, 1000) - exactly(1000, alpha, 0, 1000)
+    assert float(loss) == pytest.approx(epsilon, rel=1e-9)
+    assert exact_epsilon(table).value == pytest.approx(float(loss), rel=1e-9)
 
 
 @settings(max_examples=30)
@@ -274,48 +254,39 @@ def test_closed_forms_are_the_exact_epsilon(
     closed = np.log1p(n_s / min(alpha, beta))
     assert exact_epsilon(predictive).value == pytest.approx(closed)
     for table in (plugin, predictive):
-        rows = np.exp(table.block(np.arange(n + 1), np.arange(n_s + 1))).sum(axis=1)
-        assert_allclose(rows, 1)
+        assert_allclose(np.exp(whole_table(table)).sum(axis=1), 1)
 
 
 @pytest.mark.parametrize("alpha", [[0.5, 1.0, 2.0], [1.0, 1.0, 1.0, 0.3]])
 def test_dirichlet_multinomial(alpha: list[float]) -> None:
-    table = dirichlet_multinomial(3, 4, alpha)
-    everything = table.block(np.arange(table.n_inputs), np.arange(table.n_outputs))
-    assert_allclose(np.exp(everything).sum(axis=1), 1)
-    found = exact_epsilon(table)
-    assert found.value == pytest.approx(np.log1p(4 / min(alpha)))
-    for first, second in table.neighbors:
-        difference = np.subtract(table.inputs[first], table.inputs[second])
-        assert sorted(difference)[0] == -1
-        assert np.abs(difference).sum() == 2
-    by_hand = sum(
-        np.abs(np.subtract(a, b)).sum() == 2
-        for a, b in itertools.combinations(table.inputs, 2)
-    )
-    assert len(table.neighbors) == by_hand
+    mechanism = dirichlet_multinomial(3, 4, alpha)
+    assert_allclose(np.exp(whole_table(mechanism)).sum(axis=1), 1)
+    expected = np.log1p(4 / min(alpha))
+    assert exact_epsilon(mechanism).value == pytest.approx(expected)
 
 
 def test_two_cells_are_the_beta_binomial() -> None:
     cells = dirichlet_multinomial(5, 4, [0.7, 1.9])
     counts = beta_binomial(5, 4, 0.7, 1.9)
     # A table of two cells lists the count of the first one.
-    assert_allclose(
-        cells.block(np.arange(6), np.arange(5)),
-        counts.block(np.arange(6), np.arange(5)),
-    )
+    assert_allclose(whole_table(cells), whole_table(counts))
 
 
-def test_calibration() -> None:
-    for epsilon, n_s in ((0.01, 7), (1.0, 7), (30.0, 7)):
-        alpha = bernoulli_plugin_alpha(epsilon, n_s)
-        assert n_s * np.log1p(1 / alpha) == pytest.approx(epsilon)
-        alpha = dirichlet_multinomial_alpha(epsilon, n_s)
-        assert np.log1p(n_s / alpha) == pytest.approx(epsilon)
-    found = calibrate(lambda a: beta_binomial(5, 7, a), 1.5, 1e-3, 1e3)
-    assert found == pytest.approx(dirichlet_multinomial_alpha(1.5, 7))
-    with pytest.raises(ValueError, match="must lie between the exact epsilons"):
-        calibrate(lambda a: beta_binomial(5, 7, a), 1.5, 10, 20)
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0])
+def test_alphas_have_the_epsilon_of_the_closed_forms(epsilon: float) -> None:
+    alpha = bernoulli_plugin_alpha(epsilon, 7)
+    assert 7 * np.log1p(1 / alpha) == pytest.approx(epsilon)
+    alpha = dirichlet_multinomial_alpha(epsilon, 7)
+    assert np.log1p(7 / alpha) == pytest.approx(epsilon)
+
+
+def family(alpha: float) -> Mechanism:
+    return beta_binomial(5, 7, alpha)
+
+
+def test_calibration_finds_the_alpha_of_the_closed_form() -> None:
+    alpha = calibrate(family, 1.5, 1e-3, 1e3)
+    assert alpha == pytest.approx(dirichlet_multinomial_alpha(1.5, 7))
 
 
 @settings(max_examples=60)
@@ -346,20 +317,25 @@ def test_neighbors_of_tables_by_definition() -> None:
     assert set(map(frozenset, changed.tolist())) == expected
 
 
-def test_sampling() -> None:
+def test_draws_have_the_probabilities_of_the_row() -> None:
     table = bernoulli_plugin(6, 5, 0.9)
-    drawn = sample(table, 2, 20_000, rng=np.random.default_rng(1))
+    draws = sample(table, 2, 20_000, rng=np.random.default_rng(1))
+
     expected = 20_000 * np.exp(table.row(2))
-    observed = np.bincount(drawn, minlength=6)
+    observed = np.bincount(draws, minlength=6)
     assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 5)
-    impossible = from_probability(np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
-    assert sample(impossible, 0, 1_000, rng=np.random.default_rng(1)).max() == 1
+
+
+def test_an_impossible_output_is_never_drawn() -> None:
+    table = from_probability(np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
+    assert sample(table, 0, 1_000, rng=np.random.default_rng(1)).max() == 1
 
 
 # ---------------------------------------------------------------------------- bad input
 
 ROWS = np.log([[0.5, 0.5], [0.4, 0.6]])
 PAIR = [[0, 1]]
+TABLE = Mechanism.from_table(ROWS, PAIR)
 
 
 @pytest.mark.parametrize(
@@ -382,20 +358,20 @@ PAIR = [[0, 1]]
             "no neighbors",
         ),
         (
-            lambda: delta(Mechanism.from_table(ROWS, PAIR), -1),
+            lambda: delta(TABLE, -1),
             "epsilon is -1",
         ),
         (
-            lambda: mechanism.risk(Mechanism.from_table(ROWS, PAIR), 0, 1, 1.5),
+            lambda: risk(TABLE, 0, 1, 1.5),
             "prior is 1.5",
         ),
         (lambda: posterior_bound(-1.0, 0.5), "epsilon is -1"),
+        (lambda: calibrate(family, 1.5, 10, 20), "must lie between the exact eps"),
         (lambda: count_neighbors(0), "n is 0"),
         (lambda: bernoulli_plugin(0, 5, 1.0), "n is 0"),
         (lambda: bernoulli_plugin(5, 0, 1.0), "n_s is 0"),
         (lambda: bernoulli_plugin(5, 5, 0.0), "alpha is 0"),
         (lambda: beta_binomial(5, 5, 1.0, -2.0), "beta is -2"),
-        (lambda: bernoulli_plugin_alpha(0.0, 5), "epsilon is 0"),
         (lambda: dirichlet_multinomial_alpha(-1.0, 5), "epsilon is -1"),
         (lambda: dirichlet_multinomial(5, 5, [1.0]), "two or more positive"),
         (lambda: compositions(100, 9), "are enumerated"),
