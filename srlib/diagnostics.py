@@ -106,10 +106,10 @@ def verdict(table: pd.DataFrame) -> Callout:
         worst = table.loc[table["verdict"] == NOT_MIXED, "r_hat"].max()
         sentences.append(
             f"R-hat is above {MAX_R_HAT} for {apart} (largest: {worst:.2f}): the "
-            "chains explore different parts of the posterior, so effective sample sizes "
-            "and Monte Carlo errors computed within chains are too optimistic. The numbers "
-            "below are averages over these parts; judge their error from the "
-            "differences between chains."
+            "chains explore different parts of the posterior, so effective sample "
+            "sizes and Monte Carlo errors computed within chains are too optimistic. "
+            "The numbers below are averages over these parts; judge their error from "
+            "the differences between chains."
         )
     if few := _names(table, TOO_FEW):
         sentences.append(
