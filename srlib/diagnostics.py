@@ -176,8 +176,8 @@ def pareto_k(log_weights: ArrayLike) -> Floats:
     if values.ndim == 2 and len(values) > BLOCK_QUANTITIES:
         return _in_blocks(pareto_k, values, axis=0)
     shape = _relative_weights(values).shape
-    log = values.astype(float).reshape(-1, shape[-1])
     n_draws = shape[-1]
+    log = values.astype(float).reshape(-1, n_draws)
     k = np.full(len(log), np.nan)
     if n_draws >= 30:
         largest = log.max(axis=-1)
