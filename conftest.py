@@ -1,4 +1,4 @@
-"""Let nbval compare notebooks by tests/comparison.py, also where it is given notebooks alone."""
+"""Let nbval compare notebooks by tests/comparison.py, also without other tests."""
 
 from pathlib import Path
 from typing import Any
@@ -25,5 +25,8 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if not config.option.nbval:
         return None
     if OTHER:
-        return f"notebooks: cells tagged monte-carlo not compared, {', '.join(OTHER)} not being locked"
+        return (
+            "notebooks: cells tagged monte-carlo are not compared; not as locked: "
+            f"{', '.join(OTHER)}"
+        )
     return "notebooks: all numbers exactly, on the platform of the lock"

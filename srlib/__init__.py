@@ -72,9 +72,10 @@ _HOME = {
     "delta": "mechanism.privacy",
     "calibrate": "mechanism.privacy",
     "posterior": "mechanism.bayes",
-    "edp": "mechanism",
-    "acceptance": "mechanism",
-    "charts": "",
+    # modules
+    "edp": "mechanism.edp",
+    "acceptance": "mechanism.acceptance",
+    "charts": "charts",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
@@ -87,13 +88,10 @@ def __getattr__(name: str) -> Any:
         return version("srlib")
     if name not in _HOME:
         raise AttributeError(f"module 'srlib' has no attribute {name!r}")
-    home = f"srlib.{_HOME[name]}".rstrip(".")
-    is_module = name.islower() and _HOME[name] in ("", "mechanism")
-    value = (
-        import_module(f"{home}.{name}")
-        if is_module
-        else getattr(import_module(home), name)
-    )
+    home = _HOME[name]
+    value: Any = import_module(f"srlib.{home}")
+    if not home.endswith(name):  # the name is not that of the module
+        value = getattr(value, name)
     globals()[name] = value
     return value
 

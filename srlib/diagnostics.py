@@ -5,7 +5,8 @@ Simpson, Carpenter and Bürkner (2021): R-hat at most 1.01, and 400 effective dr
 bulk and tails.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ MIN_EFFECTIVE_DRAWS = 400
 # fill memory.
 BLOCK_QUANTITIES = 256
 
+Floats = NDArray[np.float64]
+
 CONVERGED = "converged"
 NOT_MIXED = f"R-hat above {MAX_R_HAT}"
 TOO_FEW = f"too few effective draws (below {MIN_EFFECTIVE_DRAWS})"
@@ -26,8 +29,8 @@ CONSTANT = "constant"
 UNKNOWN = "R-hat unknown (a single chain, or values that are not finite)"
 
 
-def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
-    """Return the rank-normalized split R-hat of each quantity (Vehtari and others 2021).
+def r_hat(draws: ArrayLike) -> Floats:
+    """Return the rank-normalized split R-hat of each quantity (Vehtari et al. 2021).
 
     Draws are (chains, draws) or (chains, draws, quantities). R-hat is about 1 if the
     chains agree, and infinite if each chain is constant at a different value. It is NaN
@@ -37,72 +40,60 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
 
     values = np.asarray(draws)
     if values.ndim == 3 and values.shape[2] > BLOCK_QUANTITIES:
-        starts = range(0, values.shape[2], BLOCK_QUANTITIES)
-        return np.concatenate(
-            [r_hat(values[..., i : i + BLOCK_QUANTITIES]) for i in starts]
-        )
+        return _in_blocks(r_hat, values, axis=2)
     sample = _checked(values)
     if len(sample) == 1:
         return np.full(sample.shape[2:], np.nan)
     finite = np.isfinite(sample).all(axis=(0, 1))
     sample = np.where(finite, sample, 0.0)
-    stuck = (np.ptp(sample, axis=1) == 0).all(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.asarray(array_stats.rhat(sample, chain_axis=0, draw_axis=1))
-    value = np.where(
-        stuck, np.where(np.ptp(sample, axis=(0, 1)) == 0, np.nan, np.inf), value
-    )
-    return value[
-        ()
-    ]  # a scalar for one quantity: older pandas stores 0-d arrays as objects
+    is_stuck = (np.ptp(sample, axis=1) == 0).all(axis=0)  # each chain is constant
+    is_constant = np.ptp(sample, axis=(0, 1)) == 0
+    value = np.where(is_stuck, np.inf, value)
+    value = np.where(is_constant, np.nan, value)
+    # A scalar for one quantity: older pandas stores 0-d arrays as objects.
+    return value[()]
 
 
 def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
-    """Return the mean, Monte Carlo error and convergence diagnostics of scalar quantities.
+    """Return the mean, Monte Carlo error and convergence of scalar quantities.
 
     `quantities` maps names to draws, (chains, draws), which should not depend on the
     labels of mixture components. Each has a row: quantity, mean, sd, mcse (of the
     mean), ess_bulk, ess_tail (the smaller of those of the 5 % and 95 % quantiles),
     r_hat and verdict: `CONVERGED`, `NOT_MIXED`, `TOO_FEW`, `CONSTANT` or `UNKNOWN`.
     """
+    columns = ["mean", "sd", "mcse", "ess_bulk", "ess_tail", "r_hat", "verdict"]
+    rows = [{"quantity": name, **_row(name, x)} for name, x in quantities.items()]
+    return pd.DataFrame(rows, columns=["quantity", *columns])
+
+
+def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
+    """Return the diagnostics of one quantity, without those that are NaN."""
     from arviz_stats.base import array_stats
 
-    axes, rows = {"chain_axis": 0, "draw_axis": 1}, []
-    for name, draws in quantities.items():
-        sample = _checked(draws)
-        if sample.ndim != 2:
-            raise ValueError(
-                f"{name} has shape {sample.shape}; it must be (chains, draws)"
-            )
-        finite, constant = np.isfinite(sample).all(), (sample == sample.flat[0]).all()
-        mean = sd = mcse = bulk = tail = np.nan
-        if finite:
-            mean, sd, mcse = sample.mean(), sample.std(ddof=1), 0.0
-        if finite and not constant:
-            mcse = array_stats.mcse(sample, method="mean", **axes)
-            bulk = array_stats.ess(sample, method="bulk", **axes)
-            tail = array_stats.ess(sample, method="tail", prob=(0.05, 0.95), **axes)
-        between_chains = float(r_hat(sample))
-        convergence = CONSTANT if constant else _convergence(between_chains, bulk, tail)
-        rows.append(
-            (
-                name,
-                *map(float, (mean, sd, mcse, bulk, tail)),
-                between_chains,
-                convergence,
-            )
-        )
-    columns = [
-        "quantity",
-        "mean",
-        "sd",
-        "mcse",
-        "ess_bulk",
-        "ess_tail",
-        "r_hat",
-        "verdict",
-    ]
-    return pd.DataFrame(rows, columns=columns)
+    sample = _checked(draws)
+    if sample.ndim != 2:
+        raise ValueError(f"{name} has shape {sample.shape}; it must be (chains, draws)")
+    row: dict[str, Any] = {"r_hat": float(r_hat(sample))}
+    is_constant = (sample == sample.flat[0]).all()
+    if np.isfinite(sample).all():
+        row["mean"] = sample.mean()
+        row["sd"] = sample.std(ddof=1)
+        row["mcse"] = 0.0
+    if "mean" in row and not is_constant:
+        axes = {"chain_axis": 0, "draw_axis": 1}
+        tails = (0.05, 0.95)
+        mcse = array_stats.mcse(sample, method="mean", **axes)
+        ess_bulk = array_stats.ess(sample, method="bulk", **axes)
+        ess_tail = array_stats.ess(sample, method="tail", prob=tails, **axes)
+        # Plain floats: 0-d arrays would make a column of objects.
+        row["mcse"] = float(mcse)
+        row["ess_bulk"] = float(ess_bulk)
+        row["ess_tail"] = float(ess_tail)
+    row["verdict"] = CONSTANT if is_constant else _convergence(row)
+    return row
 
 
 def verdict(table: pd.DataFrame) -> Callout:
@@ -114,20 +105,22 @@ def verdict(table: pd.DataFrame) -> Callout:
     if apart := _names(table, NOT_MIXED):
         worst = table.loc[table["verdict"] == NOT_MIXED, "r_hat"].max()
         sentences.append(
-            f"R-hat is above {MAX_R_HAT} for {apart} (largest: {worst:.2f}): the chains explore "
-            "different parts of the posterior, so effective sample sizes and Monte Carlo errors "
-            "computed within chains are too optimistic. The numbers below are averages over these "
-            "parts; judge their error from the differences between chains."
+            f"R-hat is above {MAX_R_HAT} for {apart} (largest: {worst:.2f}): the "
+            "chains explore different parts of the posterior, so effective sample "
+            "sizes and Monte Carlo errors computed within chains are too optimistic. "
+            "The numbers below are averages over these parts; judge their error from "
+            "the differences between chains."
         )
     if few := _names(table, TOO_FEW):
         sentences.append(
-            f"Fewer than {MIN_EFFECTIVE_DRAWS} effective draws for {few}: the chains agree, but "
-            "means are imprecise, and quantiles and R-hat unreliable. Run longer chains."
+            f"Fewer than {MIN_EFFECTIVE_DRAWS} effective draws for {few}: the chains "
+            "agree, but means are imprecise, and quantiles and R-hat unreliable. Run "
+            "longer chains."
         )
     if unknown := _names(table, UNKNOWN):
         sentences.append(
-            f"Convergence of {unknown} cannot be assessed: this needs two or more chains with "
-            "finite values."
+            f"Convergence of {unknown} cannot be assessed: this needs two or more "
+            "chains with finite values."
         )
     kind = "Warning" if sentences else "Note"
     if constant := _names(table, CONSTANT):
@@ -136,8 +129,9 @@ def verdict(table: pd.DataFrame) -> Callout:
         )
     if not sentences:
         sentences.append(
-            f"R-hat is at most {MAX_R_HAT} and there are at least {MIN_EFFECTIVE_DRAWS} effective "
-            "draws for every quantity: no sign of disagreement between chains."
+            f"R-hat is at most {MAX_R_HAT} and there are at least "
+            f"{MIN_EFFECTIVE_DRAWS} effective draws for every quantity: no sign of "
+            "disagreement between chains."
         )
     return callout(kind, " ".join(sentences))
 
@@ -151,18 +145,14 @@ def long_format(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     for name, draws in quantities.items():
         sample = _checked(draws)
         chain, draw = np.indices(sample.shape).reshape(2, -1) + 1
-        columns = {
-            "quantity": name,
-            "chain": chain,
-            "draw": draw,
-            "value": sample.ravel(),
-        }
+        value = sample.ravel()
+        columns = {"quantity": name, "chain": chain, "draw": draw, "value": value}
         frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
 
 
-def importance_ess(log_weights: ArrayLike) -> NDArray[np.float64]:
-    """Return the effective sample size of importance weights, (sum w)^2 / sum w^2 (Kish 1965).
+def importance_ess(log_weights: ArrayLike) -> Floats:
+    """Return the effective sample size of weights, (sum w)^2 / sum w^2 (Kish 1965).
 
     Log weights are (..., draws), up to a constant; -inf is a weight of 0. The result
     lies between 1 (one draw carries all weight) and the number of draws.
@@ -171,46 +161,43 @@ def importance_ess(log_weights: ArrayLike) -> NDArray[np.float64]:
     return weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1)
 
 
-def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
-    """Return Pareto k: the generalized Pareto shape of the weights' tail (Vehtari and others 2024).
+def pareto_k(log_weights: ArrayLike) -> Floats:
+    """Return Pareto k: the generalized Pareto shape of the weights' tail.
 
-    Log weights are (..., draws), up to a constant along the last axis. Above 0.7 the
-    estimator is unreliable at any practical number of draws; from 1 on the weights have
-    no mean. Pareto k is infinite if the tail spans more than 350 units of log weight,
-    too many to be fitted. It is NaN if no tail can be fitted: with fewer than 30 draws,
-    or equal weights in the tail.
+    See Vehtari and others (2024). Log weights are (..., draws), up to a constant along
+    the last axis. Above 0.7 the estimator is unreliable at any practical number of
+    draws; from 1 on the weights have no mean. Pareto k is infinite if the tail spans
+    more than 350 units of log weight, too many to be fitted. It is NaN if no tail can
+    be fitted: with fewer than 30 draws, or equal weights in the tail.
     """
     from arviz_stats.base import array_stats
 
     values = np.asarray(log_weights)
     if values.ndim == 2 and len(values) > BLOCK_QUANTITIES:
-        starts = range(0, len(values), BLOCK_QUANTITIES)
-        return np.concatenate(
-            [pareto_k(values[i : i + BLOCK_QUANTITIES]) for i in starts]
-        )
-    weights = _relative_weights(values)
-    log = np.asarray(values, dtype=float).reshape(-1, weights.shape[-1])
+        return _in_blocks(pareto_k, values, axis=0)
+    shape = _relative_weights(values).shape
+    n_draws = shape[-1]
+    log = values.astype(float).reshape(-1, n_draws)
     k = np.full(len(log), np.nan)
-    if log.shape[-1] >= 30:
-        tail_start = np.quantile(log, 0.8, axis=-1, method="lower")
-        fits = log.max(axis=-1) > tail_start
+    if n_draws >= 30:
+        largest = log.max(axis=-1)
+        fits = largest > np.quantile(log, 0.8, axis=-1, method="lower")
         # psislw takes leave-one-out log likelihoods, the negatives of log weights.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             k[fits] = [array_stats.psislw(-row)[1] for row in log[fits]]
         # psislw fits the largest min(S / 5, 3 sqrt(S)) weights. If they span more than
         # half the range of doubles, its sums overflow and its result is meaningless.
-        n_draws = log.shape[-1]
         n_tail = int(np.ceil(min(0.2 * n_draws, 3 * np.sqrt(n_draws))))
         smallest = np.partition(log, n_draws - n_tail, axis=-1)[:, n_draws - n_tail]
-        k[fits & (log.max(axis=-1) - smallest > 350)] = np.inf
-    return k.reshape(weights.shape[:-1])
+        k[fits & (largest - smallest > 350)] = np.inf
+    return k.reshape(shape[:-1])
 
 
-def psis_log_weights(log_weights: ArrayLike) -> NDArray[np.float64]:
-    """Return Pareto-smoothed log weights: the largest become quantiles of the fitted tail (PSIS).
+def psis_log_weights(log_weights: ArrayLike) -> Floats:
+    """Return Pareto-smoothed log weights (PSIS).
 
-    Log weights are (..., draws), finite, up to a constant. Rows without a fit are
-    unchanged.
+    The largest weights become quantiles of the fitted tail. Log weights are
+    (..., draws), finite, up to a constant. Rows without a fit are unchanged.
     """
     from arviz_stats.base import array_stats
 
@@ -240,29 +227,39 @@ def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
     )
 
 
-def _checked(draws: ArrayLike) -> NDArray[np.float64]:
+def _in_blocks(
+    function: Callable[[Any], Floats], values: NDArray[Any], axis: int
+) -> Floats:
+    """Call a function on blocks of quantities, and join its results."""
+    starts = range(BLOCK_QUANTITIES, values.shape[axis], BLOCK_QUANTITIES)
+    blocks = np.split(values, starts, axis=axis)
+    return np.concatenate([function(block) for block in blocks])
+
+
+def _checked(draws: ArrayLike) -> Floats:
     sample = np.asarray(draws, dtype=float)
     if sample.ndim not in (2, 3) or sample.shape[0] < 1 or sample.shape[1] < 4:
         raise ValueError(
-            f"draws has shape {sample.shape}; it must be (chains, draws) or (chains, draws, "
-            "quantities) with at least 4 draws"
+            f"draws has shape {sample.shape}; it must be (chains, draws) or "
+            "(chains, draws, quantities) with at least 4 draws"
         )
     return sample
 
 
-def _convergence(r_hat: float, ess_bulk: float, ess_tail: float) -> str:
-    if np.isnan(r_hat):
+def _convergence(row: Mapping[str, Any]) -> str:
+    if np.isnan(row["r_hat"]):
         return UNKNOWN
-    if r_hat > MAX_R_HAT:
+    if row["r_hat"] > MAX_R_HAT:
         return NOT_MIXED
-    return TOO_FEW if min(ess_bulk, ess_tail) < MIN_EFFECTIVE_DRAWS else CONVERGED
+    n_effective = min(row["ess_bulk"], row["ess_tail"])
+    return TOO_FEW if n_effective < MIN_EFFECTIVE_DRAWS else CONVERGED
 
 
 def _names(table: pd.DataFrame, verdict: str) -> str:
     return ", ".join(table.loc[table["verdict"] == verdict, "quantity"])
 
 
-def _relative_weights(log_weights: ArrayLike) -> NDArray[np.float64]:
+def _relative_weights(log_weights: ArrayLike) -> Floats:
     """Return weights relative to the largest."""
     log = np.asarray(log_weights, dtype=float)
     if log.ndim == 0 or log.shape[-1] == 0:

@@ -221,8 +221,10 @@ def _decimals(finite: Sequence[float], digits: int) -> int | None:
     high = math.ceil(math.log10(sizes[-1])) - 1
     if not -5 < high < 9:
         return None
-    are_close = 0 < max(finite) - min(finite) < sizes[-1] / 10
-    decimals = max(digits - 1 - high + are_close, 0)
+    decimals = digits - 1 - high
+    if 0 < max(finite) - min(finite) < sizes[-1] / 10:
+        decimals += 1  # numbers close to each other
+    decimals = max(decimals, 0)
 
     # A few tiny numbers, or far smaller ones, are written as less than the last
     # decimal.
@@ -237,11 +239,12 @@ def _decimals(finite: Sequence[float], digits: int) -> int | None:
     low = math.floor(math.log10(sizes[0]))
     if low < 0:
         needed = -low
-        more = high < 3
+        may_grow = high < 3
     else:
         needed = max(1 - low, digits - 1 - math.floor(math.log10(median(sizes))))
-        more = high < 2
-    return max(decimals, needed) if needed <= decimals + more else None
+        may_grow = high < 2
+    allowed = decimals + 1 if may_grow else decimals
+    return max(decimals, needed) if needed <= allowed else None
 
 
 def _is_short(size: float) -> bool:

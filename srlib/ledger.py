@@ -134,9 +134,9 @@ class Claims:
         """
         _check_choice("claim", claim, self.statements)
         if not verdict.startswith(CLAIM_VERDICTS):
-            allowed = ", ".join(CLAIM_VERDICTS)
             raise ValueError(
-                f"verdict is {verdict!r}; it must begin with one of {allowed}"
+                f"verdict is {verdict!r}; it must begin with one of "
+                f"{', '.join(CLAIM_VERDICTS)}"
             )
         _check_choice("relation", relation, _SIGNS)
         cases = _compare(value, limit, error, relation)
@@ -147,7 +147,7 @@ class Claims:
         shown = _confirmed(verdict, _claim_verdict(cases, required_share))
         if shown != verdict:
             sentence = f"This run does not support the stated verdict *{verdict}*."
-        row = {
+        row = self._rows[claim] = {
             "claim": claim,
             "verdict": shown,
             "stated_verdict": verdict,
@@ -157,7 +157,6 @@ class Claims:
             "required_share": required_share,
             "n_records": n_records,
         }
-        self._rows[claim] = row
         if self._display is not None:
             self._display.update(self._bundle(), raw=True)
         return callout(f"{claim} {shown}", f"{sentence} {_evidence(row)}")

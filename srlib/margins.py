@@ -125,8 +125,10 @@ def _changed(terms: Terms, counts: Counts) -> Floats:
     impossible = np.isneginf(same)
     finite = np.where(impossible, 0.0, same)
     others = finite.sum(axis=0) - finite[:, None] - finite
-    n_impossible = impossible.sum(axis=0) - impossible[:, None].astype(int) - impossible
-    changed = np.where(n_impossible > 0, -np.inf, others) + less[:, None] + more
+    n_impossible = impossible.sum(axis=0)
+    n_others = n_impossible - impossible[:, None].astype(int) - impossible
+    others = np.where(n_others > 0, -np.inf, others)
+    changed = others + less[:, None] + more  # (n_levels, n_levels, n_terms)
     log_p = logsumexp(terms.log_weights + changed, axis=2)
     np.fill_diagonal(log_p, logsumexp(terms.log_weights + same.sum(axis=0)))
     return log_p
@@ -248,7 +250,8 @@ def _log_laplace_moments(
     below = _log_below(power + 1.0, t - 1 / scale, count) - away
     above = _log_above(power + 1.0, t + 1 / scale, count) + away
     clipped = np.where(power == 0, np.log(scale) - away, -np.inf)
-    return np.logaddexp(np.logaddexp(below, above), clipped) - np.log(2 * scale)
+    not_clipped = np.logaddexp(below, above)
+    return np.logaddexp(not_clipped, clipped) - np.log(2 * scale)
 
 
 def _log_below(s: NDArray[np.floating], rate: Floats, upper: Counts) -> Floats:
@@ -281,7 +284,8 @@ def _log_above(s: NDArray[np.floating], rate: Floats, lower: Counts) -> Floats:
     fraction = np.zeros(len(a))
     for k in range(60, 0, -1):  # Legendre's continued fraction
         fraction = k * (k - a) / (y + 2 * k + 1 - a - fraction)
-    log_integral[far] = a * np.log(lower[far]) - y - np.log(y + 1 - a - fraction)
+    log_power = a * np.log(lower[far])
+    log_integral[far] = log_power - y - np.log(y + 1 - a - fraction)
     return log_integral
 
 
@@ -396,10 +400,12 @@ def total_variation(
     share = cells / (n + m)  # as floats: integers would overflow for a million records
     variances = n * share * m * (1 - share) / (n + m - 1)
     # The differences sum to zero: with two cells, both are equal in size.
-    variance = (variances - deviation**2).sum() * len(cells) / max(len(cells) - 1, 1)
+    n_cells = len(cells)
+    variance = (variances - deviation**2).sum() * n_cells / max(n_cells - 1, 1)
     scale = (1 / n + 1 / m) / 2
     sd = scale * np.sqrt(max(variance, 0.0))
-    return float(distance), float(scale * deviation.sum()), float(sd)
+    mean = scale * deviation.sum()
+    return float(distance), float(mean), float(sd)
 
 
 def _mean_deviation(n: int, m: int, cells: Counts) -> Floats:
@@ -411,7 +417,8 @@ def _mean_deviation(n: int, m: int, cells: Counts) -> Floats:
     above = n * cells // total + 1
     log_prob = log_choose(cells, above) + log_choose(total - cells, n - above)
     log_prob -= log_choose(np.array(total), n)
-    possible = (above <= cells) & (above <= n) & (n - above <= total - cells)
+    possible = above <= np.minimum(cells, n)
+    possible &= n - above <= total - cells
     tail = above * (total - cells - n + above) / total
     return np.where(possible, 2 * tail * np.exp(log_prob), 0.0)
 
@@ -461,7 +468,8 @@ def utility_loss(
             "original and released have one combination only, so nothing can differ"
         )
     ratios = np.mean(differences, axis=0) / by_chance
-    return float(ratios.mean()), float(ratios.std(ddof=1) / np.sqrt(len(ratios)))
+    error = ratios.std(ddof=1) / np.sqrt(len(ratios))
+    return float(ratios.mean()), float(error)
 
 
 def _two_way_shares(files: Sequence[Codes], levels: Sequence[int]) -> Iterator[Floats]:

@@ -31,13 +31,13 @@ class Outputs:
     def table(
         self, name: str, frame: "pd.DataFrame", *, public: bool = False
     ) -> "pd.DataFrame":
-        """Write ``tables/<name>.csv``, without the index and with 10 significant digits."""
+        """Write ``tables/<name>.csv`` without the index, with 10 significant digits."""
         text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
         self._write("tables", name, ".csv", text, public)
         return frame
 
     def figure(self, name: str, chart: Any, *, public: bool = False) -> Any:
-        """Write ``figures/<name>.svg`` and the chart's specification ``figures/<name>.vl.json``.
+        """Write ``figures/<name>.svg`` and its specification, ``<name>.vl.json``.
 
         This also calls `charts.use`.
         """
@@ -57,20 +57,17 @@ class Outputs:
         NaN becomes null, and infinities become the texts ``"Infinity"`` and
         ``"-Infinity"``.
         """
-        plain = (
-            value.item() if getattr(value, "ndim", None) == 0 else value
-        )  # NumPy scalars
+        is_numpy_scalar = getattr(value, "ndim", None) == 0
+        plain = value.item() if is_numpy_scalar else value
         if isinstance(plain, float) and not math.isfinite(plain):
-            plain = (
-                None if math.isnan(plain) else "Infinity" if plain > 0 else "-Infinity"
-            )
+            plain = None if math.isnan(plain) else json.dumps(plain)
         self._results[name] = plain
         text = json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False)
         self._write("", "results", ".json", text + "\n")
         return value
 
     def ledger(self, book: "pd.DataFrame") -> "DisplayGroup":
-        """Write a `ledger.ledger` as ``tables/ledger.csv``, and return its `ledger.summary`."""
+        """Write a `ledger.ledger` as ``tables/ledger.csv``, and return its summary."""
         from srlib.ledger import VERDICTS, summary
 
         self.table("ledger", book)
@@ -81,8 +78,9 @@ class Outputs:
     def _write(
         self, kind: str, name: str, suffix: str, text: str, public: bool = False
     ) -> None:
-        for folder in (kind, "public")[: 1 + public]:
-            if self.folder:
-                path = self.folder / folder / f"{name}{suffix}"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="utf-8", newline="\n")
+        if self.folder is None:
+            return
+        for folder in [kind, "public"] if public else [kind]:
+            path = self.folder / folder / f"{name}{suffix}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")

@@ -28,9 +28,14 @@ def progress(total: int | None, label: str, unit: str = "it") -> tqdm:
     tqdm.tqdm
         Use it as a context manager and call ``update(steps)``.
     """
-    options = {"desc": label, "unit": unit, "unit_scale": unit == "B", "leave": False}
-    # With disable=None there is a bar if stderr is a terminal.
-    return tqdm(total=total, disable=_SILENT.get() or None, **options)
+    return tqdm(
+        total=total,
+        desc=label,
+        unit=unit,
+        unit_scale=unit == "B",
+        leave=False,
+        disable=_SILENT.get() or None,  # None: only if stderr is no terminal
+    )
 
 
 @contextmanager
@@ -50,7 +55,7 @@ def in_blocks[Result](
     blocks: Sequence[Sequence[Any]],
     label: str,
 ) -> Iterator[Result]:
-    """Call ``function(*shared, *block)`` on each block, with a progress bar, and yield the results.
+    """Yield ``function(*shared, *block)`` for each block, with a progress bar.
 
     Without an executor (threads, processes or a cluster) the blocks run one after
     another. The length of a block's first item is its number of steps. If an error or

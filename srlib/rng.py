@@ -1,4 +1,4 @@
-"""Random numbers: one integer seed per run, and an independent stream per named purpose."""
+"""Random numbers: an integer seed per run, an independent stream per named purpose."""
 
 import hashlib
 
@@ -31,7 +31,6 @@ def stream(seed: int, purpose: str) -> np.random.Generator:
     if seed < 0:
         raise ValueError(f"seed is {seed}; it must be 0 or more")
     digest = hashlib.sha256(purpose.encode()).digest()
-    words = tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))
-    return np.random.Generator(
-        np.random.PCG64(np.random.SeedSequence(seed, spawn_key=words))
-    )
+    words = np.frombuffer(digest[:16], dtype="<u4")
+    sequence = np.random.SeedSequence(seed, spawn_key=tuple(map(int, words)))
+    return np.random.Generator(np.random.PCG64(sequence))

@@ -46,12 +46,14 @@ def load(text: str, *, texts: bool = False) -> Any:
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise ValueError(f"it is too large; at most {MAX_BYTES:,} bytes are allowed")
     reader = YAML(typ="base" if texts else "safe", pure=True)
-    reader.Composer, reader.Constructor = _Bounded, _Texts if texts else _Core
+    reader.Composer = _Bounded
+    reader.Constructor = _Texts if texts else _Core
     try:
         return reader.load(text)
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = f"{f'line {mark.line + 1}: ' if mark else ''}{error.problem or error.context}"
+        problem = error.problem or error.context
+        if mark := error.problem_mark or error.context_mark:
+            problem = f"line {mark.line + 1}: {problem}"
     except YAMLError as error:
         problem = str(error).splitlines()[0]
     raise ValueError(problem)
@@ -59,9 +61,11 @@ def load(text: str, *, texts: bool = False) -> Any:
 
 def dump(values: Mapping[str, Any]) -> str:
     """Return a document from which `load` returns the same values in the same order."""
-    writer, written = YAML(typ="safe", pure=True), StringIO()
-    writer.Representer, writer.default_flow_style = _Plain, False
+    writer = YAML(typ="safe", pure=True)
+    writer.Representer = _Plain
+    writer.default_flow_style = False
     writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    written = StringIO()
     writer.dump(dict(values), written)
     return written.getvalue()
 
@@ -152,7 +156,7 @@ for _tag in ("timestamp", "merge", "value"):
 
 
 class _Plain(SafeRepresenter):
-    """Representer that quotes texts which YAML 1.1 or 1.2 would read as another value."""
+    """Representer that quotes texts that YAML 1.1 or 1.2 reads as another value."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""How the committed notebooks are compared with a new execution: the one place of tolerances.
+"""How committed notebooks are compared with a new execution, and by which tolerances.
 
 nbval compares outputs as text. Here all words have to agree, and all numbers but for
 rounding. The same seeds give the same digits on the platform of `requirements.lock`. On
@@ -38,12 +38,13 @@ COMPUTING = [
 
 
 class Output(str):
-    """Text of an output that equals another with the same words and, but for rounding, numbers."""
+    """Text of an output; it equals another with the same words and rounded numbers."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Output):
             return NotImplemented
-        mine, theirs = _words(self), _words(other)
+        mine = _words(self)
+        theirs = _words(other)
         return len(mine) == len(theirs) and all(map(_agree, mine, theirs))
 
     def __ne__(self, other: object) -> bool:
@@ -72,7 +73,7 @@ def comparable(value: Any) -> Any:
 
 
 def other_than_locked(lock: Path) -> list[str]:
-    """Return what computes outputs here and not on the platform of the lock, Linux on x86_64."""
+    """Return the platform and versions here that are not those of the lock."""
     locked = dict(
         re.findall(r"^([\w.-]+)==([\w.]+)", lock.read_text(encoding="utf-8"), re.M)
     )
@@ -84,8 +85,9 @@ def other_than_locked(lock: Path) -> list[str]:
 
 def number(text: str) -> float:
     """Return the number that a text found by `NUMBER` stands for."""
-    mantissa, *exponent = re.split(r"\s×\s10", text.replace(",", "").replace("−", "-"))
-    return float("e".join([mantissa, *(each.translate(_RAISED) for each in exponent)]))
+    plain = text.replace(",", "").replace("−", "-")
+    mantissa, _, exponent = re.sub(r"\s×\s10", "e", plain).partition("e")
+    return float(f"{mantissa}e{exponent.translate(_RAISED) or 0}")
 
 
 def _words(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables are shown with numbers that readers can take in, and none of them is told as zero."""
+"""Tables have numbers that are easy to read, and no number is rounded to zero."""
 
 import math
 import re
@@ -77,21 +77,14 @@ def test_a_table_has_words_for_readers_and_escapes_text():
 
 def test_heads_of_several_rows_are_one():
     heads = pd.MultiIndex.from_tuples([("p0", "r_hat"), ("n", "")])
-    assert (
-        repr(show(pd.DataFrame([[1, 2.5]], columns=heads))).split("\n")[0]
-        == "p₀, R-hat    n"
-    )
+    table = show(pd.DataFrame([[1, 2.5]], columns=heads))
+    assert repr(table).split("\n")[0] == "p₀, R-hat    n"
 
 
 def test_cells_of_one_column_are_written_by_their_kind():
     cells = [np.float64(0.12345), "none", None, True, np.int64(3)]
-    assert repr(show(pd.DataFrame({"x": cells}))).split() == [
-        "x",
-        "0.12",
-        "none",
-        "yes",
-        "3.00",
-    ]
+    text = repr(show(pd.DataFrame({"x": cells})))
+    assert text.split() == ["x", "0.12", "none", "yes", "3.00"]
 
 
 NUMERIC = [

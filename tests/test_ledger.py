@@ -56,51 +56,54 @@ def test_verdict_is_that_of_all_cases(verdict, given):
     assert shown.kind == f"C1 {verdict}"
 
 
+CASES = pd.Series({"distance": 0.7, "P": 0.1, "log P": 1.8})
+TUPLES = [("d", 1), ("d", 2), ("e", 1)]
+
+
 def test_authors_verdict_stands_where_the_run_supports_it():
-    cases = pd.Series({"distance": 0.7, "P": 0.1, "log P": 1.8})
-    _, shown = checked("depends on the score", value=cases)
+    _, shown = checked("depends on the score", value=CASES)
     assert shown.kind == "C1 depends on the score"
-    said = "epsilon: the claim holds in 2 of 3 cases; worst case: 1.8 at log P, claimed: ≤\u00a01."
-    assert shown.text == f"As written. ({said})"
-    _, shown = checked(
-        "fails", value=cases.set_axis([("d", 1), ("d", 2), ("e", 1)]) + 1.5
+    assert shown.text == (
+        "As written. (epsilon: the claim holds in 2 of 3 cases; "
+        "worst case: 1.8 at log P, claimed: ≤\u00a01.)"
     )
-    assert shown.text.endswith(" at e, 1, claimed: ≤\u00a01.)")
     _, shown = checked("proved", value=0.7)
-    assert (shown.kind, shown.text) == (
-        "C1 proved",
-        "As written. (epsilon: 0.7; claimed: ≤\u00a01.)",
-    )
-    for verdict in (
-        "holds",
-        "proved",
-        "fails",
-        "not decided",
-    ):  # and not where it does not
-        claims, shown = checked(verdict, value=[0.9, 1.1])
-        assert shown.kind == "C1 depends on the case"
-        unsupported = f"This run does not support the stated verdict *{verdict}*. ("
-        assert shown.text.startswith(unsupported)
-        assert claims.table["stated_verdict"].tolist() == [verdict]
+    assert shown.kind == "C1 proved"
+    assert shown.text == "As written. (epsilon: 0.7; claimed: ≤\u00a01.)"
+
+
+def test_worst_case_is_named_by_all_levels_of_the_index():
+    _, shown = checked("fails", value=CASES.set_axis(TUPLES) + 1.5)
+    assert shown.text.endswith(" at e, 1, claimed: ≤\u00a01.)")
+
+
+@pytest.mark.parametrize("verdict", ["holds", "proved", "fails", "not decided"])
+def test_authors_verdict_is_replaced_where_the_run_contradicts_it(verdict):
+    claims, shown = checked(verdict, value=[0.9, 1.1])
+    assert shown.kind == "C1 depends on the case"
+    unsupported = f"This run does not support the stated verdict *{verdict}*. ("
+    assert shown.text.startswith(unsupported)
+    assert claims.table["stated_verdict"].tolist() == [verdict]
 
 
 def test_list_at_the_top_is_filled_by_the_run(monkeypatch):
     from IPython.display import DisplayHandle
 
-    told = []
+    displayed = []
 
     def display(shown, **_):
-        told.append(shown)
+        displayed.append(shown)
         return DisplayHandle("x")
 
+    def update(handle, shown, **_):
+        displayed.append(shown)
+
     monkeypatch.setattr("IPython.display.display", display)
-    monkeypatch.setattr(
-        DisplayHandle, "update", lambda self, shown, **_: told.append(shown)
-    )
+    monkeypatch.setattr(DisplayHandle, "update", update)
     claims = Claims({"C1": "For |x| < 1.", "C2": "Always."})
     claims._ipython_display_()
     claims.check("C2", "fails", "Never.", **HELD | {"value": -1.5, "relation": ">"})
-    before, after = (shown["text/markdown"].splitlines() for shown in told)
+    before, after = (shown["text/markdown"].splitlines() for shown in displayed)
     assert before[2:] == [r"| **C1** | For \|x\| < 1. |  |", "| **C2** | Always. |  |"]
     assert after[3] == "| **C2** | Always. | fails |"
     with pytest.raises(ValueError, match="not checked: C1"):
@@ -159,10 +162,17 @@ def book(monkeypatch):
 @pytest.mark.parametrize(
     ("key", "value", "verdict"),
     [
-        *[("a", -0.251, "match"), ("a", -0.249, "match"), ("a", -0.2511, "differs")],
-        *[("a", 0.25, "differs"), ("a", math.nan, "differs"), ("b", 1.25, "match")],
-        *[("b", 1.2501, "differs"), ("c", 1.25, "match"), ("c", 1.24, "differs")],
-        *[("d", 38, "match"), ("d", 33, "differs")],
+        ("a", -0.251, "match"),
+        ("a", -0.249, "match"),
+        ("a", -0.2511, "differs"),
+        ("a", 0.25, "differs"),
+        ("a", math.nan, "differs"),
+        ("b", 1.25, "match"),
+        ("b", 1.2501, "differs"),
+        ("c", 1.25, "match"),
+        ("c", 1.24, "differs"),
+        ("d", 38, "match"),
+        ("d", 33, "differs"),
     ],
 )
 def test_numbers_are_judged_by_the_last_digit_printed(book, key, value, verdict):
@@ -171,22 +181,24 @@ def test_numbers_are_judged_by_the_last_digit_printed(book, key, value, verdict)
     assert held == ("consistent" if verdict == "match" else "differs")
 
 
-def test_tolerance_is_two_errors_and_what_is_not_judged_has_a_reason(book):
-    told = [
-        book({"a": -0.27}, errors={"a": error})["verdict"]["a"]
-        for error in (0.011, 0.0098)
-    ]
-    assert told == ["match", "differs"]
-    ours = book({"a": -0.25}, consistent={"a": (9.0, "a check")})
-    assert ours.loc["a", ["computed", "verdict"]].tolist() == [-0.25, "match"]
-    settings = {"settings": {"d": 35}, "skip": {"a": "other data"}, "notes": {}}
-    found = book({"a": 3.0}, **settings)
-    assert found["verdict"].tolist() == ["skipped", "skipped", "skipped", "setting"]
-    assert found["note"].tolist()[::3] == [
-        "other data",
-        "differs from the paper's setting",
-    ]
-    assert found["computed"].tolist()[::3] == [3.0, 35.0]
+@pytest.mark.parametrize(("error", "verdict"), [(0.011, "match"), (0.0098, "differs")])
+def test_tolerance_is_two_errors_if_they_are_larger(book, error, verdict):
+    assert book({"a": -0.27}, errors={"a": error})["verdict"]["a"] == verdict
+
+
+def test_computed_number_comes_before_a_check(book):
+    row = book({"a": -0.25}, consistent={"a": (9.0, "a check")}).loc["a"]
+    assert row["computed"] == -0.25
+    assert row["verdict"] == "match"
+
+
+def test_numbers_without_a_verdict_have_a_reason(book):
+    reasons = {"settings": {"d": 35}, "skip": {"a": "other data"}, "notes": {}}
+    table = book({"a": 3.0}, **reasons)
+    assert table["verdict"].tolist() == ["skipped", "skipped", "skipped", "setting"]
+    assert table["note"]["a"] == "other data"
+    assert table["note"]["d"] == "differs from the paper's setting"
+    assert table["computed"][["a", "d"]].tolist() == [3.0, 35.0]
 
 
 @pytest.mark.parametrize(
@@ -211,9 +223,8 @@ def test_what_is_not_printed_left_out_or_unexplained_is_refused(
 
 
 def test_summary_counts_by_source_and_tells_what_differs_and_what_is_not_judged(book):
-    counts, differs, skipped = ledger.summary(
-        book({"a": 1.0, "b": 3.0, "c": 2.0})
-    ).parts
+    shown = ledger.summary(book({"a": 1.0, "b": 3.0, "c": 2.0}))
+    counts, differs, skipped = shown.parts
     assert repr(counts).splitlines()[-1].split() == ["all", "1", "2", "1"]
     assert "see section 6" in differs.html
     assert "≤\u00a01.25" in repr(differs)

@@ -1,4 +1,4 @@
-"""Trees of pairs: which pairs are in one, and how densely records are settled by it."""
+"""Chow-Liu trees: which pairs they have, and the density of records by them."""
 
 import numpy as np
 import pytest
@@ -9,23 +9,30 @@ LEVELS = [2, 3, 4]
 CELLS = np.indices(LEVELS).reshape(3, -1).T
 
 
-def test_a_density_with_more_of_a_record_is_that_of_a_table_with_more(
-    rng: np.random.Generator,
+@pytest.mark.parametrize("extra", [-1, 2])
+def test_density_with_extra_copies_is_that_of_a_file_with_them(
+    extra: int, rng: np.random.Generator
 ) -> None:
     records = CELLS[rng.integers(0, len(CELLS), 30)]
     tree = chow_liu_tree(records, LEVELS)
-    assert np.exp(log_density(CELLS, tree)).sum() == pytest.approx(1)
+
     for i, record in enumerate(records):
-        without = np.delete(records, i, axis=0)
-        with_two = np.vstack([records, record, record])
-        for more, people in ((-1, without), (2, with_two)):
-            of_people = {edge: two_way_table(people, LEVELS, *edge) for edge in tree}
-            expected = log_density(record[None], of_people)
-            assert log_density(record[None], tree, more) == pytest.approx(expected)
+        counts = np.ones(len(records), dtype=int)
+        counts[i] += extra
+        changed = records.repeat(counts, axis=0)
+        tables = {edge: two_way_table(changed, LEVELS, *edge) for edge in tree}
+        expected = log_density(record[None], tables)
+        assert log_density(record[None], tree, extra) == pytest.approx(expected)
+
+
+def test_densities_sum_to_one(rng: np.random.Generator) -> None:
+    tree = chow_liu_tree(CELLS[rng.integers(0, len(CELLS), 30)], LEVELS)
+    assert np.exp(log_density(CELLS, tree)).sum() == pytest.approx(1)
 
 
 def test_many_levels_alone_do_not_make_a_pair(rng: np.random.Generator) -> None:
-    """Two variables go together; a third has so many levels that chance looks like more."""
+    """A third variable has so many levels that it seems to inform on the others."""
     pairs = np.repeat([(0, 0), (0, 1), (1, 0), (1, 1)], [65, 35, 35, 65], axis=0)
     many = rng.permutation(np.arange(200) % 50)
-    assert (0, 1) in chow_liu_tree(np.column_stack([pairs, many]), [2, 2, 50])
+    codes = np.column_stack([pairs, many])
+    assert (0, 1) in chow_liu_tree(codes, [2, 2, 50])

@@ -11,17 +11,27 @@ import yaml
 from srlib import yaml_io
 
 VALUES = [
-    *[
-        ("010", 10),
-        ("0o10", 8),
-        ("0x1F", 31),
-        ("-1_000", -1000),
-        ("9" * 40, int("9" * 40)),
-    ],
-    *[("1:30", "1:30"), ("2020-01-01", "2020-01-01"), ("2020-99-99", "2020-99-99")],
-    *[("yes", "yes"), ("on", "on"), ("True", True), ("~", None), ("", None)],
-    *[("1e-3", 1e-3), ("1e3", 1000.0), (".5", 0.5), ("5.", 5.0), ("-.inf", -math.inf)],
-    *[("{a: [1, b]}", {"a": [1, "b"]}), ("<<", "<<"), ("<<: {x: 1}", {"<<": {"x": 1}})],
+    ("010", 10),
+    ("0o10", 8),
+    ("0x1F", 31),
+    ("-1_000", -1000),
+    ("9" * 40, int("9" * 40)),
+    ("1:30", "1:30"),
+    ("2020-01-01", "2020-01-01"),
+    ("2020-99-99", "2020-99-99"),
+    ("yes", "yes"),
+    ("on", "on"),
+    ("True", True),
+    ("~", None),
+    ("", None),
+    ("1e-3", 1e-3),
+    ("1e3", 1000.0),
+    (".5", 0.5),
+    ("5.", 5.0),
+    ("-.inf", -math.inf),
+    ("{a: [1, b]}", {"a": [1, "b"]}),
+    ("<<", "<<"),
+    ("<<: {x: 1}", {"<<": {"x": 1}}),
 ]
 
 
@@ -79,17 +89,20 @@ def test_refuses_in_one_line(text: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_no_message_quotes_a_value() -> None:
-    for text in (
+@pytest.mark.parametrize(
+    "text",
+    [
         "a: 5\na: Mary-7",
         "a: [Mary-7",
         "a: 'Mary-7",
         "a: Mary-7: b",
         "- Mary-7\nb: 1",
-    ):
-        with pytest.raises(ValueError, match=r"^line \d") as caught:
-            yaml_io.load(text)
-        assert "Mary" not in str(caught.value)
+    ],
+)
+def test_no_message_quotes_a_value(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^line \d") as caught:
+        yaml_io.load(text)
+    assert "Mary" not in str(caught.value)
 
 
 def test_files_that_never_end_are_refused(tmp_path: Path) -> None:
