@@ -122,7 +122,8 @@ def _without_spoiler(cell: NotebookNode) -> NotebookNode:
         return new_code_cell(f"{kept_back}\n{cell.source}", id=cell.id)
     headings = re.findall(r"^#.*", cell.source, re.MULTILINE)
     left_out = _template("left_out.md").format(number)
-    return new_markdown_cell("\n\n".join([*headings, left_out]), id=cell.id)
+    text = "\n\n".join([*headings, left_out])
+    return new_markdown_cell(text, id=cell.id)
 
 
 def find_assignments(root: Path) -> list[str]:
