@@ -163,8 +163,7 @@ def assess(
 
     seconds = round(time.monotonic() - start, 1)
     folder = output.resolve() / "assess" / _folder_name(name, tables["released"])
-    parameters = {**tables, "model": model}
-    report = _write(assessment, folder, parameters, inputs, seconds)
+    report = _write(assessment, folder, {**tables, "model": model}, inputs, seconds)
     if as_json:
         click.echo(_document(assessment, report))
     else:
