@@ -277,7 +277,7 @@ def _operands(value: Any) -> list[list[str]]:
     return [[item if isinstance(item, str) else ",".join(item)] for item in value]
 
 
-# Its further options are the parameters of the notebook, with their defaults and words.
+# The other options of `assess` are the parameters of its notebook, with their defaults.
 _DISTANCE = click.FloatRange(min=0, max=math.inf, min_open=True, max_open=True)
 _DISTANCE.name = "float"
 _TYPES: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}

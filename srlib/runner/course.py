@@ -41,11 +41,13 @@ def assignment_source(notebook: NotebookNode) -> NotebookNode:
 
 
 def _template(name: str) -> str:
+    """Return the text of a template."""
     file = Path(__file__).with_name("templates") / f"{name}.txt"
     return file.read_text(encoding="utf-8").rstrip("\n")
 
 
 def _tags(cell: NotebookNode) -> set[str]:
+    """Return the tags of a cell."""
     return set(cell.metadata.get("tags", []))
 
 

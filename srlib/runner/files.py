@@ -89,6 +89,7 @@ def settle_leftovers(folder: Path) -> None:
 
 
 def _settle_leftover(place: Path) -> None:
+    """Settle a hidden folder, unless it is another user's or in use."""
     # In folders like /tmp, other users' entries could redirect the removal to other
     # places.
     if place.is_symlink():

@@ -247,6 +247,7 @@ def _link_verdicts(
 
 
 def _in_base64(content: bytes) -> str:
+    """Return bytes as text."""
     return base64.b64encode(content).decode()
 
 

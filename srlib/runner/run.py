@@ -287,6 +287,7 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
 
 
 def _short_hash(text: str) -> str:
+    """Return a cell's id for a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

@@ -250,6 +250,7 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
 
 
 def _run_point(point: Request, cwd: Path) -> None:
+    """Run a point in a worker, in the folder in which the command was given."""
     with _ONE_AT_A_TIME:
         os.chdir(cwd)
         run(point)
