@@ -256,7 +256,7 @@ def test_a_dask_cluster_runs_the_points() -> None:
     assert points[0].status == "done"
 
 
-def test_a_cluster_that_is_not_there_is_told_in_one_line(
+def test_a_cluster_that_is_not_there_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read("grid: {n: [1]}")

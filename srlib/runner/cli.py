@@ -154,7 +154,8 @@ def assess(
 
     start = time.monotonic()
     inputs = hash_inputs(tables)
-    tables["keys"] = [[k.strip() for k in names.split(",")] for names in tables["keys"]]
+    key_sets = [names.split(",") for names in tables["keys"]]
+    tables["keys"] = [[key.strip() for key in keys] for keys in key_sets]
     tables["within"] = dict(tables["within"])
     assessment = _assessment(tables, model)
     if hash_inputs(tables) != inputs:
@@ -162,8 +163,7 @@ def assess(
 
     seconds = round(time.monotonic() - start, 1)
     folder = output.resolve() / "assess" / _folder_name(name, tables["released"])
-    _write(assessment, folder, {**tables, "model": model}, inputs, seconds)
-    report = folder / "report.html"
+    report = _write(assessment, folder, {**tables, "model": model}, inputs, seconds)
     if as_json:
         click.echo(_document(assessment, report))
     else:
@@ -192,12 +192,14 @@ def _assessment(tables: dict[str, Any], model: bool) -> "Assessment":
 def _folder_name(name: str, released: Sequence[str]) -> str:
     """Return a name for an assessment's folder that no other has."""
     if not name:
-        name = Path(released[0]).resolve().name.partition(".")[0][:60]
+        stem = Path(released[0]).resolve().name.partition(".")[0]
+        name = stem[:60]
         if len(released) > 1:
             name += f"_and_{len(released) - 1}_more"
     # Not a hash of the files: names are printed, and it would let guesses at records be
     # tested.
-    return f"{re.sub(r'[^\w-]', '_', name)[:80]}-{secrets.token_hex(4)}"
+    safe_name = re.sub(r"[^\w-]", "_", name)
+    return f"{safe_name[:80]}-{secrets.token_hex(4)}"
 
 
 def _write(
@@ -206,8 +208,8 @@ def _write(
     parameters: dict[str, Any],
     inputs: dict[str, str],
     seconds: float,
-) -> None:
-    """Write an assessment's tables and reports to a new folder."""
+) -> Path:
+    """Write an assessment's files to a new folder; return the path of its report."""
     facts = {
         "Date": time.strftime("%Y-%m-%d"),
         "Version": f"srlib {__version__}",
@@ -227,6 +229,7 @@ def _write(
         (new / "tables").mkdir()
         for file, text in contents.items():
             (new / file).write_text(text, encoding="utf-8")
+    return folder / "report.html"
 
 
 def _document(assessment: "Assessment", report: Path) -> str:
@@ -274,7 +277,7 @@ def _operands(value: Any) -> list[list[str]]:
     return [[item if isinstance(item, str) else ",".join(item)] for item in value]
 
 
-# Its further options are the parameters of the notebook, with their defaults and words.
+# The other options of `assess` are the parameters of its notebook, with their defaults.
 _DISTANCE = click.FloatRange(min=0, max=math.inf, min_open=True, max_open=True)
 _DISTANCE.name = "float"
 _TYPES: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
@@ -351,13 +354,15 @@ def sweep(
 
     from srlib.runner import sweep as sweeps
 
-    points, tables = sweeps.read_sweep(find_root(Path.cwd()), file, output)
+    root = find_root(Path.cwd())
+    points, tables = sweeps.read_sweep(root, file, output)
     chosen = points[int(part[1]) - 1 :: int(part[2])]
     if not dry_run:
         sweeps.run_sweep(points, chosen, tables, jobs=jobs, scheduler=scheduler)
     n_open = sum(point.status != "done" for point in chosen)
-    done = f"{len(chosen) - n_open} of {len(chosen)} points are done"
-    click.echo(f"{shown(points[0].folder.parent)}: {done}")
+    folder = shown(points[0].folder.parent)
+    n_done = len(chosen) - n_open
+    click.echo(f"{folder}: {n_done} of {len(chosen)} points are done")
     if n_open and not dry_run:
         raise ClickException(
             f"{n_open} points are not done; see index.csv for the reasons"

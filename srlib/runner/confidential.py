@@ -103,7 +103,8 @@ def _make_public(cell: nbformat.NotebookNode) -> None:
         return
     rule = {"text/markdown": f"*Not shown. {RULE}*"}
     cell.outputs = [nbformat.v4.new_output("display_data", rule)]
-    kinds = "".join(itertools.chain(*(output.get("data", {}) for output in outputs)))
+    data = [output.get("data", {}) for output in outputs]
+    kinds = "".join(itertools.chain(*data))
     if "vega" in kinds or "image/" in kinds:  # its caption goes as well
         cell.metadata["tags"] = [*tags, "lost-figure"]
 
@@ -120,7 +121,8 @@ def without_values(
 
 def masked(message: str, typed: object = "", columns: Collection[str] = ()) -> str:
     """Return a message with dots for quotations but column names and typed texts."""
-    known = set(re.findall(_TEXT, repr((typed, _OURS, list(columns)))))
+    quotations = repr((typed, _OURS, list(columns)))
+    known = set(re.findall(_TEXT, quotations))
     for name in columns:
         known.update(re.findall(_TEXT, name))
 

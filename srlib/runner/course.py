@@ -41,11 +41,13 @@ def assignment_source(notebook: NotebookNode) -> NotebookNode:
 
 
 def _template(name: str) -> str:
+    """Return the text of a template."""
     file = Path(__file__).with_name("templates") / f"{name}.txt"
     return file.read_text(encoding="utf-8").rstrip("\n")
 
 
 def _tags(cell: NotebookNode) -> set[str]:
+    """Return the tags of a cell."""
     return set(cell.metadata.get("tags", []))
 
 
@@ -122,7 +124,8 @@ def _without_spoiler(cell: NotebookNode) -> NotebookNode:
         return new_code_cell(f"{kept_back}\n{cell.source}", id=cell.id)
     headings = re.findall(r"^#.*", cell.source, re.MULTILINE)
     left_out = _template("left_out.md").format(number)
-    return new_markdown_cell("\n\n".join([*headings, left_out]), id=cell.id)
+    text = "\n\n".join([*headings, left_out])
+    return new_markdown_cell(text, id=cell.id)
 
 
 def find_assignments(root: Path) -> list[str]:

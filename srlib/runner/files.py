@@ -66,7 +66,8 @@ def hidden_folder(final: Path) -> Iterator[Path]:
 def _locked_folder(final: Path) -> tuple[Path, BinaryIO]:
     """Make a hidden folder, and lock it before anything else is written to it."""
     while True:
-        place = Path(tempfile.mkdtemp(prefix=f".{final.name}.srlib-", dir=final.parent))
+        prefix = f".{final.name}.srlib-"
+        place = Path(tempfile.mkdtemp(prefix=prefix, dir=final.parent))
         # If another command removes it as a leftover before it is locked, another is
         # made.
         with suppress(FileNotFoundError, FileExistsError):
@@ -88,6 +89,7 @@ def settle_leftovers(folder: Path) -> None:
 
 
 def _settle_leftover(place: Path) -> None:
+    """Settle a hidden folder, unless it is another user's or in use."""
     # In folders like /tmp, other users' entries could redirect the removal to other
     # places.
     if place.is_symlink():

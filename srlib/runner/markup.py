@@ -75,7 +75,8 @@ class _Renderer(IPythonRenderer):
 
 def markdown(source: str, html: bool = True) -> Markup:
     """Return Markdown as HTML; HTML in it is kept, or shown as text."""
-    return clean(MarkdownWithMath(renderer=_Renderer(escape=not html)).render(source))
+    parser = MarkdownWithMath(renderer=_Renderer(escape=not html))
+    return clean(parser.render(source))
 
 
 def mathml(latex: str, block: bool = False) -> Markup:

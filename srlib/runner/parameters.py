@@ -101,7 +101,8 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
             declared[name] = parameter
             errors += check_values(declared, {name: parameter.default})[1]
         except (ValueError, NameError) as error:
-            errors.append(f"'{ast.unparse(node).splitlines()[0]}': {error}")
+            first_line = ast.unparse(node).splitlines()[0]
+            errors.append(f"'{first_line}': {error}")
     if not declared.pop(OUTPUT_DIR, None):
         errors.append(f"no cell tagged parameters declares {OUTPUT_DIR}: str")
     if errors:
@@ -114,8 +115,8 @@ def _read_declaration(node: ast.stmt, source: str) -> tuple[str, Parameter]:
     if not (isinstance(node, ast.AnnAssign) and node.value):
         raise ValueError("not an annotated literal")
     default = ast.literal_eval(node.value)
-    line = source.splitlines()[(node.end_lineno or 0) - 1].encode()
-    comment = line[node.end_col_offset :].decode().lstrip("# ")
+    line = source.splitlines()[(node.end_lineno or 0) - 1]
+    comment = line.encode()[node.end_col_offset :].decode().lstrip("# ")
     parameter = _declare(ast.unparse(node.annotation), default, comment)
     return ast.unparse(node.target), parameter
 
@@ -131,7 +132,8 @@ def find_root(start: Path) -> Path:
     It is start or a folder above. If there is none, return the folder in the installed
     package, or the package's checkout.
     """
-    for folder in [start, *start.parents, SHIPPED, SHIPPED.parents[1]]:
+    candidates = [start, *start.parents, SHIPPED, SHIPPED.parents[1]]
+    for folder in candidates:
         if (folder / "notebooks").is_dir() and (folder / "params").is_dir():
             return folder
     raise UsageError(f"no folder with notebooks/ and params/ at or above {start}")
@@ -178,8 +180,10 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 def shown(path: Path) -> str:
     """Return a path as text, relative to the working folder, alike on all systems."""
-    short = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    return printable(short.as_posix())
+    folder = Path.cwd()
+    if path.is_relative_to(folder):
+        path = path.relative_to(folder)
+    return printable(path.as_posix())
 
 
 class Request(NamedTuple):

@@ -101,7 +101,9 @@ def render(
     fragment = _environment.get_template("cells.html.j2")
     html = fragment.render(cells=cells, secret=of_users_file and not public)
     code = script(charts='class="vega-lite"' in html)
-    return _environment.get_template("report.html.j2").render(
+    digest = hashlib.sha256(code.encode()).digest()
+    page = _environment.get_template("report.html.j2")
+    return page.render(
         **_lay_out(clean(html), reports),
         parameters=parameters,
         provenance=provenance,
@@ -110,7 +112,7 @@ def render(
         of_users_file=of_users_file,
         rule=confidential.RULE,
         script=Markup(code),
-        script_hash=_in_base64(hashlib.sha256(code.encode()).digest()),
+        script_hash=_in_base64(digest),
     )
 
 
@@ -150,7 +152,8 @@ def _lay_out(html: str, reports: Collection[str]) -> dict[str, Any]:
     _move_captions(soup)
     _adapt_links(soup, reports)
     callouts = _read_callouts(soup)
-    verdicts = {c.claim: c for c in reversed(callouts) if c.claim}  # the first of each
+    # The first verdict on each claim.
+    verdicts = {c.claim: c for c in reversed(callouts) if c.claim}
     _link_verdicts(soup, callouts, verdicts)
     title = soup.select_one("section:first-child > h1:first-child")
     opening = [title.parent, *soup.select("figure.hero")[:1]] if title else []
@@ -244,6 +247,7 @@ def _link_verdicts(
 
 
 def _in_base64(content: bytes) -> str:
+    """Return bytes as text."""
     return base64.b64encode(content).decode()
 
 

@@ -64,10 +64,10 @@ def _execute(
     # raised, so the logs of papermill and of interrupted kernels add nothing.
     for name in ("papermill", "asyncio", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    nbformat.write(jupytext.reads(text.decode("utf-8"), fmt="py"), saved)
-    path = (
-        saved.as_posix().replace("{", "{{").replace("}", "}}")
-    )  # papermill formats it
+    notebook = jupytext.reads(text.decode("utf-8"), fmt="py")
+    nbformat.write(notebook, saved)
+    # Papermill formats it.
+    path = saved.as_posix().replace("{", "{{").replace("}", "}}")
     # Kernels that start together race for ports; by default, sockets are in the working
     # folder.
     with (
@@ -136,7 +136,8 @@ def _is_ours(frames: Sequence[str]) -> bool:
     files = re.findall(r"^(?:File (\S.*?):\d+|Cell In)", plain, re.MULTILINE)
     if not files or not files[-1]:
         return False
-    return Path(files[-1]).expanduser().resolve().is_relative_to(LIBRARY)
+    path = Path(files[-1]).expanduser().resolve()
+    return path.is_relative_to(LIBRARY)
 
 
 def _git_commit(root: Path) -> str:
@@ -154,7 +155,8 @@ def _versions() -> dict[str, str]:
     versions = {"python": platform.python_version()}
     # The command requires these two extras.
     other_extras = re.compile("extra == .(?!charts|notebooks)")
-    for line in ["srlib", *(importlib.metadata.requires("srlib") or [])]:
+    required = importlib.metadata.requires("srlib") or []
+    for line in ["srlib", *required]:
         if not other_extras.search(line):
             name = re.split(r"[^\w.-]", line, maxsplit=1)[0]
             versions[name] = importlib.metadata.version(name)
@@ -221,8 +223,9 @@ def _execute_in(folder: Path, request: Request, bar: str, of_user: bool) -> str:
     error = _execute(text, saved, parameters, bar=bar, of_user=of_user)
     # The notebook names its folder by the place where it will be.
     final = request.folder.relative_to(request.folder.parents[2]).as_posix()
-    written = saved.read_text(encoding="utf-8").replace(folder.as_posix(), final)
-    saved.write_text(written, encoding="utf-8")
+    written = saved.read_text(encoding="utf-8")
+    renamed = written.replace(folder.as_posix(), final)
+    saved.write_text(renamed, encoding="utf-8")
     return error or _changed_meanwhile(request)
 
 
@@ -250,7 +253,8 @@ def build(root: Path, paper: str) -> Path:
         saved = Path(folder) / final.name
         if error := _execute(text, saved, {}, cwd=source.parent, bar=paper):
             raise NotebookFailed(f"{paper}: {error}")
-        built = nbformat.writes(normalized(nbformat.read(saved, as_version=4)))
+        notebook = nbformat.read(saved, as_version=4)
+        built = nbformat.writes(normalized(notebook))
     final.write_text(built + "\n", encoding="utf-8", newline="\n")
     return final
 
@@ -277,11 +281,13 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
     names = ("jupytext", "kernelspec", "language_info")
     about = {name: notebook.metadata.get(name, {}) for name in names}
     about["jupytext"].pop("text_representation", None)
-    text = json.dumps(nbformat.v4.new_notebook(cells=notebook.cells, metadata=about))
+    bare = nbformat.v4.new_notebook(cells=notebook.cells, metadata=about)
+    text = json.dumps(bare)
     return nbformat.from_dict(json.loads(text, parse_float=_javascript_number))
 
 
 def _short_hash(text: str) -> str:
+    """Return a cell's id for a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

@@ -76,7 +76,8 @@ class Plan(BaseModel, extra="forbid", strict=True):
             [{name: value} for value in values] for name, values in self.grid.items()
         ]
         axes += [self.points, self._seeds()]
-        n_axes = Counter(itertools.chain(*(set().union(*axis) for axis in axes)))
+        names = [set().union(*axis) for axis in axes]
+        n_axes = Counter(itertools.chain(*names))
         if twice := sorted(name for name, n in n_axes.items() if n > 1):
             raise UsageError(f"{', '.join(twice)} is varied in two places")
         n_points = math.prod(map(len, axes))
@@ -119,7 +120,8 @@ def read_sweep(
     common = {**base.parameters, **base_values}
     base = base._replace(folder=folder, parameters=common, inputs=hash_inputs(common))
     points = [_point(base, row) for row in rows]
-    return list({point.folder: point for point in points}.values()), plan.collect
+    distinct = {point.folder: point for point in points}
+    return list(distinct.values()), plan.collect
 
 
 def _read_plan(file: Path) -> Plan:
@@ -142,8 +144,8 @@ def _point(base: Request, row: Mapping[str, Any]) -> Request:
         inputs = hash_inputs(parameters)
     # Without the hashes of inputs: names are printed, and guesses at records could be
     # tested.
-    content = json.dumps([parameters, base.source], sort_keys=True).encode()
-    digest = hashlib.sha256(content).hexdigest()[:12]
+    content = json.dumps([parameters, base.source], sort_keys=True)
+    digest = hashlib.sha256(content.encode()).hexdigest()[:12]
     values = ",".join(f"{name}={value}" for name, value in row.items())
     slug = re.sub(r"[^\w.,=+-]", "", values)[:100] or "point"
     folder = base.folder / f"{slug}-{digest}"
@@ -248,6 +250,7 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
 
 
 def _run_point(point: Request, cwd: Path) -> None:
+    """Run a point in a worker, in the folder in which the command was given."""
     with _ONE_AT_A_TIME:
         os.chdir(cwd)
         run(point)
@@ -315,5 +318,6 @@ def _with_provenance(frame: "pd.DataFrame", point: Path) -> "pd.DataFrame":
         if not isinstance(value, str | int | float | bool):
             value = json.dumps(value)
         parameters[f"parameter_{name}" if name in frame else name] = value
-    frame = pd.concat([pd.DataFrame(parameters, frame.index), frame], axis=1)
+    varying = pd.DataFrame(parameters, frame.index)
+    frame = pd.concat([varying, frame], axis=1)
     return frame.assign(point=point.name, git_commit=provenance.get("git_commit"))
