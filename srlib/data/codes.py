@@ -90,7 +90,8 @@ def distinct_texts(column: pd.Series) -> set[str]:
 
 
 def encode_column(
-    column: pd.Series, codes_of: Callable[[list[str]], list[int]]
+    column: pd.Series,
+    codes_of: Callable[[list[str]], list[int]],
 ) -> tuple[Codes, str]:
     """Return a column's codes, and the values outside the levels with their rows."""
     ids, texts = factorize_texts(column)
@@ -106,7 +107,9 @@ def encode_column(
 def replace_texts(column: pd.Series, new_texts: Mapping[str, str]) -> pd.Series:
     """Return a column as text, with new texts in place of some."""
     ids, texts = factorize_texts(column)
-    values = np.array([*(new_texts.get(text, text) for text in texts), None], object)
+    replaced = [new_texts.get(text, text) for text in texts]
+    # NaN, whose id is -1, becomes None.
+    values = np.array([*replaced, None], object)
     return pd.Series(values[ids], column.index, dtype=object)
 
 
@@ -151,10 +154,12 @@ def count_numbers(
     Missing values are left out, and the texts that are absent values.
     """
     ids, texts = factorize_texts(column)
-    counts = pd.Series(np.bincount(ids[ids >= 0], minlength=len(texts)), texts)
+    n_records = np.bincount(ids[ids >= 0], minlength=len(texts))  # (n_texts,)
     no_values = MISSING_TEXTS.union(absent)
-    counts = counts[[no_values.isdisjoint({t, strip_zeros(t)}) for t in texts]]
-    numbers = np.array(list(map(number_of, counts.index)), np.float64)
+    has_value = [no_values.isdisjoint({t, strip_zeros(t)}) for t in texts]
+    counts = pd.Series(n_records, texts)[has_value]
+    values = list(map(number_of, counts.index))
+    numbers = np.array(values, np.float64)
     others = counts.index[np.isnan(numbers)]
     return counts.groupby(numbers).sum(), list(others)
 
