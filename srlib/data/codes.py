@@ -33,14 +33,14 @@ def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
     ``numpy.unravel_index`` gives the codes back. A table without variables has a single
     cell.
     """
-    # A variable with one level, so that there is one.
+    # A constant first variable, for tables that have no other.
     constant = np.zeros(len(codes), np.int64)
     columns = np.asarray(codes).T
     return np.ravel_multi_index((constant, *columns), (1, *n_levels))
 
 
 def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
-    """Return a number for each distinct row, in order of first occurrence.
+    """Return the number of each row's combination, in order of first occurrence.
 
     A row is one integer in mixed radix. Before that would overflow int64, the columns
     joined so far and the next column are numbered anew, with no more numbers than there
@@ -115,7 +115,9 @@ def replace_texts(column: pd.Series, new_texts: Mapping[str, str]) -> pd.Series:
 
 def parse_number(text: str) -> float:
     """Return a text's number; NaN if it is not one, like "1,200", or not finite."""
-    value = float(text) if _NUMBER.fullmatch(text) else np.nan
+    if not _NUMBER.fullmatch(text):
+        return np.nan
+    value = float(text)
     return value if np.isfinite(value) else np.nan
 
 
@@ -143,7 +145,9 @@ def iso_date(day: float) -> str:
 def strip_zeros(text: str) -> str:
     """Return a number without trailing zeros, "1" for "1.0"; other texts unchanged."""
     match = _WITH_ZEROS.fullmatch(text)
-    return match[1] + (match[2] or "") if match else text
+    if not match:
+        return text
+    return match[1] + (match[2] or "")
 
 
 def count_numbers(

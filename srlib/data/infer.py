@@ -144,7 +144,7 @@ def _categorical(name: str, column: pd.Series) -> Variable | str:
     if len(levels) > 1:
         return Variable(name, levels)
     _, texts = factorize_texts(column)
-    has_missing = column.isna().any() or not MISSING_TEXTS.isdisjoint(texts)
+    has_missing = column.isna().any() or MISSING_TEXTS & {*texts}
     if levels and has_missing:
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
     return SINGLE_VALUE
@@ -152,7 +152,8 @@ def _categorical(name: str, column: pd.Series) -> Variable | str:
 
 def _are_dates(texts: Collection[str]) -> bool:
     """Return whether there are texts and all of them are ISO dates."""
-    return bool(texts) and not np.isnan(list(map(parse_days, texts))).any()
+    days = list(map(parse_days, texts))
+    return bool(days) and not np.isnan(days).any()
 
 
 def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
@@ -293,7 +294,10 @@ def _unknown_values_error(variable: Variable, texts: Sequence[str]) -> ValueErro
 def _coding(texts: Sequence[str]) -> str:
     """Return how texts code two values, as "yes/no"; "" if they do not."""
     values = {strip_zeros(text).casefold() for text in texts}
-    return next((kind for kind, pair in _TWO_VALUES.items() if values <= pair), "")
+    for coding, pair in _TWO_VALUES.items():
+        if values <= pair:
+            return coding
+    return ""
 
 
 def _unseen_texts(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:

@@ -145,9 +145,10 @@ def _length(column: pa.Array) -> int:
     if not pa.types.is_dictionary(column.type):
         return int(pc.sum(pc.binary_length(column)).as_py() or 0)
     lengths = pc.fill_null(pc.binary_length(column.dictionary), 0)
+    lengths = lengths.to_numpy(zero_copy_only=False).astype(np.int64)
     indices = column.indices.drop_null()
     counts = np.bincount(indices.to_numpy(), minlength=len(lengths))
-    return int(counts @ lengths.to_numpy(zero_copy_only=False).astype(np.int64))
+    return int(counts @ lengths)
 
 
 def _spss_size(path: Path) -> tuple[int, int]:
