@@ -222,14 +222,17 @@ class Variable:
                 )
             return column.cat.rename_categories(level_of), ""
         texts = distinct_texts(column) - {*self.missing_codes}
-        if not texts or not texts <= {*self.labels} - {*self.levels}:
+        only_labels = {*self.labels} - {*self.levels}
+        if not texts or not texts <= only_labels:
             return column, ""
         note = f"Labels were read as levels: {self.name!r}."
         return replace_texts(column, level_of), note
 
     def add_levels(self, more: Sequence[str]) -> "Variable":
         """Return the variable with further levels, which are their own labels."""
-        return replace(self, levels=(*self.levels, *more), labels=(*self.labels, *more))
+        levels = (*self.levels, *more)
+        labels = (*self.labels, *more)
+        return replace(self, levels=levels, labels=labels)
 
     def add_missing_level(self) -> "Variable":
         """Return the variable with a level for missing values, if it has none."""
