@@ -104,7 +104,9 @@ def test_recode_of_each_code(column):
         ),
     ],
 )
-def test_what_no_person_file_of_a_vintage_has(columns, vintage, message):
+def test_codes_that_no_person_file_of_the_vintage_has_are_refused(
+    columns, vintage, message
+):
     with pytest.raises(ValueError, match=message):
         recode_acs(persons(**columns), vintage)
 
@@ -153,11 +155,12 @@ def test_population_is_reproducible_and_as_sparse_as_the_paper_data(seed):
     table = load("", rng=np.random.default_rng(seed))
     again = embedded_population(10_000, rng=np.random.default_rng(seed))
     np.testing.assert_array_equal(table.codes, again.codes)
-    assert (
-        embedded_population(10_000, rng=np.random.default_rng(9)).codes != table.codes
-    ).any()
-    assert (table.codes.shape, table.codes.dtype) == ((10_000, 14), np.uint8)
-    assert (ACS.n_cells, table.schema) == (8_709_120, ACS)
+    other = embedded_population(10_000, rng=np.random.default_rng(9))
+    assert (other.codes != table.codes).any()
+    assert table.codes.shape == (10_000, 14)
+    assert table.codes.dtype == np.uint8
+    assert table.schema == ACS
+    assert ACS.n_cells == 8_709_120
     assert "no record is a real person's" in table.notes[0]
     assert [len(np.unique(column)) for column in table.codes.T] == ACS.n_levels.tolist()
     _, counts, _ = distinct(table.codes)
@@ -167,20 +170,22 @@ def test_population_is_reproducible_and_as_sparse_as_the_paper_data(seed):
 
 
 def test_population_follows_its_tables():
-    """Each variable given its parents, where records are many: chi-square, 1 in 10,000."""
+    """Each variable given its parents, where records are many, at 1 in 10,000."""
     codes = embedded_population(200_000, rng=np.random.default_rng(4)).codes
-    drawn, statistic, degrees = [], 0.0, 0.0
+    drawn = []
+    statistic = 0.0
+    degrees = 0.0
     for child, parents, table in read_population(acs.POPULATION.read_text("utf-8")):
-        observed = np.zeros(
-            (np.prod(ACS.n_levels[parents], dtype=int), ACS.n_levels[child])
-        )
+        observed = np.zeros((len(table), ACS.n_levels[child]))
         row = cell_numbers(codes[:, parents], ACS.n_levels[parents])
         np.add.at(observed, (row, codes[:, child]), 1)
-        expected = observed.sum(axis=1, keepdims=True) * table / acs.PROBABILITY_UNITS
+        n_records = observed.sum(axis=1, keepdims=True)
+        expected = n_records * table / acs.PROBABILITY_UNITS
         assert not observed[expected == 0].any()
-        seen = (expected > 0) & (expected.sum(axis=1, keepdims=True) > 2000)
-        statistic += ((observed - expected)[seen] ** 2 / expected[seen]).sum()
-        degrees += seen.sum() - seen.any(axis=1).sum()
+        counted = (expected > 0) & (n_records > 2000)
+        deviations = (observed - expected)[counted]
+        statistic += (deviations**2 / expected[counted]).sum()
+        degrees += counted.sum() - counted.any(axis=1).sum()
         drawn.append(child)
     assert sorted(drawn) == list(range(14))
     assert degrees > 100
@@ -189,33 +194,35 @@ def test_population_follows_its_tables():
 
 @pytest.mark.skipif(not PERSON_FILE.exists(), reason="the person file is not here")
 def test_pairs_of_the_population_are_within_sampling_error_of_the_person_file():
-    """All 91 pairwise joint distributions, two-sample chi-square at 5 % with Bonferroni."""
+    """All 91 pairs of variables, two-sample chi-square at 5 % with Bonferroni."""
     file = read_table(PERSON_FILE, vintage=2011).codes
-    times = distinct(file)[1]  # which are known of it
-    assert (*file.shape, len(times), times.max()) == (4942, 14, 2376, 73)
-    assert np.bincount(times)[1:4].tolist() == [1771, 294, 95]
-    others = [
-        np.random.default_rng(0).permuted(np.tile(file, (2, 1)), axis=0)
-    ]  # independent
-    others += [
-        embedded_population(10_000, rng=np.random.default_rng(s)).codes
-        for s in range(5)
-    ]
-    least, levels = np.ones(6), ACS.n_levels.tolist()
+    _, multiplicities, _ = distinct(file)
+    assert file.shape == (4942, 14)
+    assert (len(multiplicities), multiplicities.max()) == (2376, 73)
+    assert np.bincount(multiplicities)[1:4].tolist() == [1771, 294, 95]
+
+    independent = np.random.default_rng(0).permuted(np.tile(file, (2, 1)), axis=0)
+    assert smallest_p_value(file, independent) < 1e-50
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        population = embedded_population(10_000, rng=rng)
+        assert smallest_p_value(file, population.codes) > 0.05 / 91
+
+
+def smallest_p_value(first, second):
+    """Return the smallest p-value of all pairs; rare cells are pooled."""
+    p_values = []
+    levels = ACS.n_levels.tolist()
     for a, b in itertools.combinations(range(14), 2):
-        of_file, *counts = (
-            two_way_table(codes, levels, a, b).ravel() for codes in (file, *others)
-        )
-        for i, of_other in enumerate(counts):
-            both = np.stack([of_file, of_other])
-            often = stats.contingency.expected_freq(both).min(axis=0) >= 5
-            pooled = np.column_stack([both[:, often], both[:, ~often].sum(axis=1)])
-            some = pooled[:, pooled.sum(axis=0) > 0]
-            least[i] = min(
-                least[i], stats.chi2_contingency(some, correction=False).pvalue
-            )
-    assert least[0] < 1e-50
-    assert min(least[1:]) > 0.05 / 91
+        tables = [two_way_table(codes, levels, a, b) for codes in (first, second)]
+        counts = np.stack(tables).reshape(2, -1)
+        frequent = stats.contingency.expected_freq(counts).min(axis=0) >= 5
+        rare = counts[:, ~frequent].sum(axis=1)
+        pooled = np.column_stack([counts[:, frequent], rare])
+        pooled = pooled[:, pooled.sum(axis=0) > 0]
+        test = stats.chi2_contingency(pooled, correction=False)
+        p_values.append(test.pvalue)
+    return min(p_values)
 
 
 def person_zip(member: str) -> bytes:
@@ -256,6 +263,10 @@ def server(
         thread.join()
 
 
+def files_in(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(
     server, tmp_path, capsys
 ):
@@ -266,9 +277,7 @@ def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(
         ]
         ((path, year),) = {call.result() for call in calls}
     assert (path.read_bytes(), year) == (BODY, 2012)
-    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == [
-        path
-    ]
+    assert files_in(tmp_path / "cache") == [path]
     file.unlink()
     assert download_acs("acs:2012:NC", tmp_path / "cache", url) == (path, 2012)
     assert capsys.readouterr() == ("", "")
@@ -285,12 +294,12 @@ def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(server, tmp_path, 
         match=r"1-year person file of 2012 for NC could not be downloaded",
     ):
         download_acs(NC, tmp_path / "cache", url)
-    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert not files_in(tmp_path / "cache")
     file.write_bytes(BODY)
     assert download_acs(NC, tmp_path / "cache", url)[0].read_bytes() == BODY
 
 
-def test_files_that_cannot_be_had(server, tmp_path):
+def test_unpublished_files_and_unreachable_servers_are_told_apart(server, tmp_path):
     with pytest.raises(
         ValueError,
         match=r"not published a 1-year person file of 2020 for NC: .*\(404\)",
@@ -308,7 +317,7 @@ def test_files_that_cannot_be_had(server, tmp_path):
 @pytest.mark.parametrize(
     "data", ["2012", "12:nc", "2007:nc", "2012:usa", "2012:../", "²012:nc"]
 )
-def test_bad_specifications(data):
+def test_wrong_names_of_person_files_are_refused(data):
     with pytest.raises(ValueError, match="must be acs:YEAR:STATE"):
         download_acs(f"acs:{data}")
 

@@ -1,4 +1,4 @@
-"""Inferred schemas: bins of numbers, missing values, unseen levels, dates and decimal commas."""
+"""Inferred schemas: bins, missing values, unseen levels, dates, decimal commas."""
 
 import math
 import re
@@ -28,10 +28,8 @@ from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.runner.cli import main
 
-NUMBERS, UNITS = (
-    st.lists(st.integers(-1000, 1000), min_size=2, max_size=300),
-    [1.0, 1e-3, 1e6],
-)
+NUMBERS = st.lists(st.integers(-1000, 1000), min_size=2, max_size=300)
+UNITS = [1.0, 1e-3, 1e6]
 INCOME = Variable("income", ("below 10", "10 or more", "N"), cut_points=(10.0,))
 OWN = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
 SEX_OWN = Schema(
@@ -43,14 +41,13 @@ SEX_OWN = Schema(
 def table(n: int = 300) -> pd.DataFrame:
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({"age": rng.integers(16, 96, n)})
-    frame["income"] = np.where(
-        rng.random(n) < 0.4, 0, rng.integers(1, 90_000, n)
-    ).astype(object)
+    incomes = np.where(rng.random(n) < 0.4, 0, rng.integers(1, 90_000, n))
+    frame["income"] = incomes.astype(object)
     frame.loc[frame.index % 7 == 3, "income"] = "N"
     frame["code"] = rng.choice([f"{i:03d}" for i in range(60)], n)
-    return frame.assign(
-        sex=rng.choice(["f", "m"], n), own=rng.choice(["yes", "no", None], n)
-    )
+    frame["sex"] = rng.choice(["f", "m"], n)
+    frame["own"] = rng.choice(["yes", "no", None], n)
+    return frame
 
 
 @given(NUMBERS, st.integers(2, 12), st.sampled_from(UNITS))
@@ -69,7 +66,7 @@ def test_quantile_bins_are_never_empty_and_rarely_large(values, bins, unit):
     assert count.max() >= share or sizes.max() <= 2.5 * share + 2 * count.max()
 
 
-def test_cut_points_are_round_and_a_frequent_number_has_its_own_bin() -> None:
+def test_cut_points_are_round_and_a_frequent_number_has_its_own_bin():
     cut_points = quantile_cut_points(np.arange(16, 96), np.ones(80), 10)
     assert all(edge % 5 == 0 for edge in cut_points)
     cut_points = quantile_cut_points([-5, 0, 3, 7, 20, 60], [5, 60, 10, 10, 10, 5], 10)
@@ -83,7 +80,7 @@ def test_cut_points_are_round_and_a_frequent_number_has_its_own_bin() -> None:
     st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True),
     st.integers(-99, 99),
 )
-def test_labels_of_bins_state_their_range(cut_points: list[int], value: int) -> None:
+def test_labels_of_bins_state_their_range(cut_points, value):
     cut_points = sorted(cut_points)
     names = infer.bin_labels(list(map(float, cut_points)), whole=True)
     assert len(set(names)) == len(cut_points) + 1
@@ -96,7 +93,7 @@ def test_labels_of_bins_state_their_range(cut_points: list[int], value: int) -> 
     assert least <= value <= (math.inf if name.endswith("or more") else most)
 
 
-def test_numbers_are_binned_by_one_table_only() -> None:
+def test_numbers_are_binned_by_one_table_only():
     first = pd.DataFrame({"x": np.arange(100)})
     schema, notes = bin_numbers(Schema((Variable("x", bins=4),)), first)
     assert (
@@ -121,7 +118,7 @@ def test_numbers_are_binned_by_one_table_only() -> None:
     }
 
 
-def test_declared_cut_points_bin_a_file(tmp_path: Path) -> None:
+def test_declared_cut_points_bin_a_file(tmp_path):
     frame = table().drop(columns="own")
     frame.to_csv(tmp_path / "a.csv", index=False)
     (tmp_path / "schema.yaml").write_text(
@@ -152,7 +149,7 @@ def test_declared_cut_points_bin_a_file(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_columns_that_cannot_be_binned(column: list[str], message: str) -> None:
+def test_columns_that_cannot_be_binned(column, message):
     with pytest.raises(ValueError, match=message):
         bin_numbers(Schema((Variable("x", bins=2),)), pd.DataFrame({"x": column}))
 
@@ -166,9 +163,7 @@ def test_columns_that_cannot_be_binned(column: list[str], message: str) -> None:
         (OWN.add_missing_level(), "yes -9 N null missing", [0, 2, 2, 2, 2]),
     ],
 )
-def test_codes_of_texts_as_they_are_written(
-    variable: Variable, texts: str, codes: list
-) -> None:
+def test_codes_of_texts_as_they_are_written(variable, texts, codes):
     assert variable.codes_of(texts.split()) == codes
     assert (
         variable.add_missing_level().add_missing_level() == variable.add_missing_level()
@@ -180,7 +175,7 @@ def test_codes_of_texts_as_they_are_written(
     )
 
 
-def test_codes_that_say_that_a_variable_does_not_apply() -> None:
+def test_codes_that_say_that_a_variable_does_not_apply():
     frame = pd.DataFrame({"x": [1, 2, 3, "-9", "-9.0", "N", None]})
     schema = Schema((Variable("x", cut_points=(2.0,), not_applicable=("-9", "N")),))
     schema, _ = add_missing_levels(bin_numbers(schema, frame)[0], frame)
@@ -201,7 +196,7 @@ def test_codes_that_say_that_a_variable_does_not_apply() -> None:
     )
 
 
-def test_people_without_a_value_of_the_target_are_not_counted() -> None:
+def test_people_without_a_value_of_the_target_are_not_counted():
     frame = pd.DataFrame({"key": [*"aabbcc"], "x": ["1", "1", "N", "N", "2", "N"]})
     none = Variable("x", ("1", "2"), not_applicable=("N",))
     schema = Schema((Variable("key", ("a", "b", "c")), none))
@@ -218,16 +213,18 @@ def test_people_without_a_value_of_the_target_are_not_counted() -> None:
         assert people.release[people.eligible].mean() == expected
 
 
-def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
-    of_d = Variable("d", ("1", "2"), drop_missing=True)
-    schema = Schema((*(Variable(name, ("1", "2")) for name in "abc"), of_d))
+def test_missing_values_are_a_level_wherever_one_table_has_them():
+    variables = [Variable(name, ("1", "2")) for name in "abc"]
+    variables.append(Variable("d", ("1", "2"), drop_missing=True))
+    schema = Schema(tuple(variables))
     first = pd.DataFrame({"a": [1, None], "b": [1, 2], "c": [1, 2], "d": [1, None]})
     other = pd.DataFrame({"a": [1, 2], "b": [None, 2], "c": [1, 2], "d": [1, 2]})
     schema, notes = add_missing_levels(schema, first, other)
     assert [v.missing for v in schema.variables] == ["missing", "missing", "", ""]
     assert notes == ("Missing values are a separate level: a 1 of 2.",)
     codes, kept = schema.encode_complete(first, drop_missing=False)
-    assert (kept.tolist(), codes.tolist()) == ([True, False], [[0, 0, 0, 0]])
+    assert kept.tolist() == [True, False]
+    assert codes.tolist() == [[0, 0, 0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +260,7 @@ def test_levels_of_another_table_in_other_case_with_decimals_or_new(
     )
 
 
-def test_a_text_that_matches_two_levels_but_for_case_is_an_error() -> None:
+def test_a_text_that_matches_two_levels_but_for_case_is_an_error():
     schema = Schema((Variable("sick", ("Yes", "YES", "No")),))
     frame = pd.DataFrame({"sick": ["Yes", "yes", "no"]})
     message = r"sick has 'yes'.*, which matches several of the levels"
@@ -280,7 +277,8 @@ def test_a_text_that_matches_two_levels_but_for_case_is_an_error() -> None:
     [
         (
             {"sex": "x"},
-            "sex has values that the original does not have, 'x'; the original has 'f', 'm'",
+            "sex has values that the original does not have, 'x'; "
+            "the original has 'f', 'm'",
         ),
         (
             {"age": [f"{i} years" for i in range(300)]},
@@ -288,9 +286,7 @@ def test_a_text_that_matches_two_levels_but_for_case_is_an_error() -> None:
         ),
     ],
 )
-def test_values_of_which_none_is_known_are_an_error(
-    change: dict[str, Any], message: str
-) -> None:
+def test_values_of_which_none_is_known_are_an_error(change, message):
     original = table().drop(columns="own")
     with pytest.raises(ValueError, match=f"^made: {message}"):
         read_inputs(original, {"made": original.assign(**change)})
@@ -301,7 +297,7 @@ def test_values_of_which_none_is_known_are_an_error(
     assert "Levels that the original does not have: age 'old'." in found.notes
 
 
-def test_what_is_recognized() -> None:
+def test_numbers_are_binned_and_texts_and_codes_are_levels():
     found = infer_schema(table())
     assert [bool(v.bins) for v in found.variables] == [True, True, False, False, False]
     income = bin_numbers(found, table())[0].variables[1]
@@ -326,7 +322,7 @@ def test_what_is_recognized() -> None:
         ([f"name {i}" for i in range(300)], "day: it is unique for every record"),
     ],
 )
-def test_what_is_no_variable_is_named_at_once(column: object, message: str) -> None:
+def test_columns_that_cannot_be_used_are_named_at_once(column, message):
     frame = table().assign(day=column, place=[f"street {i % 150}" for i in range(300)])
     with pytest.raises(ValueError, match=message) as refused:
         infer_schema(frame)
@@ -365,13 +361,13 @@ def test_decimal_commas_are_read_if_they_are_certain(tmp_path, texts, meant):
         assert found.notes == (told if read == meant else ())
 
 
-def test_points_that_may_stand_between_thousands_are_noted(tmp_path: Path) -> None:
-    told = (
+def test_points_that_may_stand_between_thousands_are_noted(tmp_path):
+    note = (
         "Points before three digits were read as decimal points, but may be thousands "
+        "separators: 'x'."
     )
-    told += "separators: 'x'."
     for texts, mark, notes in (
-        (["950", "1.234", "2.500"], ";", (told,)),
+        (["950", "1.234", "2.500"], ";", (note,)),
         (["950", "1.234", "2.500"], ",", ()),
         (["950", "1.234", "2.5"], ";", ()),
     ):
@@ -381,7 +377,7 @@ def test_points_that_may_stand_between_thousands_are_noted(tmp_path: Path) -> No
         assert (found.frame["x"].tolist(), found.notes) == (texts, notes)
 
 
-def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
+def test_decimal_commas_and_points_are_the_same_numbers(tmp_path):
     """Binned numbers, and few numbers that are levels; levels of a schema stay."""
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(
@@ -421,9 +417,7 @@ def test_decimal_commas_and_points_are_the_same_numbers(tmp_path: Path) -> None:
         ([19900517, 20011231], None),
     ],
 )
-def test_dates_are_read_where_all_values_are_dates(
-    texts: list, meant: list | None
-) -> None:
+def test_dates_are_read_where_all_values_are_dates(texts, meant):
     found, notes = harmonize_notation(pd.DataFrame({"day": texts}), None)
     assert found["day"].dropna().tolist() == (meant or texts)
     assert notes == (["Dates, read as numbers of days: 'day'."] if meant else [])
@@ -433,7 +427,7 @@ def test_dates_are_read_where_all_values_are_dates(
         harmonize_notation(pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]}), None)
 
 
-def test_dates_are_binned_as_days_in_any_notation(tmp_path: Path) -> None:
+def test_dates_are_binned_as_days_in_any_notation(tmp_path):
     rng = np.random.default_rng(3)
     born = pd.Series(
         pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 20_000, 200), "D")
@@ -466,7 +460,7 @@ def test_dates_are_binned_as_days_in_any_notation(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read.codes[:, 0], np.digitize(days, [0, 7305]))
 
 
-def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
+def test_columns_are_left_out_on_a_users_wish(tmp_path):
     original = table().assign(id=[f"P{i:04d}" for i in range(300)], one=range(300))
     released = original.drop(columns="one").iloc[::-1].reset_index(drop=True)
     released.loc[0, "id"] = None
@@ -523,7 +517,8 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path: Path) -> None:
         (
             ["f", "m"],
             ["1", "0"],
-            "does not have, '1', '0'; the original has 'f', 'm'. Are they coded differently\\?",
+            "does not have, '1', '0'; the original has 'f', 'm'. "
+            "Are they coded differently\\?",
         ),
     ],
 )
@@ -538,7 +533,7 @@ def test_a_message_names_different_codings(ours, theirs, told):
     )
 
 
-def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path: Path) -> None:
+def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path):
     original = table().drop(columns=["own", "code"])
     given = original.assign(
         country="CA", none="", flag=np.where(original["sex"] == "f", "1", "")
@@ -566,7 +561,7 @@ variables:
 """
 
 
-def test_a_declaration_in_a_file(tmp_path: Path) -> None:
+def test_a_schema_is_read_from_a_file(tmp_path):
     (tmp_path / "schema.yaml").write_text(DECLARED)
     sex = Variable(
         "sex", ("f", "m"), ("female", "male"), not_applicable=("N",)
@@ -617,7 +612,7 @@ def test_a_declaration_in_a_file(tmp_path: Path) -> None:
         ("[", "expected"),
     ],
 )
-def test_bad_declarations(tmp_path: Path, text: str, message: str) -> None:
+def test_wrong_declarations_are_refused(tmp_path, text, message):
     path = tmp_path / "schema.yaml"
     path.write_text(f"variables: [{text}]")
     with pytest.raises(ValueError, match=f"schema.yaml: .*{message}"):
@@ -629,7 +624,7 @@ def test_bad_declarations(tmp_path: Path, text: str, message: str) -> None:
         Schema.from_yaml(path)
 
 
-def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
+def test_the_command_suggests_a_schema(tmp_path):
     original = table().assign(
         id=np.arange(300), day=[f"31.12.{i % 90:02d}" for i in range(300)]
     )
@@ -664,7 +659,7 @@ def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "dta", "sav"])
-def test_files_with_types_read_as_text_does(tmp_path: Path, suffix: str) -> None:
+def test_files_with_types_read_as_text_does(tmp_path, suffix):
     spss: Any = pytest.importorskip("pyreadstat") if suffix == "sav" else None
     frame = table().astype({"income": str, "code": str, "sex": "category"})
     frame["own"] = frame["own"].fillna("no")

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import jupytext
-import numpy as np
 import pandas as pd
 import pytest
 from cases import SURVEY, records
@@ -40,9 +39,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wrong", "told"), WRONG)
-def test_wrong_names_are_refused_before_any_chain(
-    tmp_path: Path, wrong: dict, told: str
-) -> None:
+def test_wrong_names_are_refused_before_any_chain(tmp_path, wrong, told):
     text, data = ROOT / "notebooks/hu_reiter_wang.py", tmp_path / "table.csv"
     records(200, 3).to_csv(data, index=False)
     given = {name: one.default for name, one in read_parameters(text).items()}
@@ -62,7 +59,7 @@ def test_wrong_names_are_refused_before_any_chain(
     assert told in str(refused.value).replace("'", "")
 
 
-def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
+def test_runs_on_any_categorical_table(tmp_path):
     schema = tmp_path / "schema.yaml"
     schema.write_text(SURVEY)
     result = run_on(tmp_path, "hu_reiter_wang", records(200, 3), schema=schema, **SMALL)
@@ -106,9 +103,7 @@ def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
     )
 
 
-def test_trees_run_on_any_categorical_table(
-    tmp_path: Path, rng: np.random.Generator
-) -> None:
+def test_trees_run_on_any_categorical_table(tmp_path, rng):
     frame = pd.DataFrame(
         {k: rng.choice(list("abcd"), 90) for k in ("job", "town", "sick", "age")}
     )

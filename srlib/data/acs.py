@@ -8,7 +8,7 @@ is simulated from conditional probability tables replaces them if there is no fi
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -78,43 +78,51 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
     military = {"MIL": "11123" if vintage <= 2012 else "1123"}
     for variable in ACS.variables:
         levels = (_RECODED | military).get(variable.name, "".join(variable.levels))
-        code_of = {
-            float(raw): int(level) - 1
-            for raw, level in enumerate(levels, start=1)
-            if level != "."
-        }
         column = RAW_NAMES[variable.name]
-        codes, invalid = encode_column(frame[column], partial(_recoded, code_of))
+        codes, invalid = encode_column(frame[column], partial(_recoded, levels))
         if invalid:
             problems.append(f"{column} has {invalid}")
-        recoded[variable.name] = pd.Categorical.from_codes(
-            codes.clip(MISSING), variable.levels
-        )
+        codes = codes.clip(MISSING)
+        recoded[variable.name] = pd.Categorical.from_codes(codes, variable.levels)
     if problems:
         raise ValueError(f"invalid codes of vintage {vintage}: {'; '.join(problems)}")
-    n_training = (recoded["MIL"] == "2").sum()
-    n_never = (recoded["MIL"] == "3").sum()
-    # "Never" is the answer of nine adults in ten. In a file from 2013 on it has the
-    # code that up to 2012 means training only, and nothing else would show that the
-    # vintage is wrong.
+    _check_vintage(recoded["MIL"], vintage)
+    return pd.DataFrame(recoded, index=frame.index)
+
+
+def _recoded(levels: str, texts: Iterable[str]) -> list[int]:
+    """Return the new codes of raw texts, where 1, 2, ... become the given levels."""
+    codes = {
+        float(raw): int(level) - 1
+        for raw, level in enumerate(levels, start=1)
+        if level != "."
+    }
+    return [
+        MISSING if text in MISSING_TEXTS else codes.get(parse_number(text), OUTSIDE)
+        for text in texts
+    ]
+
+
+def _check_vintage(military: pd.Categorical, vintage: int) -> None:
+    """Raise a ValueError if military service has the codes of a later vintage.
+
+    "Never" is the answer of nine adults in ten. In a file from 2013 on it has the code
+    that up to 2012 means training only, and nothing else would show that the vintage is
+    wrong.
+    """
+    n_training = (military == "2").sum()
+    n_never = (military == "3").sum()
     if vintage <= 2012 and n_training > n_never:
         raise ValueError(
             f"vintage is {vintage}, but the file looks like one of 2013 or later: "
             f"MIL has code 4 for {n_training:,} adults and code 5 for {n_never:,}"
         )
-    return pd.DataFrame(recoded, index=frame.index)
-
-
-def _recoded(code_of: Mapping[float, int], texts: Iterable[str]) -> list[int]:
-    """Return the new codes of raw texts."""
-    return [
-        MISSING if text in MISSING_TEXTS else code_of.get(parse_number(text), OUTSIDE)
-        for text in texts
-    ]
 
 
 def download_acs(
-    data: str, cache: Path | None = None, base: str = CENSUS
+    data: str,
+    cache: Path | None = None,
+    base: str = CENSUS,
 ) -> tuple[Path, int]:
     """Return the 1-year person file of ``"acs:YEAR:STATE"``, and its year.
 
@@ -124,12 +132,11 @@ def download_acs(
     be reached or that the transfer failed.
     """
     match = re.fullmatch(r"acs:(\d{4}):([a-z]{2})", data.lower(), re.ASCII)
-    if not match or int(match[1]) < FIRST_VINTAGE:
+    if not match or (year := int(match[1])) < FIRST_VINTAGE:
         raise ValueError(
             f"data is {data!r}; it must be acs:YEAR:STATE, such as acs:2012:nc, "
             f"with a year from {FIRST_VINTAGE} on"
         )
-    year = int(match[1])
     state = match[2].upper()
     folder = (cache or Path(user_cache_dir("srlib"))) / f"acs/{year}"
     name = f"csv_p{match[2]}.zip"
@@ -180,7 +187,8 @@ def embedded_population(n: int, *, rng: np.random.Generator) -> Microdata:
         row = cell_numbers(codes[:, parents], ACS.n_levels[parents])
         cumulative = np.cumsum(table[:, :-1], axis=1)
         draws = rng.integers(PROBABILITY_UNITS, size=n)
-        codes[:, child] = (draws[:, None] >= cumulative[row]).sum(axis=1)
+        is_beyond = draws[:, None] >= cumulative[row]  # (n, n_levels - 1)
+        codes[:, child] = is_beyond.sum(axis=1)
     note = (
         f"A simulated population of {n:,} adults, drawn from probability tables "
         "estimated from the 2011 American Community Survey: no record is a real "
@@ -200,8 +208,10 @@ def read_population(text: str) -> list[tuple[int, list[int], NDArray[np.int64]]]
     network = []
     for table in re.split(r"\n(?=\w+ \|)", text)[1:]:
         header, *lines = table.splitlines()
-        child, *parents = map(ACS.names.index, header.replace("|", " ").split())
+        names = header.replace("|", " ").split()
+        child, *parents = map(ACS.names.index, names)
         rows = np.loadtxt(lines, np.int64, ndmin=2)  # (n_combinations, n_levels - 1)
         last = PROBABILITY_UNITS - rows.sum(axis=1)
-        network.append((child, parents, np.column_stack([rows, last])))
+        probabilities = np.column_stack([rows, last])
+        network.append((child, parents, probabilities))
     return network

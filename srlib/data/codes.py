@@ -33,14 +33,14 @@ def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
     ``numpy.unravel_index`` gives the codes back. A table without variables has a single
     cell.
     """
-    # A variable with one level, so that there is one.
+    # A constant first variable, for tables that have no other.
     constant = np.zeros(len(codes), np.int64)
     columns = np.asarray(codes).T
     return np.ravel_multi_index((constant, *columns), (1, *n_levels))
 
 
 def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
-    """Return a number for each distinct row, in order of first occurrence.
+    """Return the number of each row's combination, in order of first occurrence.
 
     A row is one integer in mixed radix. Before that would overflow int64, the columns
     joined so far and the next column are numbered anew, with no more numbers than there
@@ -90,7 +90,8 @@ def distinct_texts(column: pd.Series) -> set[str]:
 
 
 def encode_column(
-    column: pd.Series, codes_of: Callable[[list[str]], list[int]]
+    column: pd.Series,
+    codes_of: Callable[[list[str]], list[int]],
 ) -> tuple[Codes, str]:
     """Return a column's codes, and the values outside the levels with their rows."""
     ids, texts = factorize_texts(column)
@@ -106,13 +107,17 @@ def encode_column(
 def replace_texts(column: pd.Series, new_texts: Mapping[str, str]) -> pd.Series:
     """Return a column as text, with new texts in place of some."""
     ids, texts = factorize_texts(column)
-    values = np.array([*(new_texts.get(text, text) for text in texts), None], object)
+    replaced = [new_texts.get(text, text) for text in texts]
+    # NaN, whose id is -1, becomes None.
+    values = np.array([*replaced, None], object)
     return pd.Series(values[ids], column.index, dtype=object)
 
 
 def parse_number(text: str) -> float:
     """Return a text's number; NaN if it is not one, like "1,200", or not finite."""
-    value = float(text) if _NUMBER.fullmatch(text) else np.nan
+    if not _NUMBER.fullmatch(text):
+        return np.nan
+    value = float(text)
     return value if np.isfinite(value) else np.nan
 
 
@@ -140,7 +145,9 @@ def iso_date(day: float) -> str:
 def strip_zeros(text: str) -> str:
     """Return a number without trailing zeros, "1" for "1.0"; other texts unchanged."""
     match = _WITH_ZEROS.fullmatch(text)
-    return match[1] + (match[2] or "") if match else text
+    if not match:
+        return text
+    return match[1] + (match[2] or "")
 
 
 def count_numbers(
@@ -151,10 +158,12 @@ def count_numbers(
     Missing values are left out, and the texts that are absent values.
     """
     ids, texts = factorize_texts(column)
-    counts = pd.Series(np.bincount(ids[ids >= 0], minlength=len(texts)), texts)
+    n_records = np.bincount(ids[ids >= 0], minlength=len(texts))  # (n_texts,)
     no_values = MISSING_TEXTS.union(absent)
-    counts = counts[[no_values.isdisjoint({t, strip_zeros(t)}) for t in texts]]
-    numbers = np.array(list(map(number_of, counts.index)), np.float64)
+    has_value = [no_values.isdisjoint({t, strip_zeros(t)}) for t in texts]
+    counts = pd.Series(n_records, texts)[has_value]
+    values = list(map(number_of, counts.index))
+    numbers = np.array(values, np.float64)
     others = counts.index[np.isnan(numbers)]
     return counts.groupby(numbers).sum(), list(others)
 

@@ -103,10 +103,9 @@ def _recognized(
         if isinstance(variable, str):
             reasons[str(name)] = variable
             continue
-        if not variable.bins:
-            for table in others:
-                unseen, _ = _unseen_texts(variable, table[name])
-                variable = variable.add_levels(unseen)
+        for table in () if variable.bins else others:
+            unseen, _ = _unseen_texts(variable, table[name])
+            variable = variable.add_levels(unseen)
         variables.append(variable)
     if not variables:
         raise ValueError(
@@ -145,7 +144,7 @@ def _categorical(name: str, column: pd.Series) -> Variable | str:
     if len(levels) > 1:
         return Variable(name, levels)
     _, texts = factorize_texts(column)
-    has_missing = column.isna().any() or not MISSING_TEXTS.isdisjoint(texts)
+    has_missing = column.isna().any() or MISSING_TEXTS & {*texts}
     if levels and has_missing:
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
     return SINGLE_VALUE
@@ -153,7 +152,8 @@ def _categorical(name: str, column: pd.Series) -> Variable | str:
 
 def _are_dates(texts: Collection[str]) -> bool:
     """Return whether there are texts and all of them are ISO dates."""
-    return bool(texts) and not np.isnan(list(map(parse_days, texts))).any()
+    days = list(map(parse_days, texts))
+    return bool(days) and not np.isnan(days).any()
 
 
 def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
@@ -192,7 +192,11 @@ def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     text_of = iso_date if variable.dates else format_number
     bins = bin_labels(cut_points, are_whole, text_of)
     binned = replace(
-        variable, levels=(*bins, *texts), cut_points=cut_points, bins=0, missing=""
+        variable,
+        levels=(*bins, *texts),
+        cut_points=cut_points,
+        bins=0,
+        missing="",
     )
     if variable.missing:
         binned = binned.add_missing_level()
@@ -234,7 +238,8 @@ def add_missing_levels(
         f"Missing values are a separate level: {', '.join(counts)} "
         f"of {len(frames[0]):,}."
     )
-    return replace(schema, variables=tuple(variables)), (note,) if counts else ()
+    schema = replace(schema, variables=tuple(variables))
+    return schema, (note,) if counts else ()
 
 
 def _count_missing(variable: Variable, frame: pd.DataFrame) -> int:
@@ -245,7 +250,8 @@ def _count_missing(variable: Variable, frame: pd.DataFrame) -> int:
 
 
 def add_unseen_levels(
-    schema: Schema, frame: pd.DataFrame
+    schema: Schema,
+    frame: pd.DataFrame,
 ) -> tuple[Schema, tuple[str, ...]]:
     """Return a schema with another table's further levels, and a note that names them.
 
@@ -263,7 +269,8 @@ def add_unseen_levels(
             unseen.append(f"{variable.name} {quoted(texts, 3)}")
         variables.append(variable.add_levels(texts))
     note = f"Levels that the original does not have: {'; '.join(unseen)}."
-    return replace(schema, variables=tuple(variables)), (note,) if unseen else ()
+    schema = replace(schema, variables=tuple(variables))
+    return schema, (note,) if unseen else ()
 
 
 def _unknown_values_error(variable: Variable, texts: Sequence[str]) -> ValueError:
@@ -287,7 +294,10 @@ def _unknown_values_error(variable: Variable, texts: Sequence[str]) -> ValueErro
 def _coding(texts: Sequence[str]) -> str:
     """Return how texts code two values, as "yes/no"; "" if they do not."""
     values = {strip_zeros(text).casefold() for text in texts}
-    return next((kind for kind, pair in _TWO_VALUES.items() if values <= pair), "")
+    for coding, pair in _TWO_VALUES.items():
+        if values <= pair:
+            return coding
+    return ""
 
 
 def _unseen_texts(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
@@ -298,11 +308,13 @@ def _unseen_texts(variable: Variable, column: pd.Series) -> tuple[list[str], boo
     if unclear:
         raise ValueError(variable.ambiguity_message(quoted(unclear, 3)))
     unseen = [text for text, code in codes.items() if code == OUTSIDE]
-    return unseen, max(codes.values(), default=OUTSIDE) >= 0
+    has_known = max(codes.values(), default=OUTSIDE) >= 0
+    return unseen, has_known
 
 
 def suggest_schema(
-    tables: Sequence[pd.DataFrame], left_out: Sequence[str] = ()
+    tables: Sequence[pd.DataFrame],
+    left_out: Sequence[str] = (),
 ) -> tuple[str, tuple[str, ...]]:
     """Return the YAML text of a schema, and a note on each column that is left out.
 
@@ -344,34 +356,34 @@ def quantile_cut_points(
     """
     value = np.asarray(values, np.float64)  # (n_values,)
     count = np.asarray(counts)
-    cumulative = np.cumsum(count)
-    share = cumulative[-1] / bins
+    cumulative = count.cumsum()
+    share = cumulative[-1] / bins  # of the records
     is_heavy = count >= share
-    cut_points = []
-    # Cut below and above each heavy number.
-    for i in np.flatnonzero(is_heavy[:-1] | is_heavy[1:]):
-        cut_points.append(_roundest(value[i], value[i + 1], value[i + 1]))
-    for j in range(1, bins):
-        ranks = (j + np.array([-0.25, 0, 0.25])) * share
-        places = np.searchsorted(cumulative, ranks, side="right")
-        low, middle, high = places.clip(max=len(value) - 1)
-        if middle > 0 and not is_heavy[low : high + 1].any():
-            above = value[max(low - 1, 0)]
-            cut_points.append(_roundest(above, value[middle], value[high]))
-    cut_points.sort()
+    # A cut lies above one number and near another, and is a third at most. Heavy
+    # numbers have a cut below and above.
+    heavy = np.flatnonzero(is_heavy[:-1] | is_heavy[1:]).tolist()
+    cuts = [[i, i + 1, i + 1] for i in heavy]
+    # Ranks a quarter of a bin below, at and above each quantile.
+    ranks = (np.arange(1, bins)[:, None] + [-0.25, 0, 0.25]) * share  # (bins - 1, 3)
+    places = cumulative.searchsorted(ranks, side="right")
+    for low, middle, high in places.clip(max=len(value) - 1):
+        if middle and not is_heavy[low : high + 1].any():
+            cuts.append([max(low - 1, 0), middle, high])
+    cut_points = sorted(_roundest(*value[cut]) for cut in cuts)
     # Two cut points between the same neighbors would leave a bin without records.
-    _, first = np.unique(np.searchsorted(value, cut_points), return_index=True)
+    _, first = np.unique(value.searchsorted(cut_points), return_index=True)
     return tuple(cut_points[i] for i in first)
 
 
 def _roundest(above: float, near: float, most: float) -> float:
     """Return the number in (above, most] with the fewest digits that is nearest."""
     largest = max(abs(above), abs(most))
-    for exponent in range(int(np.floor(np.log10(largest))) + 1, -18, -1):
+    first = int(np.floor(np.log10(largest))) + 1
+    for exponent in range(first, -18, -1):
         for multiple in (10.0**exponent, 10.0**exponent / 2):
-            candidates = np.round(near / multiple + np.array([0, -1, 1])) * multiple
+            steps = np.round(near / multiple + np.array([0, -1, 1]))
             # 6 * 0.1 is above 0.6.
-            candidates = np.round(candidates, max(0, 1 - exponent))
+            candidates = np.round(steps * multiple, max(0, 1 - exponent))
             inside = candidates[(candidates > above) & (candidates <= most)]
             if len(inside):
                 return float(inside[0])

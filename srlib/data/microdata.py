@@ -18,7 +18,6 @@ from functools import partial
 from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
@@ -67,8 +66,8 @@ class UncodedTable(NamedTuple):
 
     frame: pd.DataFrame
     schema: Schema | None
-    notes: tuple[str, ...] = ()
-    left_out: Mapping[str, pd.Series] = MappingProxyType({})
+    notes: tuple[str, ...]
+    left_out: Mapping[str, pd.Series]
 
 
 def load(
@@ -202,35 +201,43 @@ def read_uncoded(
     """
     path = Path(path)
     declared, left_out = exclude_columns(load_schema(schema), leave_out)
-    notes: list[str] = []
     with named_errors(path):
         header, read, decimal_comma = _open_table(path)
         is_raw = _is_person_file(header, declared, vintage)
-        if is_raw:
-            wanted = list(RAW_NAMES.values())
-        elif declared:
-            declared.check_columns(header, ignore_unknown=ignore_columns)
-            wanted = list(declared.names)
-        else:
-            wanted = [name for name in header if name not in left_out]
-        if ignored := [name for name in header if name not in wanted]:
-            notes.append(f"Columns left out: {quoted(ignored)}.")
+        wanted = list(RAW_NAMES.values())
+        if not is_raw:
+            wanted = _wanted_columns(header, declared, left_out, ignore_columns)
         excluded = [name for name in header if name in left_out]
-        columns = read(list(dict.fromkeys([*wanted, *excluded])))
+        columns = read(list(dict.fromkeys(wanted + excluded)))
         frame = columns[wanted]
+        ignored = quoted(name for name in header if name not in wanted)
+        notes = [f"Columns left out: {ignored}."] if ignored else []
         if is_raw:
             declared = declared or ACS
             frame, note = _recoded(frame, declared, vintage or PAPER_VINTAGE)
             notes.append(note)
-        frame, notation_notes = harmonize_notation(
-            frame, declared, decimal_comma=decimal_comma
-        )
-        apart = dict(columns.loc[frame.index, excluded].items())
-        return UncodedTable(frame, declared, (*notes, *notation_notes), apart)
+        frame, more = harmonize_notation(frame, declared, decimal_comma=decimal_comma)
+        apart = dict(columns.loc[frame.index, excluded])
+        return UncodedTable(frame, declared, (*notes, *more), apart)
+
+
+def _wanted_columns(
+    header: list[str],
+    declared: Schema | None,
+    left_out: Collection[str],
+    ignore_columns: bool,
+) -> list[str]:
+    """Return the columns to read: those of a schema, or all that are not left out."""
+    if declared is None:
+        return [name for name in header if name not in left_out]
+    declared.check_columns(header, ignore_unknown=ignore_columns)
+    return list(declared.names)
 
 
 def _recoded(
-    frame: pd.DataFrame, declared: Schema, vintage: int
+    frame: pd.DataFrame,
+    declared: Schema,
+    vintage: int,
 ) -> tuple[pd.DataFrame, str]:
     """Return the declared variables of a raw person file's adults, and a note."""
     n = len(frame)
@@ -243,7 +250,8 @@ def _recoded(
 
 
 def exclude_columns(
-    schema: Schema | None, leave_out: Collection[str]
+    schema: Schema | None,
+    leave_out: Collection[str],
 ) -> tuple[Schema | None, list[str]]:
     """Return the schema of the columns that are kept, and the names of all others."""
     if schema is None:
@@ -271,7 +279,7 @@ def column_names(path: str | Path) -> tuple[str, ...]:
         else:
             _, records = _records(path)
             _, names = next(records)
-    except (ValueError, OSError, EOFError, RuntimeError, StopIteration, zlib.error):
+    except Exception:  # each reader has its own kinds
         return ()
     return tuple(name.strip() for name in names)
 
@@ -286,7 +294,9 @@ def load_schema(schema: SchemaSource) -> Schema | None:
 
 
 def _is_person_file(
-    header: Collection[str], declared: Schema | None, vintage: int
+    header: Collection[str],
+    declared: Schema | None,
+    vintage: int,
 ) -> bool:
     """Return whether a file has the survey's raw columns, which are to be recoded."""
     if "RACE1P" in header or not {*RAW_NAMES.values()} <= {*header}:
@@ -297,7 +307,7 @@ def _is_person_file(
 def _open_table(
     path: Path,
 ) -> tuple[list[str], Callable[[list[str]], pd.DataFrame], bool]:
-    """Return a file's header, a reader of columns, and whether commas may be decimal."""
+    """Return a file's header, its reader, and whether commas may be decimal marks."""
     if not is_typed(path):
         mark, records = _records(path)
         header = _names(next(records, (1, []))[1])
@@ -312,7 +322,9 @@ def _open_table(
 
 
 def _read_columns(
-    records: Iterator[Record], header: list[str], wanted: list[str]
+    records: Iterator[Record],
+    header: list[str],
+    wanted: list[str],
 ) -> pd.DataFrame:
     """Read the wanted columns of the records."""
     parts: list[pa.Table] = []
@@ -374,7 +386,10 @@ def _parsed(lines: Iterator[str], mark: str) -> Iterator[Record]:
     """Yield the first line and the fields of each record that is not blank."""
     line = 1
     reader = csv.reader(
-        lines, delimiter=mark, skipinitialspace=mark != "\t", strict=True
+        lines,
+        delimiter=mark,
+        skipinitialspace=mark != "\t",
+        strict=True,
     )
     try:
         for fields in reader:

@@ -31,7 +31,10 @@ _DATES = "Dates, read as numbers of days"
 
 
 def harmonize_notation(
-    frame: pd.DataFrame, schema: Schema | None, *, decimal_comma: bool = False
+    frame: pd.DataFrame,
+    schema: Schema | None,
+    *,
+    decimal_comma: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return a table with decimal points and ISO dates, and notes on changed columns.
 
@@ -59,11 +62,15 @@ def harmonize_notation(
         if new_texts:
             changed[name] = replace_texts(column, new_texts)
     notes = [f"{note}: {quoted(names)}." for note, names in noted.items() if names]
-    return frame.assign(**changed) if changed else frame, notes
+    if changed:
+        frame = frame.assign(**changed)
+    return frame, notes
 
 
 def _new_texts(
-    column: pd.Series, variable: Variable | None, decimal_comma: bool
+    column: pd.Series,
+    variable: Variable | None,
+    decimal_comma: bool,
 ) -> tuple[dict[str, str], str]:
     """Return a column's texts in the one notation, if another one, and what to note."""
     texts = _undeclared_texts(column, variable)
@@ -111,7 +118,9 @@ def _with_point(text: str) -> str:
 
 def _iso_dates(name: str, texts: Sequence[str]) -> dict[str, str]:
     """Return the ISO date of each text; nothing unless all texts are dates."""
-    if not texts or not (_DATE.fullmatch(texts[0]) or texts[0][:4].isdigit()):
+    if not texts:
+        return {}
+    if not (_DATE.fullmatch(texts[0]) or texts[0][:4].isdigit()):
         return {}
     by_day = [_iso_date(text, day_first=True) for text in texts]
     by_month = [_iso_date(text, day_first=False) for text in texts]
@@ -124,7 +133,9 @@ def _iso_dates(name: str, texts: Sequence[str]) -> dict[str, str]:
             "(in Python leave_out)"
         )
     dates = by_day if all(by_day) else by_month
-    return dict(zip(texts, dates, strict=True)) if all(dates) else {}
+    if not all(dates):
+        return {}
+    return dict(zip(texts, dates, strict=True))
 
 
 def _iso_date(text: str, *, day_first: bool) -> str:
@@ -133,9 +144,12 @@ def _iso_date(text: str, *, day_first: bool) -> str:
         day, _, month, year, clock = match.groups()
         if not day_first:
             day, month = month, day
-        text = f"{year}-{month:0>2}-{day:0>2}" + (f" {clock}" if clock else "")
+        text = f"{year}-{month:0>2}-{day:0>2}"
+        if clock:
+            text += f" {clock}"
     if np.isnan(parse_days(text)):
         return ""
     moment = datetime.fromisoformat(text)
-    is_day = moment.tzinfo is None and moment.time() == time()
-    return text[:10] if is_day else moment.isoformat(" ")
+    if moment.tzinfo is None and moment.time() == time():
+        return text[:10]
+    return moment.isoformat(" ")

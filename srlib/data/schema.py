@@ -222,14 +222,17 @@ class Variable:
                 )
             return column.cat.rename_categories(level_of), ""
         texts = distinct_texts(column) - {*self.missing_codes}
-        if not texts or not texts <= {*self.labels} - {*self.levels}:
+        only_labels = {*self.labels} - {*self.levels}
+        if not texts or not texts <= only_labels:
             return column, ""
         note = f"Labels were read as levels: {self.name!r}."
         return replace_texts(column, level_of), note
 
     def add_levels(self, more: Sequence[str]) -> "Variable":
         """Return the variable with further levels, which are their own labels."""
-        return replace(self, levels=(*self.levels, *more), labels=(*self.labels, *more))
+        levels = (*self.levels, *more)
+        labels = (*self.labels, *more)
+        return replace(self, levels=levels, labels=labels)
 
     def add_missing_level(self) -> "Variable":
         """Return the variable with a level for missing values, if it has none."""
@@ -289,7 +292,10 @@ class Schema:
         return math.prod(len(v.levels) for v in self.variables)
 
     def positions(
-        self, names: Sequence[str], argument: str, exactly: int = 0
+        self,
+        names: Sequence[str],
+        argument: str,
+        exactly: int = 0,
     ) -> list[int]:
         """Return the positions of variables by name.
 
@@ -386,7 +392,9 @@ class Schema:
         return cls(tuple(Variable(name, levels) for name, levels in levels_by_name))
 
     def encode_complete(
-        self, frame: pd.DataFrame, drop_missing: bool
+        self,
+        frame: pd.DataFrame,
+        drop_missing: bool,
     ) -> tuple[NDArray, NDArray]:
         """Return the codes of a table's complete records, and which ones these are.
 
@@ -395,7 +403,6 @@ class Schema:
         missing values that are not dropped; it has the values and the first rows by the
         table's index. Codes are uint8 if no variable has more than 256 levels.
         """
-        frame = frame.rename(columns=str)
         self.check_columns(list(frame))
         codes = self._encode(frame)
         is_missing = codes == MISSING
@@ -483,7 +490,10 @@ class Schema:
         return pd.DataFrame(columns)
 
     def check_columns(
-        self, columns: Sequence[str], *, ignore_unknown: bool = False
+        self,
+        columns: Sequence[str],
+        *,
+        ignore_unknown: bool = False,
     ) -> None:
         """Raise a ValueError unless a table has the schema's columns, in any order."""
         columns = [name for name in columns if name not in self.leave_out]
@@ -603,15 +613,7 @@ def _check_texts(what: str, texts: Sequence[str]) -> None:
 
 def _declared_variable(entry: Any, default_rule: Any) -> Variable:
     """Return the variable that an entry of a YAML file declares."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        raise ValueError(f"each variable needs a name; one is {yaml_io.brief(entry)}")
-    what = f"variable {yaml_io.brief(entry['name'])}"
-    if unknown := [key for key in entry if key not in _KEYS]:
-        raise ValueError(
-            f"{what} has unknown keys {quoted(unknown)}; allowed are {', '.join(_KEYS)}"
-        )
-    if len({"levels", "bins", "cut_points"} & set(entry)) != 1:
-        raise ValueError(f"{what} needs exactly one of levels, bins and cut_points")
+    what = _checked_entry(entry)
     levels = entry.get("levels")
     if isinstance(levels, dict):
         entry = entry | {"levels": list(levels), "labels": list(levels.values())}
@@ -631,6 +633,20 @@ def _declared_variable(entry: Any, default_rule: Any) -> Variable:
         **lists,
     )
     return variable.add_missing_level() if rule == "level" else variable
+
+
+def _checked_entry(entry: Any) -> str:
+    """Return how errors call an entry of a YAML file; refuse wrong keys."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        raise ValueError(f"each variable needs a name; one is {yaml_io.brief(entry)}")
+    what = f"variable {yaml_io.brief(entry['name'])}"
+    if unknown := [key for key in entry if key not in _KEYS]:
+        raise ValueError(
+            f"{what} has unknown keys {quoted(unknown)}; allowed are {', '.join(_KEYS)}"
+        )
+    if len({"levels", "bins", "cut_points"} & set(entry)) != 1:
+        raise ValueError(f"{what} needs exactly one of levels, bins and cut_points")
+    return what
 
 
 def _with_cut_points(texts: Sequence[str], **fields: Any) -> Variable:

@@ -130,7 +130,9 @@ def _text_sizes(path: Path, texts: list[str], chunks: list[Any]) -> Iterator[int
     # With delta encoding, a text shares a prefix with the one before; each may be as
     # long as all that is stored, and there is no dictionary.
     shared = {c.path_in_schema for c in chunks if "DELTA_BYTE_ARRAY" in c.encodings}
-    longest = max(c.total_uncompressed_size for c in chunks) if shared else 1
+    longest = 1
+    if shared:
+        longest = max(chunk.total_uncompressed_size for chunk in chunks)
     n_records = max(1, _PART // max(longest, len(texts)))
     in_dictionaries = [text for text in texts if text not in shared]
     with parquet.ParquetFile(path, read_dictionary=in_dictionaries) as file:
@@ -143,9 +145,10 @@ def _length(column: pa.Array) -> int:
     if not pa.types.is_dictionary(column.type):
         return int(pc.sum(pc.binary_length(column)).as_py() or 0)
     lengths = pc.fill_null(pc.binary_length(column.dictionary), 0)
+    lengths = lengths.to_numpy(zero_copy_only=False).astype(np.int64)
     indices = column.indices.drop_null()
     counts = np.bincount(indices.to_numpy(), minlength=len(lengths))
-    return int(counts @ lengths.to_numpy(zero_copy_only=False).astype(np.int64))
+    return int(counts @ lengths)
 
 
 def _spss_size(path: Path) -> tuple[int, int]:
@@ -191,7 +194,7 @@ def _spss_header(path: Path) -> SpssHeader:
 
 
 def _stata_size(path: Path) -> tuple[int, int]:
-    """Return the number of columns of a Stata file, and its size; it is uncompressed."""
+    """Return the number of columns of a Stata file, and its size on disk."""
     return len(typed_column_names(path)), path.stat().st_size
 
 
