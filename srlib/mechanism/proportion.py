@@ -232,21 +232,23 @@ class Study:
         """
         log_count_prob = binom.logpmf(np.arange(self.n + 1), self.n, self.p0)
         least = np.log(1e-15)
-        likely_counts = np.flatnonzero(log_count_prob > least)
-        outputs = np.arange(self.mechanism.n_outputs)
-        given_true = self.mechanism.block(likely_counts, outputs)
-        given_other = self.mechanism.block(alternative[likely_counts], outputs)
-        log_ratio = given_true - given_other
-        log_prob = given_true + log_count_prob[likely_counts, None]
-        is_likely = log_prob > least
-        row, x_star = np.nonzero(is_likely)
-        x = likely_counts[row]
+        by_count = []
+        for count in np.flatnonzero(log_count_prob > least):
+            given_true = self.mechanism.row(int(count))
+            given_other = self.mechanism.row(int(alternative[count]))
+            log_prob = given_true + log_count_prob[count]
+            x_star = np.flatnonzero(log_prob > least)
+            x = np.full(len(x_star), count)
+            log_ratio = (given_true - given_other)[x_star]
+            by_count.append((x, x_star, log_prob[x_star], log_ratio))
+        columns = zip(*by_count, strict=True)
+        x, x_star, log_prob, log_ratio = map(np.concatenate, columns)
         return Pairs(
             x=x,
             x_star=x_star,
-            probability=np.exp(log_prob[is_likely]),
-            log_ratio=log_ratio[is_likely],
-            risk=posterior_from_log_ratio(log_ratio[is_likely], intruder_prior),
+            probability=np.exp(log_prob),
+            log_ratio=log_ratio,
+            risk=posterior_from_log_ratio(log_ratio, intruder_prior),
             utility=self.utility(x, x_star),
         )
 
