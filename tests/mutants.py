@@ -181,7 +181,7 @@ n_bytes += size => n_bytes += 0 # texts are as long as their dictionary
 dpmpm/exact
 betaln(1 + size[:, None], alpha + left => betaln(size[:, None] + 1e-9, alpha + left # a stick
 levels * gammaln(a) => gammaln(a) # levels
-of_alpha.logpdf(alpha) + log_alpha => of_alpha.logpdf(alpha) # derivative of the logarithm
+alpha_prior.logpdf(alpha) + log_alpha => alpha_prior.logpdf(alpha) # derivative of the logarithm
 dpmpm/gibbs
 sampler.advance(chains.thin) => sampler.advance(1) # all draws are kept
 (self.counts * log_prob).sum() => log_prob.sum() # repetitions do not count
@@ -193,8 +193,8 @@ standard_exponential() / shape => standard_exponential() * shape # exponent of a
 np.log(alpha + b + c) - np.log(alpha + a + c) => np.log(alpha + b) - np.log(alpha + a) # swap
 remaining -= weight => remaining -= 0.0 # chances of the classes that are left
 scale[candidate] / scale[row] => scale[row] / scale[candidate] # upside down
-(weight[start + codes[i, variable]] - 1.0) / => (weight[start + codes[i, variable]]) / # own record
-np.exp(log_of_own - log_largest) => np.exp(log_of_own) # scale # it never counts in a test
+(weights[start + codes[variable]] - 1.0) / => (weights[start + codes[variable]]) / # own record
+np.exp(log_own_term - log_largest) => np.exp(log_own_term) # scale # it never counts in a test
 dpmpm/model
 (np.arange(1, n + 1) * total) // n - 1 => (np.arange(n) * total) // n # first of each stretch
 (self.class_sizes > 0) => (self.class_sizes > 1) # off by one
@@ -306,22 +306,22 @@ or np.isposinf(values).any(): => or False: # a probability may be infinite
 changed[row] = data[row] => changed[row] = candidate # the record is not put back
 for table in released) => for table in released[:1]) # all releases tell
 trees/changes
-for table in several]) => for table in several[:1]]) # all releases tell
+for table in releases]) => for table in releases[:1]]) # all releases tell
 cells = trees.combination_of[rows] => cells = trees.combination_of[: len(rows)] # other records
 trees/kernels
-or depth >= task.max_depth => or depth > task.max_depth # off by one
+if depth >= task.max_depth => if depth > task.max_depth # off by one
 to_left = 2 * n_left >= n => to_left = 2 * n_left > n # ties of parts go right
-gain > best + tie or => gain > best or # rounding decides a tie # no test has such a tie
-(variable == j and gain >= best - tie => (gain >= best - tie # a later predictor wins a tie
+gain > best_gain + tie or => gain > best_gain or # rounding decides a tie # no test has such a tie
+variable == j and gain >= best_gain - tie => gain >= best_gain - tie # a later predictor wins a tie
 counts[first + level, major] / counts[first + level].sum() => counts[first + level, major] # share
 several - 1): => several): # a leaf has no price
-1 + np.sign(errors - before) => 1 - np.sign(errors - before) # sign
-if errors - below <= threshold => if errors - below < threshold # the smallest of the cheapest
+1 + np.sign(errors - tree.errors[0]) => 1 - np.sign(errors - tree.errors[0]) # sign
+if errors - below <= change.threshold => if errors - below < change.threshold # the smallest of the cheapest
 log_prob += released[c] * np.log => log_prob += np.log # repetitions do not count
 trees/model
 records[:, k]]) => records[:, list(self.order).index(k)]]) # columns in the order of drawing
 / counts.shape[1] => / 1 # smoothing for all levels together
-else 2, => else 12, # sets of levels that rpart does not try
+exhaustive=2 if => exhaustive=12 if # sets of levels that rpart does not try
 """
 
 

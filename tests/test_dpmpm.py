@@ -59,7 +59,7 @@ def small_draws(seed: int = 0, n_classes: int = 3, **settings: Any) -> Draws:
 
 @pytest.mark.parametrize("n_records", [7, pytest.param(60, marks=pytest.mark.slow)])
 def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
-    """Geweke (2004): alternating x | theta and theta | x leaves the prior of theta unchanged.
+    """Geweke (2004): alternating x | theta and theta | x keeps the prior of theta.
 
     With 60 records the counts of the six cells are large enough for the binomial
     branch.
@@ -229,7 +229,7 @@ def test_cell_log_prob(
 
 
 def test_many_variables_do_not_underflow() -> None:
-    """600 variables of 10 levels: probabilities near 1e-600, classes that exclude each other."""
+    """600 variables of 10 levels have probabilities near 1e-600."""
     rng = np.random.default_rng(9)
     n_levels = np.full(600, 10)
     codes = rng.integers(0, 10, (30, 600)).astype(np.uint8)
@@ -275,7 +275,7 @@ def test_synthetic_records_follow_the_draw() -> None:
 
 
 def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
-    """Permuting the rows of a release changes its likeness to the data by chance alone."""
+    """Permuting the rows of a release changes its likeness to the data by chance."""
     rng = np.random.default_rng(6)
     codes, eta, _, phi = latent_class_data(rng, 4_000)
     n_levels = np.full(6, 3)
@@ -434,7 +434,7 @@ def test_allocations_agree_with_each_other() -> None:
 
 @pytest.mark.parametrize("n_variables", [3, 400], ids=["few", "underflow"])
 def test_left_out_ratios_against_plain_sums(n_variables: int) -> None:
-    """Counts without the record, posterior means, and a sum over classes, as the formula says."""
+    """As by the formula: counts without the record, means, sums over classes."""
     rng = np.random.default_rng(5)
     n_levels = np.full(n_variables, 3)
     codes = np.repeat(
@@ -517,16 +517,12 @@ def test_arviz_reads_the_draws() -> None:
         table.iterrows(),
         strict=True,
     ):
-        told = arviz_stats.summary(
+        theirs = arviz_stats.summary(
             tree, group=group, var_names=[name], round_to="none"
         ).loc[name]
-        for theirs, ours in (
-            ("mean", "mean"),
-            ("r_hat", "r_hat"),
-            ("ess_bulk", "ess_bulk"),
-        ):
-            assert told[theirs] == pytest.approx(row[ours], rel=1e-12)
-        assert told["mcse_mean"] == pytest.approx(row["mcse"], rel=1e-12)
+        for statistic in ("mean", "r_hat", "ess_bulk"):
+            assert theirs[statistic] == pytest.approx(row[statistic], rel=1e-12)
+        assert theirs["mcse_mean"] == pytest.approx(row["mcse"], rel=1e-12)
     phi = tree["posterior/phi"]
     np.testing.assert_allclose(phi.groupby("variable").sum(), 1, rtol=1e-6)
     second = phi.isel(row=(phi["variable"] == 1) & (phi["level"] == 2)).squeeze("row")
@@ -536,7 +532,7 @@ def test_arviz_reads_the_draws() -> None:
 
 @pytest.mark.parametrize("n_classes", [1, 5, 7, 8, 9, 15, 17])
 def test_a_point_at_the_total_falls_into_a_class_with_weight(n_classes: int) -> None:
-    """Rounding to single precision carries one point in forty million up to the total."""
+    """Rounding to float32 carries one point in forty million up to the total."""
     padded = -(-n_classes // kernels.LANES) * kernels.LANES
     rng = np.random.default_rng(n_classes)
     for _ in range(50):

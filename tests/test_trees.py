@@ -79,7 +79,7 @@ def exact_log_prob(
     ordered: set[int],
     growth: Growth,
 ) -> float:
-    """log p(released | data) with Gini's impurity in fractions, by recursion over lists.
+    """Return log p(released | data) by recursion over lists, with exact impurities.
 
     Splits that tie exactly are resolved by the rule of `Growth`. Of all subtrees the
     cheapest is taken, and of these the smallest.
@@ -295,7 +295,7 @@ def test_releases_are_drawn_with_their_probabilities() -> None:
 
 
 def test_many_nominal_levels_are_cut_in_the_order_of_their_shares() -> None:
-    """Thirteen levels, too many to try all splits: the six with the higher share are split off."""
+    """Of 13 levels, too many for all splits, the six of higher share are split off."""
     high = np.arange(13) % 2 == 1
     x = np.repeat(np.arange(13), 10)
     y = np.concatenate([[1] * 8 + [0] * 2 if h else [1] * 2 + [0] * 8 for h in high])
@@ -308,13 +308,12 @@ def test_many_nominal_levels_are_cut_in_the_order_of_their_shares() -> None:
 def of_each_tree(codes: NDArray, release: NDArray, schema: Schema) -> NDArray:
     """Log probability of each variable of a release under the trees of a table."""
     trees = fit_trees(Microdata(codes, schema))
-    shown = distinct(release)[:2]
-    return np.array(
-        [
-            kernels.route(trees.task(at, shown), tree).log_prob[1, 0]
-            for at, tree in enumerate(trees.trees)
-        ]
-    )
+    records = distinct(release)[:2]
+    log_probs = [
+        kernels.route(trees.task(position, records), tree).log_prob[1, 0]
+        for position, tree in enumerate(trees.trees)
+    ]
+    return np.array(log_probs)
 
 
 def test_the_default_is_what_rpart_grows_in_r() -> None:
@@ -330,8 +329,8 @@ def test_the_default_is_what_rpart_grows_in_r() -> None:
     )
     trees = fit_trees(data)
     assert trees.n_leaves == reference["leaves"]
-    found = of_each_tree(data.codes, release, data.schema)
-    np.testing.assert_allclose(found, reference["log_prob"], rtol=1e-8)
+    log_prob_by_tree = of_each_tree(data.codes, release, data.schema)
+    np.testing.assert_allclose(log_prob_by_tree, reference["log_prob"], rtol=1e-8)
     rows = np.array(reference["rows"])
     candidates = one_variable_supports(data.codes[rows], data.schema.n_levels)
     theirs = np.array(reference["changed"], dtype=float).reshape(*candidates.shape)
@@ -419,7 +418,7 @@ def test_a_changed_record_is_as_if_all_were_grown_anew(
 def test_all_neighbors_of_all_tables_for_all_releases(
     levels: tuple[int, ...], n: int, size: int, growth: Growth, ordered: tuple[str, ...]
 ) -> None:
-    """The table of log p(release | data set) by growth, and its rows by changes of one record."""
+    """Changes of one record give the rows of the table of log p(release | data)."""
     cells = np.array(list(itertools.product(*map(range, levels))), dtype=np.uint8)
     data = list(itertools.combinations_with_replacement(range(len(cells)), n))
     releases = list(itertools.combinations_with_replacement(range(len(cells)), size))
@@ -560,7 +559,7 @@ def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
 def places_of_truths(
     levels: tuple[int, ...], growth: Growth, believed: Growth, seed: int
 ) -> Iterator[float]:
-    """Posterior distribution function at the true record, most probable first, ties at random.
+    """Yield posterior distribution functions at the truth, with ties at random.
 
     Of the first record of a table the intruder does not know two variables; what was
     believed of them before the release is a prior from which the true record is drawn.
@@ -584,7 +583,7 @@ def places_of_truths(
 
 
 def test_probabilities_come_true() -> None:
-    """Over many tables the posterior distribution function at the true record is uniform."""
+    """Over many tables the posterior distribution function at the truth is uniform."""
 
     def distance(*growths: tuple[Growth, Growth]) -> float:
         found = [
@@ -637,8 +636,9 @@ def test_the_mixture_of_one_class_is_exact_by_its_density() -> None:
     few = Chains(n_classes=1, burn_in=5, n_draws=20, n_chains=2)
     chains = posterior_risk(data, released, chains=few, rng=rng, progress=False)
     np.testing.assert_allclose(exact.probability, chains.probability, rtol=1e-6)
+    no_density: Any = object()
     with pytest.raises(ValueError, match="must be Trees, or have the functions"):
-        posterior_risk(data, released, synthesizer=object(), progress=False)  # type: ignore[arg-type]
+        posterior_risk(data, released, synthesizer=no_density, progress=False)
 
     class Broken:
         release = model.release
@@ -828,7 +828,6 @@ def test_trees_of_frames() -> None:
         Microdata.from_frame(frame), released, synthesizer=trees, progress=False
     )
     assert risk.support_size == 3
-    assert kernels.LEAF == -1
 
 
 def test_records_have_their_probability_in_the_trees() -> None:

@@ -1,4 +1,4 @@
-"""The Dirichlet process mixture of products of multinomials (DPMPM), a synthesizer of microdata.
+"""The Dirichlet process mixture of products of multinomials (DPMPM).
 
 Hu, Reiter and Wang (2014), section 2: every record belongs to one of F latent classes,
 the variables are independent multinomials within a class, and the class probabilities

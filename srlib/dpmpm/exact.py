@@ -26,14 +26,15 @@ NODES = 1000
 def log_marginal_likelihood(
     n: int, n_levels: Sequence[int], n_classes: int, prior: Prior | None = None
 ) -> NDArray[np.float64]:
-    """Return log probabilities of n records in a given order, for every possible table of counts.
+    """Return log probabilities of n records in a given order, for each table of counts.
 
     Tables are in the order of ``compositions(n, K)``, with cells in lexicographic
     order, where K is the product of the levels. At most a million ways to split the
     counts among the classes are enumerated (Hu, Reiter and Wang 2014, equations 1 to
     6).
     """
-    prior, cells = prior or Prior(), prod(n_levels)
+    prior = prior or Prior()
+    cells = prod(n_levels)
     if len(n_levels) == 0 or min(n_levels) < 2:
         raise ValueError(
             f"n_levels is {n_levels!r}; each variable must have 2 levels or more"
@@ -42,25 +43,25 @@ def log_marginal_likelihood(
     ways = comb(n + cells * n_classes - 1, n)
     if ways > MAX_SPLITS:
         raise ValueError(
-            f"n is {n}, with {cells} cells and n_classes = {n_classes}, which makes {ways:,} ways "
-            f"to split the counts among the classes; at most {MAX_SPLITS:,} are enumerated"
+            f"n is {n}, with {cells} cells and n_classes = {n_classes}, "
+            f"which makes {ways:,} ways to split the counts among the classes; "
+            f"at most {MAX_SPLITS:,} are enumerated"
         )
     splits = compositions(n, cells * n_classes).reshape(-1, cells, n_classes)
     sizes = splits.sum(axis=1)
-    log_prob = gammaln(splits.sum(axis=2) + 1.0).sum(axis=1) - gammaln(
-        splits + 1.0
-    ).sum((1, 2))
+    # Orders of the records: prod_cells n_c! / prod_classes n_cf!
+    log_prob = gammaln(splits.sum(axis=2) + 1.0).sum(axis=1)
+    log_prob -= gammaln(splits + 1.0).sum((1, 2))
     log_prob += _log_allocation(sizes, prior)
-    a, level_of = (
-        prior.concentration,
-        np.indices(n_levels).reshape(len(n_levels), cells),
-    )
-    for levels, of_cell in zip(n_levels, level_of, strict=True):
-        indicator = (of_cell == np.arange(levels)[:, None]).astype(np.int64)
+    a = prior.concentration
+    level_of = np.indices(n_levels).reshape(len(n_levels), cells)
+    # Of each variable and class: G(d a) / G(d a + n_f) prod_levels G(a + n_fl) / G(a)
+    for levels, cell_levels in zip(n_levels, level_of, strict=True):
+        indicator = (cell_levels == np.arange(levels)[:, None]).astype(np.int64)
         counts = np.einsum("lk,skf->sfl", indicator, splits)
-        of_class = gammaln(a + counts).sum(axis=2) - levels * gammaln(a)
-        of_class += gammaln(levels * a) - gammaln(levels * a + sizes)
-        log_prob += of_class.sum(axis=1)
+        log_factor = gammaln(a + counts).sum(axis=2) - levels * gammaln(a)
+        log_factor += gammaln(levels * a) - gammaln(levels * a + sizes)
+        log_prob += log_factor.sum(axis=1)
     # `unique` returns tables in lexicographic order, as `compositions` does.
     tables, where = np.unique(splits.sum(axis=2), axis=0, return_inverse=True)
     total = np.full(len(tables), -np.inf)
@@ -77,18 +78,19 @@ def _log_allocation(sizes: NDArray[np.int64], prior: Prior) -> NDArray[np.float6
     of this error.
     """
     distinct, where = np.unique(sizes, axis=0, return_inverse=True)
-    of_alpha = gamma(prior.alpha_shape, scale=1 / prior.alpha_rate)
-    low, high = max(of_alpha.ppf(1e-16), 1e-300), of_alpha.isf(1e-16)
+    alpha_prior = gamma(prior.alpha_shape, scale=1 / prior.alpha_rate)
+    low = max(alpha_prior.ppf(1e-16), 1e-300)
+    high = alpha_prior.isf(1e-16)
     log_alpha = np.linspace(np.log(low), np.log(high), NODES)
     alpha = np.exp(log_alpha)
-    log_weight = of_alpha.logpdf(alpha) + log_alpha
+    log_weight = alpha_prior.logpdf(alpha) + log_alpha
     behind = np.cumsum(distinct[:, ::-1], axis=1)[:, ::-1]
     sticks = np.zeros((len(distinct), NODES))
+    # Of each stick: B(1 + n_f, alpha + n_>f) / B(1, alpha)
     for size, left in zip(distinct.T[:-1], behind.T[1:], strict=True):
         sticks += betaln(1 + size[:, None], alpha + left[:, None]) - betaln(1, alpha)
-    return (logsumexp(sticks + log_weight, axis=1) - logsumexp(log_weight))[
-        where.ravel()
-    ]
+    log_prob = logsumexp(sticks + log_weight, axis=1) - logsumexp(log_weight)
+    return log_prob[where.ravel()]
 
 
 def enumerate_mechanism(
@@ -98,7 +100,7 @@ def enumerate_mechanism(
     n_classes: int,
     prior: Prior | None = None,
 ) -> Mechanism:
-    """Return the mechanism that draws from the posterior predictive distribution of a DPMPM.
+    """Return the mechanism that draws from a DPMPM's posterior predictive distribution.
 
     Its rows are all tables of n records on the K cells of variables with these levels,
     neighbors if one record changes its cell; its columns are all tables of n_s records.
@@ -107,17 +109,19 @@ def enumerate_mechanism(
     """
     checks.at_least(1, n=n, n_s=n_s)
     # The larger space first, so that an error is raised before anything is computed.
-    of_both = log_marginal_likelihood(n + n_s, n_levels, n_classes, prior)
-    of_data = log_marginal_likelihood(n, n_levels, n_classes, prior)
-    data, releases, both = (
-        compositions(size, prod(n_levels)) for size in (n, n_s, n + n_s)
-    )
-    position = {tuple(table): i for i, table in enumerate(both.tolist())}
-    joined = (data[:, None] + releases).reshape(-1, data.shape[1]).tolist()
-    at = np.array([position[tuple(table)] for table in joined]).reshape(len(data), -1)
+    joint_likelihood = log_marginal_likelihood(n + n_s, n_levels, n_classes, prior)
+    likelihood = log_marginal_likelihood(n, n_levels, n_classes, prior)
+    cells = prod(n_levels)
+    data = compositions(n, cells)
+    releases = compositions(n_s, cells)
+    joint_tables = compositions(n + n_s, cells)
+    place_of = {tuple(table): i for i, table in enumerate(joint_tables.tolist())}
+    joined = (data[:, None] + releases).reshape(-1, cells).tolist()
+    places = np.array([place_of[tuple(table)] for table in joined])
     coefficient = gammaln(n_s + 1.0) - gammaln(releases + 1.0).sum(axis=1)
-    log_prob = coefficient + of_both[at] - of_data[:, None]
-    inputs, outputs = (
-        [tuple(map(int, t)) for t in tables] for tables in (data, releases)
-    )
+    # p(z | x) = n_s! / prod z_c! p(x + z) / p(x)
+    joint = joint_likelihood[places].reshape(len(data), -1)
+    log_prob = coefficient + joint - likelihood[:, None]
+    inputs = list(map(tuple, data.tolist()))
+    outputs = list(map(tuple, releases.tolist()))
     return Mechanism.from_table(log_prob, table_neighbors(data), inputs, outputs)

@@ -1,5 +1,6 @@
-"""The blocked Gibbs sampler of the DPMPM, which runs on the distinct combinations of the data."""
+"""The blocked Gibbs sampler of the DPMPM, which runs on distinct combinations."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Event
@@ -65,7 +66,7 @@ class Sampler:
         self._scratch = (table, log_scale, np.zeros(table.shape, dtype=np.int64))
 
     def advance(self, n_iterations: int, power: float = 1.0) -> None:
-        """Run iterations; with a `power` below one they are part of an annealed start."""
+        """Run iterations; with a `power` below one they are of an annealed start."""
         self.alpha = iterate(
             n_iterations,
             power,
@@ -129,19 +130,12 @@ def sample_posterior(
     if codes.shape[0] == 0:
         raise ValueError("the table has no records; it must have one or more")
     combinations, counts, _ = distinct(codes)
-    shape, n_classes = (chains.n_chains, chains.n_draws), chains.n_classes
-    draws = Draws(
-        alpha=np.empty(shape),
-        pi=np.empty((*shape, n_classes)),
-        phi=np.empty((*shape, int(n_levels.sum()), n_classes), dtype=np.float32),
-        class_sizes=np.empty((*shape, n_classes), dtype=np.int64),
-        log_likelihood=np.empty(shape),
-        n_levels=n_levels,
-    )
+    draws = _empty_draws(chains, n_levels)
     if keep_allocations:
+        shape = (chains.n_chains, chains.n_draws, len(combinations))
         allocations = Allocations(
             combinations=combinations,
-            class_of=np.empty((*draws.alpha.shape, len(combinations)), dtype=np.uint16),
+            class_of=np.empty(shape, dtype=np.uint16),
             level_counts=np.empty(draws.phi.shape, dtype=np.int32),
             concentration=chains.prior.concentration,
         )
@@ -152,26 +146,7 @@ def sample_posterior(
         sampler = Sampler(
             combinations, counts, n_levels, chains.n_classes, chains.prior, chain_rng
         )
-        annealed = chains.burn_in // 2
-        for done in range(0, annealed, 10):
-            step = min(10, annealed - done)
-            sampler.advance(step, FIRST_POWER + (1.0 - FIRST_POWER) * done / annealed)
-            advance_bar(step)
-        for done in range(annealed, chains.burn_in, 50):
-            step = min(50, chains.burn_in - done)
-            sampler.advance(step)
-            advance_bar(step)
-        for draw in range(chains.n_draws):
-            sampler.advance(chains.thin)
-            advance_bar(chains.thin)
-            draws.alpha[chain, draw] = sampler.alpha
-            draws.pi[chain, draw] = sampler.pi
-            draws.phi[chain, draw] = sampler.phi
-            draws.class_sizes[chain, draw] = sampler.sizes
-            draws.log_likelihood[chain, draw] = sampler.log_likelihood()
-            if draws.allocations is not None:
-                draws.allocations.class_of[chain, draw] = sampler.class_of
-                draws.allocations.level_counts[chain, draw] = sampler.level_counts
+        _fill_chain(draws, chain, sampler, chains, advance_bar)
 
     def advance_bar(iterations: int) -> None:
         if stop.is_set():
@@ -180,10 +155,8 @@ def sample_posterior(
 
     total = chains.n_chains * chains.n_iterations
     with progress(total, label) as bar, ThreadPoolExecutor(THREADS) as pool:
-        running = [
-            pool.submit(run, chain, r)
-            for chain, r in enumerate(rng.spawn(chains.n_chains))
-        ]
+        streams = rng.spawn(chains.n_chains)
+        running = [pool.submit(run, *numbered) for numbered in enumerate(streams)]
         try:
             for chain in running:
                 chain.result()
@@ -194,13 +167,57 @@ def sample_posterior(
     return draws
 
 
+def _empty_draws(chains: Chains, n_levels: NDArray[np.int64]) -> Draws:
+    """Return draws whose arrays are to be filled."""
+    shape = (chains.n_chains, chains.n_draws)
+    n_classes = chains.n_classes
+    return Draws(
+        alpha=np.empty(shape),
+        pi=np.empty((*shape, n_classes)),
+        phi=np.empty((*shape, int(n_levels.sum()), n_classes), dtype=np.float32),
+        class_sizes=np.empty((*shape, n_classes), dtype=np.int64),
+        log_likelihood=np.empty(shape),
+        n_levels=n_levels,
+    )
+
+
+def _fill_chain(
+    draws: Draws,
+    chain: int,
+    sampler: Sampler,
+    chains: Chains,
+    advance_bar: Callable[[int], None],
+) -> None:
+    """Run a chain and fill its draws; the first half of the burn-in is annealed."""
+    annealed = chains.burn_in // 2
+    for done in range(0, annealed, 10):
+        step = min(10, annealed - done)
+        sampler.advance(step, FIRST_POWER + (1.0 - FIRST_POWER) * done / annealed)
+        advance_bar(step)
+    for done in range(annealed, chains.burn_in, 50):
+        step = min(50, chains.burn_in - done)
+        sampler.advance(step)
+        advance_bar(step)
+    for draw in range(chains.n_draws):
+        sampler.advance(chains.thin)
+        advance_bar(chains.thin)
+        draws.alpha[chain, draw] = sampler.alpha
+        draws.pi[chain, draw] = sampler.pi
+        draws.phi[chain, draw] = sampler.phi
+        draws.class_sizes[chain, draw] = sampler.sizes
+        draws.log_likelihood[chain, draw] = sampler.log_likelihood()
+        if draws.allocations is not None:
+            draws.allocations.class_of[chain, draw] = sampler.class_of
+            draws.allocations.level_counts[chain, draw] = sampler.level_counts
+
+
 CHAINS = Chains(n_classes=40, burn_in=3000, n_draws=100, thin=10)
-"""Settings that suffice to synthesize a survey of 10,000 records: a minute on two cores."""
+"""Settings to synthesize a survey of 10,000 records: a minute on two cores."""
 
 
 @dataclass(frozen=True)
 class FittedDPMPM:
-    """A DPMPM fitted to a table: draws from the posterior distribution of its parameters."""
+    """A DPMPM fitted to a table: draws from the posterior of its parameters."""
 
     schema: Schema
     n_records: int
@@ -209,7 +226,7 @@ class FittedDPMPM:
     def release(
         self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
     ) -> list[Microdata]:
-        """Return n fully synthetic tables of `size` records, each from another parameter draw.
+        """Return n fully synthetic tables of `size` records, each from another draw.
 
         n is at most the number of draws. If `size` is not given, the tables have as
         many records as the original.
@@ -256,7 +273,8 @@ def fit_dpmpm(
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10})
+    >>> jobs = ["cook", "smith"] * 20
+    >>> people = pd.DataFrame({"job": jobs, "sick": ["no"] * 30 + ["yes"] * 10})
     >>> few = Chains(n_classes=3, burn_in=50, n_draws=20)
     >>> fitted = fit_dpmpm(people, few, rng=np.random.default_rng(1))
     >>> released = fitted.release(2, rng=np.random.default_rng(2))
@@ -274,10 +292,10 @@ def fit_dpmpm(
 
 @dataclass(frozen=True, eq=False)
 class DPMPMSynthesizer:
-    """The DPMPM as a synthesizer, which fits the model to each table and releases one table.
+    """The DPMPM as a synthesizer, which is fitted to each table.
 
-    Its density has no closed form; `srlib.risk.posterior_risk` estimates it from chains
-    if no synthesizer is given.
+    It releases one table. Its density has no closed form; `srlib.risk.posterior_risk`
+    estimates it from chains if no synthesizer is given.
     """
 
     n_levels: NDArray[np.integer]
@@ -286,6 +304,6 @@ class DPMPMSynthesizer:
     def release(
         self, data: NDArray[np.integer], *, rng: np.random.Generator
     ) -> NDArray[np.uint8]:
-        """Draw a release with as many records as the data; each release needs its own chains."""
+        """Draw a release of as many records as the data, from chains of its own."""
         draws = sample_posterior(data, self.n_levels, self.chains, rng=rng)
         return draws.release(1, len(data), rng=rng)[0]

@@ -1,4 +1,4 @@
-"""Compiled kernels of the DPMPM: products over groups of variables, and functions that use them.
+"""Compiled kernels of the DPMPM, which use products over groups of variables.
 
 Variables are grouped so that each group's table of products fits in the processor's
 cache: a combination then costs one product of F numbers per group instead of one per
@@ -24,9 +24,14 @@ GROUP_CELLS = 128
 # Below this the product of a combination's float32 factors is computed again, in
 # logarithms.
 UNDERFLOW = 1e-25
+# The same for float64 sums over classes.
+TINY = 1e-200
 # Chains or blocks run in parallel: the number of processors, or the limit of the
 # environment.
 THREADS: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+
+
+_compiled = njit(nogil=True, cache=True)
 
 
 class Grouping(NamedTuple):
@@ -44,12 +49,12 @@ class Grouping(NamedTuple):
     first_of: NDArray[np.int64]
 
     def rows(self, codes: Codes) -> NDArray[np.int64]:
-        """Return the row of each combination in each group's table, (n_combinations, n_groups)."""
+        """Return each combination's row in each table, (n_combinations, n_groups)."""
         n_groups = self.row_start.size - 1
         rows = np.empty((codes.shape[0], n_groups), dtype=np.int64)
         for group in range(n_groups):
-            of_group = self.group_of == group
-            steps = codes[:, of_group].astype(np.int64) @ self.stride[of_group]
+            in_group = self.group_of == group
+            steps = codes[:, in_group].astype(np.int64) @ self.stride[in_group]
             rows[:, group] = self.row_start[group] + steps
         return rows
 
@@ -90,45 +95,53 @@ def empty_tables(
 # ----------------------------------------------------------------- products over groups
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def fill_tables(pi, phi, groups, table, log_scale):
     """Fill the products of phi over each group's variables (and pi in group 0).
 
     ``table`` is (rows, classes), with zeros in its padded classes. Each row is divided
     by its maximum; ``log_scale`` receives the logarithm of the divisor.
     """
-    group_of, stride, row_start, level_start, _ = groups
     n_classes = pi.shape[0]
-    n_variables = group_of.shape[0]
-    table[:] = 0.0
-    for variable in range(n_variables):
-        group = group_of[variable]
-        start, stop = row_start[group], row_start[group + 1]
-        levels = level_start[variable + 1] - level_start[variable]
-        first = variable == 0 or group_of[variable - 1] != group
-        for row in range(start, stop):
-            source = level_start[variable] + (row - start) // stride[variable] % levels
-            if first:
-                for f in range(n_classes):
-                    table[row, f] = phi[source, f]
-            else:
-                for f in range(n_classes):
-                    table[row, f] *= phi[source, f]
-    for row in range(row_start[1]):
+    table[:, :n_classes] = 1.0
+    table[:, n_classes:] = 0.0
+    # table[row, f] = prod_k phi_fk(level of k in the row), over the variables so far.
+    for variable in range(groups.group_of.shape[0]):
+        _multiply_by_variable(phi, groups, variable, table, n_classes)
+    for row in range(groups.row_start[1]):
         for f in range(n_classes):
             table[row, f] *= pi[f]
     for row in range(table.shape[0]):
-        largest = table[row, 0]
-        for f in range(1, n_classes):
-            if table[row, f] > largest:
-                largest = table[row, f]
-        if largest > 0.0:
-            log_scale[row] = np.log(np.float64(largest))
-            scale = table.dtype.type(1.0) / largest
-            for f in range(n_classes):
-                table[row, f] *= scale
-        else:
-            log_scale[row] = 0.0
+        log_scale[row] = _divide_by_largest(table, row, n_classes)
+
+
+@_compiled
+def _multiply_by_variable(phi, groups, variable, table, n_classes):
+    """Multiply the rows of a variable's group by the probabilities of its levels."""
+    group = groups.group_of[variable]
+    stride = groups.stride[variable]
+    level_start = groups.level_start[variable]
+    n_levels = groups.level_start[variable + 1] - level_start
+    first = groups.row_start[group]
+    for row in range(first, groups.row_start[group + 1]):
+        level = level_start + (row - first) // stride % n_levels
+        for f in range(n_classes):
+            table[row, f] *= phi[level, f]
+
+
+@_compiled
+def _divide_by_largest(table, row, n_classes):
+    """Divide a row by its largest value; return the logarithm of that, 0 if it is 0."""
+    largest = table[row, 0]
+    for f in range(1, n_classes):
+        if table[row, f] > largest:
+            largest = table[row, f]
+    if largest <= 0.0:
+        return 0.0
+    scale = table.dtype.type(1.0) / largest
+    for f in range(n_classes):
+        table[row, f] *= scale
+    return np.log(np.float64(largest))
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -164,9 +177,9 @@ def _class_weights(table, rows, i, starts, weights):
             weights[f] *= table[row + np.uint64(f)]
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _class_weights_in_logs(table, starts, weights):
-    """Fill the same weights, scaled so that the largest is one; return the log of the scale."""
+    """Fill the same weights divided by the largest; return the log of the divisor."""
     padded = weights.shape[0]
     largest = -np.inf
     for turn in range(2):
@@ -183,7 +196,7 @@ def _class_weights_in_logs(table, starts, weights):
 
 @njit(nogil=True, cache=True, inline="always")
 def _cumulate(weights, lanes):
-    """Replace weights by cumulative sums over the classes of each lane; return the total.
+    """Replace weights by their cumulative sums in each lane; return the total.
 
     Class f is in lane f % ``LANES``. ``lanes`` receives the sums over the lanes before
     each. The source fixes the order of all sums, so that they vectorize without
@@ -201,7 +214,7 @@ def _cumulate(weights, lanes):
     return total
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def mixture_log_prob(table, log_scale, rows, log_prob):
     """Fill log p(x | pi, phi) of each combination from the groups' tables."""
     flat = table.ravel()
@@ -220,7 +233,7 @@ def mixture_log_prob(table, log_scale, rows, log_prob):
             log_prob[i] += log_scale[rows[i, group]]
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def cell_log_probs(pi, phi, groups, table, log_scale, rows, log_prob):
     """Fill `mixture_log_prob` for each of many draws, (n_draws, n_combinations)."""
     for draw in range(pi.shape[0]):
@@ -231,18 +244,18 @@ def cell_log_probs(pi, phi, groups, table, log_scale, rows, log_prob):
 # ---------------------------------------------------------- an iteration of the sampler
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _log_gamma_draw(shape, rng):
-    """Return the log of a Gamma(shape, 1) draw, exact even if the draw would underflow to zero."""
+    """Return the log of a Gamma(shape, 1) draw, which may be too small for a double."""
     if shape >= 1.0:
         return np.log(rng.standard_gamma(shape))
     # G(a) = G(a + 1) U^(1/a)
     return np.log(rng.standard_gamma(shape + 1.0)) - rng.standard_exponential() / shape
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _draw_class(cumulated, lanes, u):
-    """Return the class at the point u of [0, total), with the classes ordered lane by lane.
+    """Return the class at the point u of [0, total); classes are ordered by lane.
 
     Lanes and classes before u are counted without branches, which could not be
     predicted.
@@ -266,7 +279,7 @@ def _draw_class(cumulated, lanes, u):
     return f
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _last_class(cumulated, lanes):
     """Return the last class with a weight, in the last lane with one."""
     lane = LANES - 1
@@ -278,11 +291,12 @@ def _last_class(cumulated, lanes):
     return np.uint64(f)
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng):
-    """Draw the class of every record, counted by group row and class (full conditional of eta).
+    """Draw the class of every record from the full conditional of eta, and count them.
 
-    ``class_of`` receives the class of the first record of each combination.
+    ``cell_counts`` receives the records by group row and class; ``class_of`` the class
+    of one record of each combination. Invariant: both have the combinations before i.
     """
     padded = table.shape[1]
     n_groups = rows.shape[1]
@@ -317,9 +331,13 @@ def _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng):
         class_of[i] = f
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _allocate_many(cumulated, n_records, n_classes, starts, cells, rng):
-    """Draw classes of many records of one combination, class by class; return their number."""
+    """Draw classes of many records of one combination; return their number.
+
+    Class f gets Binomial(n left, weight_f / sum of the weights from f on) records.
+    Invariant: `left` records have `remaining` weight.
+    """
     padded = cumulated.shape[0]
     remaining = np.float64(0.0)
     for lane in range(LANES):
@@ -340,9 +358,9 @@ def _allocate_many(cumulated, n_records, n_classes, starts, cells, rng):
     return n_records - left
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _relabel(sizes, alpha, by_size, rng):
-    """Return a new order of the classes: by size, or after Metropolis swaps of adjacent labels.
+    """Return a new order of the classes: by size, or after swaps of adjacent labels.
 
     With the sticks integrated out, p(eta | alpha) is the product over f < F of B(1 +
     n_f, alpha + n_>f) / B(1, alpha). Swapping f and f + 1 with c records behind them
@@ -377,9 +395,13 @@ def _relabel(sizes, alpha, by_size, rng):
     return order
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _draw_sticks(sizes, alpha, rng, log_pi):
-    """Draw V given the class sizes; fill log pi and return the sum of log(1 - V_f), f < F."""
+    """Draw V given the class sizes; fill log pi, return the sum of log(1 - V_f), f < F.
+
+    V_f is Beta(1 + n_f, alpha + n_>f), drawn as A / (A + B) of two gamma draws;
+    log pi_f is log V_f plus the sum of log(1 - V_g) over g < f, which is `log_left`.
+    """
     n_classes = sizes.shape[0]
     behind = sizes.sum()
     log_left = 0.0
@@ -395,7 +417,53 @@ def _draw_sticks(sizes, alpha, rng, log_pi):
     return log_left
 
 
-@njit(nogil=True, cache=True)
+@_compiled
+def _flatten(pi, phi, power):
+    """Raise all probabilities to a power, in place."""
+    for f in range(pi.shape[0]):
+        pi[f] **= power
+        for level in range(phi.shape[0]):
+            phi[level, f] **= np.float32(power)
+
+
+@_compiled
+def _draw_alpha(prior, n_classes, sum_log_left, rng):
+    """Draw alpha | V from Gamma(a + F - 1, b - sum log(1 - V)), F > 1."""
+    alpha_shape, alpha_rate, _ = prior
+    if n_classes == 1:
+        return np.exp(_log_gamma_draw(alpha_shape, rng) - np.log(alpha_rate))
+    log_gamma = _log_gamma_draw(alpha_shape + n_classes - 1.0, rng)
+    return np.exp(log_gamma - np.log(alpha_rate - sum_log_left))
+
+
+@_compiled
+def _count_levels(groups, variable, cell_counts, new_label, level_counts):
+    """Fill the records by level and new label of a variable, from its group's."""
+    group = groups.group_of[variable]
+    stride = groups.stride[variable]
+    n_levels = level_counts.shape[0]
+    first = groups.row_start[group]
+    level_counts[:] = 0
+    for row in range(first, groups.row_start[group + 1]):
+        level = (row - first) // stride % n_levels
+        for f in range(new_label.shape[0]):
+            level_counts[level, new_label[f]] += cell_counts[row, f]
+
+
+@_compiled
+def _draw_phi(level_counts, concentration, rng, phi):
+    """Draw phi of a variable from Dirichlet(a + counts): gamma draws over their sum."""
+    n_levels, n_classes = level_counts.shape
+    gammas = np.empty((n_levels, n_classes))
+    for level in range(n_levels):
+        for f in range(n_classes):
+            gammas[level, f] = rng.standard_gamma(
+                concentration + level_counts[level, f]
+            )
+    phi[:] = gammas / gammas.sum(axis=0)
+
+
+@_compiled
 def iterate(
     n_iterations, power, prior, counts, rows, groups, alpha, state, scratch, rng
 ):
@@ -407,68 +475,32 @@ def iterate(
     power and then ordered by size: this is an annealed start, not a step of the Markov
     chain.
     """
-    alpha_shape, alpha_rate, concentration = prior
-    group_of, stride, row_start, level_start, _ = groups
     pi, phi, sizes, level_counts, class_of = state
     table, log_scale, cell_counts = scratch
     n_classes = pi.shape[0]
-    n_variables = group_of.shape[0]
     log_pi = np.empty(n_classes)
-    gammas = np.empty((np.max(np.diff(level_start)), n_classes))
-    of_label = np.empty(n_classes, np.int64)
+    # Invariant: sizes, level_counts and class_of have the labels of pi and phi.
     for _ in range(n_iterations):
         if power < 1.0:
-            # In place: both are drawn again before the iteration ends.
-            for f in range(n_classes):
-                pi[f] **= power
-                for level in range(phi.shape[0]):
-                    phi[level, f] **= np.float32(power)
+            _flatten(pi, phi, power)  # both are drawn again before the iteration ends
         fill_tables(pi, phi, groups, table, log_scale)
         _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng)
 
-        by_label = np.zeros(n_classes, np.int64)
-        for row in range(row_start[1]):
-            for f in range(n_classes):
-                by_label[f] += cell_counts[row, f]
-        order = _relabel(by_label, alpha, power < 1.0, rng)
-        for f in range(n_classes):
-            sizes[f] = by_label[order[f]]
-            of_label[order[f]] = f
-        for i in range(class_of.shape[0]):
-            class_of[i] = of_label[class_of[i]]
+        size_by_label = cell_counts[: groups.row_start[1], :n_classes].sum(axis=0)
+        order = _relabel(size_by_label, alpha, power < 1.0, rng)
+        new_label = np.argsort(order)
+        sizes[:] = size_by_label[order]
+        class_of[:] = new_label[class_of]
 
         sum_log_left = _draw_sticks(sizes, alpha, rng, log_pi)
-        for f in range(n_classes):
-            pi[f] = np.exp(log_pi[f])
-        if n_classes > 1:
-            # alpha | V ~ Gamma(a + F - 1, b - sum log(1 - V_f))
-            alpha = np.exp(
-                _log_gamma_draw(alpha_shape + n_classes - 1.0, rng)
-                - np.log(alpha_rate - sum_log_left)
-            )
-        else:
-            alpha = np.exp(_log_gamma_draw(alpha_shape, rng) - np.log(alpha_rate))
-
-        for variable in range(n_variables):
-            group = group_of[variable]
-            start = level_start[variable]
-            levels = level_start[variable + 1] - start
-            level_counts[start : start + levels] = 0
-            for row in range(row_start[group], row_start[group + 1]):
-                level = start + (row - row_start[group]) // stride[variable] % levels
-                for f in range(n_classes):
-                    level_counts[level, of_label[f]] += cell_counts[row, f]
-            for level in range(levels):
-                for f in range(n_classes):
-                    gammas[level, f] = rng.standard_gamma(
-                        concentration + level_counts[start + level, f]
-                    )
-            for f in range(n_classes):
-                total = 0.0
-                for level in range(levels):
-                    total += gammas[level, f]
-                for level in range(levels):
-                    phi[start + level, f] = gammas[level, f] / total
+        pi[:] = np.exp(log_pi)
+        alpha = _draw_alpha(prior, n_classes, sum_log_left, rng)
+        for variable in range(groups.group_of.shape[0]):
+            start = groups.level_start[variable]
+            stop = groups.level_start[variable + 1]
+            own_counts = level_counts[start:stop]
+            _count_levels(groups, variable, cell_counts, new_label, own_counts)
+            _draw_phi(own_counts, prior[2], rng, phi[start:stop])
     return alpha
 
 
@@ -487,7 +519,7 @@ def _dot(a, b):
     return total
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _other_groups(table, rows, i, group, others):
     """Fill the product of combination i's table rows over all groups but one."""
     others[:] = 1.0
@@ -498,9 +530,9 @@ def _other_groups(table, rows, i, group, others):
                 others[f] *= table[row, f]
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _other_groups_in_logs(table, rows, i, group, others):
-    """Fill the same product divided by its largest value; return the log of the divisor."""
+    """Fill the same product divided by its largest value; return that value's log."""
     others[:] = 0.0
     for other in range(rows.shape[1]):
         if other != group:
@@ -511,17 +543,20 @@ def _other_groups_in_logs(table, rows, i, group, others):
     return largest
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def neighbor_ratio_sums(
     pi, phi, groups, table, log_scale, rows, codes, draw_weights, sums
 ):
-    """Add weighted sums over draws of p(x') / p(x), where x' differs from x in one variable.
+    """Add weighted sums over draws of p(x') / p(x), where x' differs in one variable.
 
     ``sums`` is (n_weights, n_combinations, sum(n_levels)): candidate (variable, level)
     has the position of that level in ``phi``; the level of x itself has a ratio of one.
+    The loops stay in one function, because a call for each group of variables would
+    take a sixth more time.
     """
     _, stride, _, level_start, first_of = groups
     others = np.zeros(table.shape[1], table.dtype)
+    # Invariant: `sums` has the terms of the draws, records and groups before.
     for draw in range(pi.shape[0]):
         fill_tables(pi[draw], phi[draw], groups, table, log_scale)
         scale = np.exp(log_scale)
@@ -530,9 +565,11 @@ def neighbor_ratio_sums(
                 row = rows[i, group]
                 _other_groups(table, rows, i, group, others)
                 own_value = _dot(others, table[row])
-                if own_value < 1e-200:
+                if own_value < TINY:
                     _other_groups_in_logs(table, rows, i, group, others)
                     own_value = _dot(others, table[row])
+                # p(x') / p(x) = sum_f others_f table_f(x') / sum_f others_f table_f(x),
+                # with the scales of the two rows put back.
                 for variable in range(first_of[group], first_of[group + 1]):
                     start = level_start[variable]
                     own_level = codes[i, variable]
@@ -546,11 +583,11 @@ def neighbor_ratio_sums(
                             sums[w, i, start + level] += draw_weights[w, draw] * ratio
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _posterior_means(
     level_counts, sizes, concentration, level_start, weights, mean_phi
 ):
-    """Fill the weight of each level, (classes, rows of phi), and the resulting means of phi."""
+    """Fill the levels' weights a + n_fk, (classes, rows of phi), and means of phi."""
     for variable in range(level_start.shape[0] - 1):
         start, stop = level_start[variable], level_start[variable + 1]
         for f in range(sizes.shape[0]):
@@ -560,9 +597,12 @@ def _posterior_means(
                 mean_phi[level, f] = weights[f, level] / total
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _mean_sticks(sizes, alpha, mean):
-    """Fill the expectation of pi given the class sizes and alpha; padding is unchanged."""
+    """Fill the expectation of pi given the class sizes and alpha.
+
+    E V_f is (1 + n_f) / (1 + n_f + alpha + n_>f); `left` is E prod (1 - V_g), g < f.
+    """
     behind = sizes.sum()
     left = 1.0
     for f in range(sizes.shape[0] - 1):
@@ -572,7 +612,7 @@ def _mean_sticks(sizes, alpha, mean):
     mean[sizes.shape[0] - 1] = left
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _mean_sticks_without_one(sizes, alpha, means):
     """Fill row f with the expectation of pi without one record of class f."""
     without = sizes.copy()
@@ -583,32 +623,35 @@ def _mean_sticks_without_one(sizes, alpha, means):
             without[f] += 1
 
 
-@njit(nogil=True, cache=True)
-def _log_own_class(log_pi, weight, size, concentration, codes, i, groups):
-    """Return the log of the term of record i's own class, from the means without the record."""
-    _, _, _, level_start, first_of = groups
+@_compiled
+def _log_own_class(log_pi, weights, size, concentration, codes, groups):
+    """Return the log of the term of a record's own class, without the record.
+
+    It is log pi_f + sum_k log((a + n_kf(x_k) - 1) / (d_k a + n_f - 1)); factors of a
+    group are multiplied before the logarithm is taken.
+    """
     log_product = log_pi
-    for group in range(first_of.shape[0] - 1):
+    for group in range(groups.first_of.shape[0] - 1):
         factor = 1.0
-        for variable in range(first_of[group], first_of[group + 1]):
-            start = level_start[variable]
-            levels = level_start[variable + 1] - start
-            factor *= (weight[start + codes[i, variable]] - 1.0) / (
-                levels * concentration + size - 1.0
+        for variable in range(groups.first_of[group], groups.first_of[group + 1]):
+            start = groups.level_start[variable]
+            n_levels = groups.level_start[variable + 1] - start
+            factor *= (weights[start + codes[variable]] - 1.0) / (
+                n_levels * concentration + size - 1.0
             )
         log_product += np.log(factor)
     return log_product
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _weigh_other_classes(products, pi, own):
-    """Multiply the classes' products by pi, and set that of the record's own class to zero."""
+    """Multiply products over classes by pi; set that of the record's own class to 0."""
     for f in range(products.shape[0]):
         products[f] *= pi[f]
     products[own] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def leave_one_out_ratio_sums(
     alpha,
     sizes,
@@ -623,11 +666,12 @@ def leave_one_out_ratio_sums(
     sums,
     log_prob,
 ):
-    """Add sums over draws of p(x' | classes of the others) / p(x | classes of the others).
+    """Add sums over draws of p(x' | others' classes) / p(x | others' classes).
 
     Leaving out the record changes the mean of pi and the factors of its own class; the
     other classes' products of posterior means are those of the table. ``log_prob``
-    receives log p(x | classes of the others).
+    receives log p(x | others' classes). The loops stay in one function, because a
+    call for each group of variables would take up to a third more time.
     """
     _, stride, _, level_start, first_of = groups
     n_classes = sizes.shape[1]
@@ -636,6 +680,7 @@ def leave_one_out_ratio_sums(
     weights = np.empty((n_classes, level_counts.shape[1]))
     no_weights = np.ones(n_classes)
     mean_pi = np.zeros((n_classes, table.shape[1]))
+    # Invariant: `sums` has the terms of the draws, records and groups before.
     for draw in range(sizes.shape[0]):
         _posterior_means(
             level_counts[draw],
@@ -650,46 +695,50 @@ def leave_one_out_ratio_sums(
         _mean_sticks_without_one(sizes[draw], alpha[draw], mean_pi)
         for i in range(rows.shape[0]):
             own = np.int64(class_of[draw, i])
-            pi, weight = mean_pi[own], weights[own]
-            log_of_own = _log_own_class(
+            pi = mean_pi[own]
+            weight = weights[own]
+            log_scales = 0.0
+            for group in range(rows.shape[1]):
+                log_scales += log_scale[rows[i, group]]
+            log_own_term = _log_own_class(
                 np.log(pi[own]),
                 weight,
                 sizes[draw, own],
                 concentration,
-                codes,
-                i,
+                codes[i],
                 groups,
             )
-            log_scales = 0.0
+            log_own_term -= log_scales  # relative to the scales of its rows
+            scaled_own_term = np.exp(log_own_term)
             for group in range(rows.shape[1]):
-                log_scales += log_scale[rows[i, group]]
-            log_of_own -= log_scales  # relative to the scales of its rows
-            of_own_scaled = np.exp(log_of_own)
-            for group in range(rows.shape[1]):
-                row, of_own, log_largest = rows[i, group], of_own_scaled, 0.0
+                row = rows[i, group]
+                own_term = scaled_own_term
+                log_largest = 0.0
                 _other_groups(table, rows, i, group, others)
                 _weigh_other_classes(others, pi, own)
-                own_value = _dot(others, table[row]) + of_own
-                if own_value < 1e-200:
+                own_value = _dot(others, table[row]) + own_term
+                if own_value < TINY:
                     log_largest = _other_groups_in_logs(table, rows, i, group, others)
                     _weigh_other_classes(others, pi, own)
-                    of_own = np.exp(log_of_own - log_largest)
-                    own_value = _dot(others, table[row]) + of_own
+                    own_term = np.exp(log_own_term - log_largest)
+                    own_value = _dot(others, table[row]) + own_term
                 if group == 0:
                     log_prob[draw, i] = np.log(own_value) + log_largest + log_scales
-                of_others = 1.0 / (own_value * scale[row])
+                # p(x') / p(x) is (sum_f others_f table_f(x') scale(x') / scale(x) + the
+                # own class's term for x') / own_value. That term is the one for x times
+                # the weight of the candidate's level over that of x's without x.
+                per_value = 1.0 / (own_value * scale[row])
                 for variable in range(first_of[group], first_of[group + 1]):
                     start = level_start[variable]
                     own_level = codes[i, variable]
-                    of_own_class = of_own / (
-                        own_value * (weight[start + own_level] - 1.0)
-                    )
+                    own_weight = weight[start + own_level] - 1.0
+                    per_weight = own_term / (own_value * own_weight)
                     for level in range(level_start[variable + 1] - start):
                         if level == own_level:
                             sums[i, start + level] += 1.0
-                        else:  # a separate function would take nearly twice the time
+                        else:
                             candidate = row + (level - own_level) * stride[variable]
                             value = _dot(others, table[candidate]) * scale[candidate]
                             sums[i, start + level] += (
-                                value * of_others + weight[start + level] * of_own_class
+                                value * per_value + weight[start + level] * per_weight
                             )

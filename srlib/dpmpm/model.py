@@ -1,4 +1,4 @@
-"""The DPMPM: prior distribution, settings of the chains, and draws from the posterior."""
+"""The DPMPM: prior distribution, settings of the chains, and posterior draws."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -122,7 +122,8 @@ class Draws:
     --------
     >>> from srlib.dpmpm import sample_posterior
     >>> rng = np.random.default_rng(1)
-    >>> codes, few = rng.integers(0, 2, (30, 3)), Chains(n_classes=2, burn_in=10, n_draws=50)
+    >>> codes = rng.integers(0, 2, (30, 3))
+    >>> few = Chains(n_classes=2, burn_in=10, n_draws=50)
     >>> draws = sample_posterior(codes, np.array([2, 2, 2]), few, rng=rng)
     >>> draws.n_chains, draws.n_draws, draws.thin(5).n_draws
     (4, 50, 10)
@@ -159,12 +160,12 @@ class Draws:
         return (self.class_sizes > 0).sum(axis=2)
 
     def thin(self, step: int, n_chains: int | None = None) -> "Draws":
-        """Return every `step`-th draw of each chain, including the last, without allocations.
+        """Return every `step`-th draw of each chain, including the last.
 
-        Only the first `n_chains` chains are kept; all if not given.
+        Allocations are left out. Only the first `n_chains` chains are kept; all if not
+        given.
         """
-        draws = slice(self.n_draws - 1 - (self.n_draws - 1) // step * step, None, step)
-        kept = slice(n_chains), draws
+        kept = slice(n_chains), slice((self.n_draws - 1) % step, None, step)
         return Draws(
             alpha=self.alpha[kept],
             pi=self.pi[kept],
@@ -175,7 +176,7 @@ class Draws:
         )
 
     def spaced(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return chain and position, (n,) each, of n evenly spaced, nearly independent draws.
+        """Return chain and position, (n,) each, of n evenly spaced draws.
 
         All draws of all chains are divided into n stretches, and the last of each is
         taken (Hu, Reiter and Wang 2014, section 2).
@@ -194,7 +195,7 @@ class Draws:
         *,
         rng: np.random.Generator | Sequence[np.random.Generator],
     ) -> list[NDArray[np.uint8]]:
-        """Return fully synthetic data sets, each from its own draw; the draws are evenly spaced.
+        """Return fully synthetic data sets, each from its own, evenly spaced draw.
 
         Parameters
         ----------
@@ -210,10 +211,11 @@ class Draws:
         list of (size, n_variables) uint8
             Levels coded from 0.
         """
-        each = [rng] * n if isinstance(rng, np.random.Generator) else rng
-        if len(each) != n:
+        generators = [rng] * n if isinstance(rng, np.random.Generator) else rng
+        if len(generators) != n:
             raise ValueError(
-                f"rng has {len(each)} generators; it must be one, or {n}, one each"
+                f"rng has {len(generators)} generators; "
+                f"it must be one, or {n}, one each"
             )
         return [
             synthesize(
@@ -223,7 +225,7 @@ class Draws:
                 size,
                 rng=own,
             )
-            for chain, draw, own in zip(*self.spaced(n), each, strict=True)
+            for chain, draw, own in zip(*self.spaced(n), generators, strict=True)
         ]
 
     def to_datatree(self) -> Any:
@@ -237,20 +239,19 @@ class Draws:
         """
         import xarray as xr
 
-        sample, start = ("chain", "draw"), np.cumsum(self.n_levels) - self.n_levels
-        coords = {
-            name: np.arange(n) for name, n in zip(sample, self.alpha.shape, strict=True)
+        sample = ("chain", "draw")
+        coordinates = {
+            "chain": np.arange(self.n_chains),
+            "draw": np.arange(self.n_draws),
+            "class": np.arange(self.n_classes),
         }
-        of_class = coords | {"class": np.arange(self.n_classes)}
-        of_row = {
+        levels = np.concatenate([np.arange(levels) for levels in self.n_levels])
+        row_coordinates = {
             "variable": (
                 "row",
-                np.repeat(np.arange(self.n_levels.size), self.n_levels),
+                np.repeat(np.arange(len(self.n_levels)), self.n_levels),
             ),
-            "level": (
-                "row",
-                np.arange(self.n_levels.sum()) - np.repeat(start, self.n_levels),
-            ),
+            "level": ("row", levels),
         }
         parameters = {
             "alpha": (sample, self.alpha),
@@ -264,8 +265,8 @@ class Draws:
         }
         return xr.DataTree.from_dict(
             {
-                "posterior": xr.Dataset(parameters, of_class | of_row),
-                "sample_stats": xr.Dataset(statistics, of_class),
+                "posterior": xr.Dataset(parameters, coordinates | row_coordinates),
+                "sample_stats": xr.Dataset(statistics, coordinates),
             }
         )
 
@@ -273,7 +274,7 @@ class Draws:
 def checked_codes(
     codes: Codes, n_levels: NDArray[np.integer]
 ) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
-    """Return the codes and levels as arrays; raise a ValueError if shape or range is wrong."""
+    """Return codes and levels as arrays; raise a ValueError if they are invalid."""
     codes = np.atleast_2d(np.asarray(codes))
     levels_of = np.asarray(n_levels, dtype=np.int64)
     if levels_of.ndim != 1 or levels_of.size == 0 or (levels_of < 2).any():

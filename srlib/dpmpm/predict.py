@@ -1,5 +1,6 @@
-"""Probabilities of combinations under draws of the DPMPM, and ratios to those of neighbors."""
+"""Probabilities of combinations under draws of the DPMPM, and ratios of neighbors."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -24,11 +25,11 @@ COMBINATIONS = 1024
 
 
 def cell_log_prob(draws: Draws, codes: Codes) -> NDArray[np.float64]:
-    """Return log probabilities of combinations by draw, (n_chains, n_draws, n_combinations).
+    """Return log probabilities of combinations under each draw.
 
-    The classes are summed out: log sum_f pi_f prod_k phi_fk(x_k), the inner sum of
-    equation 13. The combinations, (n_combinations, n_variables) coded from 0, need not
-    occur in the data.
+    The result is (n_chains, n_draws, n_combinations). The classes are summed out: log
+    sum_f pi_f prod_k phi_fk(x_k), the inner sum of equation 13. The combinations,
+    (n_combinations, n_variables) coded from 0, need not occur in the data.
     """
     codes, n_levels = checked_codes(codes, draws.n_levels)
     grouping = group_variables(n_levels)
@@ -61,10 +62,11 @@ def prior_cell_log_prob(
     rng: np.random.Generator,
     prior: Prior | None = None,
 ) -> NDArray[np.float64]:
-    """Return log probabilities of combinations under prior draws, (n_draws, n_combinations).
+    """Return log probabilities of combinations under prior draws.
 
-    The combinations are (n_combinations, n_variables), coded from 0. Log probabilities
-    below that of the smallest double are `-inf`.
+    The result is (n_draws, n_combinations). The combinations are (n_combinations,
+    n_variables), coded from 0. Log probabilities below that of the smallest double are
+    `-inf`.
     """
     checks.at_least(1, n_classes=n_classes, n_draws=n_draws)
     codes, n_levels = checked_codes(codes, n_levels)
@@ -87,17 +89,27 @@ def prior_cell_log_prob(
     return logsumexp(log_prob, axis=2)
 
 
+def _run_in_blocks(
+    run: Callable[[int, slice], None], n_chains: int, n_combinations: int
+) -> None:
+    """Call ``run(chain, block of combinations)`` for all, in threads."""
+    starts = range(0, n_combinations, COMBINATIONS)
+    blocks = [slice(start, start + COMBINATIONS) for start in starts]
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(run, np.repeat(range(n_chains), len(blocks)), blocks * n_chains))
+
+
 def neighbor_log_ratios(
     draws: Draws,
     codes: Codes,
     log_weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the log of weighted sums, over each chain's draws, of p(x' | draw) / p(x | draw).
+    """Return the log of sums over each chain's draws of p(x' | draw) / p(x | draw).
 
-    x' runs over the combinations that differ from x in one variable (the space R_i of
-    section 3.1); the ratio is the summand of equation 15. The log weights are
-    (n_weights, n_chains, n_draws); without them the result is the logarithm of each
-    chain's mean.
+    The sums are weighted. x' runs over the combinations that differ from x in one
+    variable (the space R_i of section 3.1); the ratio is the summand of equation 15.
+    The log weights are (n_weights, n_chains, n_draws); without them the result is the
+    logarithm of each chain's mean.
 
     Returns
     -------
@@ -121,8 +133,7 @@ def neighbor_log_ratios(
     largest = np.where(np.isfinite(largest), largest, 0.0)
     weights = np.exp(log_weights - largest)
 
-    def run(chain: int, start: int) -> None:
-        block = slice(start, start + COMBINATIONS)
+    def run(chain: int, block: slice) -> None:
         table, log_scale = empty_tables(grouping, draws.n_classes, np.float64)
         neighbor_ratio_sums(
             draws.pi[chain],
@@ -136,13 +147,7 @@ def neighbor_log_ratios(
             sums[:, chain, block],
         )
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        blocks = [
-            (c, s)
-            for c in range(draws.n_chains)
-            for s in range(0, len(codes), COMBINATIONS)
-        ]
-        list(pool.map(run, *zip(*blocks, strict=True)))
+    _run_in_blocks(run, draws.n_chains, len(codes))
     with np.errstate(divide="ignore"):
         return np.log(sums) + largest[..., None]
 
@@ -150,7 +155,7 @@ def neighbor_log_ratios(
 def leave_one_out_log_ratios(
     draws: Draws, codes: Codes
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Return log means, over each chain's draws, of p(x' | other records) / p(x | other records).
+    """Return log means over each chain's draws of p(x' | others) / p(x | others).
 
     These have the same limit as `neighbor_log_ratios`, with less noise: ``p(x' | D_-i)
     / p(x_i | D_-i)`` is the mean, over allocations of all records given D, of the ratio
@@ -180,18 +185,18 @@ def leave_one_out_log_ratios(
     places = np.array([place.get(row.tobytes(), -1) for row in codes], dtype=np.int64)
     if (places < 0).any():
         raise ValueError(
-            f"codes, row {places.argmin()}, is {codes[places.argmin()].tolist()}, which does not "
-            "occur in the data of the draws; only records of the data can be left out"
+            f"codes, row {places.argmin()}, is {codes[places.argmin()].tolist()}, "
+            "which does not occur in the data of the draws; "
+            "only records of the data can be left out"
         )
     grouping = group_variables(n_levels)
     rows = grouping.rows(codes)
     sums = np.zeros((draws.n_chains, len(codes), int(n_levels.sum())))
     log_prob = np.empty((draws.n_chains, draws.n_draws, len(codes)), dtype=np.float32)
 
-    def run(chain: int, start: int) -> None:
-        block = slice(start, start + COMBINATIONS)
+    def run(chain: int, block: slice) -> None:
         table, log_scale = empty_tables(grouping, draws.n_classes, np.float64)
-        of_block = np.empty((draws.n_draws, len(codes[block])))
+        block_log_prob = np.empty((draws.n_draws, len(codes[block])))
         leave_one_out_ratio_sums(
             draws.alpha[chain],
             draws.class_sizes[chain],
@@ -204,15 +209,9 @@ def leave_one_out_log_ratios(
             rows[block],
             codes[block],
             sums[chain, block],
-            of_block,
+            block_log_prob,
         )
-        log_prob[chain, :, block] = of_block
+        log_prob[chain, :, block] = block_log_prob
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        blocks = [
-            (c, s)
-            for c in range(draws.n_chains)
-            for s in range(0, len(codes), COMBINATIONS)
-        ]
-        list(pool.map(run, *zip(*blocks, strict=True)))
+    _run_in_blocks(run, draws.n_chains, len(codes))
     return np.log(sums / draws.n_draws), log_prob

@@ -11,7 +11,10 @@ from srlib import checks
 
 @njit(nogil=True, cache=True)
 def _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes):
-    """Draw the class from pi, then each variable given the class, by inverting its distribution."""
+    """Draw each record's class from pi, then each variable given the class.
+
+    The level is the number of values of the distribution function up to a uniform.
+    """
     for i in range(codes.shape[0]):
         f = np.searchsorted(cumulative_pi, uniforms[i, 0], side="right")
         for variable in range(codes.shape[1]):
@@ -33,7 +36,7 @@ def synthesize(
     *,
     rng: np.random.Generator,
 ) -> NDArray[np.uint8]:
-    """Return a fully synthetic data set, (n_records, n_variables), from one draw of the parameters.
+    """Return a fully synthetic data set, (n_records, n_variables), from a single draw.
 
     The class of every record is drawn from pi; it is never the class of a confidential
     record. Otherwise row i of the release would resemble row i of the data, and

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,8 @@ from srlib.trees.model import Trees, checked_release
 
 # Candidates per block: the progress bar moves several times a second. Each block on an
 # executor routes the releases again, which takes as long as some hundred candidates.
-_BLOCK, _EXECUTOR_BLOCK = 2048, 8192
+_BLOCK = 2048
+_EXECUTOR_BLOCK = 8192
 
 type DistinctRecords = tuple[NDArray[np.uint8], NDArray[np.int64]]
 """Distinct released records, with their counts."""
@@ -33,12 +34,13 @@ def log_likelihoods(
     *,
     executor: Executor | None = None,
 ) -> NDArray[np.float64]:
-    """Return log p(releases | data with one record changed), exactly, (n, support_size).
+    """Return the exact log p(releases | data with one record changed).
 
-    A changed record alters counts along its own path and along the candidate's, in the
-    trees that use a changed variable. If the best split of a node stays the same, only
-    its children are examined; otherwise the node is refitted and its released records
-    are routed again. The result equals that of fitting all trees to the changed data.
+    The result is (n, support_size). A changed record alters counts along its own path
+    and along the candidate's, in the trees that use a changed variable. If the best
+    split of a node stays the same, only its children are examined; otherwise the node
+    is refitted and its released records are routed again. The result equals that of
+    fitting all trees to the changed data.
 
     Parameters
     ----------
@@ -49,26 +51,20 @@ def log_likelihoods(
         release, or Microdata.
     """
     codes, rows, supports = checked_changes(trees, released, rows, candidates)
-    shown = distinct(codes)[:2]
+    distinct_records = distinct(codes)[:2]
     cells = trees.combination_of[rows]
-    step = max(
-        1,
-        (_BLOCK if executor is None else _EXECUTOR_BLOCK) // max(1, supports.shape[1]),
-    )
-    slices = [slice(first, first + step) for first in range(0, len(rows), step)]
-    blocks = [(cells[some], supports[some]) for some in slices]
-    log_prob = np.empty(supports.shape[:2])
-    several = executor is None and len(blocks) > 1
-    with (
-        ThreadPoolExecutor(os.cpu_count())
-        if several
-        else nullcontext(executor) as place
-    ):
-        shared = (trees, shown, _route(trees, shown) if executor is None else None)
-        found = in_blocks(place, _of_block, shared, blocks, "changed records")
-        for some, of_block in zip(slices, found, strict=True):
-            log_prob[some] = of_block
-    return log_prob
+    block = _BLOCK if executor is None else _EXECUTOR_BLOCK
+    step = max(1, block // max(1, supports.shape[1]))
+    starts = range(0, len(rows), step)
+    blocks = [(cells[i : i + step], supports[i : i + step]) for i in starts]
+    routed = _route(trees, distinct_records) if executor is None else None
+    shared = (trees, distinct_records, routed)
+    workers: AbstractContextManager[Executor | None] = nullcontext(executor)
+    if executor is None and len(blocks) > 1:
+        workers = ThreadPoolExecutor(os.cpu_count())
+    with workers as place:
+        results = in_blocks(place, _block_log_prob, shared, blocks, "changed records")
+        return np.concatenate([np.empty((0, supports.shape[1])), *results])
 
 
 def checked_changes(
@@ -79,21 +75,22 @@ def checked_changes(
     rows: NDArray[np.integer],
     candidates: NDArray[np.integer],
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]:
-    """Return the released records, the rows and the candidates in the form the kernels need."""
+    """Return released records, rows and candidates in the form the kernels need."""
     if isinstance(released, pd.DataFrame):
         checked_release(released, trees.schema)  # raises a ValueError
-    several = [released] if isinstance(released, Microdata | np.ndarray) else released
-    if not several:
+    releases = [released] if isinstance(released, Microdata | np.ndarray) else released
+    if not releases:
         raise ValueError("released is empty; it must hold one table or more")
-    shown = np.concatenate([checked_release(table, trees.schema) for table in several])
-    places, supports = np.atleast_1d(rows), np.asarray(candidates)
+    codes = np.concatenate([checked_release(table, trees.schema) for table in releases])
+    places = np.atleast_1d(rows)
+    supports = np.asarray(candidates)
     for name, values in (("rows", places), ("candidates", supports)):
         if values.size and values.dtype.kind not in "biu":
             raise ValueError(f"{name} has type {values.dtype}; it must be of integers")
     if supports.ndim != 3 or supports.shape[::2] != (len(places), len(trees.order)):
         raise ValueError(
-            f"candidates has shape {supports.shape}; it must be ({len(places)}, support_size, "
-            f"{len(trees.order)})"
+            f"candidates has shape {supports.shape}; "
+            f"it must be ({len(places)}, support_size, {len(trees.order)})"
         )
     if len(places) and (places.min() < 0 or places.max() >= len(trees.codes)):
         raise ValueError(f"rows must lie in 0 to {len(trees.codes) - 1}")
@@ -102,31 +99,32 @@ def checked_changes(
             "candidates has codes out of range; they must be 0 to n_levels - 1"
         )
     return (
-        shown,
+        codes,
         places.astype(np.int64),
         np.ascontiguousarray(supports, dtype=np.uint8),
     )
 
 
-def _route(trees: Trees, shown: DistinctRecords) -> list[kernels.RoutedRelease]:
+def _route(trees: Trees, released: DistinctRecords) -> list[kernels.RoutedRelease]:
     """Return the released records routed through each tree."""
-    tasks = (trees.task(at, shown) for at in range(len(trees.trees)))
     return [
-        kernels.route(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)
+        kernels.route(trees.task(position, released), tree)
+        for position, tree in enumerate(trees.trees)
     ]
 
 
-def _of_block(
+def _block_log_prob(
     trees: Trees,
-    shown: DistinctRecords,
-    seen: Sequence[kernels.RoutedRelease] | None,
+    released: DistinctRecords,
+    routed: Sequence[kernels.RoutedRelease] | None,
     cells: NDArray[np.int64],
     supports: NDArray[np.uint8],
 ) -> NDArray[np.float64]:
     """Return the log likelihoods of the candidates of a block of records."""
-    out = np.zeros(supports.shape[:2])
-    for at, of_tree in enumerate(seen or _route(trees, shown)):
+    log_prob = np.zeros(supports.shape[:2])
+    for position, tree_release in enumerate(routed or _route(trees, released)):
         # Each task has its own copy of the codes, whose spare row is written to.
-        task = trees.task(at, shown)
-        kernels.changed(task, trees.trees[at], of_tree, cells, supports, out)
-    return out
+        task = trees.task(position, released)
+        tree = trees.trees[position]
+        kernels.changed(task, tree, tree_release, cells, supports, log_prob)
+    return log_prob

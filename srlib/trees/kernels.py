@@ -1,4 +1,4 @@
-"""Compiled kernels of sequential trees: the best split, growing, routing, and one record changed.
+"""Compiled kernels of sequential trees: growing, routing, and changing one record.
 
 Records that agree in all variables are one row with a weight. The rows of a node are a
 range of its tree's permutation. A split is a variable and a mask of levels: bit l is
@@ -22,13 +22,18 @@ TIE = 1e-10
 # Smallest number of rows for which a node's table is kept: with fewer, counting again
 # is cheaper.
 KEPT = 32
+NO_LEVELS = np.uint64(0)
+ALL_LEVELS = ~NO_LEVELS
+
+
+_compiled = njit(nogil=True, cache=True)
 
 
 class Task(NamedTuple):
     """The data and the rules for growing a tree.
 
-    The codes have a spare last row for the candidate that replaces a record. Its weight
-    is that of the change: 1, unless the record stands for several.
+    The codes have a spare last row, of weight 1, for the candidate that replaces a
+    record.
     """
 
     codes: NDArray[np.uint8]
@@ -48,86 +53,135 @@ class Task(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """A fitted tree: arrays over its nodes, parents first, and its permutation of the records.
+    """A grown tree: arrays over its nodes, and its permutation of the records.
 
-    Pruned splits are kept, because a changed record may restore them: a node with one
-    leaf is a leaf.
+    Parents precede children; a right child follows its left sibling. `errors` are the
+    records that are not of their node's most frequent level. Pruned splits are kept,
+    because a changed record may restore them: a node with one leaf is a leaf.
     """
 
     variable: NDArray[np.int64]
     mask: NDArray[np.uint64]
     left: NDArray[np.int64]
-    right: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    depth: NDArray[np.int64]
     first: NDArray[np.int64]
     last: NDArray[np.int64]
-    depth: NDArray[np.int64]
+    errors: NDArray[np.int64]
     leaves: NDArray[np.int64]
     records: NDArray[np.int32]
 
 
+class Routed(NamedTuple):
+    """Released records in a tree: those of a node are ``records[first:last]``."""
+
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    records: NDArray[np.int32]
+
+
 class RoutedRelease(NamedTuple):
-    """Released records routed through a tree, their log probabilities, and counts of the nodes.
+    """Released records in a tree, with all that a changed record needs of its nodes.
 
     Log probabilities, and the errors and leaves that remain below each node after
-    pruning, have three rows: with one error less in the root, with the same number, and
-    with one more. The pruning threshold is a share of the errors in the root.
+    pruning, have three rows, one for each version of the pruning threshold, which is a
+    share of the errors in the root: one error less, the same number, and one more.
     """
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     records: NDArray[np.int32]
+    totals: NDArray[np.int64]  # counts of the response, (n_nodes, n_classes)
+    released_totals: NDArray[np.int64]  # the same in the release
     log_prob: NDArray[np.float64]
     errors: NDArray[np.int64]
     leaves: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    totals: NDArray[np.int64]
-    released_totals: NDArray[np.int64]
     table_of: NDArray[np.int64]
     tables: NDArray[np.int32]
 
 
 class Scratch(NamedTuple):
-    """Work arrays of one thread."""
+    """Work arrays of one thread: a node's table, and counts of the response."""
 
     counts: NDArray[np.int64]
     total: NDArray[np.int64]
+    released: NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True)
-def scratch(task):
+class Subtree(NamedTuple):
+    """Log probability of the released records below a node; its errors and leaves."""
+
+    log_prob: float
+    errors: int
+    leaves: int
+
+
+class Change(NamedTuple):
+    """A node loses the record `truth`, gains that in the spare row, or both.
+
+    The pruning threshold, and its version in the release, are those after the change.
+    """
+
+    truth: int
+    loses: bool
+    gains: bool
+    threshold: float
+    version: int
+
+
+# --------------------------------------------------------------------------- best split
+
+
+@_compiled
+def _scratch(task):
     """Allocate the work arrays that one thread needs for a tree."""
     n_classes = task.start[task.response + 1] - task.start[task.response]
-    return Scratch(
-        np.zeros((task.start[-1], n_classes), np.int64),
-        np.zeros(n_classes, np.int64),
-    )
+    counts = np.zeros((task.start[-1], n_classes), np.int64)
+    return Scratch(counts, np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64))
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _purity(counts):
-    """Sum of squares over the size: the size minus Gini's impurity; 0 for no records."""
-    n, total = 0, 0.0
+    """Return sum_c n_c^2 / n: the size minus Gini's impurity; 0 for no records."""
+    n = 0
+    squares = 0.0
     for count in counts:
         n += count
-        total += float(count) * count
-    return total / n if n else 0.0
+        squares += float(count) * count
+    return squares / n if n else 0.0
 
 
-@njit(nogil=True, cache=True)
-def _levels(counts, first, stop):
+@_compiled
+def _errors(total):
+    """Count the records that are not of the most frequent level."""
+    return total.sum() - total.max()
+
+
+@_compiled
+def _bit(level):
+    return np.uint64(1) << np.uint64(level)
+
+
+@_compiled
+def _has(mask, level):
+    return mask & _bit(level) != NO_LEVELS
+
+
+@_compiled
+def _levels_in_node(counts, first, stop):
     """Return the levels of a variable that occur in a node, in order."""
-    found = np.empty(stop - first, np.int64)
-    m = 0
+    levels = np.empty(stop - first, np.int64)
+    n_found = 0
     for row in range(first, stop):
         if counts[row].sum() > 0:
-            found[m] = row - first
-            m += 1
-    return found[:m]
+            levels[n_found] = row - first
+            n_found += 1
+    return levels[:n_found]
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _by_share(counts, first, levels, total):
-    """Order levels by their share of the node's most frequent response; ties by level."""
+    """Order levels by share of the node's most frequent response; ties by level."""
     major = np.argmax(total)
     share = np.empty(len(levels))
     for i, level in enumerate(levels):
@@ -135,236 +189,328 @@ def _by_share(counts, first, levels, total):
     return levels[np.argsort(share, kind="mergesort")]
 
 
-@njit(nogil=True, cache=True)
-def _complete(mask, levels, n_levels, ordered, step, to_left):
-    """Return the mask for levels that the node does not have.
+@_compiled
+def _up_to(level):
+    """Return the mask of the levels up to one; as a threshold, midway between two."""
+    return ALL_LEVELS >> np.uint64(63 - level)
 
-    For an ordered variable the threshold lies midway between two levels of the node;
-    for a nominal one they go with the larger child.
-    """
-    one = np.uint64(1)
-    if ordered:
-        top = (levels[step] + levels[step + 1]) // 2
-        return (one << np.uint64(top + 1)) - one
-    if to_left:
-        for level in range(n_levels):
-            mask |= one << np.uint64(level)
-        for level in levels:
-            mask &= ~(one << np.uint64(level))
+
+@_compiled
+def _absent(levels, n_levels):
+    """Return the mask of the levels of a variable that a node does not have."""
+    mask = _up_to(n_levels - 1)
+    for level in levels:
+        mask ^= _bit(level)
     return mask
 
 
-@njit(nogil=True, cache=True)
+@_compiled
+def _lowest_bit(number):
+    """Return the position of the lowest bit that is set."""
+    position = 0
+    while (number >> position) & 1 == 0:
+        position += 1
+    return position
+
+
+@_compiled
 def _divisible(task, total, depth):
     """Return whether a node with these counts of the response may be split."""
     n = total.sum()
-    if (
-        n < max(2 * task.min_leaf, task.min_split)
-        or depth >= task.max_depth
-        or not len(task.predictors)
-    ):
+    if n < max(2 * task.min_leaf, task.min_split):
+        return False
+    if depth >= task.max_depth or not len(task.predictors):
         return False
     return _purity(total) <= n - TIE * n
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _best_split(task, counts, total):
-    """Return the variable and the mask of the best split, or `LEAF` and 0 if none has a gain.
+    """Return the variable and mask of the best split, or `LEAF` and 0 without a gain.
 
-    Among splits whose gains differ by less than `TIE` per record, the earlier predictor
-    wins, then the smaller mask of levels that the node has.
+    The gain is purity(left) + purity(right) - purity(node). Among splits whose gains
+    differ by less than `TIE` per record, the earlier predictor wins, then the smaller
+    mask of levels that the node has. The function is long because the compiler
+    vectorizes its inner loop only where it sees that `left` and `right` are new.
     """
-    one, n = np.uint64(1), total.sum()
-    none = np.uint64(0)
-    here, tie = _purity(total), TIE * n
-    best, variable, best_set, best_mask = tie, LEAF, none, none
-    left, right = np.empty(len(total), np.int64), np.empty(len(total), np.int64)
+    n = total.sum()
+    tie = TIE * n
+    node_purity = _purity(total)
+    best_gain = tie
+    variable = LEAF
+    best_present = NO_LEVELS
+    mask = NO_LEVELS
+    left = np.empty(len(total), np.int64)
+    right = np.empty(len(total), np.int64)
     for j in task.predictors:
-        first, stop = task.start[j], task.start[j + 1]
-        levels = _levels(counts, first, stop)
-        m = len(levels)
-        if m < 2:
+        first = task.start[j]
+        stop = task.start[j + 1]
+        levels = _levels_in_node(counts, first, stop)
+        if len(levels) < 2:
             continue
-        exhaustive = not task.ordered[j] and m <= task.exhaustive
+        exhaustive = not task.ordered[j] and len(levels) <= task.exhaustive
         if not task.ordered[j] and not exhaustive:
             levels = _by_share(counts, first, levels, total)
+        left[:] = 0
+        present = NO_LEVELS
         # The first level goes left. Then all sets of the other levels join it, in the
         # order of Gray's code, which moves one level at a time; or initial segments of
-        # an order do.
-        left[:], right[:], mask = 0, total, none
-        for step in range(1 << (m - 1) if exhaustive else m - 1):
-            moved = step
-            if exhaustive and step > 0:
-                moved = 1
-                while (step >> (moved - 1)) & 1 == 0:
-                    moved += 1
-            bit = one << np.uint64(levels[moved])
-            sign = 1 if mask & bit == none else -1
-            mask ^= bit
+        # an order do. Invariant: left + right = total; `left` counts the records of the
+        # levels in `present`.
+        for step in range(1 << (len(levels) - 1) if exhaustive else len(levels) - 1):
+            level = levels[_lowest_bit(step) + 1 if exhaustive and step else step]
+            sign = -1 if _has(present, level) else 1
+            present ^= _bit(level)
             n_left = 0
             for c in range(len(total)):
-                left[c] += sign * counts[first + levels[moved], c]
+                left[c] += sign * counts[first + level, c]
                 right[c] = total[c] - left[c]
                 n_left += left[c]
             if n_left < task.min_leaf or n - n_left < task.min_leaf:
                 continue
-            gain = _purity(left) + _purity(right) - here
-            if gain > best + tie or (
-                variable == j and gain >= best - tie and mask < best_set
+            gain = _purity(left) + _purity(right) - node_purity
+            if gain > best_gain + tie or (
+                variable == j and gain >= best_gain - tie and present < best_present
             ):
-                best, variable, best_set = max(gain, best), j, mask
-                to_left = 2 * n_left >= n
-                rest = _complete(
-                    none, levels, stop - first, task.ordered[j], step, to_left
-                )
-                best_mask = rest if task.ordered[j] else mask | rest
-    return variable, best_mask
+                best_gain = max(gain, best_gain)
+                variable = j
+                best_present = present
+                if task.ordered[j]:
+                    mask = _up_to((levels[step] + levels[step + 1]) // 2)
+                else:
+                    to_left = 2 * n_left >= n
+                    absent = _absent(levels, stop - first)
+                    mask = present | absent if to_left else present
+    return variable, mask
 
 
-@njit(nogil=True, cache=True)
-def _totals(codes, weights, rows, response, total):
-    """Fill the counts of the response of some rows."""
-    total[:] = 0
-    for i in rows:
-        total[codes[i, response]] += weights[i]
+# ------------------------------------------------------------------------------ growing
 
 
-@njit(nogil=True, cache=True)
-def _count(task, rows, counts):
+@njit(nogil=True, cache=True, inline="always")
+def _add_record(task, row, weight, counts):
+    """Add a row of the codes to a node's table, with a weight that may be negative."""
+    c = task.codes[row, task.response]
+    for j in task.predictors:
+        counts[task.start[j] + task.codes[row, j], c] += weight
+
+
+@_compiled
+def _fill_table(task, rows, counts):
     """Fill a node's table from its rows."""
     for j in task.predictors:
         counts[task.start[j] : task.start[j + 1]] = 0
-    for i in rows:
-        c = task.codes[i, task.response]
+    for row in rows:
+        c = task.codes[row, task.response]
         for j in task.predictors:
-            counts[task.start[j] + task.codes[i, j], c] += task.weights[i]
+            counts[task.start[j] + task.codes[row, j], c] += task.weights[row]
 
 
-@njit(nogil=True, cache=True)
-def _split(task, rows, depth, space):
-    """Return the best split of some rows, or `LEAF` and 0, with their counts in `space.total`."""
-    _totals(task.codes, task.weights, rows, task.response, space.total)
-    if not _divisible(task, space.total, depth):
-        return LEAF, np.uint64(0)
-    _count(task, rows, space.counts)
-    return _best_split(task, space.counts, space.total)
+@_compiled
+def _fill_total(codes, weights, rows, response, total):
+    """Fill the counts of the response of some rows."""
+    total[:] = 0
+    for row in rows:
+        total[codes[row, response]] += weights[row]
 
 
-@njit(nogil=True, cache=True)
+@_compiled
+def _split(task, rows, depth, work):
+    """Return the best split of some rows, or `LEAF` and 0; fill their `work.total`."""
+    _fill_total(task.codes, task.weights, rows, task.response, work.total)
+    if not _divisible(task, work.total, depth):
+        return LEAF, NO_LEVELS
+    _fill_table(task, rows, work.counts)
+    return _best_split(task, work.counts, work.total)
+
+
+@_compiled
 def _partition(codes, records, variable, mask):
-    """Put the rows that go left before the others, in place; return their number."""
-    low, high = 0, len(records) - 1
+    """Put the rows that go left before the others, in place; return their number.
+
+    Invariant: the rows before `low` go left, those after `high` go right.
+    """
+    low = 0
+    high = len(records) - 1
     while low <= high:
-        i = records[low]
-        if (mask >> np.uint64(codes[i, variable])) & np.uint64(1):
+        row = records[low]
+        if _has(mask, codes[row, variable]):
             low += 1
         else:
-            records[low], records[high] = records[high], i
+            records[low] = records[high]
+            records[high] = row
             high -= 1
     return low
 
 
-@njit(nogil=True, cache=True)
-def _errors(total):
-    """Count the records that are not of the most frequent level."""
-    return total.sum() - total.max()
-
-
-@njit(nogil=True, cache=True)
+@_compiled
 def _threshold(task, errors):
-    """Return the pruning threshold, from the errors in the root; below 0 without pruning."""
+    """Return the pruning threshold, a share of the root's errors; below 0: none."""
     return task.cp * errors if task.cp >= 0 else -1.0
 
 
-@njit(nogil=True, cache=True)
-def _prune(variable, left, right, errors, threshold):
-    """Return errors and leaves below each node of the smallest of the cheapest subtrees.
+@_compiled
+def _prune(tree, log_prob, threshold):
+    """Return log probabilities, errors and leaves of the nodes' cheapest subtrees.
 
-    A tree costs its errors plus `threshold` for each leaf.
+    A tree costs its errors plus `threshold` for each leaf; of the cheapest the smallest
+    is taken. `log_prob` are those of the nodes as leaves. Invariant: the nodes after
+    `node` have their cheapest subtrees.
     """
-    below, leaves = errors.copy(), np.ones_like(errors)
-    for node in range(len(variable) - 1, -1, -1):
-        if variable[node] != LEAF:
-            rest = below[left[node]] + below[right[node]]
-            several = leaves[left[node]] + leaves[right[node]]
-            if errors[node] - rest > threshold * (several - 1):
-                below[node], leaves[node] = rest, several
-    return below, leaves
+    log_prob = log_prob.copy()
+    errors = tree.errors.copy()
+    leaves = np.ones_like(errors)
+    for node in range(len(errors) - 1, -1, -1):
+        if tree.variable[node] != LEAF:
+            left = tree.left[node]
+            below = errors[left] + errors[left + 1]
+            several = leaves[left] + leaves[left + 1]
+            if errors[node] - below > threshold * (several - 1):
+                log_prob[node] = log_prob[left] + log_prob[left + 1]
+                errors[node] = below
+                leaves[node] = several
+    return log_prob, errors, leaves
 
 
-@njit(nogil=True, cache=True)
+@_compiled
+def _grow(task, records, released, depth, only_released, work):
+    """Grow a tree from rows of the codes, with released rows in it; permute both.
+
+    Return the tree and the log probability of each node's released records if it is a
+    leaf, (n_nodes,). The root has the given depth. If `only_released`, nodes without
+    released records are not split, and growth ends at the first leaf that cannot have
+    led to its released records, because then no tree has.
+    """
+    n_records = task.weights[records].sum()
+    most = max(1, 2 * min(len(records), n_records // task.min_leaf) - 1)
+    nodes = np.zeros((8, most), np.int64)
+    tree = Tree(
+        variable=nodes[0],
+        mask=np.zeros(most, np.uint64),
+        left=nodes[1],
+        parent=nodes[2],
+        depth=nodes[3],
+        first=nodes[4],
+        last=nodes[5],
+        errors=nodes[6],
+        leaves=nodes[7],
+        records=records,
+    )
+    tree.variable[:] = LEAF
+    tree.depth[0] = depth
+    tree.last[0] = len(records)
+    ranges = np.zeros((2, most), np.int64)
+    routed = Routed(ranges[0], ranges[1], released)
+    routed.last[0] = len(released)
+    log_prob = np.zeros(most)
+    n_nodes = 1
+    node = 0
+    # Invariant: the nodes before `node` are split or are leaves; the others have rows.
+    while node < n_nodes:
+        rows = records[tree.first[node] : tree.last[node]]
+        shown = released[routed.first[node] : routed.last[node]]
+        if len(shown) or not only_released:
+            variable, mask = _split(task, rows, tree.depth[node], work)
+            tree.variable[node] = variable
+            tree.mask[node] = mask
+            tree.errors[node] = _errors(work.total)
+            if len(shown):
+                log_prob[node] = _released_log_prob(task, shown, work)
+            if variable != LEAF:
+                tree.left[node] = n_nodes
+                n_left = _partition(task.codes, rows, variable, mask)
+                _divide(tree.first, tree.last, node, n_nodes, n_left)
+                _route_node(task, tree, routed, node)
+                tree.parent[n_nodes : n_nodes + 2] = node
+                tree.depth[n_nodes : n_nodes + 2] = tree.depth[node] + 1
+                n_nodes += 2
+            elif only_released and log_prob[node] == -np.inf:
+                break
+        node += 1
+    return _first_nodes(tree, n_nodes), log_prob[:n_nodes]
+
+
+@_compiled
+def _divide(first, last, node, left, n_left):
+    """Give the range of a node to its children, the first `n_left` to the left one."""
+    middle = first[node] + n_left
+    first[left] = first[node]
+    last[left] = middle
+    first[left + 1] = middle
+    last[left + 1] = last[node]
+
+
+@_compiled
+def _route_node(task, tree, routed, node):
+    """Route the released records of a node to its children."""
+    rows = routed.records[routed.first[node] : routed.last[node]]
+    n_left = _partition(task.released, rows, tree.variable[node], tree.mask[node])
+    _divide(routed.first, routed.last, node, tree.left[node], n_left)
+
+
+@_compiled
+def _first_nodes(tree, n):
+    """Return a tree without the nodes that were not used."""
+    return Tree(
+        tree.variable[:n],
+        tree.mask[:n],
+        tree.left[:n],
+        tree.parent[:n],
+        tree.depth[:n],
+        tree.first[:n],
+        tree.last[:n],
+        tree.errors[:n],
+        tree.leaves[:n],
+        tree.records,
+    )
+
+
+@_compiled
 def grow(task, n):
     """Grow a tree from the first n rows of the codes."""
     records = np.arange(n).astype(np.int32)
-    most = max(1, 2 * min(n, task.weights[:n].sum() // task.min_leaf) - 1)
-    variable, mask = np.full(most, LEAF), np.zeros(most, np.uint64)
-    left, right = np.full(most, LEAF), np.full(most, LEAF)
-    first, last = np.zeros(most, np.int64), np.zeros(most, np.int64)
-    depth, errors = np.zeros(most, np.int64), np.zeros(most, np.int64)
-    space = scratch(task)
-    last[0], n_nodes, node = n, 1, 0
-    while node < n_nodes:
-        own = records[first[node] : last[node]]
-        variable[node], mask[node] = _split(task, own, depth[node], space)
-        if variable[node] != LEAF:
-            middle = first[node] + _partition(
-                task.codes, own, variable[node], mask[node]
-            )
-            left[node], right[node] = n_nodes, n_nodes + 1
-            first[n_nodes], last[n_nodes] = first[node], middle
-            first[n_nodes + 1], last[n_nodes + 1] = middle, last[node]
-            depth[n_nodes : n_nodes + 2] = depth[node] + 1
-            n_nodes += 2
-        errors[node] = _errors(space.total)
-        node += 1
-    variable, left, right = (
-        variable[:n_nodes].copy(),
-        left[:n_nodes].copy(),
-        right[:n_nodes].copy(),
-    )
-    threshold = _threshold(task, errors[0])
-    return Tree(
-        variable,
-        mask[:n_nodes].copy(),
-        left,
-        right,
-        first[:n_nodes].copy(),
-        last[:n_nodes].copy(),
-        depth[:n_nodes].copy(),
-        _prune(variable, left, right, errors[:n_nodes], threshold)[1],
-        records,
-    )
+    released = np.empty(0, np.int32)
+    tree, log_prob = _grow(task, records, released, 0, False, _scratch(task))
+    threshold = _threshold(task, tree.errors[0])
+    tree.leaves[:] = _prune(tree, log_prob, threshold)[2]
+    return tree
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def leaf_of(tree, codes):
     """Return the leaf that each record falls into."""
     leaves = np.zeros(len(codes), np.int64)
     for i in range(len(codes)):
         node = 0
         while tree.leaves[node] > 1:
-            level = np.uint64(codes[i, tree.variable[node]])
-            goes_left = (tree.mask[node] >> level) & np.uint64(1)
-            node = tree.left[node] if goes_left else tree.right[node]
+            goes_left = _has(tree.mask[node], codes[i, tree.variable[node]])
+            node = tree.left[node] if goes_left else tree.left[node] + 1
         leaves[i] = node
     return leaves
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def synthesize(tree, response, distribution, uniforms, codes):
     """Draw one variable of all records from the distribution functions of the nodes."""
     leaves = leaf_of(tree, codes)
     for i in range(len(codes)):
-        node = leaves[i]
         codes[i, response] = np.searchsorted(
-            distribution[node], uniforms[i], side="right"
+            distribution[leaves[i]], uniforms[i], side="right"
         )
 
 
-@njit(nogil=True, cache=True)
+# ------------------------------------------------------------------ a release in a tree
+
+
+@_compiled
 def _leaf_log_prob(total, released, smoothing):
-    """Return the log probability of released counts in a leaf with the given counts."""
-    size, log_prob = total.sum() + smoothing, 0.0
+    """Return the log probability of released counts in a leaf with the given counts.
+
+    It is the sum of z_c log((n_c + s / C) / (n + s)) over the levels c with z_c > 0,
+    for released counts z, counts n of the data and smoothing s over C levels.
+    """
+    size = total.sum() + smoothing
+    log_prob = 0.0
     for c in range(len(total)):
         if released[c] > 0:
             share = (total[c] + smoothing / len(total)) / size
@@ -374,329 +520,214 @@ def _leaf_log_prob(total, released, smoothing):
     return log_prob
 
 
-@njit(nogil=True, cache=True)
+@_compiled
+def _released_log_prob(task, rows, work):
+    """Return the log probability of released rows in a leaf with `work.total`."""
+    weights = task.released_weights
+    _fill_total(task.released, weights, rows, task.response, work.released)
+    return _leaf_log_prob(work.total, work.released, task.smoothing)
+
+
+@_compiled
 def route(task, tree):
-    """Return the released records routed through a tree, with all that a changed record needs."""
-    n_nodes, space, k = len(tree.variable), scratch(task), task.response
+    """Route the released records through a tree; keep what a changed record needs."""
+    n_nodes = len(tree.variable)
     records = np.arange(len(task.released)).astype(np.int32)
-    first, last = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    parent, last[0] = np.full(n_nodes, -1), len(records)
-    for node in range(n_nodes):
-        if tree.variable[node] != LEAF:
-            own = records[first[node] : last[node]]
-            cut = _partition(task.released, own, tree.variable[node], tree.mask[node])
-            left, right = tree.left[node], tree.right[node]
-            first[left], last[left] = first[node], first[node] + cut
-            first[right], last[right] = first[node] + cut, last[node]
-            parent[left] = parent[right] = node
-    totals = np.zeros((n_nodes, len(space.total)), np.int64)
+    rows = Routed(np.zeros(n_nodes, np.int64), np.full(n_nodes, len(records)), records)
+    work = _scratch(task)
+    totals = np.zeros((n_nodes, len(work.total)), np.int64)
     released_totals = np.zeros_like(totals)
+    of_leaf = np.zeros(n_nodes)
     kept = np.flatnonzero(tree.last - tree.first >= KEPT)
     table_of = np.full(n_nodes, -1)
     table_of[kept] = np.arange(len(kept))
-    tables = np.empty((len(kept), *space.counts.shape), np.int32)
-    log_prob, errors = np.zeros((3, n_nodes)), np.zeros(n_nodes, np.int64)
-    for node in range(n_nodes - 1, -1, -1):
+    tables = np.empty((len(kept), *work.counts.shape), np.int32)
+    for node in range(n_nodes):
         own = tree.records[tree.first[node] : tree.last[node]]
+        _fill_total(task.codes, task.weights, own, task.response, work.total)
+        routed = records[rows.first[node] : rows.last[node]]
+        of_leaf[node] = _released_log_prob(task, routed, work)
+        totals[node] = work.total
+        released_totals[node] = work.released
         if table_of[node] >= 0:
-            _count(task, own, space.counts)
-            tables[table_of[node]] = space.counts
-        left, right = tree.left[node], tree.right[node]
-        if tree.variable[node] == LEAF:
-            routed = records[first[node] : last[node]]
-            _totals(task.codes, task.weights, own, k, totals[node])
-            _totals(
-                task.released, task.released_weights, routed, k, released_totals[node]
-            )
-        else:
-            totals[node] = totals[left] + totals[right]
-            released_totals[node] = released_totals[left] + released_totals[right]
-        errors[node] = _errors(totals[node])
-    below, leaves = np.zeros((3, n_nodes), np.int64), np.zeros((3, n_nodes), np.int64)
+            _fill_table(task, own, work.counts)
+            tables[table_of[node]] = work.counts
+        if tree.variable[node] != LEAF:
+            _route_node(task, tree, rows, node)
+    log_prob = np.zeros((3, n_nodes))
+    errors = np.zeros((3, n_nodes), np.int64)
+    leaves = np.zeros((3, n_nodes), np.int64)
     for version in range(3):
-        threshold = _threshold(task, errors[0] + (version - 1) * task.weights[-1])
-        below[version], leaves[version] = _prune(
-            tree.variable, tree.left, tree.right, errors, threshold
-        )
-        for node in range(n_nodes - 1, -1, -1):
-            if leaves[version, node] == 1:
-                log_prob[version, node] = _leaf_log_prob(
-                    totals[node], released_totals[node], task.smoothing
-                )
-            else:
-                left, right = tree.left[node], tree.right[node]
-                log_prob[version, node] = (
-                    log_prob[version, left] + log_prob[version, right]
-                )
+        threshold = _threshold(task, tree.errors[0] + version - 1)
+        pruned = _prune(tree, of_leaf, threshold)
+        log_prob[version], errors[version], leaves[version] = pruned
     return RoutedRelease(
-        first,
-        last,
-        records,
-        log_prob,
-        below,
-        leaves,
-        parent,
+        rows.first,
+        rows.last,
+        rows.records,
         totals,
         released_totals,
+        log_prob,
+        errors,
+        leaves,
         table_of,
         tables,
     )
 
 
-@njit(nogil=True, cache=True)
-def _regrown(task, records, routed, depth, threshold, space):
-    """Refit a node; return the log probability of its released records, its errors and its leaves.
-
-    Both arrays of rows are permuted. Sums are formed as in `route`: the left child and
-    the right child of each split. (The stack is explicit because recursive compiled
-    functions cannot be cached.)
-    """
-    # Each frame has the ranges of rows and of routed rows, where they were split, the
-    # stage, the node's errors, and the errors and leaves of its left child.
-    frames, left_log_prob = np.empty((16, 10), np.int64), np.empty(16)
-    frames[0] = (0, len(records), 0, len(routed), 0, 0, 0, 0, 0, 0)
-    released, k = np.empty_like(space.total), task.response
-    top, log_prob, below, leaves = 0, 0.0, 0, 1
-    while top >= 0:
-        first, last, routed_first, routed_last, cut, routed_cut, stage = frames[top, :7]
-        own, some = records[first:last], routed[routed_first:routed_last]
-        if stage == 0:
-            if threshold < 0 and not len(some):
-                log_prob, top = 0.0, top - 1
-                continue
-            variable, mask = _split(task, own, depth + top, space)
-            errors = _errors(space.total)
-            if variable == LEAF:
-                _totals(task.released, task.released_weights, some, k, released)
-                log_prob = _leaf_log_prob(space.total, released, task.smoothing)
-                below, leaves, top = errors, 1, top - 1
-                continue
-            cut = first + _partition(task.codes, own, variable, mask)
-            routed_cut = routed_first + _partition(task.released, some, variable, mask)
-            frames[top, 4:8] = (cut, routed_cut, 1, errors)
-            if top + 1 == len(frames):
-                frames = np.concatenate((frames, np.empty_like(frames)))
-                left_log_prob = np.concatenate(
-                    (left_log_prob, np.empty_like(left_log_prob))
-                )
-            top += 1
-            frames[top] = (first, cut, routed_first, routed_cut, 0, 0, 0, 0, 0, 0)
-        elif stage == 1 and (log_prob > -np.inf or threshold >= 0):
-            left_log_prob[top], frames[top, 6], frames[top, 8:] = (
-                log_prob,
-                2,
-                (below, leaves),
-            )
-            top += 1
-            frames[top] = (cut, last, routed_cut, routed_last, 0, 0, 0, 0, 0, 0)
-        else:
-            errors = frames[top, 7]
-            if stage == 2:
-                log_prob += left_log_prob[top]
-                below, leaves = below + frames[top, 8], leaves + frames[top, 9]
-            if threshold >= 0 and errors - below <= threshold * (leaves - 1):
-                _totals(task.codes, task.weights, own, k, space.total)
-                _totals(task.released, task.released_weights, some, k, released)
-                log_prob = _leaf_log_prob(space.total, released, task.smoothing)
-                below, leaves = errors, 1
-            top -= 1
-    return log_prob, below, leaves
+# ------------------------------------------------------------------- one record changed
 
 
-@njit(nogil=True, cache=True)
-def _change(task, total, truth, loses, gains):
-    """Remove the record `truth` from counts of the response, and add that in the spare row."""
-    spare = len(task.codes) - 1
-    if loses:
-        total[task.codes[truth, task.response]] -= task.weights[spare]
-    if gains:
-        total[task.codes[spare, task.response]] += task.weights[spare]
+@njit(nogil=True, cache=True, inline="always")
+def _fill_changed_total(task, release, work, node, change):
+    """Fill the counts of the response of a node after the change, `work.total`."""
+    work.total[:] = release.totals[node]
+    if change.loses:
+        work.total[task.codes[change.truth, task.response]] -= 1
+    if change.gains:
+        work.total[task.codes[-1, task.response]] += 1
 
 
-@njit(nogil=True, cache=True)
-def _split_changed(task, tree, seen, space, node, truth, loses, gains):
-    """Return the best split of a node after the change, with its counts in `space.total`."""
-    counts, total, spare = space.counts, space.total, len(task.codes) - 1
-    weight = task.weights[spare]
-    total[:] = seen.totals[node]
-    _change(task, total, truth, loses, gains)
-    if not _divisible(task, total, tree.depth[node]):
-        return LEAF, np.uint64(0)
-    if seen.table_of[node] >= 0:
-        counts[:] = seen.tables[seen.table_of[node]]
+@_compiled
+def _split_changed(task, tree, release, work, node, change):
+    """Return the best split of a node after the change; fill its `work.total`."""
+    _fill_changed_total(task, release, work, node, change)
+    if not _divisible(task, work.total, tree.depth[node]):
+        return LEAF, NO_LEVELS
+    if release.table_of[node] >= 0:
+        work.counts[:] = release.tables[release.table_of[node]]
     else:
-        _count(task, tree.records[tree.first[node] : tree.last[node]], counts)
-    for j in task.predictors:
-        if loses:
-            counts[
-                task.start[j] + task.codes[truth, j], task.codes[truth, task.response]
-            ] -= weight
-        if gains:
-            counts[
-                task.start[j] + task.codes[spare, j], task.codes[spare, task.response]
-            ] += weight
-    return _best_split(task, counts, total)
+        rows = tree.records[tree.first[node] : tree.last[node]]
+        _fill_table(task, rows, work.counts)
+    if change.loses:
+        _add_record(task, change.truth, -1, work.counts)
+    if change.gains:
+        _add_record(task, -1, 1, work.counts)
+    return _best_split(task, work.counts, work.total)
 
 
-@njit(nogil=True, cache=True)
-def _node_regrown(task, tree, seen, space, node, truth, loses, gains, threshold):
-    """Refit a node after the change; the result is that of `_regrown`."""
-    size = tree.last[node] - tree.first[node]
-    rows = np.empty(size + gains, np.int32)
-    rows[:size] = tree.records[tree.first[node] : tree.last[node]]
-    if gains:
-        rows[size] = len(task.codes) - 1
-    routed = seen.records[seen.first[node] : seen.last[node]].copy()
-    lost = loses * task.weights[-1]
-    task.weights[truth] -= lost
-    found = _regrown(task, rows, routed, tree.depth[node], threshold, space)
-    task.weights[truth] += lost
-    return found
+@_compiled
+def _regrown(task, tree, release, work, node, change):
+    """Return the subtree of a node that is grown anew after the change."""
+    rows = tree.records[tree.first[node] : tree.last[node]]
+    records = np.empty(len(rows) + change.gains, np.int32)
+    records[-1] = len(task.codes) - 1
+    records[: len(rows)] = rows
+    released = release.records[release.first[node] : release.last[node]].copy()
+    depth = tree.depth[node]
+    lost = 1 if change.loses else 0
+    task.weights[change.truth] -= lost
+    grown, log_prob = _grow(task, records, released, depth, change.threshold < 0, work)
+    task.weights[change.truth] += lost
+    log_prob, errors, leaves = _prune(grown, log_prob, change.threshold)
+    return Subtree(log_prob[0], errors[0], leaves[0])
 
 
-@njit(nogil=True, cache=True)
-def _goes_left(task, tree, node, row):
-    level = np.uint64(task.codes[row, tree.variable[node]])
-    return (tree.mask[node] >> level) & np.uint64(1) == np.uint64(1)
+@_compiled
+def _as_leaf(task, release, work, node):
+    """Return a node as a leaf, with the counts in `work.total`."""
+    released = release.released_totals[node]
+    log_prob = _leaf_log_prob(work.total, released, task.smoothing)
+    return Subtree(log_prob, _errors(work.total), 1)
 
 
-@njit(nogil=True, cache=True)
-def _down(task, tree, seen, space, node, truth, loses, gains, threshold):
-    """Follow the change down to a node with known log probability, or where the paths separate.
+@_compiled
+def _down(task, tree, release, work, node, change):
+    """Follow a change down to where its effect is known, or where the paths separate.
 
-    Returns the node, its log probability, errors and leaves; NaN where the paths of the
-    true record and of the candidate separate.
+    Return that node, whether the paths of the two records separate there, and the
+    node's subtree after the change, if they do not.
     """
-    while threshold >= 0 or seen.first[node] < seen.last[node]:
-        variable, mask = _split_changed(
-            task, tree, seen, space, node, truth, loses, gains
-        )
+    row = change.truth if change.loses else len(task.codes) - 1
+    while change.threshold >= 0 or release.first[node] < release.last[node]:
+        variable, mask = _split_changed(task, tree, release, work, node, change)
         if variable != tree.variable[node] or mask != tree.mask[node]:
-            log_prob, below, leaves = _node_regrown(
-                task, tree, seen, space, node, truth, loses, gains, threshold
-            )
-            return node, log_prob, below, leaves
+            return node, False, _regrown(task, tree, release, work, node, change)
         if variable == LEAF:
-            released = seen.released_totals[node]
-            log_prob = _leaf_log_prob(space.total, released, task.smoothing)
-            return node, log_prob, _errors(space.total), 1
-        left = _goes_left(task, tree, node, truth if loses else len(task.codes) - 1)
-        if (
-            loses
-            and gains
-            and left != _goes_left(task, tree, node, len(task.codes) - 1)
-        ):
-            return node, np.nan, 0, 0
-        node = tree.left[node] if left else tree.right[node]
-    return node, 0.0, 0, 1
+            return node, False, _as_leaf(task, release, work, node)
+        goes_left = _has(mask, task.codes[row, variable])
+        if change.gains and goes_left != _has(mask, task.codes[-1, variable]):
+            return node, True, Subtree(0.0, 0, 0)
+        node = tree.left[node] if goes_left else tree.left[node] + 1
+    return node, False, Subtree(0.0, 0, 1)
 
 
-@njit(nogil=True, cache=True)
-def _joined(task, seen, space, node, found, truth, loses, gains, threshold):
-    """Return the result below a node after the change, or that of the node if it is pruned."""
-    log_prob, below, leaves = found
-    if threshold >= 0:
-        space.total[:] = seen.totals[node]
-        _change(task, space.total, truth, loses, gains)
-        errors = _errors(space.total)
-        if errors - below <= threshold * (leaves - 1):
-            released = seen.released_totals[node]
-            return _leaf_log_prob(space.total, released, task.smoothing), errors, 1
-    return log_prob, below, leaves
+@_compiled
+def _joined(task, release, work, node, child, sibling, change):
+    """Return the subtree of a node from its children's, or the node if pruned."""
+    log_prob = child.log_prob + sibling.log_prob
+    below = child.errors + sibling.errors
+    leaves = child.leaves + sibling.leaves
+    if change.threshold >= 0:
+        _fill_changed_total(task, release, work, node, change)
+        errors = _errors(work.total)
+        if errors - below <= change.threshold * (leaves - 1):
+            return _as_leaf(task, release, work, node)
+    return Subtree(log_prob, below, leaves)
 
 
-@njit(nogil=True, cache=True)
-def _up(
-    task, tree, seen, space, node, top, found, truth, loses, gains, threshold, version
-):
-    """Add the subtrees beside the path from a node up to another."""
+@_compiled
+def _up(task, tree, release, work, node, top, subtree, change):
+    """Return the subtree of `top` from that of a node below, joined with those beside.
+
+    Invariant: `subtree` is that of `node` after the change.
+    """
+    version = change.version
     while node != top:
-        above = seen.parent[node]
-        beside = tree.left[above] + tree.right[above] - node
-        both = (
-            found[0] + seen.log_prob[version, beside],
-            found[1] + seen.errors[version, beside],
-            found[2] + seen.leaves[version, beside],
+        parent = tree.parent[node]
+        left = tree.left[parent]
+        sibling = left + 1 if node == left else left
+        beside = Subtree(
+            release.log_prob[version, sibling],
+            release.errors[version, sibling],
+            release.leaves[version, sibling],
         )
-        found = _joined(task, seen, space, above, both, truth, loses, gains, threshold)
-        node = above
-    return found
+        subtree = _joined(task, release, work, parent, subtree, beside, change)
+        node = parent
+    return subtree
 
 
-@njit(nogil=True, cache=True)
-def _changed(task, tree, seen, space, truth, lost, lost_below):
+@_compiled
+def _child_changed(task, tree, release, work, child, change):
+    """Return the subtree of a node that loses a record or gains one."""
+    end, _, subtree = _down(task, tree, release, work, child, change)
+    return _up(task, tree, release, work, end, child, subtree, change)
+
+
+@_compiled
+def _changed(task, tree, release, work, truth, losers):
     """Return the log probability of the released values with one record changed.
 
-    Nodes lose the record `truth`, gain that in the spare row, or both. Results for
-    nodes that only lose it are kept in `lost`, by version and depth, for the next
-    candidate.
+    The record `truth` becomes that in the spare row. Subtrees that only lose a record
+    are kept in the list `losers`, three versions of each depth, for the next candidate;
+    NaN marks those not computed.
     """
-    space.total[:] = seen.totals[0]
-    before = _errors(space.total)
-    _change(task, space.total, truth, True, True)
-    errors = _errors(space.total)
-    threshold, version = _threshold(task, errors), 1 + np.sign(errors - before)
-    node, log_prob, below, leaves = _down(
-        task, tree, seen, space, 0, truth, True, True, threshold
-    )
-    found = (log_prob, below, leaves)
-    if np.isnan(log_prob):
-        loser, gainer = tree.left[node], tree.right[node]
-        if not _goes_left(task, tree, node, truth):
+    both = Change(truth, True, True, -1.0, 1)
+    _fill_changed_total(task, release, work, 0, both)
+    errors = _errors(work.total)
+    threshold = _threshold(task, errors)
+    version = 1 + np.sign(errors - tree.errors[0])
+    both = Change(truth, True, True, threshold, version)
+    node, separate, subtree = _down(task, tree, release, work, 0, both)
+    if separate:
+        loser = tree.left[node]
+        gainer = loser + 1
+        if not _has(tree.mask[node], task.codes[truth, tree.variable[node]]):
             loser, gainer = gainer, loser
-        depth = tree.depth[loser]
-        if np.isnan(lost[version, depth]):
-            end, log_prob, below, leaves = _down(
-                task, tree, seen, space, loser, truth, True, False, threshold
-            )
-            lost[version, depth], below, leaves = _up(
-                task,
-                tree,
-                seen,
-                space,
-                end,
-                loser,
-                (log_prob, below, leaves),
-                truth,
-                True,
-                False,
-                threshold,
-                version,
-            )
-            lost_below[version, depth] = below, leaves
-        found = (
-            lost[version, depth],
-            lost_below[version, depth, 0],
-            lost_below[version, depth, 1],
-        )
-        if found[0] > -np.inf or threshold >= 0:
-            end, log_prob, below, leaves = _down(
-                task, tree, seen, space, gainer, truth, False, True, threshold
-            )
-            log_prob, below, leaves = _up(
-                task,
-                tree,
-                seen,
-                space,
-                end,
-                gainer,
-                (log_prob, below, leaves),
-                truth,
-                False,
-                True,
-                threshold,
-                version,
-            )
-            both = (found[0] + log_prob, found[1] + below, found[2] + leaves)
-            found = _joined(task, seen, space, node, both, truth, True, True, threshold)
-    found = _up(
-        task, tree, seen, space, node, 0, found, truth, True, True, threshold, version
-    )
-    return found[0]
+        place = 3 * tree.depth[loser] + version
+        if np.isnan(losers[place].log_prob):
+            loses = Change(truth, True, False, threshold, version)
+            losers[place] = _child_changed(task, tree, release, work, loser, loses)
+        subtree = losers[place]
+        if subtree.log_prob > -np.inf or threshold >= 0:
+            gains = Change(truth, False, True, threshold, version)
+            gained = _child_changed(task, tree, release, work, gainer, gains)
+            subtree = _joined(task, release, work, node, subtree, gained, both)
+    return _up(task, tree, release, work, node, 0, subtree, both).log_prob
 
 
-@njit(nogil=True, cache=True)
-def changed(task, tree, seen, rows, candidates, out):
+@_compiled
+def changed(task, tree, release, rows, candidates, out):
     """Add log p(released values of the response | one record changed) to `out`.
 
     Parameters
@@ -708,19 +739,17 @@ def changed(task, tree, seen, rows, candidates, out):
     out : (n, support_size) float64
         Added to, in place.
     """
-    space = scratch(task)
-    spare = len(task.codes) - 1
-    lost = np.empty((3, tree.depth.max() + 1))
-    lost_below = np.empty((*lost.shape, 2), np.int64)
+    work = _scratch(task)
+    n_losers = 3 * (tree.depth.max() + 1)
     for r in range(len(rows)):
         truth = rows[r]
-        lost[:] = np.nan
+        losers = [Subtree(np.nan, 0, 0)] * n_losers
         for s in range(candidates.shape[1]):
             same = task.codes[truth, task.response] == candidates[r, s, task.response]
             for j in task.predictors:
                 same = same and task.codes[truth, j] == candidates[r, s, j]
             if same:
-                out[r, s] += seen.log_prob[1, 0]
+                out[r, s] += release.log_prob[1, 0]
             elif out[r, s] > -np.inf:
-                task.codes[spare] = candidates[r, s]
-                out[r, s] += _changed(task, tree, seen, space, truth, lost, lost_below)
+                task.codes[-1] = candidates[r, s]
+                out[r, s] += _changed(task, tree, release, work, truth, losers)

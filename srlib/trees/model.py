@@ -81,9 +81,9 @@ class Growth:
 
 
 UNPRUNED = Growth()
-"""Unpruned trees: nodes are split while that reduces impurity, to leaves of at least 5 records."""
+"""Unpruned trees: nodes are split while that reduces impurity, to leaves of 5."""
 AS_RPART = Growth(max_depth=30, minsplit=15, cp=1e-8)
-"""Trees pruned as by the R package rpart with synthpop's default settings (minbucket 5)."""
+"""Trees pruned as by rpart in R with synthpop's default settings (minbucket 5)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,50 +122,50 @@ class Trees:
 
     def task(
         self,
-        at: int,
+        position: int,
         released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None,
     ) -> Task:
-        """Return the input of the compiled kernels for the variable at a position of `order`.
+        """Return the kernels' input for the variable at a position of `order`.
 
         `released` are distinct released records, with their counts.
         """
-        spare, change = np.zeros((1, self.codes.shape[1]), np.uint8), np.array([1])
-        prune = -1.0 if self.growth.cp is None else float(self.growth.cp)
-        shown, often = (spare[:0], change[:0]) if released is None else released
+        growth = self.growth
+        response = self.order[position]
+        in_rpart_order = growth.cp is not None and self.schema.n_levels[response] == 2
+        spare_row = np.zeros((1, self.codes.shape[1]), np.uint8)
+        if released is None:
+            released = (spare_row[:0], self.counts[:0])
         return Task(
-            codes=np.concatenate([self.combinations, spare]),
-            weights=np.concatenate([self.counts, change]),
-            released=shown,
-            released_weights=often,
-            response=self.order[at],
-            predictors=np.array(self.order[:at], dtype=np.int64),
+            codes=np.concatenate([self.combinations, spare_row]),
+            weights=np.append(self.counts, 1),
+            released=released[0],
+            released_weights=released[1],
+            response=response,
+            predictors=np.array(self.order[:position], dtype=np.int64),
             start=np.concatenate([[0], np.cumsum(self.schema.n_levels)]),
             ordered=self.ordered,
-            exhaustive=ALL_SPLITS
-            if prune < 0 or self.schema.n_levels[self.order[at]] > 2
-            else 2,
-            min_leaf=self.growth.min_leaf,
-            min_split=self.growth.minsplit,
-            max_depth=self.growth.max_depth,
-            smoothing=float(self.growth.smoothing),
-            cp=prune,
+            exhaustive=2 if in_rpart_order else ALL_SPLITS,
+            min_leaf=growth.min_leaf,
+            min_split=growth.minsplit,
+            max_depth=growth.max_depth,
+            smoothing=float(growth.smoothing),
+            cp=-1.0 if growth.cp is None else float(growth.cp),
         )
 
     @cached_property
     def node_shares(self) -> tuple[NDArray[np.float64], ...]:
-        """Share of each level in each node of each tree, (n_nodes, n_levels), in `order`."""
-        found = []
+        """Share of each level in each node, (n_nodes, n_levels), by tree."""
+        tree_shares = []
         for k, tree in zip(self.order, self.trees, strict=True):
             # A node's records are a range of the permutation.
-            one = np.identity(self.schema.n_levels[k], np.int64)[
-                self.combinations[tree.records, k]
-            ]
-            up_to = np.cumsum(one * self.counts[tree.records, None], axis=0)
-            before = np.concatenate([np.zeros_like(one[:1]), up_to])
+            levels = self.combinations[tree.records, k]
+            indicator = np.identity(self.schema.n_levels[k], np.int64)[levels]
+            up_to = np.cumsum(indicator * self.counts[tree.records, None], axis=0)
+            before = np.concatenate([np.zeros_like(up_to[:1]), up_to])
             counts = before[tree.last] - before[tree.first]
-            raised = counts + float(self.growth.smoothing) / counts.shape[1]
-            found.append(raised / raised.sum(axis=1, keepdims=True))
-        return tuple(found)
+            weights = counts + float(self.growth.smoothing) / counts.shape[1]
+            tree_shares.append(weights / weights.sum(axis=1, keepdims=True))
+        return tuple(tree_shares)
 
     @property
     def n_leaves(self) -> list[int]:
@@ -185,9 +185,8 @@ class Trees:
         released = []
         for _ in range(n):
             codes = np.zeros((size, len(self.order)), np.uint8)
-            for k, tree, shares in zip(
-                self.order, self.trees, self.node_shares, strict=True
-            ):
+            parts = zip(self.order, self.trees, self.node_shares, strict=True)
+            for k, tree, shares in parts:
                 # The last level takes the remainder.
                 distribution = np.cumsum(shares, axis=1)[:, :-1]
                 kernels.synthesize(tree, k, distribution, rng.random(size), codes)
@@ -195,43 +194,41 @@ class Trees:
         return released
 
     def log_prob(self, released: NDArray[np.integer] | Microdata) -> float:
-        """Return log p(released records | the trees); minus infinity if they cannot be drawn.
+        """Return log p(released records | the trees).
 
-        For several releases, add their log probabilities.
+        It is minus infinity if they cannot be drawn. For several releases, add their
+        log probabilities.
         """
-        shown = distinct(checked_release(released, self.schema))[:2]
-        tasks = (self.task(at, shown) for at in range(len(self.order)))
-        seen = (
-            kernels.route(task, tree).log_prob[1, 0]
-            for task, tree in zip(tasks, self.trees, strict=True)
+        records = distinct(checked_release(released, self.schema))[:2]
+        log_probs = (
+            kernels.route(self.task(position, records), tree).log_prob[1, 0]
+            for position, tree in enumerate(self.trees)
         )
-        return float(sum(seen))
+        return float(sum(log_probs))
 
     def record_log_prob(
         self, codes: NDArray[np.integer], variables: Sequence[int] | None = None
     ) -> NDArray[np.float64]:
-        """Return log p(values | values of the variables before them) of single records, (n,).
+        """Return log p(values | values of the variables before them) of records, (n,).
 
         The values are those of all variables, or of the variables at the positions
         given.
         """
         records = checked_release(codes, self.schema)
         log_prob = np.zeros(len(records))
-        for k, tree, shares in zip(
-            self.order, self.trees, self.node_shares, strict=True
-        ):
+        parts = zip(self.order, self.trees, self.node_shares, strict=True)
+        for k, tree, shares in parts:
             if variables is None or k in variables:
+                leaves = kernels.leaf_of(tree, records)
                 with np.errstate(divide="ignore"):
-                    log_prob += np.log(
-                        shares[kernels.leaf_of(tree, records), records[:, k]]
-                    )
+                    log_prob += np.log(shares[leaves, records[:, k]])
         return log_prob
 
 
 def checked_release(
     released: NDArray[np.integer] | Microdata, schema: Schema
 ) -> NDArray[np.uint8]:
-    """Return the codes of a release; raise a ValueError if they do not fit the schema."""
+    """Return the codes of a release; raise a ValueError if the schema has no such."""
     if isinstance(released, pd.DataFrame):
         raise ValueError(
             "released is a DataFrame; Microdata.from_frame(frame, schema) encodes it"
@@ -263,7 +260,8 @@ def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
     if (schema.n_levels > MAX_LEVELS).any():
         many = names[int(schema.n_levels.argmax())]
         raise ValueError(
-            f"{many} has {schema.n_levels.max()} levels; trees take at most {MAX_LEVELS}"
+            f"{many} has {schema.n_levels.max()} levels; "
+            f"trees take at most {MAX_LEVELS}"
         )
     if order is None:
         return list(range(len(names)))
@@ -285,7 +283,7 @@ def fit_trees(
     ordered: Sequence[str] = (),
     schema: Schema | None = None,
 ) -> Trees:
-    """Fit sequential trees: for each variable, a classification tree on the variables before it.
+    """Fit sequential trees, one for each variable on the variables before it.
 
     Parameters
     ----------
@@ -319,7 +317,8 @@ def fit_trees(
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10})
+    >>> jobs = ["cook", "smith"] * 20
+    >>> people = pd.DataFrame({"job": jobs, "sick": ["no"] * 30 + ["yes"] * 10})
     >>> trees = fit_trees(people, growth=Growth(min_leaf=10))
     >>> released = trees.release(2, rng=np.random.default_rng(1))
     >>> [table.to_frame().shape for table in released]
@@ -334,27 +333,29 @@ def fit_trees(
         data = Microdata.from_frame(data, schema)
     else:
         raise ValueError(
-            f"data is of type {type(data).__name__}; it must be a DataFrame or Microdata"
+            f"data is of type {type(data).__name__}; "
+            "it must be a DataFrame or Microdata"
         )
     if not isinstance(growth, Growth | None):
         raise ValueError(f"growth is {growth!r:.50}; it must be of type Growth")
     if not len(data):
         raise ValueError("the table has no records; it must have one or more")
-    places = checked_order(data.schema, order)
-    none = isinstance(ordered, Collection) and not len(ordered)
-    of_order = [] if none else data.schema.positions(ordered, "ordered")
-    is_ordered = np.isin(np.arange(len(places)), of_order)
+    positions = checked_order(data.schema, order)
+    is_ordered = np.zeros(len(positions), bool)
+    if not isinstance(ordered, Collection) or len(ordered):
+        is_ordered[data.schema.positions(ordered, "ordered")] = True
     codes = np.ascontiguousarray(data.codes, dtype=np.uint8)
-    bare = Trees(
-        data.schema,
-        codes,
-        *distinct(codes),
-        tuple(places),
-        is_ordered,
-        growth or AS_RPART,
-        (),
+    combinations, counts, combination_of = distinct(codes)
+    ungrown = Trees(
+        schema=data.schema,
+        codes=codes,
+        combinations=combinations,
+        counts=counts,
+        combination_of=combination_of,
+        order=tuple(positions),
+        ordered=is_ordered,
+        growth=growth or AS_RPART,
+        trees=(),
     )
-    grown = (
-        kernels.grow(bare.task(at), len(bare.combinations)) for at in range(len(places))
-    )
-    return replace(bare, trees=tuple(grown))
+    trees = (kernels.grow(ungrown.task(k), len(counts)) for k in range(len(positions)))
+    return replace(ungrown, trees=tuple(trees))

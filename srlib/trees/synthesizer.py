@@ -13,14 +13,15 @@ from srlib.trees.model import AS_RPART, Growth, Trees, checked_order, fit_trees
 
 @dataclass(frozen=True)
 class SequentialTrees:
-    """A synthesizer that fits trees to the data and releases one table of the same size.
+    """A synthesizer that fits trees to the data and releases a table of the same size.
 
     The parameters `order`, `growth` and `ordered` are those of `fit_trees`.
 
     Examples
     --------
     >>> from srlib.data.schema import Variable
-    >>> schema = Schema((Variable("job", ("cook", "smith")), Variable("sick", ("no", "yes"))))
+    >>> job = Variable("job", ("cook", "smith"))
+    >>> schema = Schema((job, Variable("sick", ("no", "yes"))))
     >>> people = np.array([[0, 0]] * 10 + [[1, 0]] * 6 + [[1, 1]] * 4)
     >>> synthesizer = SequentialTrees(schema, growth=Growth(min_leaf=10))
     >>> log_prob = synthesizer.log_prob(np.array([[1, 1]]), people)
@@ -42,7 +43,7 @@ class SequentialTrees:
             self.schema.positions(self.ordered, "ordered")
 
     def fit(self, data: NDArray[np.integer]) -> Trees:
-        """Return trees fitted to a table of codes, (n, n_variables); the last fit is cached."""
+        """Return trees fitted to codes, (n, n_variables); the last fit is cached."""
         table = Microdata(np.array(data, dtype=np.uint8), self.schema)
         key = table.codes.tobytes()
         if key not in self._last:
@@ -61,7 +62,7 @@ class SequentialTrees:
     def log_prob(
         self, released: NDArray[np.integer], data: NDArray[np.integer]
     ) -> float:
-        """Return log p(release | data); minus infinity if the release cannot be drawn."""
+        """Return log p(release | data); minus infinity if it cannot be drawn."""
         return self.fit(data).log_prob(released)
 
     def log_likelihoods(
@@ -71,5 +72,5 @@ class SequentialTrees:
         rows: NDArray[np.integer],
         candidates: NDArray[np.integer],
     ) -> NDArray[np.float64]:
-        """Return log p(releases | data with one record changed); see `log_likelihoods`."""
+        """Return log p(releases | data with one record changed), `log_likelihoods`."""
         return log_likelihoods(self.fit(data), released, rows, candidates)
