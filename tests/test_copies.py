@@ -87,8 +87,7 @@ def test_odds_of_random_splits_are_hypergeometric(both):
     if both:
         ways += law.pmf(0)
     expected = law.pmf(1) / ways
-    shared = total > 1
-    assert prob[shared] == pytest.approx(expected[shared])
+    assert prob[total > 1] == pytest.approx(expected[total > 1])
     assert np.array_equal(in_one_file, [0, 1, both, 0, 1, 0, 0])
 
 
@@ -340,10 +339,7 @@ def test_fresh_samples_are_rated_as_copies_by_chance_only(n, m):
 
     identical = numbers(found, "identical records")
     excess = identical - numbers(found, "identical records", "baseline")
-    for share in (
-        excess,
-        numbers(found, "copied uniques"),
-    ):
+    for share in (excess, numbers(found, "copied uniques")):
         error = share.std() / np.sqrt(60)
         assert abs(share.mean()) < 4.5 * error
     # Tails of few coincidences are conservative, and of two z the larger one counts.
