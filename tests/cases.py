@@ -5,37 +5,32 @@ the changelog.
 """
 
 import json
-from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 from ladder import (
     LADDER,
-    Codes,
-    Levels,
-    Maker,
     bootstrap,
     copy,
     independent,
     partly_copied,
     trees,
 )
-from numpy.random import Generator, default_rng
+from numpy.random import default_rng
 from scipy import stats
 
 from srlib.assessment import ratings, verdict
 from srlib.assessment.attribute import attribute_disclosure
-from srlib.assessment.copies import Copies, copies
-from srlib.assessment.counts import Bools, Row
-from srlib.assessment.disclosure import Attack, Disclosure
+from srlib.assessment.copies import copies
+from srlib.assessment.disclosure import Attack
 from srlib.assessment.files import Files
 from srlib.assessment.identity import identity_disclosure
 from srlib.assessment.inference import inference
 from srlib.data import microdata
+from srlib.data.codes import Codes
 
 FILE = Path(__file__).with_suffix(".json")
 POPULATION = microdata.embedded_population(200_000, rng=default_rng(1))
@@ -46,33 +41,34 @@ PEOPLE = POPULATION.codes
 LEVELS = SCHEMA.n_levels.tolist()
 N_SEEDS = {500: 8, 2_000: 4, 10_000: 2}  # by number of records
 N_SEEDS_LADDER = {500: 4, 10_000: 1, 100_000: 1}
-FROZEN = ("estimate", "fresh_sample", "margins", "se", "fresh_sample_se")
 
 
-def samples(rng: Generator, *sizes: int) -> list[Codes]:
+def samples(rng, *sizes):
     """Samples of the population that have no person in common."""
     rows = rng.choice(len(PEOPLE), sum(sizes), replace=False)
     return np.split(PEOPLE[rows], np.cumsum(sizes)[:-1])
 
 
-def is_unique(x: Codes) -> Bools:
+def is_unique(x):
     """Return which records are sample uniques on all variables, (n,)."""
     return ~pd.DataFrame(x).duplicated(keep=False).to_numpy()
 
 
-def margins(x: Codes, rng: Generator) -> Codes:
+def margins(x, rng):
     """A release of the same size that has nothing but the margins."""
     return independent(x, SCHEMA.n_levels, rng)
 
 
-def copula(x: Codes, rng: Generator) -> Codes:
+def copula(x, rng):
     """A Gaussian copula of the margins and the rank correlations of the codes."""
     n = len(x)
-    ranks = np.column_stack([stats.rankdata(column) for column in x.T])
-    correlation = np.nan_to_num(np.corrcoef(stats.norm.ppf((ranks - 0.5) / n).T))
+    ranks = stats.rankdata(x, axis=0)
+    normal = stats.norm.ppf((ranks - 0.5) / n)
+    correlation = np.nan_to_num(np.corrcoef(normal.T))
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(correlation)
-    draws = rng.standard_normal(x.shape) * np.sqrt(values.clip(0)) @ vectors.T
+    scale = np.sqrt(values.clip(0))
+    draws = rng.standard_normal(x.shape) * scale @ vectors.T
     uniform = stats.norm.cdf(draws / draws.std(axis=0))
     positions = (uniform * n).astype(int).clip(max=n - 1)
     return np.take_along_axis(np.sort(x, axis=0), positions, axis=0)
@@ -91,7 +87,13 @@ def records(n: int, seed: int) -> pd.DataFrame:
     job = rng.integers(0, 3, n)
     town = rng.choice(["north", "south", "east", "west"], n)
     sick = np.where(rng.random(n) < 0.2 + 0.3 * job, "yes", "no")
-    return pd.DataFrame({"job": np.array(list("abc"))[job], "town": town, "sick": sick})
+    return pd.DataFrame(
+        {
+            "job": np.array(["a", "b", "c"])[job],
+            "town": town,
+            "sick": sick,
+        }
+    )
 
 
 def table(*rows: str) -> Codes:
@@ -100,15 +102,15 @@ def table(*rows: str) -> Codes:
 
 
 @st.composite
-def two_tables(draw: st.DrawFn) -> tuple[Codes, Codes, list[int]]:
+def two_tables(draw):
     """Two small tables of three variables, and their numbers of levels."""
-    levels = draw(st.lists(st.integers(2, 3), min_size=3, max_size=3))
+    levels = draw(st.tuples(*[st.integers(2, 3)] * 3))
     record = st.tuples(*(st.integers(0, n - 1) for n in levels))
     tables = st.lists(record, min_size=2, max_size=12)
     return np.array(draw(tables)), np.array(draw(tables)), levels
 
 
-def changed(x: Codes, n_levels: Levels, rng: Generator, *, share: float) -> Codes:
+def changed(x, n_levels, rng, *, share):
     """The original in another order, two values of a share of the records redrawn."""
     z = rng.permutation(x)
     rows = np.arange(round(share * len(x)))
@@ -118,7 +120,7 @@ def changed(x: Codes, n_levels: Levels, rng: Generator, *, share: float) -> Code
     return rng.permutation(z)
 
 
-MAKERS: dict[str, Maker] = {
+MAKERS = {
     "copy": copy,
     "bootstrap": bootstrap,
     "tenth copied": partial(partly_copied, share=0.1),
@@ -129,9 +131,7 @@ MAKERS: dict[str, Maker] = {
 }
 
 
-def drawn(
-    n: int, seed: int, makers: Mapping[str, Maker]
-) -> Iterator[tuple[str, Codes, Codes]]:
+def drawn(n, seed, makers):
     """Name, original and release of each kind, and a fresh sample last."""
     rng = default_rng(seed)
     original, fresh = samples(rng, n, n)
@@ -140,7 +140,7 @@ def drawn(
     yield "half of one table", original, fresh
 
 
-def cases(largest: int = 100_000) -> Iterator[tuple[str, Codes, Codes]]:
+def cases(largest=100_000):
     """All cases of at most that many records, by name."""
     groups = ("case", N_SEEDS, MAKERS), ("ladder", N_SEEDS_LADDER, LADDER)
     for group, n_seeds, makers in groups:
@@ -150,7 +150,7 @@ def cases(largest: int = 100_000) -> Iterator[tuple[str, Codes, Codes]]:
                     yield f"{group}, {n}, {seed}, {name}", original, released
 
 
-def find_copies(original, released, levels=LEVELS, **more) -> Copies:
+def find_copies(original, released, levels=LEVELS, **more):
     """The test for copies; a holdout or exact numbers can be given by name."""
     return copies(Files(original, released, levels, **more))
 
@@ -162,7 +162,7 @@ def risk_rows(original, released, target=TARGET, keys=KEYS, *, with_inference=Fa
     known = [k for k, name in enumerate(names) if name in keys and k != wanted]
     attack = Attack(known, wanted, SCHEMA.variables[wanted].codes_without_value)
     files = Files(original, released, LEVELS)
-    disclosures: dict[str, Disclosure] = {
+    disclosures = {
         "identity": identity_disclosure(files, known),
         "attribute": attribute_disclosure(files, attack),
     }
@@ -171,38 +171,50 @@ def risk_rows(original, released, target=TARGET, keys=KEYS, *, with_inference=Fa
     return {name: ratings.summarize([d]) for name, d in disclosures.items()}
 
 
-def verdict_by_risks(copied: Copies, risks: Mapping[str, Row]) -> str:
+def verdict_by_risks(copied, risks):
     """The verdict on a release that is as useful as a fresh sample."""
-    common: Row = {"group": "all", "in_verdict": True, "target": TARGET}
+    common = {"group": "all", "in_verdict": True, "target": TARGET}
     rows = [common | {"question": question} | row for question, row in risks.items()]
     ratings.rate(rows, family=False)
-    fresh: Row = dict.fromkeys(("estimate", "baseline", "z"), 0.0)
-    fresh |= {"question": "one-way tables", "rating": "like a fresh sample"}
+    fresh = {
+        "question": "one-way tables",
+        "rating": "like a fresh sample",
+        "estimate": 0.0,
+        "baseline": 0.0,
+        "z": 0.0,
+    }
     frame = pd.DataFrame([*rows, *ratings.copy_rows([copied]), fresh])
     frame["in_verdict"] = frame["in_verdict"].notna()
     return verdict.judge("", frame).verdict
 
 
-def numbers_to_freeze(original: Codes, released: Codes) -> dict[str, Any]:
+def numbers_to_freeze(original, released):
     """Shares, standard errors and z of each question, and the verdict by the risks."""
     copied = find_copies(original, released)
     risks = risk_rows(original, released)
     identical = copied.rows["identical records"]
     uniques = copied.rows["copied uniques"]
-    frozen: dict[str, Any] = {
+    frozen = {
         "identical records": [
-            *(
-                identical[name]
-                for name in ("estimate", "baseline", "se", "baseline_se")
-            ),
+            identical["estimate"],
+            identical["baseline"],
+            identical["se"],
+            identical["baseline_se"],
             uniques["z_permutation"],
             uniques["estimate"],
             copied.rows["undetected copies"]["estimate"],
         ]
     }
     for question, row in risks.items():
-        z = np.fmax(row["z"], row["z_permutation"])
-        frozen[question] = [*(row[name] for name in FROZEN), z, row["n"]]
+        frozen[question] = [
+            row["estimate"],
+            row["fresh_sample"],
+            row["margins"],
+            row["se"],
+            row["fresh_sample_se"],
+            np.fmax(row["z"], row["z_permutation"]),
+            row["n"],
+        ]
     return frozen | {"verdict": verdict_by_risks(copied, risks)}
 
 

@@ -1,29 +1,27 @@
-"""Releases of known kinds, from an exact copy to the other half of a table."""
+"""Releases of known kinds, from an exact copy to independent margins.
 
-from collections.abc import Callable
+A kind is made from the original's codes, (n, n_variables), the numbers of levels,
+(n_variables,), and a generator of random numbers.
+"""
+
 from functools import partial
 
 import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
 
 from srlib import dpmpm
-from srlib.data.codes import Codes
-
-Levels = NDArray[np.integer]
 
 
-def copy(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
+def copy(x, n_levels, rng):
     """The original in another order."""
     return rng.permutation(x)
 
 
-def bootstrap(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
+def bootstrap(x, n_levels, rng):
     """Records of the original, drawn with replacement."""
     return x[rng.integers(0, len(x), len(x))]
 
 
-def partly_copied(x: Codes, n_levels: Levels, rng: Generator, *, share: float) -> Codes:
+def partly_copied(x, n_levels, rng, *, share):
     """A share of the original's records, the rest from a mixture, in a random order."""
     z = mixture(x, n_levels, rng)
     copied = rng.permutation(len(x))[: round(share * len(x))]
@@ -31,19 +29,25 @@ def partly_copied(x: Codes, n_levels: Levels, rng: Generator, *, share: float) -
     return rng.permutation(z)
 
 
-def mixture(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
+def mixture(x, n_levels, rng):
     """A draw from the posterior predictive distribution of a DPMPM."""
-    chains = dpmpm.Chains(n_classes=30, burn_in=600, n_draws=1, n_chains=1)
+    chains = dpmpm.Chains(
+        n_classes=30,
+        burn_in=600,
+        n_draws=1,
+        n_chains=1,
+    )
     draws = dpmpm.sample_posterior(x, n_levels, chains, rng=rng)
     return draws.release(1, len(x), rng=rng)[0]
 
 
-def trees(x: Codes, n_levels: Levels, rng: Generator, *, min_leaf: int) -> Codes:
+def trees(x, n_levels, rng, *, min_leaf):
     """Each variable drawn from the donors in the leaves of a classification tree."""
     z = np.empty_like(x)
     z[:, 0] = rng.choice(x[:, 0], len(x))
     for k in range(1, x.shape[1]):
-        stack = [(np.arange(len(x)), np.arange(len(x)))]
+        everybody = np.arange(len(x))
+        stack = [(everybody, everybody)]
         while stack:
             donors, rows = stack.pop()
             if not len(rows):
@@ -61,21 +65,20 @@ def trees(x: Codes, n_levels: Levels, rng: Generator, *, min_leaf: int) -> Codes
     return z
 
 
-def _best_split(
-    x: Codes, y: Codes, n_levels: Levels, min_leaf: int
-) -> tuple[int, int] | None:
+def _best_split(x, y, n_levels, min_leaf):
     """The variable and cut with the least Gini index; None if no split lowers it."""
     n = len(y)
-    n_targets = int(n_levels[-1])
+    n_targets = n_levels[-1]
     if n < 2 * min_leaf or (y == y[0]).all():
         return None
     starts = (
         np.cumsum(n_levels) - n_levels
     )  # of each variable's levels, in one sequence
-    cells = (x.astype(np.int64) + starts[:-1]) * n_targets + y[:, None]
+    level = x + starts[:-1]
+    cells = level * n_targets + y[:, None]
     counts = np.bincount(cells.ravel(), minlength=starts[-1] * n_targets)
     total = np.bincount(y, minlength=n_targets)
-    variable_of = np.repeat(np.arange(x.shape[1]), n_levels[:-1])
+    variable_of = np.repeat(range(x.shape[1]), n_levels[:-1])
     # Targets of the records up to each level; each variable has all records.
     below = counts.reshape(-1, n_targets).cumsum(axis=0)
     below -= variable_of[:, None] * total
@@ -92,18 +95,18 @@ def _best_split(
     if gain.max() <= 1e-12:
         return None
     best = allowed[gain.argmax()]
-    variable = int(variable_of[best])
-    return variable, int(best - starts[variable])
+    variable = variable_of[best]
+    return variable, best - starts[variable]
 
 
-def draw_levels(shares: NDArray[np.float64], rng: Generator) -> Codes:
+def draw_levels(shares, rng):
     """One level for each distribution, which are along the last axis."""
-    cumulative = shares.cumsum(axis=-1)
-    levels = (rng.random((*shares.shape[:-1], 1)) > cumulative).sum(axis=-1)
-    return levels.clip(max=shares.shape[-1] - 1)
+    *shape, n_levels = shares.shape
+    is_above = rng.random((*shape, 1)) > shares.cumsum(axis=-1)
+    return is_above.sum(axis=-1).clip(max=n_levels - 1)
 
 
-def noisy_margins(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
+def noisy_margins(x, n_levels, rng):
     """A chain of two-way tables, each variable given the last, at an epsilon of one."""
     n, p = x.shape
     z = np.empty_like(x)
@@ -111,8 +114,8 @@ def noisy_margins(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
     n_given = 1
     for k, size in enumerate(n_levels.tolist()):
         counts = np.bincount(given_x * size + x[:, k], minlength=n_given * size)
-        noisy = np.maximum(counts + rng.laplace(0, 2 * (p - 1), counts.size), 1e-9)
-        noisy = noisy.reshape(n_given, size)
+        counts = counts + rng.laplace(0, 2 * (p - 1), counts.size)
+        noisy = counts.clip(1e-9).reshape(n_given, size)
         shares = noisy / noisy.sum(axis=1, keepdims=True)
         z[:, k] = draw_levels(shares[given_z], rng)
         given_x = x[:, k].astype(int)
@@ -121,14 +124,13 @@ def noisy_margins(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
     return z
 
 
-def independent(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
+def independent(x, n_levels, rng):
     """Each column drawn by itself from its margin."""
     columns = [rng.choice(column, len(x)) for column in x.T]
     return np.column_stack(columns).astype(x.dtype)
 
 
-Maker = Callable[[Codes, Levels, Generator], Codes]
-LADDER: dict[str, Maker] = {
+LADDER = {
     "copy": copy,
     "bootstrap": bootstrap,
     "half copied": partial(partly_copied, share=0.5),

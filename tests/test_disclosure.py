@@ -1,10 +1,10 @@
 """Disclosure for each person: by hand, by enumeration, and by simulation."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import product
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from cases import (
     LEVELS,
@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from ladder import independent, mixture, trees
 from numpy.random import default_rng
 
-import srlib.assessment.inference
 from srlib.assessment.attribute import (
     attribute_disclosure,
     count_near,
@@ -58,42 +57,48 @@ def test_matched_sample_uniques_by_hand():
 
     def shares(original, released, **more):
         row = match_row(original, released, [0], [5], **more)
-        return [row["estimate"], row["fresh_sample"], row["margins"]]
+        return [
+            row["estimate"],
+            row["fresh_sample"],
+            row["margins"],
+        ]
 
     # One key; two levels have one record and two have two, so that a person has 2 * 2 /
     # 2 companions. The six records lack a person's level and have the companions
     # instead.
-    n_unique = 2.0
-    n_pairs = 1.0
+    n_equal = np.repeat([1, 2], [2, 4])
+    companions = 2.0 / n_equal
     for _ in range(5):
-        n_unique = 6 * (n_unique + 0.5) / (6 - 1 + n_unique + 5 / 2)
-        n_pairs = 6 * (n_pairs + 0.5) / (6 - 2 + n_pairs + 5 / 2)
-    companions = np.repeat([n_unique, n_pairs], [2, 4])
+        others = 6 - n_equal + companions + 5 / 2
+        companions = 6 * (companions + 0.5) / others
 
     def share_matched(r):
         part = (1 + r) ** -1.5
-        still_unique = np.repeat([1, 1 - part], [2, 4])
+        still_unique = (1 - part) ** (n_equal - 1)
         unmatched = np.exp(-(1 - part) * companions)
         predicted = np.average(unmatched, weights=still_unique)
         known = 2 / still_unique.sum()
-        return 1 - known ** (-n_unique * r / np.log(predicted))
+        return 1 - known ** (-companions[0] * r / np.log(predicted))
 
     by_margins = 1 - (5 / 6) ** 6
     fresh_sample = share_matched(1)
-    assert match(original, released, [0], [5]).eligible.nonzero()[0].tolist() == [2, 3]
+    eligible = match(original, released, [0], [5]).eligible
+    assert np.array_equal(np.flatnonzero(eligible), [2, 3])
     found = shares(original, released)
     assert found == pytest.approx([1, fresh_sample, by_margins])
 
     # Of two released records one is that of a sample unique.
-    certain = match(original, original[[0, 2]], [0], [5]).certain
-    assert certain.nonzero()[0].tolist() == [2]
+    two_records = original[[0, 2]]
+    certain = match(original, two_records, [0], [5]).certain
+    assert np.array_equal(np.flatnonzero(certain), [2])
 
     smaller = shares(original, original[[2, 3]])
     assert smaller[:2] == pytest.approx([1, share_matched(1 / 3)])
 
+    # A record of the larger release is kept with probability 1/2, and 2 or 4 match.
     larger = shares(original, np.repeat(released, 2, axis=0))
-    kept = 1 - (1 / 2) ** np.array([2, 4])  # half of the larger release is kept
-    assert larger == pytest.approx([kept.mean(), fresh_sample, by_margins])
+    expected = 1 - (1 / 2**2 + 1 / 2**4) / 2
+    assert larger == pytest.approx([expected, fresh_sample, by_margins])
 
     # Of both files 2 is unique; in a random half of both 2.75 are expected.
     holdout = table("1", "3", "3", "4", "4", "4")
@@ -101,9 +106,16 @@ def test_matched_sample_uniques_by_hand():
     assert found == pytest.approx([1, 1 - 1 / 2.75, by_margins])
 
 
-@pytest.mark.parametrize("people", [table("0", "1"), table("0", "1", "2", "2")])
+@pytest.mark.parametrize(
+    "people",
+    [
+        table("0", "1"),
+        table("0", "1", "2", "2"),
+    ],
+)
 def test_uniques_that_the_holdout_repeats_are_all_matched_by_a_fresh_sample(people):
-    row = match_row(people, people, [0], [3], holdout=table("0", "1"))
+    holdout = table("0", "1")
+    row = match_row(people, people, [0], [3], holdout=holdout)
     assert row["fresh_sample"] == 1
 
 
@@ -119,40 +131,42 @@ def sample_with_ages(rng, n):
 def test_numeric_keys_are_matched_by_exact_numbers():
     rng = default_rng(21)
     keys = [0, 1, 2, 4]
+    others = [0, 2, 4]
     fresh = []
-    planted = []
+    is_found = []
     for _ in range(30):
         x, age = sample_with_ages(rng, 1_000)
         released, other_age = sample_with_ages(rng, 1_000)
         ages = {1: [age, other_age]}
         found = match(x, released, keys, numbers=ages)
-        exact = np.column_stack([x[:, [0, 2, 4]], age])
+        exact = np.column_stack([x[:, others], age])
         unique = is_unique(exact)
-        assert found.eligible.tolist() == unique.tolist()
-        exact_released = np.column_stack([released[:, [0, 2, 4]], other_age])
+        assert np.array_equal(found.eligible, unique)
+        exact_released = np.column_stack([released[:, others], other_age])
         records = set(map(tuple, exact_released))
         is_matched = [tuple(person) in records for person in exact]
-        assert found.certain.tolist() == (unique & is_matched).tolist()
-        fresh.append(summarize([found]))
+        assert np.array_equal(found.certain, unique & is_matched)
+        fresh.append(summarize([found])["z"])
 
         chosen = np.flatnonzero(unique)[::3]
         released[: len(chosen)] = x[chosen]
         other_age[: len(chosen)] = age[chosen]
-        planted.append(match_row(x, released, keys, numbers=ages))
-    z = np.array([row["z"] for row in fresh])
+        row = match_row(x, released, keys, numbers=ages)
+        excess = row["estimate"] - row["baseline"]
+        is_found.append(excess > 0.05 and row["z"] > Z_SIGNIFICANT)
+    z = np.array(fresh)
     assert abs(z.mean()) < 1
     assert z.std() < 1.3
     assert (z > Z_SIGNIFICANT).mean() <= 0.05
-    rows = pd.DataFrame(planted)
-    is_above = rows["estimate"] > rows["baseline"] + 0.05
-    assert (is_above & (rows["z"] > Z_SIGNIFICANT)).mean() > 0.9
+    assert np.mean(is_found) > 0.9
 
     # A date of birth is not known from its margin: 30 % of the dates are released.
     (x,) = samples(rng, 1_000)
     born, other_born = rng.integers(0, 25_000, (2, 1_000)).astype(float)
     other_born[:300] = born[:300]
     order = rng.permutation(1_000)
-    row = match_row(x, x[order], [1], numbers={1: [born, other_born[order]]})
+    dates = {1: [born, other_born[order]]}
+    row = match_row(x, x[order], [1], numbers=dates)
     assert row["estimate"] > 0.2 > row["baseline"] + 0.1
     assert row["z"] > Z_CERTAIN
 
@@ -160,8 +174,8 @@ def test_numeric_keys_are_matched_by_exact_numbers():
     age[:5] = np.nan
     files = Files(x, x, LEVELS, numbers={1: [age, age]})
     eligible = identity_disclosure(files, keys).eligible
-    is_equal = (x[:, keys] == x[0, keys]).all(axis=1) & np.isnan(age)
-    assert eligible[0] == (is_equal.sum() == 1)
+    missing = x[np.isnan(age)][:, keys]
+    assert eligible[0] == is_unique(missing)[0]
     assert repu_and_tcap(files, keys, 9)["repU"] == eligible.mean()
     binned = share_matched_by_fresh_sample(Files(x, x, LEVELS))
     assert 0 < share_matched_by_fresh_sample(files) < binned < 1
@@ -177,75 +191,90 @@ def test_matches_of_a_fresh_sample_are_predicted_without_bias(n_holdout):
     rows = []
     for _ in range(150):
         x, fresh, holdout = samples(rng, 500, 500, n_holdout)
-        given = {"holdout": holdout if n_holdout else None}
-        row = match_row(x, fresh, keys, **given)
-        other = match_row(x, margins(x, rng), keys, **given)
+        if not n_holdout:
+            holdout = None
+        row = match_row(x, fresh, keys, holdout=holdout)
+        other = match_row(x, margins(x, rng), keys, holdout=holdout)
         assert other["fresh_sample"] == row["fresh_sample"]
-        rows.append([row["estimate"], row["fresh_sample"], row["fresh_sample_se"]])
+        rows.append(
+            [
+                row["estimate"],
+                row["fresh_sample"],
+                row["fresh_sample_se"],
+            ]
+        )
     estimate, predicted, se = np.transpose(rows)
     difference = predicted - estimate
     error = difference.std() / np.sqrt(150)
-    assert abs(difference.mean()) < 4 * error < 0.03
+    assert abs(difference.mean()) < 4 * error
+    assert 4 * error < 0.03
     assert se.mean() == pytest.approx(predicted.std(), rel=0.25)
 
 
 def test_matched_uniques_beyond_a_fresh_sample_are_found():
     """30 or 60 % of the sample uniques' keys among independent margins; half a file."""
     rng = default_rng(13)
-    keys = [*range(5)]
-    planted_shares = {"margins": 0.0, "30 %": 0.3, "60 %": 0.6}
+    keys = range(5)
+    planted_shares = {
+        "margins": 0.0,
+        "30 %": 0.3,
+        "60 %": 0.6,
+    }
     alarms = Counter[str]()
     for _ in range(40):
         x, fresh = samples(rng, 500, 500)
         half = np.concatenate([x[:250], fresh[250:]])
-        releases = {"half copied": half, "fresh": fresh}
+        releases = {
+            "half copied": half,
+            "fresh": fresh,
+        }
         for name, share in planted_shares.items():
             released = margins(x, rng)
             uniques = np.flatnonzero(match(x, released, keys).eligible)
-            chosen = rng.permutation(uniques)[: round(share * len(uniques))]
-            released[: len(chosen), keys] = x[chosen][:, keys]
+            n_copied = round(share * len(uniques))
+            copied = x[rng.permutation(uniques)[:n_copied]]
+            released[:n_copied, keys] = copied[:, keys]
             releases[name] = released
         for name, released in releases.items():
             row = match_row(x, released, keys)
             alarms[name] += np.fmax(row["z"], row["z_permutation"]) >= Z_SIGNIFICANT
-    assert alarms["30 %"] >= 0.5 * 40
-    assert min(alarms["60 %"], alarms["half copied"]) >= 0.9 * 40
-    # Of 40, where one in a hundred is allowed.
+    # Of 40 releases each; of fresh samples one in a hundred is allowed.
+    assert alarms["30 %"] >= 20
+    assert min(alarms["60 %"], alarms["half copied"]) >= 36
     assert max(alarms["fresh"], alarms["margins"]) <= 2
 
 
 def chance_all_agree(agrees, share_kept):
     """Probability that records are kept and all agree, by enumeration."""
-    chance = 0.0
-    for kept in product([False, True], repeat=len(agrees)):
-        if any(kept) and np.less_equal(kept, agrees).all():
-            n_kept = sum(kept)
-            n_dropped = len(kept) - n_kept
-            chance += share_kept**n_kept * (1 - share_kept) ** n_dropped
-    return chance
+    outcomes = np.array([*product([False, True], repeat=len(agrees))], bool)
+    kept = outcomes[1:]  # at least one record
+    probability = np.where(kept, share_kept, 1 - share_kept).prod(axis=1)
+    return probability[(kept <= agrees).all(axis=1)].sum()
 
 
 @settings(max_examples=40)
 @given(two_tables(), st.sampled_from([0.5, 1]))
 def test_disclosed_numbers_in_thinned_files_by_enumeration(tables, within):
     """The third variable is a number; people with a two in the second have none."""
-    x, z, levels = tables
-    x = x[:6]
-    z = z[:6]
-    numbers = [np.where(codes[:, 1] == 2, np.nan, codes[:, 2]) for codes in (x, z)]
+    x, z = (codes[:6] for codes in tables[:2])
+    numbers = []
+    for codes in (x, z):
+        has_number = codes[:, 1] != 2
+        numbers.append(np.where(has_number, codes[:, 2], np.nan))
     number, released_number = numbers
-    files = Files(x, z, levels, numbers={2: numbers})
+    files = Files(x, z, tables[2], numbers={2: numbers})
 
     found = attribute_disclosure(files, Attack([0], 2, within=within))
 
-    assert found.eligible.tolist() == (~np.isnan(number)).tolist()
+    assert np.array_equal(found.eligible, ~np.isnan(number))
     assert found.margins is not None
     kept = min(1, len(x) / len(z))
     kept_fresh = min(1, len(z) / len(x))
     for i in np.flatnonzero(found.eligible):
+        has_key = x[:, 0] == x[i, 0]
+        has_key[i] = False  # not the person's own record
         near = np.abs(number - number[i]) <= within
-        others = near[(x[:, 0] == x[i, 0]) & (np.arange(len(x)) != i)]
-        expected = chance_all_agree(others, kept_fresh)
+        expected = chance_all_agree(near[has_key], kept_fresh)
         assert found.fresh_sample[i] == pytest.approx(expected)
         near_released = np.abs(released_number - number[i]) <= within
         matches = near_released[z[:, 0] == x[i, 0]]
@@ -264,17 +293,19 @@ def test_a_number_at_the_distance_is_near():
     """In floating point 0.8 - 0.1 is above 0.7."""
     keys = np.zeros(3, int)
     numbers = np.array([0.5, 0.7, 1])
-    n_known, n_near = count_near(keys[:1], np.array([0.8]), keys, numbers, 0.1)
+    person = np.array([0.8])
+    n_known, n_near = count_near(keys[:1], person, keys, numbers, 0.1)
     assert n_known == 3
     assert n_near == 1
 
 
 def test_the_permutation_test_of_identity_counts_uniques_of_the_original():
-    original = np.arange(12)
-    released = np.repeat(np.arange(6), 2)
-    found = match(original[:, None], released[:, None], [0], [12])
-    z = permutation_z(original, released)
-    assert found.permutation_z == z != permutation_z(released, original)
+    original = np.arange(12)[:, None]
+    released = original // 2
+    found = match(original, released, [0], [12])
+    z = permutation_z(original[:, 0], released[:, 0])
+    z_of_release = permutation_z(released[:, 0], original[:, 0])
+    assert found.permutation_z == z != z_of_release
 
 
 @pytest.mark.parametrize("m", [20, 30])
@@ -284,21 +315,23 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
     trained_on = []
 
     def number_of(ids, person):
-        return (int(ids.sum()) * 31 + person) % 97 / 97
+        return (31 * ids.sum() + person) % 97 / 97
 
     def predict(records, people, *_):
         ids = records[:, 0]
         trained_on.append(ids)
         assert not set(people[:, 0]) & set(ids)  # nor is anybody in the release
-        return np.array([number_of(ids, i) for i in people[:, 0]])
+        return number_of(ids, people[:, 0])
 
-    monkeypatch.setattr(srlib.assessment.inference, "_tree_probabilities", predict)
+    function = "srlib.assessment.inference._tree_probabilities"
+    monkeypatch.setattr(function, predict)
     everybody = np.arange(2 * n + m)
     records = np.column_stack([everybody, everybody % 3])
     x, released, holdout = np.split(records, [n, n + m])
     files = Files(x, released, [len(records), 3], holdout)
 
-    found = inference(files, Attack([0], 1, [2]), default_rng(1))
+    attack = Attack([0], 1, codes_without_value=[2])
+    found = inference(files, attack, default_rng(1))
 
     of_release = [ids for ids in trained_on if ids.min() >= n]
     of_original = [ids for ids in trained_on if ids.max() < n]
@@ -308,10 +341,10 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
     eligible = np.flatnonzero(x[:, 1] != 2)
     by_tree = np.array([number_of(ids, everybody) for ids in of_release])
     by_release = by_tree.mean(axis=0)
-    in_holdout = holdout[holdout[:, 1] != 2, 0]
-    assert np.flatnonzero(found.eligible).tolist() == eligible.tolist()
+    has_value = holdout[:, 1] != 2
+    assert np.array_equal(np.flatnonzero(found.eligible), eligible)
     assert found.release[eligible] == pytest.approx(by_release[eligible])
-    expected = by_release[in_holdout].mean()
+    expected = by_release[-n:][has_value].mean()
     assert found.holdout["holdout"] == pytest.approx(expected)
 
     def variance(shares):
@@ -322,7 +355,10 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
     if m < n:
         assert found.training_variance >= 2 * of_share
         return
-    shares = [number_of(ids, np.setdiff1d(eligible, ids)).mean() for ids in of_original]
+    shares = []
+    for ids in of_original:
+        predicted = np.setdiff1d(eligible, ids)
+        shares.append(number_of(ids, predicted).mean())
     expected = of_share + max(of_share, variance(shares))
     assert found.training_variance == pytest.approx(expected)
     for i in eligible:
@@ -341,7 +377,8 @@ def test_inference_depends_on_the_seed_alone_and_is_no_better_than_for_the_holdo
     for name, value in vars(infer(fresh, 1)).items():
         np.testing.assert_array_equal(value, vars(found)[name])
     assert (found.release != infer(fresh, 2).release).any()
-    assert abs(found.holdout["z_holdout"]) < 4 < infer(x, 1).holdout["z_holdout"]
+    assert abs(found.holdout["z_holdout"]) < 4
+    assert infer(x, 1).holdout["z_holdout"] > 4
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.03])
@@ -352,23 +389,32 @@ def test_inference_of_rare_targets_raises_no_alarm(share):
         keys = rng.integers(0, [10, 5], (2, 300, 2))
         is_exception = rng.random((2, 300)) < share
         target = is_exception if share else keys.sum(axis=2) % 2
-        x, z = np.dstack([keys, target]).astype(np.uint8)
+        x, z = np.dstack([keys, target])
         files = Files(x, z, [10, 5, 2])
-        row = summarize([inference(files, Attack([0, 1], 2), rng)])
+        found = inference(files, Attack([0, 1], 2), rng)
+        row = summarize([found])
         assert row["estimate"] <= 1
         assert row["z"] < Z_CERTAIN
 
 
-@pytest.mark.parametrize(("n", "size"), [(400, 18), (1_000, 20)])
+@pytest.mark.parametrize(
+    ("n", "size"),
+    [
+        (400, 18),
+        (1_000, 20),
+    ],
+)
 def test_equally_frequent_keys_raise_no_alarm(n, size):
     """All regions are sparse, and no power of the size predicts who stays unique."""
     rng = default_rng(4)
     for _ in range(20):
         first = rng.integers(0, size, (2, n))
         third = rng.integers(0, 4, (2, n))
-        second = (first + rng.integers(0, size // 2, (2, n))) % size
+        step = rng.integers(0, size // 2, (2, n))
+        second = (first + step) % size
         x, z = np.dstack([first, second, third])
-        row = match_row(x, z, [0, 1, 2], [size, size, 4])
+        levels = [size, size, 4]
+        row = match_row(x, z, range(3), levels)
         assert max(row["z"], row["z_permutation"]) < Z_CERTAIN
 
 
@@ -384,36 +430,39 @@ def test_trees_with_small_leaves_disclose_targets_to_inference(rng):
 def test_repu_tcap_and_disco_by_dictionaries(tables):
     """The last variable is the target, all others are keys."""
     x, z, levels = tables
-    original = [(*keys, target) for *keys, target in x.tolist()]
-    released = [(*keys, target) for *keys, target in z.tolist()]
-    d = Counter(record[:-1] for record in original)
-    s = Counter(record[:-1] for record in released)
-    targets = {keys: {r[-1] for r in released if r[:-1] == keys} for keys in s}
+    original = [(tuple(keys), target) for *keys, target in x.tolist()]
+    released = [(tuple(keys), target) for *keys, target in z.tolist()]
+    d = Counter(keys for keys, _ in original)
+    s = Counter(keys for keys, _ in released)
+    targets: dict[Any, set[int]] = defaultdict(set)
+    for keys, target in released:
+        targets[keys].add(target)
     files = Files(x, z, levels)
 
     found = repu_and_tcap(files, [0, 1], 2)
 
-    unique = [d[record[:-1]] == s[record[:-1]] == 1 for record in original]
+    unique = [d[keys] == s[keys] == 1 for keys, _ in original]
     assert found["repU"] == pytest.approx(np.mean(unique))
     right = []
-    for record in released:
-        keys = record[:-1]
+    for keys, target in released:
         if d[keys] and len(targets[keys]) == 1:
-            right.append(original.count(record) / d[keys])
+            n_right = original.count((keys, target))
+            right.append(n_right / d[keys])
     tcap = np.mean(right) if right else np.nan
     assert found["TCAP"] == pytest.approx(tcap, nan_ok=True)
-    if len(original) >= len(released):  # nothing is thinned
-        disclosed = [targets.get(record[:-1]) == {record[-1]} for record in original]
+    if len(x) >= len(z):  # nothing is thinned
+        disclosed = [targets[keys] == {target} for keys, target in original]
         release = attribute_disclosure(files, Attack([0, 1], 2)).release
-        assert release.tolist() == disclosed
+        assert np.array_equal(release, disclosed)
 
 
 def rare_target(rng, n):
     """Seven variables and a target that 1.2 % have, depending on two of them."""
     (x,) = samples(rng, n)
-    odds = np.exp(0.8 * x[:, 1] + 0.7 * (x[:, 2] > 0))
+    is_positive = x[:, 2] > 0
+    odds = np.exp(0.8 * x[:, 1] + 0.7 * is_positive)
     target = rng.random(n) < 0.012 * odds / odds.mean()
-    return np.column_stack([x[:, :7], target]).astype(np.int64)
+    return np.column_stack([x[:, :7], target]).astype(int)
 
 
 def test_a_rare_target_raises_no_alarm_in_releases_that_know_less():
@@ -430,7 +479,6 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less():
                 row = attribute_row(x, z, levels, keys, 7) | {"group": "all"}
                 rate([row], family=False)
                 alarms.append(row["rating"] in ("elevated", "high"))
-    assert len(alarms) >= 400
     assert np.mean(alarms) <= 0.01
 
 
@@ -438,9 +486,11 @@ def test_a_rare_target_moved_to_one_combination_of_keys_raises_no_alarm():
     """All others are then disclosed."""
     rng = default_rng(5)
     keys, released_keys = rng.integers(0, 4, (2, 2_000, 3))
-    x = np.column_stack([keys, rng.random(2_000) < 0.012]).astype(np.int64)
-    z = np.column_stack([released_keys, np.zeros(2_000, np.int64)])
-    z[np.flatnonzero((released_keys == 0).all(axis=1))[:24], 3] = 1
+    is_rare = rng.random(2_000) < 0.012
+    x = np.column_stack([keys, is_rare])
+    z = np.column_stack([released_keys, np.zeros(2_000, int)])
+    in_cell = np.flatnonzero((released_keys == 0).all(axis=1))
+    z[in_cell[:24], 3] = 1
     row = attribute_row(x, z, [4, 4, 4, 2], range(3), 3)
     assert row["estimate"] > row["baseline"] + 0.2
     assert row["z"] < Z_SIGNIFICANT

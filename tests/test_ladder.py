@@ -24,7 +24,7 @@ from cases import (
 from ladder import LADDER
 from numpy.random import default_rng
 
-from srlib.assessment import inference, ratings, utility, verdict
+from srlib.assessment import ratings, utility, verdict
 
 COPIED = {
     "copy": 1.0,
@@ -43,6 +43,10 @@ VERDICTS = {
     "noisy margins": ["no sign of disclosure"],
     "independent margins": ["no sign of disclosure"],
     "half of one table": ["no sign of disclosure"],
+}
+KEYS_OF_TARGET = {
+    "DIS": KEYS,
+    "SEX": SCHEMA.names,
 }
 # Of 500 records 50 copies may go undetected, and then the release cannot be judged;
 # the same can be said of a release without copies.
@@ -76,10 +80,17 @@ def test_risks_of_known_releases_stay_as_they_are():
             assert numbers[:2] == pytest.approx(shares, abs=1e-12)
 
 
-@pytest.mark.parametrize(("n", "n_pairs"), [(500, 20), (10_000, 5)])
+@pytest.mark.parametrize(
+    ("n", "n_pairs"),
+    [
+        (500, 20),
+        (10_000, 5),
+    ],
+)
 def test_the_verdict_is_right_on_every_rung(monkeypatch, n, n_pairs):
     """Few keys and a skewed target (nine in ten have a level); many and an even one."""
-    monkeypatch.setattr(inference, "PAIRS", n_pairs)  # fewer suffice for many records
+    # Fewer pairs of trees suffice for many records.
+    monkeypatch.setattr("srlib.assessment.inference.PAIRS", n_pairs)
     for name, original, released in drawn(n, 0, LADDER):
         copied = find_copies(original, released)
         if name in COPIED:
@@ -90,15 +101,16 @@ def test_the_verdict_is_right_on_every_rung(monkeypatch, n, n_pairs):
         allowed = VERDICTS[name]
         if n == 500:
             allowed = allowed + ALSO_AT_500.get(name, [])
-        for target, keys in (("DIS", KEYS), ("SEX", SCHEMA.names)):
+        for target, keys in KEYS_OF_TARGET.items():
             risks = risk_rows(original, released, target, keys, with_inference=True)
             assert verdict_by_risks(copied, risks) in allowed, (name, target)
 
 
 def test_independent_margins_are_never_as_good_as_a_mixture():
-    kinds = ("mixture", "independent margins", "noisy margins")
+    names = ("mixture", "independent margins", "noisy margins")
+    kinds = {name: LADDER[name] for name in names}
     loss = {}
-    for name, original, released in drawn(2_000, 0, {k: LADDER[k] for k in kinds}):
+    for name, original, released in drawn(2_000, 0, kinds):
         rows = utility.utility_rows(SCHEMA, original, [released])
         row = verdict.worst_utility(pd.DataFrame(rows))
         loss[name] = row["estimate"] - row["baseline"]
@@ -149,7 +161,8 @@ def test_fresh_samples_are_seldom_undecided(columns, n_more, has_ages):
         if has_ages:
             youngest = [18.0 + 18 * codes[:, 1] for codes in tables]
             numbers = {1: [age + rng.integers(0, 18, 1_000) for age in youngest]}
-        copied = find_copies(*tables, levels, numbers=numbers)
+        original, released = tables
+        copied = find_copies(original, released, levels, numbers=numbers)
         found.append(ratings.rate_copies(copied).rating)
     assert found.count("undecided") <= 3
     assert "found" not in found
@@ -167,6 +180,7 @@ def test_undetected_copies_are_bounded():
             z[: len(chosen)] = x[chosen]
             unique = is_unique(x)
             row = find_copies(x, rng.permutation(z)).rows["undetected copies"]
-            is_below.append(row["estimate"] < unique[chosen].sum() / unique.sum())
+            copied_share = unique[chosen].sum() / unique.sum()
+            is_below.append(row["estimate"] < copied_share)
             assert row["n"] == unique.sum()
     assert np.mean(is_below) <= 0.05
