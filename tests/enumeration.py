@@ -1,4 +1,4 @@
-"""Exact marginal likelihoods of tiny DPMPMs, by enumeration of all class allocations."""
+"""Exact marginal likelihoods of tiny DPMPMs, by enumeration of all allocations."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -17,25 +17,21 @@ from srlib.dpmpm import Draws, Prior, cell_log_prob
 
 def all_cells(n_levels: Iterable[int]) -> NDArray[np.uint8]:
     """Every combination of levels, in lexicographic order."""
-    return np.array(
-        list(product(*(range(levels) for levels in n_levels))), dtype=np.uint8
-    )
+    return np.array(list(product(*map(range, n_levels))), dtype=np.uint8)
 
 
 @cache
 def log_allocation_prior(sizes: tuple[int, ...], prior: Prior) -> float:
-    """log p(eta) of an allocation with the given class sizes, sticks and alpha integrated out."""
+    """log p(eta) of an allocation with class sizes; sticks and alpha integrated out."""
     if len(sizes) == 1:
         return 0.0
     behind = np.cumsum(sizes[::-1])[::-1][1:]
 
     def integrand(log_alpha: float) -> float:
         alpha = np.exp(log_alpha)
-        sticks = (
-            betaln(1 + np.array(sizes[:-1]), alpha + behind) - betaln(1, alpha)
-        ).sum()
+        sticks = betaln(1 + np.array(sizes[:-1]), alpha + behind) - betaln(1, alpha)
         density = gamma.logpdf(alpha, prior.alpha_shape, scale=1 / prior.alpha_rate)
-        return float(np.exp(sticks + density + log_alpha))
+        return float(np.exp(sticks.sum() + density + log_alpha))
 
     return float(np.log(quad(integrand, -60, 8, limit=400, epsabs=1e-13)[0]))
 
@@ -62,7 +58,10 @@ def log_marginal_likelihood(
 def exact_log_risk(
     data: Codes, record: int, support: Codes, releases: Sequence[Codes], *model: Any
 ) -> NDArray[np.float64]:
-    """log p(X_i = x | Z, D_-i), x uniform on a support (eq. 9); model: levels, classes, prior."""
+    """log p(X_i = x | Z, D_-i), x uniform on a support (equation 9).
+
+    The model is given by levels, classes and prior.
+    """
     log_likelihood = np.zeros(len(support))
     for j, x in enumerate(support):
         changed = data.copy()
@@ -77,12 +76,10 @@ def exact_log_risk(
 def support_log_ratios(
     draws: Draws, support: Codes, log_weights: Any = None
 ) -> NDArray:
-    """Averages as of `srlib.risk.one_variable_log_ratios`, over any one support, term by term."""
+    """Averages as of `one_variable_log_ratios`, over one support, term by term."""
     if log_weights is None:
-        log_weights = np.full(
-            (1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws)
-        )
+        shape = (1, draws.n_chains, draws.n_draws)
+        log_weights = np.full(shape, -np.log(draws.n_draws))
     log_prob = cell_log_prob(draws, support)
-    return logsumexp(log_weights[..., None] + log_prob - log_prob[..., :1], axis=2)[
-        :, :, None
-    ]
+    terms = log_weights[..., None] + log_prob - log_prob[..., :1]
+    return logsumexp(terms, axis=2)[:, :, None]

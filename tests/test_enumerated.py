@@ -16,48 +16,50 @@ from srlib.mechanism import contingency
     ("n_levels", "n_classes"), [((2,), 1), ((2,), 3), ((3,), 2), ((2, 2), 2)]
 )
 def test_marginal_likelihood_by_all_allocations(n_levels, n_classes):
-    model, cells = (n_levels, n_classes, Prior(0.7, 0.4, 1.3)), all_cells(n_levels)
-    found = enumerated.log_marginal_likelihood(3, *model)
+    model = (n_levels, n_classes, Prior(0.7, 0.4, 1.3))
+    cells = all_cells(n_levels)
     tables = mechanism.compositions(3, len(cells))
+    log_prob = enumerated.log_marginal_likelihood(3, *model)
     expected = [by_allocations(np.repeat(cells, t, axis=0), *model) for t in tables]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(log_prob, expected, atol=1e-9)
 
 
 def test_draws_from_the_prior_have_its_marginal_likelihood():
-    """Three records on 2 x 2 cells: the mean over draws against the sum over allocations."""
-    prior, cells, rng = (
-        Prior(0.7, 0.4, 1.3),
-        all_cells((2, 2)),
-        np.random.default_rng(5),
-    )
-    draws = prior_cell_log_prob(
-        cells, np.array([2, 2]), 3, 40_000, rng=rng, prior=prior
-    )
+    """Three records on 2 x 2 cells: mean over draws against sum over allocations."""
+    prior = Prior(0.7, 0.4, 1.3)
+    n_levels = np.array([2, 2])
+    rng = np.random.default_rng(5)
+    cells = all_cells(n_levels)
+    draws = prior_cell_log_prob(cells, n_levels, 3, 40_000, rng=rng, prior=prior)
     np.testing.assert_allclose(np.exp(draws).sum(axis=1), 1)
+
     tables = mechanism.compositions(3, 4)
-    found, mcse = contingency.log_predictive(draws, tables)
+    log_mean, mcse = contingency.log_predictive(draws, tables)
     orders = multinomial.pmf(tables, 3, np.full(4, 0.25)) * 4.0**3
     exact = enumerated.log_marginal_likelihood(3, (2, 2), 3, prior) + np.log(orders)
-    assert (np.abs(found - exact) < 5 * mcse).all()
+    assert (np.abs(log_mean - exact) < 5 * mcse).all()
 
 
 def test_the_papers_prior_reaches_far_down(rng):
     """Its alpha is as small as 1e-60 with a probability that counts."""
-    (found,) = enumerated.log_marginal_likelihood(2, (2,), 2)[1:2]
-    # Two records that differ: in one class 1/6, apart 1/4; the chance of one class, by
-    # alpha alone.
+    log_prob = enumerated.log_marginal_likelihood(2, (2,), 2)[1]
+    # Two records that differ: 1/6 in the same class, 1/4 in two; alpha alone decides.
     stick = rng.beta(1, rng.gamma(0.25, 4, 400_000))
     together = stick**2 + (1 - stick) ** 2
     values = together / 6 + (1 - together) / 4
-    assert abs(np.exp(found) - values.mean()) < 5 * values.std() / np.sqrt(len(values))
+    mcse = values.std() / np.sqrt(len(values))
+    assert abs(np.exp(log_prob) - values.mean()) < 5 * mcse
 
 
 def test_one_class_is_the_dirichlet_multinomial():
     table = enumerated.enumerate_mechanism(4, 3, (3,), 1, Prior(concentration=0.6))
-    known = mechanism.dirichlet_multinomial(4, 3, [0.6] * 3)
-    every = np.arange(table.n_inputs), np.arange(table.n_outputs)
-    np.testing.assert_allclose(table.block(*every), known.block(*every), atol=1e-12)
-    assert (table.inputs, table.outputs) == (known.inputs, known.outputs)
+    family = mechanism.dirichlet_multinomial(4, 3, [0.6] * 3)
+    rows = np.arange(table.n_inputs)
+    columns = np.arange(table.n_outputs)
+    expected = family.block(rows, columns)
+    np.testing.assert_allclose(table.block(rows, columns), expected, atol=1e-12)
+    assert table.inputs == family.inputs
+    assert table.outputs == family.outputs
     assert mechanism.exact_epsilon(table).value == pytest.approx(np.log1p(3 / 0.6))
 
 

@@ -1,4 +1,4 @@
-"""Risks from draws: against enumeration, closed forms and second methods; errors that cover."""
+"""Risks from draws: against enumeration and closed forms, with errors that cover."""
 
 import numpy as np
 import pytest
@@ -24,36 +24,41 @@ def agree(log_prob: NDArray, exact: NDArray, log_mcse: NDArray, precise: float) 
     assert log_mcse.max() < precise
 
 
+def fit(codes: NDArray, chains: Chains, rng: np.random.Generator) -> Draws:
+    return sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True)
+
+
 @pytest.mark.parametrize(("n_classes", "n_draws"), [(1, 500), (2, 750)])
 def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> None:
-    """Four records on a 2 x 2 table, two releases: all allocations, alpha by quadrature."""
+    """Four records on 2 x 2 cells, two releases: by all allocations."""
     support = disclosure.subset_support(DATA[3], [0, 1], TWO)
     exact = exact_log_risk(DATA, 3, support, RELEASES, [2, 2], n_classes, PRIOR)
-    assert (
-        np.abs(exact - np.log(0.25)).max() > 0.15
-    )  # the prior's quarter would not pass
-    # Few draws carry most of the weight, so that an error takes many chains to be
-    # known.
-    rng, given = np.random.default_rng(17), {"burn_in": 200, "n_chains": 32}
-    given |= {"n_classes": n_classes, "n_draws": n_draws, "thin": 2 * n_classes - 1}
-    chains, every = (
-        Chains(prior=PRIOR, **given),
-        (DATA, *(np.vstack([DATA, z]) for z in RELEASES)),
+    # The prior's quarter would not pass.
+    assert np.abs(exact - np.log(0.25)).max() > 0.15
+    # Few draws carry most of the weight, so the error needs many chains.
+    chains = Chains(
+        n_classes=n_classes,
+        burn_in=200,
+        n_draws=n_draws,
+        thin=2 * n_classes - 1,
+        n_chains=32,
+        prior=PRIOR,
     )
-    data, *joined = (
-        sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True)
-        for codes in every
-    )
+    rng = np.random.default_rng(17)
+    data = fit(DATA, chains, rng)
+    joined = [fit(np.vstack([DATA, z]), chains, rng) for z in RELEASES]
+
+    log_weights = disclosure.release_log_prob(data, RELEASES)
     plain = support_log_ratios(data, support)
-    weighted = support_log_ratios(
-        data, support, disclosure.release_log_prob(data, RELEASES)
-    )
+    weighted = support_log_ratios(data, support, log_weights)
     ratios = [plain[0], *(support_log_ratios(draws, support)[0] for draws in joined)]
-    sampled = disclosure.importance_sampling(weighted, plain)
-    for risk in (sampled, disclosure.predictive_ratio(ratios)):
+    for risk in (
+        disclosure.importance_sampling(weighted, plain),
+        disclosure.predictive_ratio(ratios),
+    ):
         agree(risk.log_prob[0], exact, risk.log_mcse[0], 0.05)
-    # From the same draws, collapsed ratios are more precise; with one class they have
-    # no error.
+
+    # Collapsed ratios of the same draws are more precise; of one class, exact.
     collapsed = [
         disclosure.collapsed_log_ratios(draws, DATA)[0] for draws in (data, *joined)
     ]
@@ -64,18 +69,15 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> No
 
 
 def test_part_of_a_record_against_enumeration(rng: np.random.Generator) -> None:
-    """Equation 16 on a 2 x 2 table, two classes, for all four records."""
+    """Equation 16 on 2 x 2 cells, two classes, for all four records."""
     releases = [table("01", "11", "11"), table("01", "01", "01")]
     chains = Chains(
         n_classes=2, burn_in=100, n_draws=500, thin=3, n_chains=24, prior=PRIOR
     )
-
-    def means(codes: NDArray) -> NDArray:
-        return disclosure.subset_log_means(
-            sample_posterior(codes, TWO, chains, rng=rng), DATA, [1]
-        )
-
-    log_ratios = [means(DATA), *(means(np.vstack([DATA, z])) for z in releases)]
+    log_ratios = []
+    for codes in (DATA, *(np.vstack([DATA, z]) for z in releases)):
+        draws = sample_posterior(codes, TWO, chains, rng=rng)
+        log_ratios.append(disclosure.subset_log_means(draws, DATA, [1]))
     risk = disclosure.predictive_ratio(log_ratios)
     for i, x in enumerate(DATA):
         support = disclosure.subset_support(x, [1], TWO)
@@ -95,45 +97,48 @@ def test_both_kinds_of_support_give_the_same_ratios() -> None:
     draws, codes = some_draws()
     log_weights = np.random.default_rng(0).normal(scale=300, size=(3, 2, 5))
     log_weights[0, :, 3] = -np.inf  # leaves a draw out
-    fast = disclosure.one_variable_log_ratios(draws, codes, log_weights)
-    for i, support in enumerate(
-        disclosure.one_variable_supports(codes, draws.n_levels)
-    ):
-        slow = support_log_ratios(draws, support, log_weights)[:, :, 0]
-        np.testing.assert_allclose(fast[:, :, i], slow, rtol=1e-9)
+    log_ratios = disclosure.one_variable_log_ratios(draws, codes, log_weights)
+    supports = disclosure.one_variable_supports(codes, draws.n_levels)
+    for i, support in enumerate(supports):
+        expected = support_log_ratios(draws, support, log_weights)[:, :, 0]
+        np.testing.assert_allclose(log_ratios[:, :, i], expected, rtol=1e-9)
+
+
+def test_the_probability_of_a_release_is_that_of_its_records() -> None:
+    draws, codes = some_draws()
     release = codes[[0, 0, 1, 5, 5, 5]]
+    (log_prob,) = disclosure.release_log_prob(draws, [release])
     expected = cell_log_prob(draws, release).sum(axis=2)
-    np.testing.assert_allclose(
-        disclosure.release_log_prob(draws, [release])[0], expected
-    )
+    np.testing.assert_allclose(log_prob, expected)
 
 
 @pytest.mark.parametrize("unknown", [[1], [2, 0], [0, 1, 2]])
 def test_all_records_at_once_as_one_by_one(unknown, monkeypatch):
     draws, codes = some_draws()
     monkeypatch.setattr(estimators, "BLOCK", 48)  # several blocks of records
-    found = disclosure.subset_log_means(draws, codes, unknown)
-    mixed = np.arange(len(codes)) % 2 == 0
-    partly = disclosure.subset_log_means(draws, codes, unknown, in_data=mixed)
-    others = disclosure.subset_log_means(draws, codes, unknown, replaced=codes[::-1])
+    is_in_data = np.arange(len(codes)) % 2 == 0
+    replaced = codes[::-1]
+
+    log_means = disclosure.subset_log_means(draws, codes, unknown)
+    partly = disclosure.subset_log_means(draws, codes, unknown, in_data=is_in_data)
+    others = disclosure.subset_log_means(draws, codes, unknown, replaced=replaced)
+
     for i, x in enumerate(codes):
         support = disclosure.subset_support(x, unknown, draws.n_levels)
-        one = support_log_ratios(draws, support)[0][:, 0]
-        np.testing.assert_allclose(found[:, i], one, rtol=1e-5, atol=1e-6)
+        left_out = support_log_ratios(draws, support)[0][:, 0]
         prob = np.exp(cell_log_prob(draws, support))
-        plain, at = (
-            np.log(prob.mean(axis=1)),
-            np.exp(cell_log_prob(draws, codes[::-1][[i]])),
-        )
-        np.testing.assert_allclose(
-            partly[:, i], one if mixed[i] else plain, rtol=1e-5, atol=1e-6
-        )
-        placed = np.log((prob / at).mean(axis=1))
-        np.testing.assert_allclose(others[:, i], placed, rtol=1e-5, atol=1e-6)
+        replaced_prob = np.exp(cell_log_prob(draws, replaced[[i]]))
+        expected = [
+            left_out,
+            left_out if is_in_data[i] else np.log(prob.mean(axis=1)),
+            np.log((prob / replaced_prob).mean(axis=1)),
+        ]
+        means = [log_means[:, i], partly[:, i], others[:, i]]
+        np.testing.assert_allclose(means, expected, rtol=1e-5, atol=1e-6)
 
 
 def simulated(n: int = 4_000) -> tuple[NDArray, NDArray, list[NDArray]]:
-    """True values, a prior, sixteen chains given D, and eight given each of three releases."""
+    """True values, a prior, and chains: sixteen given D, eight given each release."""
     rng = np.random.default_rng(2)
     log_truth = rng.normal(size=(n, 4))
 
@@ -155,44 +160,55 @@ def test_standard_errors_cover() -> None:
     cover((risk.log_prob - posterior(1.5 * log_truth, log_prior)) / risk.log_mcse)
 
 
-def test_errors_of_importance_sampling_cover_and_leave_out_one_chain_at_a_time() -> (
-    None
-):
+def test_errors_of_importance_sampling_cover() -> None:
     log_truth, log_prior, (plain, *_) = simulated()
     rng = np.random.default_rng(5)
     noise = np.log(rng.gamma(50, 1 / 50, (3, *plain.shape)))
     risk = disclosure.importance_sampling(2 * log_truth + noise, plain[None], log_prior)
     cover((risk.log_prob - posterior(3 * log_truth, log_prior)) / risk.log_mcse)
-    weighted, few = rng.normal(size=(2, 6, 3, 4)), rng.normal(size=(1, 6, 3, 4))
 
-    def log_prob(chains: list[int]) -> NDArray:
-        odds = np.exp(weighted[:, chains]).sum(axis=1).prod(axis=0)
-        odds = odds / np.exp(few[0, chains]).sum(axis=0) ** 2
+
+def test_errors_come_from_leaving_out_one_chain_at_a_time() -> None:
+    rng = np.random.default_rng(5)
+    weighted = rng.normal(size=(2, 6, 3, 4))
+    plain = rng.normal(size=(1, 6, 3, 4))
+
+    def log_prob(weighted: NDArray, plain: NDArray) -> NDArray:
+        odds = np.exp(weighted).sum(axis=1).prod(axis=0)
+        odds = odds / np.exp(plain[0]).sum(axis=0) ** 2
         return np.log(odds / odds.sum(axis=-1, keepdims=True))
 
-    risk = disclosure.importance_sampling(weighted, few)
-    assert np.allclose(risk.log_prob, log_prob(list(range(6))))
-    left_out = [log_prob([c for c in range(6) if c != out]) for out in range(6)]
-    assert np.allclose(risk.log_mcse, np.sqrt(5 * np.var(left_out, axis=0)))
+    risk = disclosure.importance_sampling(weighted, plain)
+    np.testing.assert_allclose(risk.log_prob, log_prob(weighted, plain))
+    left_out = [
+        log_prob(np.delete(weighted, chain, axis=1), np.delete(plain, chain, axis=1))
+        for chain in range(6)
+    ]
+    expected = np.sqrt(5 * np.var(left_out, axis=0))
+    np.testing.assert_allclose(risk.log_mcse, expected)
+
+
+def test_an_error_needs_two_chains() -> None:
     with pytest.raises(ValueError, match="each needs two or more"):
         disclosure.predictive_ratio([np.zeros((2, 1, 3)), np.zeros((1, 1, 3))])
 
 
 def test_ranks_share_ties() -> None:
-    log_prob = np.log(
-        [[0.2, 0.5, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25], [0.7, 0.1, 0.1, 0.1]]
-    )
-    assert rank(log_prob).tolist() == [2.5, 2.5, 1.0]
+    prob = [[0.2, 0.5, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25], [0.7, 0.1, 0.1, 0.1]]
+    assert rank(np.log(prob)).tolist() == [2.5, 2.5, 1.0]
+
+
+def test_an_impossible_release_has_no_posterior() -> None:
     with pytest.raises(ValueError, match="is -inf for every row"):
         posterior(np.zeros(2), np.full(2, -np.inf))
 
 
-def test_summary_and_repeatability() -> None:
-    log_prob = np.log(
-        [[p, 0.15, 0.15, 0.12, 0.1 + 1e-9] for p in (0.5, 0.1, 0.2, 0.13)]
-    )
-    one = Risk(log_prob, np.full((4, 5), 0.1))
-    assert one.summary(0.15) == {
+LOG_PROB = np.log([[p, 0.15, 0.15, 0.12, 0.1 + 1e-9] for p in (0.5, 0.1, 0.2, 0.13)])
+LOG_MCSE = np.full((4, 5), 0.1)
+
+
+def test_the_summary_of_a_risk() -> None:
+    assert Risk(LOG_PROB, LOG_MCSE).summary(0.15) == {
         "median": pytest.approx(0.165),
         "largest": pytest.approx(0.5),
         "above 0.15": 2,
@@ -200,39 +216,43 @@ def test_summary_and_repeatability() -> None:
         "rank 1 to 3": 3,
         "median log_mcse": 0.1,
     }
-    shifted = one.log_prob + np.array([[0.1], [0.2], [-0.43], [-2.0]]) * (
-        np.arange(5) == 0
+
+
+def test_repeatability_compares_two_runs() -> None:
+    shifted = LOG_PROB.copy()
+    shifted[:, 0] += [0.1, 0.2, -0.43, -2.0]
+    agreement = disclosure.repeatability(
+        Risk(LOG_PROB, LOG_MCSE), Risk(shifted, LOG_MCSE)
     )
-    agreement = disclosure.repeatability(one, Risk(shifted, one.log_mcse))
     assert agreement["median difference"] == pytest.approx(0.315)
     assert agreement["within 2 standard errors"] == 1 / 2
     assert agreement["top three kept"] == 2 / 3  # ranks 1, 3 and 5 of 1, 1 and 3
 
 
-def test_supports() -> None:
+def test_the_support_has_the_record_and_all_that_differ_in_one_variable() -> None:
     codes = np.array([[2, 0, 1], [0, 4, 0]], dtype=np.uint8)
     supports = disclosure.one_variable_supports(codes, np.array([3, 5, 2]))
-    assert supports.shape == (
-        2,
-        8,
-        3,
-    )  # section 3.1: a 3 x 5 x 2 table has eight candidates
+    # Section 3.1: a 3 x 5 x 2 table has eight candidates.
+    assert supports.shape == (2, 8, 3)
     np.testing.assert_array_equal(supports[:, 0], codes)
     assert ((supports != codes[:, None]).sum(axis=2)[:, 1:] == 1).all()
     assert all(len(np.unique(support, axis=0)) == 8 for support in supports)
+
+
+def test_the_support_of_a_part_of_a_record_has_all_its_values() -> None:
     support = disclosure.subset_support([1, 0, 1], [0, 2], np.array([3, 2, 2]))
-    assert support.tolist() == [
-        [1, 0, 1],
-        [0, 0, 0],
-        [0, 0, 1],
-        [1, 0, 0],
-        [2, 0, 0],
-        [2, 0, 1],
-    ]
-    for unknown, message in (
+    expected = table("101", "000", "001", "100", "200", "201")
+    np.testing.assert_array_equal(support, expected)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "message"),
+    [
         ([1, 1], "it must name at least one variable, and none twice"),
         ([2], r"unknown is \[2\]; the variables are 0 to 1"),
         ([0, 1], "unknown has 1,048,576 combinations of levels; at most 262,144"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            disclosure.subset_support([0, 0], unknown, np.array([1 << 10, 1 << 10]))
+    ],
+)
+def test_wrong_unknown_variables_are_named(unknown: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        disclosure.subset_support([0, 0], unknown, np.array([1 << 10, 1 << 10]))
