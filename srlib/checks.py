@@ -72,12 +72,6 @@ def positive_range(low: float, high: float) -> None:
         )
 
 
-def require(condition: object, problem: str) -> None:
-    """Raise a ValueError with this message unless the condition is true."""
-    if not condition:
-        raise ValueError(problem)
-
-
 def quoted(values: Iterable[str], limit: int = 10) -> str:
     """Return the first values in quotes, and the number of the others."""
     return _listed(list(values), limit, repr)

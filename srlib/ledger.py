@@ -201,7 +201,11 @@ class Claims:
         from IPython.display import display
 
         # Each check further down writes its verdict into this list at the top.
-        self._display = display(self._bundle(), raw=True, display_id=True)
+        self._display = display(
+            self._bundle(),
+            raw=True,
+            display_id=True,
+        )
 
     def _bundle(self) -> dict[str, str]:
         return {"text/markdown": self._repr_markdown_(), "text/plain": repr(self)}

@@ -20,10 +20,10 @@ from scipy.sparse import csgraph
 from scipy.special import gammaln, logsumexp
 
 from srlib import checks
+from srlib.arrays import Floats, Ints
 
-Counts = NDArray[np.integer]
-Codes = NDArray[np.integer]
-Floats = NDArray[np.float64]
+Counts = Ints
+Codes = Ints
 # Two-way tables by the edges (parent, child) of a Chow-Liu tree, from the root down.
 # The root is its own parent; its table is diagonal.
 type Tree = Mapping[tuple[int, int], Counts]
@@ -101,7 +101,7 @@ class Margins(ABC):
                 log_p += table[truth, level]
         return log_p
 
-    def _counts(self, codes: Codes) -> list[NDArray[np.int64]]:
+    def _counts(self, codes: Codes) -> list[Ints]:
         """Return the counts of the levels of each variable."""
         columns = zip(codes.T, self.n_levels, strict=True)
         return [np.bincount(column, minlength=n) for column, n in columns]
@@ -326,9 +326,7 @@ class DirichletMargins(Margins):
         return Terms(np.array([log_weight]), log_factors)
 
 
-def two_way_table(
-    codes: Codes, levels: Sequence[int], a: int, b: int
-) -> NDArray[np.int64]:
+def two_way_table(codes: Codes, levels: Sequence[int], a: int, b: int) -> Ints:
     """Return the two-way table of two variables, (levels[a], levels[b])."""
     shape = (levels[a], levels[b])
     cells = codes[:, a].astype(np.int64) * levels[b] + codes[:, b]

@@ -32,7 +32,11 @@ class Outputs:
         self, name: str, frame: "pd.DataFrame", *, public: bool = False
     ) -> "pd.DataFrame":
         """Write ``tables/<name>.csv`` without the index, with 10 significant digits."""
-        text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+        text = frame.to_csv(
+            index=False,
+            float_format="%.10g",
+            lineterminator="\n",
+        )
         self._write("tables", name, ".csv", text, public)
         return frame
 
@@ -46,7 +50,14 @@ class Outputs:
         charts.use()
         if self.folder:
             spec = charts.specification(chart)
-            text = json.dumps(spec, indent=1, ensure_ascii=False) + "\n"
+            text = (
+                json.dumps(
+                    spec,
+                    indent=1,
+                    ensure_ascii=False,
+                )
+                + "\n"
+            )
             self._write("figures", name, ".svg", charts.svg(spec) + "\n", public)
             self._write("figures", name, ".vl.json", text, public)
         return chart
@@ -62,7 +73,12 @@ class Outputs:
         if isinstance(plain, float) and not math.isfinite(plain):
             plain = None if math.isnan(plain) else json.dumps(plain)
         self._results[name] = plain
-        text = json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(
+            self._results,
+            indent=1,
+            ensure_ascii=False,
+            allow_nan=False,
+        )
         self._write("", "results", ".json", text + "\n")
         return value
 

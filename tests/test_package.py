@@ -138,7 +138,7 @@ def test_the_command_says_which_extra_it_needs() -> None:
     assert told == f"srlib: the command {needed}\n"
 
 
-GROUND = {"display", "rng", "checks", "progress", "threads", "yaml_io"}
+GROUND = {"arrays", "display", "rng", "checks", "progress", "threads", "yaml_io"}
 
 
 def arrows() -> set[tuple[str, str]]:

@@ -5,15 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from srlib.assessment.counts import (
-    Bools,
-    Floats,
-    Ints,
-    clustered_se,
-    counts_at,
-    holdout_contrast,
-    z_score,
-)
+from srlib.arrays import Bools, Floats, Ints
+from srlib.assessment.counts import clustered_se, counts_at, holdout_contrast, z_score
 from srlib.assessment.disclosure import MIN_ERROR, Attack, Disclosure, Question
 from srlib.assessment.files import Files
 

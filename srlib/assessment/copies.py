@@ -22,10 +22,8 @@ import numpy as np
 import scipy  # loads stats, which take a second, where they are first asked for
 from scipy import special
 
+from srlib.arrays import Bools, Floats, Ints
 from srlib.assessment.counts import (
-    Bools,
-    Floats,
-    Ints,
     Row,
     cell_ids,
     clustered_se,
@@ -274,7 +272,12 @@ def _copied_share(groups: _Groups) -> Row:
     is_identical = groups.is_unique & (s > 0)
     total_weight = weight[groups.is_unique].sum()
     n_unique = int(groups.is_unique.sum())
-    row = new_row("copied uniques", n_unique, detail=_UNIQUE, baseline=0.0)
+    row = new_row(
+        "copied uniques",
+        n_unique,
+        detail=_UNIQUE,
+        baseline=0.0,
+    )
     if not total_weight:
         return row
     in_one_file, prob = split_odds(o, s, both=True)

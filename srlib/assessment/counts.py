@@ -4,13 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from srlib.arrays import Floats, Ints
 from srlib.data.codes import Codes, Levels, row_numbers
 
-type Ints = NDArray[np.intp]
-type Bools = NDArray[np.bool_]
-type Floats = NDArray[np.float64]
 type Row = dict[str, Any]
 
 COLUMNS = [

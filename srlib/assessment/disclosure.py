@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from srlib.assessment.counts import Bools, Floats, Ints, Row, clustered_se, z_score
+from srlib.arrays import Bools, Floats, Ints
+from srlib.assessment.counts import Row, clustered_se, z_score
 from srlib.assessment.files import Files
 
 MIN_ERROR = (

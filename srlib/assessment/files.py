@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from srlib.assessment.counts import Floats, Ints, counts_at
+from srlib.arrays import Floats, Ints
+from srlib.assessment.counts import counts_at
 from srlib.data.codes import Codes, row_numbers
 
 # The exact numbers of binned columns, NaN where missing, by column and for each table.

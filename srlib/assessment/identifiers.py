@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import scipy  # loads stats, which take a second, where they are first asked for
 
-from srlib.assessment.counts import Floats, Row, new_row
+from srlib.arrays import Floats
+from srlib.assessment.counts import Row, new_row
 from srlib.checks import printable
 from srlib.data.codes import MISSING_TEXTS, factorize_texts, strip_zeros
 

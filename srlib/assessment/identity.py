@@ -7,15 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from srlib.assessment.counts import (
-    Bools,
-    Floats,
-    Ints,
-    Row,
-    counts_at,
-    holdout_contrast,
-    z_score,
-)
+from srlib.arrays import Bools, Floats, Ints
+from srlib.assessment.counts import Row, counts_at, holdout_contrast, z_score
 from srlib.assessment.disclosure import MIN_ERROR, Disclosure, Question
 from srlib.assessment.files import Cells, Files
 from srlib.assessment.z_scores import beta, beta_binomial_z, permutation_z

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from srlib.assessment.counts import Bools, Floats, Ints, holdout_contrast, z_score
+from srlib.arrays import Bools, Floats, Ints
+from srlib.assessment.counts import holdout_contrast, z_score
 from srlib.assessment.disclosure import MIN_ERROR, Attack, Disclosure, Question
 from srlib.assessment.files import Files
 from srlib.data.codes import Codes

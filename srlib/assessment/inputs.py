@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from srlib.arrays import Floats, Ints
 from srlib.assessment.copies import aligned_rows, copies
-from srlib.assessment.counts import Floats, Ints
 from srlib.assessment.files import Files
 from srlib.assessment.ratings import MIN_RECORDS_JUDGED, Z_CERTAIN
 from srlib.checks import duplicates, positive, printable, quoted

@@ -12,7 +12,8 @@ import numpy as np
 import scipy  # loads optimize where it is first asked for
 from scipy import special
 
-from srlib.assessment.counts import Floats, Ints, Row, new_row
+from srlib.arrays import Floats, Ints
+from srlib.assessment.counts import Row, new_row
 from srlib.assessment.z_scores import bonferroni_z, deviate
 
 FEWEST_GROUPS = 20  # of equal records for a log series; below, denser strata are added

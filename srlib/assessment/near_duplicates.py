@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from srlib.assessment.counts import Bools, Ints, Row, cell_counts, cell_ids, new_row
+from srlib.arrays import Bools, Ints
+from srlib.assessment.counts import Row, cell_counts, cell_ids, new_row
 from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
 from srlib.data.codes import Codes, Levels
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
+from srlib.arrays import Bools
 from srlib.assessment.copies import Copies
-from srlib.assessment.counts import Bools, Row, means, se_between_releases, z_score
+from srlib.assessment.counts import Row, means, se_between_releases, z_score
 from srlib.assessment.disclosure import Disclosure
 from srlib.assessment.z_scores import MIN_COINCIDENCES
 from srlib.display import MIN_RECORDS, percent_with_error

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from srlib.arrays import Ints
 from srlib.assessment import ratings, utility, verdict
 from srlib.assessment.attribute import ATTRIBUTE, INTERVAL, repu_and_tcap
 from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counts import (
     COLUMNS,
-    Ints,
     Row,
     holdout_contrast,
     means,

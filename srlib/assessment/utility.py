@@ -22,14 +22,8 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse, special
 
-from srlib.assessment.counts import (
-    Bools,
-    Floats,
-    Ints,
-    Row,
-    new_row,
-    se_between_releases,
-)
+from srlib.arrays import Bools, Floats, Ints
+from srlib.assessment.counts import Row, new_row, se_between_releases
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation

@@ -14,7 +14,8 @@ import numpy as np
 import scipy  # loads stats, which take a second, where they are first asked for
 from scipy import special
 
-from srlib.assessment.counts import Bools, Floats, Ints, cell_counts
+from srlib.arrays import Bools, Floats, Ints
+from srlib.assessment.counts import cell_counts
 from srlib.margins import log_choose
 from srlib.threads import one_blas_thread
 

@@ -86,7 +86,11 @@ def lines(
         x=alt.X(
             "x:Q",
             title=x_title,
-            scale=_scale(log_x, zero=False, nice=False),
+            scale=_scale(
+                log_x,
+                zero=False,
+                nice=False,
+            ),
         ),
         y=alt.Y(
             "y:Q",
@@ -146,7 +150,11 @@ def points(
         y=alt.Y(
             "y:Q",
             title=y_title,
-            scale=_scale(log_y, padding=22, zero=False),
+            scale=_scale(
+                log_y,
+                padding=22,
+                zero=False,
+            ),
         ),
         color=method_color("case", list(dict.fromkeys(frame["case"]))),
         opacity=opacity,
@@ -312,7 +320,12 @@ def histograms(
             x2="high:Q",
             y=y,
             color=method_color("panel", list(values)).legend(None),
-            tooltip=_tips("panel", low="from", high="to", count=y_title),
+            tooltip=_tips(
+                "panel",
+                low="from",
+                high="to",
+                count=y_title,
+            ),
         )
         layers = [drawn, rule] if reference else [drawn]
         return alt.layer(*layers).properties(width=WIDTH - 20, height=150)
@@ -387,7 +400,12 @@ def agreement(
         )
         squares = alt.Chart(compact(_squares(rows, edges)))
         marks = squares.mark_square(size=(side / n_bins) ** 2, opacity=1)
-        tips = _tips(None, count="combinations", x="x", y="y")
+        tips = _tips(
+            None,
+            count="combinations",
+            x="x",
+            y="y",
+        )
         text = alt.Chart(pd.DataFrame({"r": [_correlation(rows)]})).mark_text(
             align="left", baseline="top", fontSize=13, fontWeight="bold"
         )
@@ -461,7 +479,11 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     )
 
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
-        wide = rows.pivot_table(index="draw", columns="chain", values="value")
+        wide = rows.pivot_table(
+            index="draw",
+            columns="chain",
+            values="value",
+        )
         wide = compact(wide.set_axis(chains, axis=1)).reset_index()
         folded = alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])
         axis = alt.Axis(grid=False, tickCount=5)
@@ -503,7 +525,11 @@ def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
     pick, opacity = _picked("curve")
     unit = alt.Scale(domain=[0, 1])
     base = alt.Chart(compact(frame)).encode(
-        x=alt.X("predicted:Q", title="Predicted probability", scale=unit),
+        x=alt.X(
+            "predicted:Q",
+            title="Predicted probability",
+            scale=unit,
+        ),
         color=method_color("curve", list(dict.fromkeys(frame["curve"]))),
         opacity=opacity,
     )
@@ -550,7 +576,11 @@ def _long(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 def _scale(log: bool, padding: int = 5, **linear: Any) -> alt.Scale:
     """Return a linear or logarithmic scale whose ends are close to the data."""
     if log:
-        return alt.Scale(type="log", nice=False, padding=padding)
+        return alt.Scale(
+            type="log",
+            nice=False,
+            padding=padding,
+        )
     return alt.Scale(**linear)
 
 

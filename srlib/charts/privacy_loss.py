@@ -164,7 +164,11 @@ class _Panels:
         title = "Privacy loss (for delta: epsilon)"
         shown = compact(bins[["neighbor", "loss"]])
         ticks = alt.Chart(shown).mark_tick(thickness=2, size=16)
-        y = alt.Y("neighbor:N", title="Bins of a posterior draw", sort=self.names)
+        y = alt.Y(
+            "neighbor:N",
+            title="Bins of a posterior draw",
+            sort=self.names,
+        )
         return alt.layer(
             self.limits(title),
             ticks.encode(

@@ -150,7 +150,11 @@ def _sentences(base: alt.Chart) -> Chart:
     drawn = []
     for i, line in enumerate(lines):
         sentence = chosen.transform_calculate(sentence=line)
-        text = sentence.mark_text(align="left", baseline="top", fontSize=13)
+        text = sentence.mark_text(
+            align="left",
+            baseline="top",
+            fontSize=13,
+        )
         place: Any = {"x": alt.value(0), "y": alt.value(17 * i)}
         drawn.append(text.encode(**place, text="sentence:N"))
     return alt.layer(*drawn)
@@ -241,7 +245,11 @@ def _words(
     named = row_names.mark_text(align="right", cursor="pointer")
     column_named = data_row.mark_text(cursor="pointer")
     beside: Any = {"align": "left", "dx": 5}
-    true_row = edge.mark_text(color=TRUTH, fontWeight="bold", **beside)
+    true_row = edge.mark_text(
+        color=TRUTH,
+        fontWeight="bold",
+        **beside,
+    )
     right = alt.value("width")
     return [
         numbers.encode(

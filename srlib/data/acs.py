@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from platformdirs import user_cache_dir
 
+from srlib.arrays import Ints
 from srlib.data.codes import (
     MISSING,
     MISSING_TEXTS,
@@ -166,7 +166,11 @@ def _download_zip(title: str, url: str, file: str, pooch_object: Any) -> None:
     from pooch import HTTPDownloader
 
     with progress(1, title, "B") as bar:
-        HTTPDownloader(bar, chunk_size=1 << 16, timeout=60)(url, file, pooch_object)
+        HTTPDownloader(
+            bar,
+            chunk_size=1 << 16,
+            timeout=60,
+        )(url, file, pooch_object)
     with zipfile.ZipFile(file) as archive:
         if damaged := archive.testzip():
             raise zipfile.BadZipFile(damaged)
@@ -197,7 +201,7 @@ def embedded_population(n: int, *, rng: np.random.Generator) -> Microdata:
     return Microdata(codes, ACS, (note,))
 
 
-def read_population(text: str) -> list[tuple[int, list[int], NDArray[np.int64]]]:
+def read_population(text: str) -> list[tuple[int, list[int], Ints]]:
     """Return each conditional table's variable, parents and probabilities.
 
     The text begins with a comment. It has for each variable a line ``NAME | PARENTS``,

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from srlib.arrays import Ints
 from srlib.checks import quoted, rows_where
 
 # Categorical records, (n, n_variables); variable k has levels 0 to n_levels[k] - 1.
-Codes = NDArray[np.integer]
+Codes = Ints
 # Number of levels of each variable, (n_variables,).
-Levels = Sequence[int] | NDArray[np.integer]
+Levels = Sequence[int] | Ints
 MISSING = -1
 OUTSIDE = -2  # of a value that is no level
 AMBIGUOUS = -3  # of a value that matches several levels
@@ -27,7 +28,7 @@ _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 _EPOCH = datetime(1970, 1, 1)
 
 
-def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
+def cell_numbers(codes: Codes, n_levels: Levels) -> Ints:
     """Return the lexicographic position of each row among all combinations of levels.
 
     ``numpy.unravel_index`` gives the codes back. A table without variables has a single
@@ -39,7 +40,7 @@ def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
     return np.ravel_multi_index((constant, *columns), (1, *n_levels))
 
 
-def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
+def row_numbers(codes: Codes, n_levels: Levels) -> Ints:
     """Return the number of each row's combination, in order of first occurrence.
 
     A row is one integer in mixed radix. Before that would overflow int64, the columns
@@ -61,7 +62,7 @@ def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
 
 def distinct(
     codes: ArrayLike,
-) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[Any], Ints, Ints]:
     """Return the distinct rows in order, their counts, and each row's position in them.
 
     With ``combinations, counts, inverse = distinct(codes)``, ``combinations[inverse]``
@@ -70,14 +71,18 @@ def distinct(
     codes = np.asarray(codes)
     n_levels = codes.max(axis=0, initial=0).astype(np.int64) + 1
     numbers = row_numbers(codes, n_levels)
-    _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+    _, first, counts = np.unique(
+        numbers,
+        return_index=True,
+        return_counts=True,
+    )
     combinations = codes[first]
     # The last key of lexsort is the primary one.
     order = np.lexsort((first, *combinations.T[::-1]))
     return combinations[order], counts[order], np.argsort(order)[numbers]
 
 
-def factorize_texts(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
+def factorize_texts(column: pd.Series) -> tuple[Ints, list[str]]:
     """Return each value's position among the distinct texts, -1 if NaN, and these."""
     ids, values = pd.factorize(column)
     return ids, [str(value).strip() for value in values]

@@ -117,7 +117,11 @@ def _recognized(
 def _variable(name: str, column: pd.Series) -> Variable | str:
     """Return a column's variable, or the reason why it is not one."""
     texts = [text for text in factorize_texts(column)[1] if text not in MISSING_TEXTS]
-    numeric = Variable(name, bins=N_BINS, dates=_are_dates(texts))
+    numeric = Variable(
+        name,
+        bins=N_BINS,
+        dates=_are_dates(texts),
+    )
     numbers, others = count_numbers(column, number_of=numeric.number_of)
     if not numeric.dates:
         if len(texts) > MAX_NUMERIC_LEVELS and all(map(_DATE.fullmatch, texts)):

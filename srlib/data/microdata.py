@@ -109,7 +109,11 @@ def load(
         return table
     rows = np.sort(rng.choice(len(table), n_records, replace=False))
     note = f"A simple random sample of {n_records:,} of the {len(table):,} records."
-    return replace(table, codes=table.codes[rows], notes=(*table.notes, note))
+    return replace(
+        table,
+        codes=table.codes[rows],
+        notes=(*table.notes, note),
+    )
 
 
 def read_table(
@@ -173,7 +177,12 @@ def read_table(
     >>> people.codes.tolist(), people.schema.names
     ([[0, 0], [1, 1]], ('job', 'sick'))
     """
-    texts = read_uncoded(path, schema, ignore_columns=ignore_columns, vintage=vintage)
+    texts = read_uncoded(
+        path,
+        schema,
+        ignore_columns=ignore_columns,
+        vintage=vintage,
+    )
     with named_errors(Path(path)):
         if texts.schema:
             complete, notes = bin_numbers(texts.schema, texts.frame)

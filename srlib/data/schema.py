@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import yaml_io
+from srlib.arrays import Ints
 from srlib.checks import duplicates, printable, quoted, rows_where
 from srlib.data.codes import (
     AMBIGUOUS,
@@ -282,7 +283,7 @@ class Schema:
         return tuple(variable.name for variable in self.variables)
 
     @property
-    def n_levels(self) -> NDArray[np.int64]:
+    def n_levels(self) -> Ints:
         """Number of levels of each variable, (n_variables,)."""
         return np.array([len(v.levels) for v in self.variables], dtype=np.int64)
 

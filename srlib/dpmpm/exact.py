@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from math import comb, prod
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import gamma
 
 from srlib import checks
+from srlib.arrays import Floats, Ints
 from srlib.dpmpm.model import Prior
 from srlib.mechanism.core import Mechanism, table_neighbors
 from srlib.mechanism.families import compositions
@@ -25,7 +25,7 @@ NODES = 1000
 
 def log_marginal_likelihood(
     n: int, n_levels: Sequence[int], n_classes: int, prior: Prior | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return log probabilities of n records in a given order, for each table of counts.
 
     Tables are in the order of ``compositions(n, K)``, with cells in lexicographic
@@ -63,13 +63,17 @@ def log_marginal_likelihood(
         log_factor += gammaln(levels * a) - gammaln(levels * a + sizes)
         log_prob += log_factor.sum(axis=1)
     # `unique` returns tables in lexicographic order, as `compositions` does.
-    tables, where = np.unique(splits.sum(axis=2), axis=0, return_inverse=True)
+    tables, where = np.unique(
+        splits.sum(axis=2),
+        axis=0,
+        return_inverse=True,
+    )
     total = np.full(len(tables), -np.inf)
     np.logaddexp.at(total, where.ravel(), log_prob)
     return total
 
 
-def _log_allocation(sizes: NDArray[np.int64], prior: Prior) -> NDArray[np.float64]:
+def _log_allocation(sizes: Ints, prior: Prior) -> Floats:
     """Return log probabilities of allocations with the given class sizes, (n, F).
 
     The sticks are integrated out. The integral over alpha is a sum over even steps of
@@ -77,7 +81,11 @@ def _log_allocation(sizes: NDArray[np.int64], prior: Prior) -> NDArray[np.float6
     share one discrete prior, so that the probabilities of releases sum to one in spite
     of this error.
     """
-    distinct, where = np.unique(sizes, axis=0, return_inverse=True)
+    distinct, where = np.unique(
+        sizes,
+        axis=0,
+        return_inverse=True,
+    )
     alpha_prior = gamma(prior.alpha_shape, scale=1 / prior.alpha_rate)
     low = max(alpha_prior.ppf(1e-16), 1e-300)
     high = alpha_prior.isf(1e-16)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from srlib.arrays import Ints
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.dpmpm.kernels import (
@@ -37,8 +38,8 @@ class Sampler:
     def __init__(
         self,
         combinations: Codes,
-        counts: NDArray[np.integer],
-        n_levels: NDArray[np.integer],
+        counts: Ints,
+        n_levels: Ints,
         n_classes: int,
         prior: Prior,
         rng: np.random.Generator,
@@ -91,7 +92,7 @@ class Sampler:
 
 def sample_posterior(
     codes: Codes,
-    n_levels: NDArray[np.integer],
+    n_levels: Ints,
     chains: Chains,
     *,
     rng: np.random.Generator,
@@ -167,7 +168,7 @@ def sample_posterior(
     return draws
 
 
-def _empty_draws(chains: Chains, n_levels: NDArray[np.int64]) -> Draws:
+def _empty_draws(chains: Chains, n_levels: Ints) -> Draws:
     """Return draws whose arrays are to be filled."""
     shape = (chains.n_chains, chains.n_draws)
     n_classes = chains.n_classes
@@ -211,7 +212,12 @@ def _fill_chain(
             draws.allocations.level_counts[chain, draw] = sampler.level_counts
 
 
-CHAINS = Chains(n_classes=40, burn_in=3000, n_draws=100, thin=10)
+CHAINS = Chains(
+    n_classes=40,
+    burn_in=3000,
+    n_draws=100,
+    thin=10,
+)
 """Settings to synthesize a survey of 10,000 records: a minute on two cores."""
 
 
@@ -298,12 +304,10 @@ class DPMPMSynthesizer:
     estimates it from chains if no synthesizer is given.
     """
 
-    n_levels: NDArray[np.integer]
+    n_levels: Ints
     chains: Chains = CHAINS
 
-    def release(
-        self, data: NDArray[np.integer], *, rng: np.random.Generator
-    ) -> NDArray[np.uint8]:
+    def release(self, data: Ints, *, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Draw a release of as many records as the data, from chains of its own."""
         draws = sample_posterior(data, self.n_levels, self.chains, rng=rng)
         return draws.release(1, len(data), rng=rng)[0]

@@ -15,6 +15,7 @@ import numpy as np
 from numba import config, njit
 from numpy.typing import NDArray
 
+from srlib.arrays import Floats, Ints
 from srlib.data.codes import Codes
 
 # Classes are padded to whole vectors of this many; a padded class has probability zero.
@@ -42,13 +43,13 @@ class Grouping(NamedTuple):
     row of each variable in ``phi``, `first_of` each group's first variable.
     """
 
-    group_of: NDArray[np.int64]
-    stride: NDArray[np.int64]
-    row_start: NDArray[np.int64]
-    level_start: NDArray[np.int64]
-    first_of: NDArray[np.int64]
+    group_of: Ints
+    stride: Ints
+    row_start: Ints
+    level_start: Ints
+    first_of: Ints
 
-    def rows(self, codes: Codes) -> NDArray[np.int64]:
+    def rows(self, codes: Codes) -> Ints:
         """Return each combination's row in each table, (n_combinations, n_groups)."""
         n_groups = self.row_start.size - 1
         rows = np.empty((codes.shape[0], n_groups), dtype=np.int64)
@@ -59,9 +60,7 @@ class Grouping(NamedTuple):
         return rows
 
 
-def group_variables(
-    n_levels: NDArray[np.int64], max_cells: int = GROUP_CELLS
-) -> Grouping:
+def group_variables(n_levels: Ints, max_cells: int = GROUP_CELLS) -> Grouping:
     """Return groups of adjacent variables, with tables of at most `max_cells` cells."""
     group_of = np.zeros(n_levels.size, dtype=np.int64)
     cells = [1]
@@ -85,7 +84,7 @@ def group_variables(
 
 def empty_tables(
     grouping: Grouping, n_classes: int, dtype: type
-) -> tuple[NDArray, NDArray[np.float64]]:
+) -> tuple[NDArray, Floats]:
     """Return empty tables for all groups, with the classes padded to whole vectors."""
     n_rows = int(grouping.row_start[-1])
     padded = -(-n_classes // LANES) * LANES
@@ -507,7 +506,11 @@ def iterate(
 # ------------------------------------------------------------------ ratios of neighbors
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@njit(
+    nogil=True,
+    cache=True,
+    fastmath={"reassoc"},
+)
 def _dot(a, b):
     """Return the sum of products over the classes, in an order that can be vectorized.
 

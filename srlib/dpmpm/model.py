@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib import checks
+from srlib.arrays import Floats, Ints
 from srlib.data.codes import Codes
 from srlib.dpmpm.release import synthesize
 
@@ -70,8 +71,16 @@ class Chains:
     prior: Prior = field(default_factory=Prior)
 
     def __post_init__(self) -> None:
-        checks.at_least(1, n_classes=self.n_classes, n_draws=self.n_draws)
-        checks.at_least(1, thin=self.thin, n_chains=self.n_chains)
+        checks.at_least(
+            1,
+            n_classes=self.n_classes,
+            n_draws=self.n_draws,
+        )
+        checks.at_least(
+            1,
+            thin=self.thin,
+            n_chains=self.n_chains,
+        )
         checks.at_least(0, burn_in=self.burn_in)
 
     @property
@@ -131,12 +140,12 @@ class Draws:
     (30, 3)
     """
 
-    alpha: NDArray[np.float64]
-    pi: NDArray[np.float64]
+    alpha: Floats
+    pi: Floats
     phi: NDArray[np.float32]
-    class_sizes: NDArray[np.int64]
-    log_likelihood: NDArray[np.float64]
-    n_levels: NDArray[np.int64]
+    class_sizes: Ints
+    log_likelihood: Floats
+    n_levels: Ints
     allocations: Allocations | None = None
 
     @property
@@ -155,7 +164,7 @@ class Draws:
         return self.pi.shape[2]
 
     @property
-    def n_occupied(self) -> NDArray[np.int64]:
+    def n_occupied(self) -> Ints:
         """Number of classes with at least one record, (n_chains, n_draws)."""
         return (self.class_sizes > 0).sum(axis=2)
 
@@ -175,7 +184,7 @@ class Draws:
             n_levels=self.n_levels,
         )
 
-    def spaced(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def spaced(self, n: int) -> tuple[Ints, Ints]:
         """Return chain and position, (n,) each, of n evenly spaced draws.
 
         All draws of all chains are divided into n stretches, and the last of each is
@@ -271,9 +280,7 @@ class Draws:
         )
 
 
-def checked_codes(
-    codes: Codes, n_levels: NDArray[np.integer]
-) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
+def checked_codes(codes: Codes, n_levels: Ints) -> tuple[Ints, Ints]:
     """Return codes and levels as arrays; raise a ValueError if they are invalid."""
     codes = np.atleast_2d(np.asarray(codes))
     levels_of = np.asarray(n_levels, dtype=np.int64)

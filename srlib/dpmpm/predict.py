@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from srlib import checks
+from srlib.arrays import Floats, Ints
 from srlib.data.codes import Codes
 from srlib.dpmpm.kernels import (
     THREADS,
@@ -24,7 +25,7 @@ from srlib.dpmpm.model import Draws, Prior, checked_codes
 COMBINATIONS = 1024
 
 
-def cell_log_prob(draws: Draws, codes: Codes) -> NDArray[np.float64]:
+def cell_log_prob(draws: Draws, codes: Codes) -> Floats:
     """Return log probabilities of combinations under each draw.
 
     The result is (n_chains, n_draws, n_combinations). The classes are summed out: log
@@ -55,13 +56,13 @@ def cell_log_prob(draws: Draws, codes: Codes) -> NDArray[np.float64]:
 
 def prior_cell_log_prob(
     codes: Codes,
-    n_levels: NDArray[np.int64],
+    n_levels: Ints,
     n_classes: int,
     n_draws: int,
     *,
     rng: np.random.Generator,
     prior: Prior | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return log probabilities of combinations under prior draws.
 
     The result is (n_draws, n_combinations). The combinations are (n_combinations,
@@ -102,8 +103,8 @@ def _run_in_blocks(
 def neighbor_log_ratios(
     draws: Draws,
     codes: Codes,
-    log_weights: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    log_weights: Floats | None = None,
+) -> Floats:
     """Return the log of sums over each chain's draws of p(x' | draw) / p(x | draw).
 
     The sums are weighted. x' runs over the combinations that differ from x in one
@@ -154,7 +155,7 @@ def neighbor_log_ratios(
 
 def leave_one_out_log_ratios(
     draws: Draws, codes: Codes
-) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+) -> tuple[Floats, NDArray[np.float32]]:
     """Return log means over each chain's draws of p(x' | others) / p(x | others).
 
     These have the same limit as `neighbor_log_ratios`, with less noise: ``p(x' | D_-i)

@@ -7,6 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from srlib import checks
+from srlib.arrays import Floats, Ints
 
 
 @njit(nogil=True, cache=True)
@@ -29,9 +30,9 @@ def _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes):
 
 
 def synthesize(
-    pi: NDArray[np.floating],
-    phi: NDArray[np.floating],
-    n_levels: NDArray[np.integer],
+    pi: Floats,
+    phi: Floats,
+    n_levels: Ints,
     n_records: int,
     *,
     rng: np.random.Generator,

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit, logsumexp
 
 from srlib import checks
-from srlib.mechanism.core import BoolArray, FloatArray, Mechanism, log_difference
+from srlib.arrays import Bools, Floats
+from srlib.mechanism.core import Mechanism, log_difference
 
 N_POINTS = 60
 """Points drawn for the line of a release, and for each segment of it."""
@@ -127,7 +128,7 @@ def _points(log_ratio: float, low: float, high: float) -> pd.DataFrame:
     return pd.DataFrame({"risk": risk, "relative_risk": relative_risk})
 
 
-def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> BoolArray:
+def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> Bools:
     """Return whether releases violate a rule for some prior, from their log L."""
     with np.errstate(over="ignore"):
         ratio = np.exp(np.asarray(log_ratio, dtype=float))
@@ -157,7 +158,7 @@ def violates_rules(
     risk: ArrayLike,
     relative_risk: ArrayLike,
     rules: Sequence[Rule],
-) -> BoolArray:
+) -> Bools:
     """Return whether points of risk and relative risk violate a rule."""
     r = np.asarray(risk, dtype=float)
     rr = np.asarray(relative_risk, dtype=float)
@@ -193,7 +194,7 @@ def unacceptable_share(
         whose result changes within two standard errors of log L.
     """
 
-    def is_unacceptable(log_l: FloatArray) -> BoolArray:
+    def is_unacceptable(log_l: Floats) -> Bools:
         if prior is None:
             return unacceptable(log_l, rules)
         risk = expit(logit(prior) + log_l)
@@ -212,7 +213,7 @@ def unacceptable_share(
     }
 
 
-def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> BoolArray:
+def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> Bools:
     """Return whether each release is acceptable for every prior and every record.
 
     The result, (n_inputs, n_outputs), depends on the confidential data. The whole table
@@ -227,7 +228,7 @@ def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> BoolArra
     return ~is_violated
 
 
-def _whole_table(mechanism: Mechanism) -> FloatArray:
+def _whole_table(mechanism: Mechanism) -> Floats:
     """Return all log probabilities, (n_inputs, n_outputs)."""
     rows = np.arange(mechanism.n_inputs)
     return mechanism.block(rows, np.arange(mechanism.n_outputs))

@@ -5,11 +5,12 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit, logsumexp
 
 from srlib import checks
-from srlib.mechanism.core import FloatArray, Mechanism
+from srlib.arrays import Floats
+from srlib.mechanism.core import Mechanism
 from srlib.mechanism.privacy import privacy_loss
 
 
-def posterior(log_likelihood: FloatArray, log_prior: ArrayLike = 0.0) -> FloatArray:
+def posterior(log_likelihood: Floats, log_prior: ArrayLike = 0.0) -> Floats:
     """Return the intruder's log posterior over the possible data sets.
 
     Parameters
@@ -41,7 +42,11 @@ def posterior(log_likelihood: FloatArray, log_prior: ArrayLike = 0.0) -> FloatAr
     array([[0.5, 0.5]])
     """
     joint = np.add(log_likelihood, log_prior)
-    evidence = logsumexp(joint, axis=-1, keepdims=True)
+    evidence = logsumexp(
+        joint,
+        axis=-1,
+        keepdims=True,
+    )
     if not np.isfinite(evidence).all():
         raise ValueError(
             "log_likelihood + log_prior is -inf for every row of some release, or "
@@ -50,7 +55,7 @@ def posterior(log_likelihood: FloatArray, log_prior: ArrayLike = 0.0) -> FloatAr
     return joint - evidence
 
 
-def rank(log_posterior: FloatArray, row: int = 0) -> FloatArray:
+def rank(log_posterior: Floats, row: int = 0) -> Floats:
     """Return the rank of one row by posterior probability, 1 for the most probable.
 
     The posterior has shape (..., n_rows). Tied rows share the mean of their ranks.
@@ -61,7 +66,7 @@ def rank(log_posterior: FloatArray, row: int = 0) -> FloatArray:
     return 1.0 + n_above + n_tied / 2.0
 
 
-def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> FloatArray:
+def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> Floats:
     """Return the bound that epsilon puts on the posterior of the true value.
 
     The intruder knows all other records. With prior probability p of the true value the
@@ -77,7 +82,7 @@ def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> FloatArray:
     return np.where(probability == 0, 0.0, bound)
 
 
-def posterior_from_log_ratio(log_ratio: ArrayLike, prior: float) -> FloatArray:
+def posterior_from_log_ratio(log_ratio: ArrayLike, prior: float) -> Floats:
     """Return the posterior probability of the true value against one alternative.
 
     The log ratio compares the release's probability under the true value with that
@@ -95,7 +100,7 @@ def risk(
     true_row: int,
     alternative_row: int,
     prior: float,
-) -> FloatArray:
+) -> Floats:
     """Return the posterior probability of the true data set for each release.
 
     This is R of McClure and Reiter (2012), equation 5; divided by the prior it is RR,

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.mechanism.core import FloatArray, IntArray
+from srlib.arrays import Floats, Ints
 from srlib.mechanism.families import log_multinomial
 from srlib.threads import one_blas_thread
 
 
-def records_moved(tables: IntArray, data: IntArray) -> FloatArray:
+def records_moved(tables: Ints, data: Ints) -> Floats:
     """Return the number of records that change cell, (n_tables,).
 
     It is half the sum of ``|r - d|`` over the cells.
@@ -27,9 +27,9 @@ def records_moved(tables: IntArray, data: IntArray) -> FloatArray:
 @one_blas_thread
 def log_predictive(
     log_cell_prob: ArrayLike,
-    tables: IntArray,
+    tables: Ints,
     log_weights: ArrayLike = 0.0,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     """Return log posterior predictive probabilities of tables from draws of a model.
 
     Parameters
@@ -72,7 +72,7 @@ def log_linear_draws(
     rng: np.random.Generator,
     sd: float = 1.0,
     pairwise: bool = True,
-) -> FloatArray:
+) -> Floats:
     """Draw log cell probabilities, (n_draws, K), from the prior of a log-linear model.
 
     Parameters
@@ -94,10 +94,14 @@ def log_linear_draws(
     design = _log_linear_design(shape, pairwise)
     effects = rng.normal(0.0, sd, (n_draws, len(design)))
     logits = effects @ design
-    return logits - logsumexp(logits, axis=1, keepdims=True)
+    return logits - logsumexp(
+        logits,
+        axis=1,
+        keepdims=True,
+    )
 
 
-def _log_linear_design(shape: Sequence[int], pairwise: bool) -> FloatArray:
+def _log_linear_design(shape: Sequence[int], pairwise: bool) -> Floats:
     """Return the cells that each effect changes, (n_effects, K); level 0 has none."""
     main_effects = []
     for variable, levels in enumerate(np.indices(shape)):
@@ -111,7 +115,7 @@ def _log_linear_design(shape: Sequence[int], pairwise: bool) -> FloatArray:
     return np.array(design, dtype=float)
 
 
-def log_predictive_score(log_cell_prob: ArrayLike, tables: IntArray) -> FloatArray:
+def log_predictive_score(log_cell_prob: ArrayLike, tables: Ints) -> Floats:
     """Return the log predictive probability of each table given each table.
 
     Log cell probabilities, (n_draws, K), must be finite. The tables, (n_tables, K), are
@@ -123,7 +127,11 @@ def log_predictive_score(log_cell_prob: ArrayLike, tables: IntArray) -> FloatArr
     if not np.isfinite(cells).all():
         raise ValueError("log_cell_prob has values that are not finite; all must be")
     log_likelihood = tables @ cells.T  # (n_tables, n_draws)
-    log_weights = log_likelihood - logsumexp(log_likelihood, axis=1, keepdims=True)
+    log_weights = log_likelihood - logsumexp(
+        log_likelihood,
+        axis=1,
+        keepdims=True,
+    )
     largest = log_likelihood.max(axis=1, keepdims=True)
     relative = np.exp(log_likelihood - largest)
     with np.errstate(divide="ignore", under="ignore"):
@@ -163,7 +171,7 @@ def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
     return bound
 
 
-def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> FloatArray:
+def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> Floats:
     """Truncate log cell probabilities so that `sensitivity_bound` is at most `bound`.
 
     In each draw, every cell gets at least exp(-bound / 2) times the probability of the
@@ -182,4 +190,8 @@ def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> FloatArray:
     cells = np.asarray(log_cell_prob, dtype=float)
     least = cells.max(axis=1, keepdims=True) - bound / 2
     raised = np.maximum(cells, least)
-    return raised - logsumexp(raised, axis=1, keepdims=True)
+    return raised - logsumexp(
+        raised,
+        axis=1,
+        keepdims=True,
+    )

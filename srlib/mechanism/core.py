@@ -15,16 +15,14 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from srlib import checks
+from srlib.arrays import Floats, Ints
 
 BLOCK_ENTRIES = 1 << 20
 BLOCK_WIDTH = 4096
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Block = Callable[[IntArray, IntArray], FloatArray]
+Block = Callable[[Ints, Ints], Floats]
 
 
 @dataclass(frozen=True)
@@ -56,12 +54,16 @@ class Mechanism:
     block: Block
     n_inputs: int
     n_outputs: int
-    neighbors: IntArray
+    neighbors: Ints
     inputs: Sequence = field(default=(), repr=False)
     outputs: Sequence = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        checks.at_least(1, n_inputs=self.n_inputs, n_outputs=self.n_outputs)
+        checks.at_least(
+            1,
+            n_inputs=self.n_inputs,
+            n_outputs=self.n_outputs,
+        )
         inputs = _names("inputs", self.inputs, self.n_inputs)
         outputs = _names("outputs", self.outputs, self.n_outputs)
         pairs = np.asarray(self.neighbors, dtype=np.int64).reshape(-1, 2)
@@ -111,11 +113,11 @@ class Mechanism:
             outputs,
         )
 
-    def row(self, index: int) -> FloatArray:
+    def row(self, index: int) -> Floats:
         """Return log probabilities of all outputs given one data set, (n_outputs,)."""
         return self.block(np.array([index]), np.arange(self.n_outputs))[0]
 
-    def column(self, index: int) -> FloatArray:
+    def column(self, index: int) -> Floats:
         """Return log probabilities of one output given each data set, (n_inputs,)."""
         return self.block(np.arange(self.n_inputs), np.array([index]))[:, 0]
 
@@ -129,7 +131,7 @@ def _names(argument: str, names: Sequence, size: int) -> Sequence:
     return names
 
 
-def count_neighbors(n: int) -> IntArray:
+def count_neighbors(n: int) -> Ints:
     """Return the replace-one (bounded) neighbors among the counts 0 to n.
 
     These are the pairs of consecutive counts, (n, 2).
@@ -139,7 +141,7 @@ def count_neighbors(n: int) -> IntArray:
     return np.stack([lower, lower + 1], axis=1)
 
 
-def table_neighbors(tables: IntArray) -> IntArray:
+def table_neighbors(tables: Ints) -> Ints:
     """Return the replace-one (bounded) neighbors: tables in which one record moves.
 
     Tables are counts, (n_tables, K), all different. The result has their positions,
@@ -156,7 +158,7 @@ def table_neighbors(tables: IntArray) -> IntArray:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def log_difference(a: FloatArray, b: FloatArray) -> FloatArray:
+def log_difference(a: Floats, b: Floats) -> Floats:
     """Return a - b for log probabilities, zero where both probabilities are zero."""
     with np.errstate(invalid="ignore"):
         difference = a - b
@@ -170,7 +172,7 @@ def sample(
     size: int,
     *,
     rng: np.random.Generator,
-) -> IntArray:
+) -> Ints:
     """Draw outputs given one data set; return their positions, (size,)."""
     cumulative = np.cumsum(np.exp(mechanism.row(row)))
     uniform = rng.random(size) * cumulative[-1]

@@ -20,7 +20,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import checks, diagnostics
-from srlib.mechanism.core import FloatArray, IntArray
+from srlib.arrays import Floats, Ints
 
 RAW = "raw"
 SMOOTHED = "Pareto-smoothed"
@@ -56,7 +56,7 @@ class EDP:
     value: float
     neighbor: int
     bin: int
-    by_neighbor: FloatArray
+    by_neighbor: Floats
 
 
 def beta_posterior(x: int, n: int, alpha: float) -> Any:
@@ -84,7 +84,7 @@ def beta_neighbors(
     return [beta_posterior(y, m, alpha) for y, m in counts if 0 <= y <= m]
 
 
-def normal_posterior(y: FloatArray) -> Any:
+def normal_posterior(y: Floats) -> Any:
     """Return the posterior of a normal mean with prior N(10, 3); the variance is 5.
 
     This is the example of Charest and Han, section 3.3.
@@ -97,7 +97,7 @@ def normal_posterior(y: FloatArray) -> Any:
 # --------------------------------------------------------------------- known posteriors
 
 
-def equal_probability_edges(posterior: Any, bins: int) -> FloatArray:
+def equal_probability_edges(posterior: Any, bins: int) -> Floats:
     """Return the inner edges of bins of equal posterior probability, (bins - 1,)."""
     checks.at_least(2, bins=bins)
     share = np.arange(1, bins) / bins
@@ -106,7 +106,7 @@ def equal_probability_edges(posterior: Any, bins: int) -> FloatArray:
     return np.where(share < 0.5, posterior.ppf(share), posterior.isf(1 - share))
 
 
-def log_bin_probabilities(posterior: Any, edges: FloatArray) -> FloatArray:
+def log_bin_probabilities(posterior: Any, edges: Floats) -> Floats:
     """Return log probabilities of the bins between edges, including both tails.
 
     They are differences of the distribution function below the median and of the
@@ -115,8 +115,16 @@ def log_bin_probabilities(posterior: Any, edges: FloatArray) -> FloatArray:
     are (..., 1, n_edges).
     """
     cdf = posterior.cdf(edges)
-    from_below = np.diff(cdf, prepend=0.0, append=1.0)
-    from_above = -np.diff(posterior.sf(edges), prepend=1.0, append=0.0)
+    from_below = np.diff(
+        cdf,
+        prepend=0.0,
+        append=1.0,
+    )
+    from_above = -np.diff(
+        posterior.sf(edges),
+        prepend=1.0,
+        append=0.0,
+    )
     is_lower_half = np.insert(
         cdf < 0.5,
         cdf.shape[-1],
@@ -126,13 +134,17 @@ def log_bin_probabilities(posterior: Any, edges: FloatArray) -> FloatArray:
     probability = np.where(is_lower_half, from_below, from_above)
     with np.errstate(divide="ignore"):
         log_prob = np.log(probability)
-    return log_prob - logsumexp(log_prob, axis=-1, keepdims=True)
+    return log_prob - logsumexp(
+        log_prob,
+        axis=-1,
+        keepdims=True,
+    )
 
 
 def _neighbor_log_probabilities(
     neighbors: Sequence[Any],
-    edges: FloatArray,
-) -> FloatArray:
+    edges: Floats,
+) -> Floats:
     """Return log bin probabilities of all neighbors, (..., n_neighbors, n_bins)."""
     if len(neighbors) == 0:
         raise ValueError("neighbors is empty; it must have at least one distribution")
@@ -174,7 +186,7 @@ def exact(
 # -------------------------------------------------------- the estimate from fresh draws
 
 
-def estimate_from_counts(counts: IntArray, pseudocount: float = 0.01) -> FloatArray:
+def estimate_from_counts(counts: Ints, pseudocount: float = 0.01) -> Floats:
     """Return the paper's estimate of EDP from counts of draws.
 
     Counts are (..., n_neighbors, n_bins) and the result is (...,). A positive
@@ -197,7 +209,7 @@ def simulate_counts(
     size: int,
     *,
     rng: np.random.Generator,
-) -> IntArray:
+) -> Ints:
     """Simulate the bin counts of the paper's procedure without posterior draws.
 
     The edges of the bins are sample quantiles of the draws given the data: order
@@ -245,18 +257,18 @@ class PosteriorEDP(EDP):
     """
 
     mcse: float
-    pareto_k: FloatArray
+    pareto_k: Floats
     method: NDArray[np.str_]
     bins: int
     draws: int
 
     @property
-    def refit_needed(self) -> IntArray:
+    def refit_needed(self) -> Ints:
         """Neighbors with unreliable weights, which need a refit."""
         return np.flatnonzero(self.method == REFIT)
 
 
-WeightReader = Callable[[slice], FloatArray]
+WeightReader = Callable[[slice], Floats]
 """A function from a slice of neighbors to their log weights."""
 
 Refit = Callable[[int], ArrayLike]
@@ -265,7 +277,7 @@ Refit = Callable[[int], ArrayLike]
 
 def from_draws(
     theta: ArrayLike,
-    log_weights: FloatArray | WeightReader,
+    log_weights: Floats | WeightReader,
     bins: int,
     *,
     n_neighbors: int | None = None,
@@ -321,7 +333,7 @@ def from_draws(
     )
 
 
-def _checked_draws(theta: ArrayLike) -> FloatArray:
+def _checked_draws(theta: ArrayLike) -> Floats:
     """Return the draws, (n_chains, n_draws), if they are finite and vary."""
     chains = np.atleast_2d(theta).astype(float)
     if chains.ndim != 2 or not np.isfinite(chains).all():
@@ -336,7 +348,7 @@ def _checked_draws(theta: ArrayLike) -> FloatArray:
 
 
 def _weight_reader(
-    log_weights: FloatArray | WeightReader,
+    log_weights: Floats | WeightReader,
     n_neighbors: int | None,
 ) -> tuple[int, WeightReader]:
     """Return the number of neighbors and the function that reads their weights."""
@@ -354,12 +366,12 @@ def _weight_reader(
 class _Sample:
     """Draws of a scalar in bins of equal numbers, and the weights of the neighbors."""
 
-    chains: FloatArray  # (n_chains, n_draws)
+    chains: Floats  # (n_chains, n_draws)
     bins: int
     read: WeightReader
     refit: Refit | None
 
-    def largest_log_ratios(self, total: int) -> tuple[FloatArray, IntArray, FloatArray]:
+    def largest_log_ratios(self, total: int) -> tuple[Floats, Ints, Floats]:
         """Return each neighbor's largest log ratio, the bin with it, and Pareto k."""
         largest = np.empty(total)
         attained_in = np.empty(total, dtype=np.int64)
@@ -372,7 +384,7 @@ class _Sample:
             attained_in[chosen] = log_ratio.argmax(axis=0)
         return largest, attained_in, pareto_k
 
-    def log_ratios(self, chosen: slice) -> tuple[FloatArray, FloatArray]:
+    def log_ratios(self, chosen: slice) -> tuple[Floats, Floats]:
         """Return absolute log ratios, (bins, width), and Pareto k of some neighbors."""
         values = self.chains.ravel()
         order = np.argsort(values, kind="stable")
@@ -390,7 +402,7 @@ class _Sample:
         log_share = np.log(np.diff(ends) / len(values))
         return np.abs(log_prob - log_share[:, None]), pareto_k
 
-    def weights(self, chosen: slice) -> tuple[FloatArray, FloatArray]:
+    def weights(self, chosen: slice) -> tuple[Floats, Floats]:
         """Return smoothed log weights, (n_draws, width), and Pareto k of neighbors."""
         width = chosen.stop - chosen.start
         weights = np.array(self.read(chosen), dtype=float).reshape(-1, width)
@@ -437,7 +449,7 @@ class _Sample:
         return float(np.std(log_shares, ddof=1))
 
 
-def _block_resamples(n_chains: int, n_draws: int) -> Iterator[IntArray]:
+def _block_resamples(n_chains: int, n_draws: int) -> Iterator[Ints]:
     """Yield positions of draws: blocks of consecutive draws from each chain."""
     rng = np.random.default_rng(0)  # fixed, so that a sample always has the same error
     length = round(np.sqrt(n_draws))
@@ -453,13 +465,13 @@ def _block_resamples(n_chains: int, n_draws: int) -> Iterator[IntArray]:
         yield (starts + offsets).ravel()
 
 
-def _bin_ends(size: int, bins: int) -> IntArray:
+def _bin_ends(size: int, bins: int) -> Ints:
     """Return the positions in sorted draws where bins end, from 0 on, (bins + 1,)."""
     ends = np.linspace(0, size, bins + 1)
     return np.round(ends).astype(np.int64)
 
 
-def _refitted(log_prob: FloatArray, draws: ArrayLike, edges: FloatArray) -> FloatArray:
+def _refitted(log_prob: Floats, draws: ArrayLike, edges: Floats) -> Floats:
     """Return log bin probabilities from draws of a refit, with tails from the weights.
 
     The weights of a record that needs a refit are unreliable in the bulk of the
@@ -587,7 +599,7 @@ def _neighbor_weights(
     tree: Any,
     neighbors: str,
     log_likelihood: str | None,
-    added: FloatArray | None,
+    added: Floats | None,
 ) -> tuple[int, WeightReader]:
     """Return the number of neighbors and the function that reads their log weights."""
     if neighbors == "add" and added is not None:
@@ -597,7 +609,7 @@ def _neighbor_weights(
     if len(pointwise.shape) != 3:  # one dimension of records is read lazily
         pointwise = np.asarray(pointwise).reshape(*pointwise.shape[:2], total)
 
-    def read_removed(chosen: slice) -> FloatArray:
+    def read_removed(chosen: slice) -> Floats:
         return -np.asarray(pointwise[:, :, chosen], dtype=float)
 
     if added is None:

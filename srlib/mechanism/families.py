@@ -7,30 +7,25 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from srlib import checks
-from srlib.mechanism.core import (
-    FloatArray,
-    IntArray,
-    Mechanism,
-    count_neighbors,
-    table_neighbors,
-)
+from srlib.arrays import Floats, Ints
+from srlib.mechanism.core import Mechanism, count_neighbors, table_neighbors
 
 MOST_TABLES = 2_000_000
 
 
-def log_binomial(n: int) -> FloatArray:
+def log_binomial(n: int) -> Floats:
     """Return the logs of the binomial coefficients n over y, for y = 0 to n."""
     y = np.arange(n + 1)
     return gammaln(n + 1) - gammaln(y + 1) - gammaln(n - y + 1)
 
 
-def log_multinomial(tables: IntArray) -> FloatArray:
+def log_multinomial(tables: Ints) -> Floats:
     """Return the logs of the multinomial coefficients of tables, (..., K) counts."""
     n_records = tables.sum(axis=-1)
     return gammaln(n_records + 1) - gammaln(tables + 1).sum(axis=-1)
 
 
-def _log_rising(alpha: float, n: int) -> FloatArray:
+def _log_rising(alpha: float, n: int) -> Floats:
     """Return the log of alpha (alpha + 1) ... (alpha + k - 1) for k = 0 to n.
 
     A difference of two log-gamma functions loses digits if alpha is large.
@@ -96,7 +91,7 @@ def bernoulli_plugin(
     log_one = np.log(x + alpha) - log_total
     log_zero = np.log(n - x + beta) - log_total
 
-    def block(rows: IntArray, columns: IntArray) -> FloatArray:
+    def block(rows: Ints, columns: Ints) -> Floats:
         ones = np.outer(log_one[rows], columns)
         zeros = np.outer(log_zero[rows], n_s - columns)
         return coefficient[columns] + ones + zeros
@@ -114,7 +109,12 @@ def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
 
     See Theorem 1 of McClure and Reiter (2012).
     """
-    return _calibrated_alpha(epsilon, n_s, numerator=1, divisor=n_s)
+    return _calibrated_alpha(
+        epsilon,
+        n_s,
+        numerator=1,
+        divisor=n_s,
+    )
 
 
 def private_plugin(epsilon: float, n: int, n_s: int) -> Mechanism:
@@ -148,7 +148,7 @@ def beta_binomial(
     records = _log_rising(alpha + beta, n + n_s)
     records_gained = records[n + n_s] - records[n]
 
-    def block(rows: IntArray, columns: IntArray) -> FloatArray:
+    def block(rows: Ints, columns: Ints) -> Floats:
         x = rows[:, None]
         y = columns
         ones_gained = ones[x + y] - ones[x]
@@ -166,7 +166,7 @@ def beta_binomial(
 # -------------------------------------------------------------------- tables of K cells
 
 
-def compositions(n: int, n_cells: int) -> IntArray:
+def compositions(n: int, n_cells: int) -> Ints:
     """Return all tables of n records on K cells, in lexicographic order, (n_tables, K).
 
     There are binomial(n + K - 1, K - 1) of them; at most two million are enumerated.
@@ -188,7 +188,7 @@ def compositions(n: int, n_cells: int) -> IntArray:
     return np.column_stack([tables, n - tables.sum(axis=1)])
 
 
-def apportion(shares: ArrayLike, n: int) -> IntArray:
+def apportion(shares: ArrayLike, n: int) -> Ints:
     """Return counts that apportion n records to shares, (K,), by largest remainders."""
     weights = np.asarray(shares, dtype=float)
     if n < 0 or (weights < 0).any() or not weights.sum() > 0:
@@ -229,7 +229,7 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     records = _log_rising(prior.sum(), n + n_s)
     constant = log_multinomial(releases) - (records[n + n_s] - records[n])
 
-    def block(rows: IntArray, columns: IntArray) -> FloatArray:
+    def block(rows: Ints, columns: Ints) -> Floats:
         log_prob = np.tile(constant[columns], (len(rows), 1))
         for cell, rising in enumerate(cells):
             x = data[rows, cell][:, None]
@@ -247,7 +247,7 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     )
 
 
-def _checked_prior(alpha: ArrayLike) -> FloatArray:
+def _checked_prior(alpha: ArrayLike) -> Floats:
     """Return the parameters of a Dirichlet prior, (K,), if they are ones."""
     prior = np.asarray(alpha, dtype=float)
     is_positive = np.isfinite(prior) & (prior > 0)
@@ -258,4 +258,9 @@ def _checked_prior(alpha: ArrayLike) -> FloatArray:
 
 def dirichlet_multinomial_alpha(epsilon: float, n_s: int) -> float:
     """Return the alpha of all cells that gives `dirichlet_multinomial` this epsilon."""
-    return _calibrated_alpha(epsilon, n_s, numerator=n_s, divisor=1)
+    return _calibrated_alpha(
+        epsilon,
+        n_s,
+        numerator=n_s,
+        divisor=1,
+    )

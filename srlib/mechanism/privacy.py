@@ -11,14 +11,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from srlib import checks
-from srlib.mechanism.core import (
-    BLOCK_ENTRIES,
-    BLOCK_WIDTH,
-    FloatArray,
-    IntArray,
-    Mechanism,
-    log_difference,
-)
+from srlib.arrays import Floats, Ints
+from srlib.mechanism.core import BLOCK_ENTRIES, BLOCK_WIDTH, Mechanism, log_difference
 
 
 @dataclass(frozen=True)
@@ -92,7 +86,7 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
     return Epsilon(epsilon, names, mechanism.outputs[output])
 
 
-def conditional_epsilon(mechanism: Mechanism) -> FloatArray:
+def conditional_epsilon(mechanism: Mechanism) -> Floats:
     """Return the conditional epsilon of each data set: its largest privacy loss.
 
     The result has shape (n_inputs,). The loss is taken in absolute value, over all
@@ -122,7 +116,7 @@ def privacy_loss(
     mechanism: Mechanism,
     true_row: int,
     alternative_row: int,
-) -> FloatArray:
+) -> Floats:
     """Return the privacy loss of each output, (n_outputs,).
 
     This is the log of the output's probability given the true data set over that given
@@ -175,7 +169,7 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
     return float(deltas.max(initial=0.0))
 
 
-def _hockey_stick(log_p: FloatArray, log_q: FloatArray, epsilon: float) -> FloatArray:
+def _hockey_stick(log_p: Floats, log_q: Floats, epsilon: float) -> Floats:
     """Return the sums of max(0, p - exp(epsilon) q) over outputs, (n_pairs,)."""
     loss = log_difference(log_p, log_q)
     # p - exp(epsilon) q = p (1 - exp(epsilon - loss))
@@ -272,9 +266,9 @@ class _PairBlock(NamedTuple):
     """Some pairs of neighbors by some outputs."""
 
     pairs: slice
-    outputs: IntArray
-    log_first: FloatArray  # log probabilities given the first neighbor of each pair
-    log_second: FloatArray
+    outputs: Ints
+    log_first: Floats  # log probabilities given the first neighbor of each pair
+    log_second: Floats
 
 
 def _pair_blocks(mechanism: Mechanism) -> Iterator[_PairBlock]:

@@ -13,16 +13,9 @@ from scipy.special import betaln, expit, logit
 from scipy.stats import binom
 
 from srlib import checks
+from srlib.arrays import Bools, Floats, Ints
 from srlib.mechanism.bayes import posterior, posterior_from_log_ratio
-from srlib.mechanism.core import (
-    BLOCK_ENTRIES,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Mechanism,
-    log_difference,
-    sample,
-)
+from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, log_difference, sample
 from srlib.mechanism.families import log_binomial
 from srlib.threads import one_blas_thread
 
@@ -46,14 +39,14 @@ class Pairs:
         U of equation 4, the analyst's loss of precision.
     """
 
-    x: IntArray
-    x_star: IntArray
-    probability: FloatArray
-    log_ratio: FloatArray
-    risk: FloatArray
-    utility: FloatArray
+    x: Ints
+    x_star: Ints
+    probability: Floats
+    log_ratio: Floats
+    risk: Floats
+    utility: Floats
 
-    def event_probability(self, event: BoolArray, size: int = 1) -> float:
+    def event_probability(self, event: Bools, size: int = 1) -> float:
         """Return the probability of an event, (k,) bool, in any of `size` pairs."""
         single = min(1.0, float(self.probability[event].sum()))
         if single == 1:
@@ -135,7 +128,7 @@ class Study:
         """Number of records in the data."""
         return self.mechanism.n_inputs - 1
 
-    def squared_error_given_count(self) -> FloatArray:
+    def squared_error_given_count(self) -> Floats:
         """Return the posterior mean of (p0 - p)^2 given X = 0 to n (equation 12).
 
         The result has shape (n + 1,).
@@ -146,7 +139,7 @@ class Study:
         variance = mean * (1 - mean) / (n + a + b + 1)
         return variance + (mean - self.p0) ** 2
 
-    def log_count_prior(self) -> FloatArray:
+    def log_count_prior(self) -> Floats:
         """Return log prior probabilities of X, with p integrated out, (n + 1,)."""
         n = self.n
         a, b = self.prior
@@ -154,7 +147,7 @@ class Study:
         return log_binomial(n) + betaln(x + a, n - x + b) - betaln(a, b)
 
     @one_blas_thread
-    def squared_error_given_release(self, x_star: ArrayLike) -> FloatArray:
+    def squared_error_given_release(self, x_star: ArrayLike) -> Floats:
         """Return the posterior mean of (p0 - p)^2 given releases, with X summed out.
 
         The posterior of p given X* is a mixture of n + 1 beta distributions, one for
@@ -174,7 +167,7 @@ class Study:
             result[chosen] = count_posterior @ errors
         return result
 
-    def utility(self, x: ArrayLike, x_star: ArrayLike) -> FloatArray:
+    def utility(self, x: ArrayLike, x_star: ArrayLike) -> Floats:
         """Return U, the exact loss of precision about p0 due to the release.
 
         By equation 4 it is log10 of the expected squared error given the release over
@@ -224,7 +217,7 @@ class Study:
         gain_zero, gain_one = (probability[likely] @ gains).tolist()
         return gain_one, self.p0 * gain_one + (1 - self.p0) * gain_zero
 
-    def all_pairs(self, alternative: IntArray, intruder_prior: float) -> Pairs:
+    def all_pairs(self, alternative: Ints, intruder_prior: float) -> Pairs:
         """Return all pairs of data set and release, by X, then X*.
 
         Pairs with probability below 1e-15 are omitted. For each X, `alternative`, (n +
@@ -254,7 +247,7 @@ class Study:
 
     def draw_pairs(
         self,
-        alternative: IntArray,
+        alternative: Ints,
         intruder_prior: float,
         size: int,
         *,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from srlib.mechanism.core import IntArray, Mechanism, sample
+from srlib.arrays import Ints
+from srlib.mechanism.core import Mechanism, sample
 from srlib.mechanism.families import log_multinomial
 
-Codes = NDArray[np.integer]
+Codes = Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +53,14 @@ class MechanismSynthesizer:
                 )
 
     @cached_property
-    def _inputs(self) -> IntArray:
+    def _inputs(self) -> Ints:
         return _cell_counts(self.mechanism.inputs)
 
     @cached_property
-    def _outputs(self) -> IntArray:
+    def _outputs(self) -> Ints:
         return _cell_counts(self.mechanism.outputs)
 
-    def _position(self, codes: Codes, tables: IntArray, argument: str) -> int:
+    def _position(self, codes: Codes, tables: Ints, argument: str) -> int:
         """Return the position of the table with the counts of these records."""
         by_variable = tuple(np.asarray(codes).T)
         cells = np.ravel_multi_index(by_variable, tuple(self.n_levels))
@@ -77,7 +77,7 @@ class MechanismSynthesizer:
         """Return the row of the mechanism with the counts of the data."""
         return self._position(data, self._inputs, "data")
 
-    def release(self, data: Codes, *, rng: np.random.Generator) -> IntArray:
+    def release(self, data: Codes, *, rng: np.random.Generator) -> Ints:
         """Draw a release of n_s records, (n_s, n_variables)."""
         row = self.row_of(data)
         column = sample(self.mechanism, row, 1, rng=rng)[0]
@@ -95,7 +95,7 @@ class MechanismSynthesizer:
         return float(log_prob[0, 0] - log_orders)
 
 
-def _cell_counts(names: Sequence) -> IntArray:
+def _cell_counts(names: Sequence) -> Ints:
     """Return the counts of cells that name rows or columns, (n, n_cells)."""
     counts = np.asarray(names)
     if counts.ndim == 2:

@@ -9,7 +9,8 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.mechanism.core import FloatArray, IntArray, Mechanism
+from srlib.arrays import Floats, Ints
+from srlib.mechanism.core import Mechanism
 from srlib.mechanism.privacy import conservative_root, exact_epsilon
 
 
@@ -57,7 +58,11 @@ def gibbs(
     checks.at_least(0, rate=rate)
     checks.finite(rate=rate)
     weights = rate * table
-    log_prob = weights - logsumexp(weights, axis=1, keepdims=True)
+    log_prob = weights - logsumexp(
+        weights,
+        axis=1,
+        keepdims=True,
+    )
     return Mechanism.from_table(log_prob, neighbors, inputs, outputs)
 
 
@@ -163,7 +168,7 @@ def calibrate_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> fl
     raise ValueError(f"epsilon is {epsilon}; no rate of this score attains it")
 
 
-def _difference_ranges(table: FloatArray, pairs: IntArray) -> FloatArray:
+def _difference_ranges(table: Floats, pairs: Ints) -> Floats:
     """Return the smallest and largest difference of scores by pair, (n_pairs, 2)."""
     ranges = np.empty((len(pairs), 2))
     for i, (first, second) in enumerate(pairs):
@@ -172,7 +177,7 @@ def _difference_ranges(table: FloatArray, pairs: IntArray) -> FloatArray:
     return ranges
 
 
-def _checked_score(score: ArrayLike) -> FloatArray:
+def _checked_score(score: ArrayLike) -> Floats:
     """Return the table of scores if it is complete."""
     table = np.asarray(score, dtype=float)
     if table.ndim != 2 or 0 in table.shape:

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from srlib import diagnostics
+from srlib.arrays import Floats
 from srlib.data.codes import Codes
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
-from srlib.risk.errors import Floats
 
 # Chains have converged if at most this share of combinations has an R-hat above 1.01.
 MAX_NOT_CONVERGED = 0.05

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib import checks
+from srlib.arrays import Floats, Ints
 from srlib.data.codes import Codes
 from srlib.data.schema import Microdata
 from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress as progress_bar
 from srlib.risk.candidates import Data, encode
-from srlib.risk.errors import Floats, Ints
 from srlib.risk.synthesizers import Synthesizer
 from srlib.threads import one_blas_thread
 from srlib.trees import Trees
@@ -309,7 +309,7 @@ def _posterior_term(u: Floats, v: Floats, prior: float) -> Floats:
     return prior * u**2 / evidence
 
 
-def _discriminant(first: Counts, second: Counts) -> NDArray[np.float64]:
+def _discriminant(first: Counts, second: Counts) -> Floats:
     """Return the weights of a linear discriminant, larger for the first sample.
 
     There are more counts than releases. A ridge penalty equal to the number of releases

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib import diagnostics
+from srlib.arrays import Floats, Ints
 from srlib.data.codes import Codes
 from srlib.dpmpm.gibbs import sample_posterior
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
 from srlib.risk.agreement import MAX_NOT_CONVERGED, checked_schedule, convergence
-from srlib.risk.errors import Floats, Ints
 from srlib.risk.estimators import (
     collapsed_log_ratios,
     log_likelihood,

@@ -7,11 +7,10 @@ chains include that difference; standard errors from within a chain do not.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer]
+from srlib.arrays import Floats
+
 # A function of the logarithms of the means of several sets of chains.
 Statistic = Callable[..., Floats]
 

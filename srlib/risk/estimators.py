@@ -16,6 +16,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from srlib.arrays import Bools, Floats, Ints
 from srlib.data.codes import Codes, cell_numbers, distinct
 from srlib.dpmpm.kernels import THREADS
 from srlib.dpmpm.model import Draws
@@ -25,7 +26,6 @@ from srlib.dpmpm.predict import (
     neighbor_log_ratios,
 )
 from srlib.risk.candidates import one_variable_positions, unknown_values
-from srlib.risk.errors import Floats, Ints
 from srlib.risk.likelihood import CandidateLikelihood, Risk
 from srlib.threads import one_blas_thread
 
@@ -155,11 +155,11 @@ def _ratio_sums(draws: Draws, unknown_rows: Ints, records: Sequence[NDArray]) ->
 
 def _chain_ratio_sums(
     pis: Iterable[Floats],
-    phis: Iterable[NDArray[np.floating]],
+    phis: Iterable[Floats],
     unknown_rows: Ints,
     known_rows: Ints,
     truth: Ints,
-    in_data: NDArray[np.bool_],
+    in_data: Bools,
     replaced_rows: Ints | None = None,
 ) -> Floats:
     """Return sums over draws of p(x | theta), or of its ratio to p(x_i | theta).

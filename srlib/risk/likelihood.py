@@ -10,17 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from srlib.arrays import Bools, Floats, Ints
 from srlib.mechanism.bayes import posterior, rank
-from srlib.risk.errors import (
-    Floats,
-    Ints,
-    Statistic,
-    jackknife,
-    leave_one_out,
-    log_mean,
-)
+from srlib.risk.errors import Statistic, jackknife, leave_one_out, log_mean
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class Risk:
         """Rank of the true record, 1 for the most probable; ties share their mean."""
         return rank(self.log_prob)
 
-    def subset(self, chosen: NDArray[np.bool_] | Ints) -> "Risk":
+    def subset(self, chosen: Bools | Ints) -> "Risk":
         """Return the risk of some combinations, chosen by a mask or by position."""
         return Risk(self.log_prob[chosen], self.log_mcse[chosen])
 

@@ -32,6 +32,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import checks
+from srlib.arrays import Bools, Floats, Ints
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.risk.candidates import (
@@ -42,7 +43,7 @@ from srlib.risk.candidates import (
     encode_releases,
     target_records,
 )
-from srlib.risk.errors import Floats, Ints, leave_one_out_log_means, log_mean
+from srlib.risk.errors import leave_one_out_log_means, log_mean
 from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
 
@@ -133,7 +134,7 @@ class MembershipTest:
         decide = partial(critical_function, self.statistic)
         return limits, np.stack([*map(decide, limits, randomization)])
 
-    def _has_enough_holdout(self, rates: Floats) -> NDArray[np.bool_]:
+    def _has_enough_holdout(self, rates: Floats) -> Bools:
         """Return whether the holdout is large enough for false-positive rates.
 
         On average at least one holdout person per target record has to be above the
@@ -185,7 +186,14 @@ class MembershipTest:
                 "false_positive_rate": rates,
                 "threshold": limits,
                 "power": power,
-                "power_se": np.maximum(np.std(replicates, axis=0, ddof=1), smallest),
+                "power_se": np.maximum(
+                    np.std(
+                        replicates,
+                        axis=0,
+                        ddof=1,
+                    ),
+                    smallest,
+                ),
             }
         )
         enough = self._has_enough_holdout(rates)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from srlib.arrays import Floats, Ints
 from srlib.data.codes import Codes, distinct
 from srlib.diagnostics import MAX_R_HAT
 from srlib.dpmpm.model import Chains
@@ -17,7 +18,7 @@ from srlib.risk.agreement import (
 )
 from srlib.risk.candidates import one_variable_positions
 from srlib.risk.draw_sets import DrawSets
-from srlib.risk.errors import Floats, Ints, jackknife, log_mean
+from srlib.risk.errors import jackknife, log_mean
 from srlib.risk.estimators import log_likelihood
 from srlib.risk.likelihood import CandidateLikelihood, Risk
 from srlib.threads import one_blas_thread

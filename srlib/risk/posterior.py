@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import diagnostics
+from srlib.arrays import Bools, Floats, Ints
 from srlib.data.codes import Codes
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
@@ -30,7 +31,6 @@ from srlib.risk.candidates import (
     target_records,
 )
 from srlib.risk.draw_sets import DrawSets
-from srlib.risk.errors import Floats, Ints
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
@@ -38,7 +38,12 @@ from srlib.trees import Trees
 # Chains of 1,000, 4,000 and 16,000 iterations: for 10,000 records all three take some
 # two minutes of one processor given the data, and twice that given the data and a
 # release.
-SCHEDULE = chain_schedule(16_000, n_classes=40, n_draws=500, n_chains=8)
+SCHEDULE = chain_schedule(
+    16_000,
+    n_classes=40,
+    n_draws=500,
+    n_chains=8,
+)
 # Above this Pareto k, draws given the data cannot stand in for draws given all other
 # records.
 MAX_PARETO_K = 0.7
@@ -127,7 +132,7 @@ class PosteriorRisk:
         return bool((self.share_not_converged <= MAX_NOT_CONVERGED).all())
 
     @property
-    def reliable(self) -> NDArray[np.bool_]:
+    def reliable(self) -> Bools:
         """Whether R-hat and Pareto k of each combination are within limits, (n,)."""
         agree = self.exact | (self.r_hat <= diagnostics.MAX_R_HAT)
         return agree & np.isfinite(self.log_mcse) & ~(self.pareto_k > MAX_PARETO_K)

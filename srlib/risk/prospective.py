@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from scipy.stats import beta
 
 from srlib import checks
+from srlib.arrays import Floats, Ints
 from srlib.data.codes import Codes
 from srlib.data.schema import Schema
 from srlib.display import percent
@@ -31,7 +32,7 @@ from srlib.risk.candidates import (
     target_records,
 )
 from srlib.risk.draw_sets import log_ratios
-from srlib.risk.errors import Floats, Ints, jackknife_variance, log_mean
+from srlib.risk.errors import jackknife_variance, log_mean
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.risk.synthesizers import (
     Density,
@@ -114,7 +115,11 @@ class RiskBeforeRelease:
         self.schema.check_reserved_names(_COLUMNS)
         frame = self.schema.decode(self.combinations)
         over_sets = self._over_sets(self.probability, self.jackknife_probability)
-        return frame.assign(repetitions=self.repetitions, prior=self.prior, **over_sets)
+        return frame.assign(
+            repetitions=self.repetitions,
+            prior=self.prior,
+            **over_sets,
+        )
 
     def file_level_risk(self) -> pd.DataFrame:
         """Return the risk of a whole set of releases: summaries over target records.
@@ -390,7 +395,11 @@ def _dpmpm_draws(
     # parameters.
     released = draws.release(n, len(codes), rng=rng)
     for release, stream in zip(released, streams, strict=True):
-        yield sample(np.vstack([codes, release]), chains=chains, rng=stream)
+        yield sample(
+            np.vstack([codes, release]),
+            chains=chains,
+            rng=stream,
+        )
 
 
 def _enumerate_sets(
@@ -431,7 +440,13 @@ def quantile(values: Floats, weights: Floats, level: float) -> Floats:
     """Return the least value with cumulative weight `level` or more, (n, k) to (k,)."""
     # Rounding must not carry the sum of 95 weights of 1 / 100 across the level.
     level -= 1e-9
-    return np.quantile(values, level, axis=0, weights=weights, method="inverted_cdf")
+    return np.quantile(
+        values,
+        level,
+        axis=0,
+        weights=weights,
+        method="inverted_cdf",
+    )
 
 
 def quantile_variance(values: Floats, level: float) -> Floats:

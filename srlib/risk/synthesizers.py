@@ -12,10 +12,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from srlib.arrays import Floats, Ints
 from srlib.data.codes import Codes
 from srlib.data.schema import Microdata
 from srlib.progress import in_blocks
-from srlib.risk.errors import Floats, Ints
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.trees import SequentialTrees, Trees
 from srlib.trees import log_likelihoods as of_trees

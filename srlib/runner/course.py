@@ -70,7 +70,11 @@ def _cell(name: str, text: str, points: int = 0, **role: bool) -> NotebookNode:
     nbgrader |= role
     hidden = {"source_hidden": not nbgrader["solution"]}
     make = new_markdown_cell if name.endswith("-words") else new_code_cell
-    return make(text, id=name, metadata={"nbgrader": nbgrader, "jupyter": hidden})
+    return make(
+        text,
+        id=name,
+        metadata={"nbgrader": nbgrader, "jupyter": hidden},
+    )
 
 
 def _exercise_cells(
@@ -87,7 +91,12 @@ def _exercise_cells(
         )
     if "written" in _tags(question):
         words = _text(solution, "markdown")
-        yield _cell(f"{key}-words", words, points=1, solution=True)
+        yield _cell(
+            f"{key}-words",
+            words,
+            points=1,
+            solution=True,
+        )
     stubs = "\n".join(f"{name} = ..." for name in assertions)
     text = f"{stubs}\n### BEGIN SOLUTION\n{code}\n### END SOLUTION"
     yield _cell(f"{key}-answers", text, solution=True)
@@ -95,7 +104,12 @@ def _exercise_cells(
         decimals = re.search(r"== \[?-?\d*\.(\d+)", assertion)
         digits = len(decimals[1]) if decimals else 3
         test = f"# Is {name} right?\n### HASHED AUTOTEST as_text({name}, {digits})"
-        yield _cell(f"{key}-{name}", test, points=1, locked=True)
+        yield _cell(
+            f"{key}-{name}",
+            test,
+            points=1,
+            locked=True,
+        )
 
 
 def _text(cells: list[NotebookNode], kind: str) -> str:

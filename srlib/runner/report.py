@@ -68,7 +68,11 @@ def _read_notebook(path: Path) -> nbformat.NotebookNode:
     text = json.dumps(read_mapping(path), ensure_ascii=False)
     text = text.encode(errors="replace").decode()
     try:
-        notebook = nbformat.reads(text, as_version=4, capture_validation_error={})
+        notebook = nbformat.reads(
+            text,
+            as_version=4,
+            capture_validation_error={},
+        )
         nbformat.validate(notebook)
     except Exception as error:
         kind = type(error).__name__
@@ -251,7 +255,11 @@ def _in_base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-_environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+_environment = jinja2.Environment(
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 _environment.loader = jinja2.FileSystemLoader(TEMPLATES)
 _environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
 _environment.tests["picture"] = lambda o: _PICTURE.search(" ".join(o.get("data", [])))

@@ -146,7 +146,12 @@ def _git_commit(root: Path) -> str:
     if root == SHIPPED or not shutil.which("git"):
         return ""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    done = subprocess.run(
+        command,
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
     return done.stdout.strip()
 
 
@@ -220,7 +225,13 @@ def _execute_in(folder: Path, request: Request, bar: str, of_user: bool) -> str:
     saved = folder / "notebook.ipynb"
     parameters = {OUTPUT_DIR: folder.as_posix(), **request.parameters}
     text = request.notebook.read_bytes()
-    error = _execute(text, saved, parameters, bar=bar, of_user=of_user)
+    error = _execute(
+        text,
+        saved,
+        parameters,
+        bar=bar,
+        of_user=of_user,
+    )
     # The notebook names its folder by the place where it will be.
     final = request.folder.relative_to(request.folder.parents[2]).as_posix()
     written = saved.read_text(encoding="utf-8")
@@ -251,7 +262,13 @@ def build(root: Path, paper: str) -> Path:
     read_parameters(source)  # which checks them
     with tempfile.TemporaryDirectory() as folder:
         saved = Path(folder) / final.name
-        if error := _execute(text, saved, {}, cwd=source.parent, bar=paper):
+        if error := _execute(
+            text,
+            saved,
+            {},
+            cwd=source.parent,
+            bar=paper,
+        ):
             raise NotebookFailed(f"{paper}: {error}")
         notebook = nbformat.read(saved, as_version=4)
         built = nbformat.writes(normalized(notebook))

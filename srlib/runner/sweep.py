@@ -118,7 +118,11 @@ def read_sweep(
     # No profile begins with sweep_, so the folders differ from those of runs.
     folder = base.folder.with_name("sweep_" + file.stem.removeprefix("sweep_"))
     common = {**base.parameters, **base_values}
-    base = base._replace(folder=folder, parameters=common, inputs=hash_inputs(common))
+    base = base._replace(
+        folder=folder,
+        parameters=common,
+        inputs=hash_inputs(common),
+    )
     points = [_point(base, row) for row in rows]
     distinct = {point.folder: point for point in points}
     return list(distinct.values()), plan.collect
@@ -169,7 +173,11 @@ def run_sweep(
     sweep are done, the collected tables are written.
     """
     folder = points[0].folder.parent
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.mkdir(
+        parents=True,
+        exist_ok=True,
+        mode=0o700,
+    )
     settle_leftovers(folder)  # some points may be done
     open_points = [point for point in chosen if point.status != "done"]
     errors: dict[str, str] = {}
@@ -193,7 +201,13 @@ def _run_points(
         pool.submit(_run_point, point, Path.cwd()): point.folder.name
         for point in points
     }
-    bar = tqdm(as_completed(futures), title, len(futures), unit="point", disable=None)
+    bar = tqdm(
+        as_completed(futures),
+        title,
+        len(futures),
+        unit="point",
+        disable=None,
+    )
     for future in bar:
         if error := future.exception():  # also if a worker was lost
             message = type(error).__name__
@@ -228,7 +242,11 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
     if scheduler:
         from distributed import Client
 
-        with Client(scheduler, timeout=_PATIENCE, set_as_default=False) as client:
+        with Client(
+            scheduler,
+            timeout=_PATIENCE,
+            set_as_default=False,
+        ) as client:
             yield client.get_executor(pure=False)  # equal tasks are run each
         return
     threads = max(1, (os.cpu_count() or 1) // jobs)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from srlib.arrays import Floats, Ints
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata
 from srlib.progress import in_blocks
@@ -20,20 +21,18 @@ from srlib.trees.model import Trees, checked_release
 _BLOCK = 2048
 _EXECUTOR_BLOCK = 8192
 
-type DistinctRecords = tuple[NDArray[np.uint8], NDArray[np.int64]]
+type DistinctRecords = tuple[NDArray[np.uint8], Ints]
 """Distinct released records, with their counts."""
 
 
 def log_likelihoods(
     trees: Trees,
-    released: Microdata
-    | NDArray[np.integer]
-    | Sequence[Microdata | NDArray[np.integer]],
-    rows: NDArray[np.integer],
-    candidates: NDArray[np.integer],
+    released: Microdata | Ints | Sequence[Microdata | Ints],
+    rows: Ints,
+    candidates: Ints,
     *,
     executor: Executor | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the exact log p(releases | data with one record changed).
 
     The result is (n, support_size). A changed record alters counts along its own path
@@ -69,12 +68,10 @@ def log_likelihoods(
 
 def checked_changes(
     trees: Trees,
-    released: Microdata
-    | NDArray[np.integer]
-    | Sequence[Microdata | NDArray[np.integer]],
-    rows: NDArray[np.integer],
-    candidates: NDArray[np.integer],
-) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]:
+    released: Microdata | Ints | Sequence[Microdata | Ints],
+    rows: Ints,
+    candidates: Ints,
+) -> tuple[NDArray[np.uint8], Ints, NDArray[np.uint8]]:
     """Return released records, rows and candidates in the form the kernels need."""
     if isinstance(released, pd.DataFrame):
         checked_release(released, trees.schema)  # raises a ValueError
@@ -117,9 +114,9 @@ def _block_log_prob(
     trees: Trees,
     released: DistinctRecords,
     routed: Sequence[kernels.RoutedRelease] | None,
-    cells: NDArray[np.int64],
+    cells: Ints,
     supports: NDArray[np.uint8],
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the log likelihoods of the candidates of a block of records."""
     log_prob = np.zeros(supports.shape[:2])
     for position, tree_release in enumerate(routed or _route(trees, released)):

@@ -15,6 +15,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from srlib.arrays import Bools, Floats, Ints
+
 LEAF = -1
 # Smallest gain per record of a split, and smallest difference in gain between two
 # splits.
@@ -37,13 +39,13 @@ class Task(NamedTuple):
     """
 
     codes: NDArray[np.uint8]
-    weights: NDArray[np.int64]
+    weights: Ints
     released: NDArray[np.uint8]
-    released_weights: NDArray[np.int64]
+    released_weights: Ints
     response: int
-    predictors: NDArray[np.int64]
-    start: NDArray[np.int64]
-    ordered: NDArray[np.bool_]
+    predictors: Ints
+    start: Ints
+    ordered: Bools
     exhaustive: int  # most nominal levels in a node for which all splits are tried
     min_leaf: int
     min_split: int
@@ -60,23 +62,23 @@ class Tree(NamedTuple):
     because a changed record may restore them: a node with one leaf is a leaf.
     """
 
-    variable: NDArray[np.int64]
+    variable: Ints
     mask: NDArray[np.uint64]
-    left: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    depth: NDArray[np.int64]
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    errors: NDArray[np.int64]
-    leaves: NDArray[np.int64]
+    left: Ints
+    parent: Ints
+    depth: Ints
+    first: Ints
+    last: Ints
+    errors: Ints
+    leaves: Ints
     records: NDArray[np.int32]
 
 
 class Routed(NamedTuple):
     """Released records in a tree: those of a node are ``records[first:last]``."""
 
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
+    first: Ints
+    last: Ints
     records: NDArray[np.int32]
 
 
@@ -88,24 +90,24 @@ class RoutedRelease(NamedTuple):
     share of the errors in the root: one error less, the same number, and one more.
     """
 
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
+    first: Ints
+    last: Ints
     records: NDArray[np.int32]
-    totals: NDArray[np.int64]  # counts of the response, (n_nodes, n_classes)
-    released_totals: NDArray[np.int64]  # the same in the release
-    log_prob: NDArray[np.float64]
-    errors: NDArray[np.int64]
-    leaves: NDArray[np.int64]
-    table_of: NDArray[np.int64]
+    totals: Ints  # counts of the response, (n_nodes, n_classes)
+    released_totals: Ints  # the same in the release
+    log_prob: Floats
+    errors: Ints
+    leaves: Ints
+    table_of: Ints
     tables: NDArray[np.int32]
 
 
 class Scratch(NamedTuple):
     """Work arrays of one thread: a node's table, and counts of the response."""
 
-    counts: NDArray[np.int64]
-    total: NDArray[np.int64]
-    released: NDArray[np.int64]
+    counts: Ints
+    total: Ints
+    released: Ints
 
 
 class Subtree(NamedTuple):

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import checks
+from srlib.arrays import Bools, Floats, Ints
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.trees import kernels
@@ -76,13 +77,21 @@ class Growth:
         if self.cp is not None:
             checks.at_least(0, cp=self.cp)
             checks.within(0, 1, cp=self.cp)
-        checks.at_least(0, max_depth=self.max_depth, smoothing=self.smoothing)
+        checks.at_least(
+            0,
+            max_depth=self.max_depth,
+            smoothing=self.smoothing,
+        )
         checks.finite(smoothing=self.smoothing)
 
 
 UNPRUNED = Growth()
 """Unpruned trees: nodes are split while that reduces impurity, to leaves of 5."""
-AS_RPART = Growth(max_depth=30, minsplit=15, cp=1e-8)
+AS_RPART = Growth(
+    max_depth=30,
+    minsplit=15,
+    cp=1e-8,
+)
 """Trees pruned as by rpart in R with synthpop's default settings (minbucket 5)."""
 
 
@@ -113,17 +122,17 @@ class Trees:
     schema: Schema
     codes: NDArray[np.uint8]
     combinations: NDArray[np.uint8]
-    counts: NDArray[np.int64]
-    combination_of: NDArray[np.int64]
+    counts: Ints
+    combination_of: Ints
     order: tuple[int, ...]
-    ordered: NDArray[np.bool_]
+    ordered: Bools
     growth: Growth
     trees: tuple[Tree, ...]
 
     def task(
         self,
         position: int,
-        released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None,
+        released: tuple[NDArray[np.uint8], Ints] | None = None,
     ) -> Task:
         """Return the kernels' input for the variable at a position of `order`.
 
@@ -153,7 +162,7 @@ class Trees:
         )
 
     @cached_property
-    def node_shares(self) -> tuple[NDArray[np.float64], ...]:
+    def node_shares(self) -> tuple[Floats, ...]:
         """Share of each level in each node, (n_nodes, n_levels), by tree."""
         tree_shares = []
         for k, tree in zip(self.order, self.trees, strict=True):
@@ -193,7 +202,7 @@ class Trees:
             released.append(Microdata(codes, self.schema))
         return released
 
-    def log_prob(self, released: NDArray[np.integer] | Microdata) -> float:
+    def log_prob(self, released: Ints | Microdata) -> float:
         """Return log p(released records | the trees).
 
         It is minus infinity if they cannot be drawn. For several releases, add their
@@ -207,8 +216,8 @@ class Trees:
         return float(sum(log_probs))
 
     def record_log_prob(
-        self, codes: NDArray[np.integer], variables: Sequence[int] | None = None
-    ) -> NDArray[np.float64]:
+        self, codes: Ints, variables: Sequence[int] | None = None
+    ) -> Floats:
         """Return log p(values | values of the variables before them) of records, (n,).
 
         The values are those of all variables, or of the variables at the positions
@@ -225,9 +234,7 @@ class Trees:
         return log_prob
 
 
-def checked_release(
-    released: NDArray[np.integer] | Microdata, schema: Schema
-) -> NDArray[np.uint8]:
+def checked_release(released: Ints | Microdata, schema: Schema) -> NDArray[np.uint8]:
     """Return the codes of a release; raise a ValueError if the schema has no such."""
     if isinstance(released, pd.DataFrame):
         raise ValueError(

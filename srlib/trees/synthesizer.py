@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from srlib.arrays import Floats, Ints
 from srlib.data.schema import Microdata, Schema
 from srlib.trees.changes import log_likelihoods
 from srlib.trees.model import AS_RPART, Growth, Trees, checked_order, fit_trees
@@ -42,7 +43,7 @@ class SequentialTrees:
         if len(self.ordered):
             self.schema.positions(self.ordered, "ordered")
 
-    def fit(self, data: NDArray[np.integer]) -> Trees:
+    def fit(self, data: Ints) -> Trees:
         """Return trees fitted to codes, (n, n_variables); the last fit is cached."""
         table = Microdata(np.array(data, dtype=np.uint8), self.schema)
         key = table.codes.tobytes()
@@ -53,24 +54,20 @@ class SequentialTrees:
             )
         return self._last[key]
 
-    def release(
-        self, data: NDArray[np.integer], *, rng: np.random.Generator
-    ) -> NDArray[np.uint8]:
+    def release(self, data: Ints, *, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Draw a release with as many records as the data."""
         return self.fit(data).release(rng=rng)[0].codes
 
-    def log_prob(
-        self, released: NDArray[np.integer], data: NDArray[np.integer]
-    ) -> float:
+    def log_prob(self, released: Ints, data: Ints) -> float:
         """Return log p(release | data); minus infinity if it cannot be drawn."""
         return self.fit(data).log_prob(released)
 
     def log_likelihoods(
         self,
-        released: Sequence[NDArray[np.integer]],
-        data: NDArray[np.integer],
-        rows: NDArray[np.integer],
-        candidates: NDArray[np.integer],
-    ) -> NDArray[np.float64]:
+        released: Sequence[Ints],
+        data: Ints,
+        rows: Ints,
+        candidates: Ints,
+    ) -> Floats:
         """Return log p(releases | data with one record changed), `log_likelihoods`."""
         return log_likelihoods(self.fit(data), released, rows, candidates)
