@@ -47,13 +47,7 @@ def r_hat(draws: ArrayLike) -> Floats:
     finite = np.isfinite(sample).all(axis=(0, 1))
     sample = np.where(finite, sample, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.asarray(
-            array_stats.rhat(
-                sample,
-                chain_axis=0,
-                draw_axis=1,
-            )
-        )
+        value = np.asarray(array_stats.rhat(sample, chain_axis=0, draw_axis=1))
     is_stuck = (np.ptp(sample, axis=1) == 0).all(axis=0)  # each chain is constant
     is_constant = np.ptp(sample, axis=(0, 1)) == 0
     value = np.where(is_stuck, np.inf, value)
@@ -93,12 +87,7 @@ def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
         tails = (0.05, 0.95)
         mcse = array_stats.mcse(sample, method="mean", **axes)
         ess_bulk = array_stats.ess(sample, method="bulk", **axes)
-        ess_tail = array_stats.ess(
-            sample,
-            method="tail",
-            prob=tails,
-            **axes,
-        )
+        ess_tail = array_stats.ess(sample, method="tail", prob=tails, **axes)
         # Plain floats: 0-d arrays would make a column of objects.
         row["mcse"] = float(mcse)
         row["ess_bulk"] = float(ess_bulk)
@@ -192,18 +181,9 @@ def pareto_k(log_weights: ArrayLike) -> Floats:
     k = np.full(len(log), np.nan)
     if n_draws >= 30:
         largest = log.max(axis=-1)
-        fits = largest > np.quantile(
-            log,
-            0.8,
-            axis=-1,
-            method="lower",
-        )
+        fits = largest > np.quantile(log, 0.8, axis=-1, method="lower")
         # psislw takes leave-one-out log likelihoods, the negatives of log weights.
-        with np.errstate(
-            divide="ignore",
-            invalid="ignore",
-            over="ignore",
-        ):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             k[fits] = [array_stats.psislw(-row)[1] for row in log[fits]]
         # psislw fits the largest min(S / 5, 3 sqrt(S)) weights. If they span more than
         # half the range of doubles, its sums overflow and its result is meaningless.

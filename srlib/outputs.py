@@ -32,11 +32,7 @@ class Outputs:
         self, name: str, frame: "pd.DataFrame", *, public: bool = False
     ) -> "pd.DataFrame":
         """Write ``tables/<name>.csv`` without the index, with 10 significant digits."""
-        text = frame.to_csv(
-            index=False,
-            float_format="%.10g",
-            lineterminator="\n",
-        )
+        text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
         self._write("tables", name, ".csv", text, public)
         return frame
 
@@ -50,14 +46,7 @@ class Outputs:
         charts.use()
         if self.folder:
             spec = charts.specification(chart)
-            text = (
-                json.dumps(
-                    spec,
-                    indent=1,
-                    ensure_ascii=False,
-                )
-                + "\n"
-            )
+            text = json.dumps(spec, indent=1, ensure_ascii=False) + "\n"
             self._write("figures", name, ".svg", charts.svg(spec) + "\n", public)
             self._write("figures", name, ".vl.json", text, public)
         return chart

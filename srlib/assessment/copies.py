@@ -272,12 +272,7 @@ def _copied_share(groups: _Groups) -> Row:
     is_identical = groups.is_unique & (s > 0)
     total_weight = weight[groups.is_unique].sum()
     n_unique = int(groups.is_unique.sum())
-    row = new_row(
-        "copied uniques",
-        n_unique,
-        detail=_UNIQUE,
-        baseline=0.0,
-    )
+    row = new_row("copied uniques", n_unique, detail=_UNIQUE, baseline=0.0)
     if not total_weight:
         return row
     in_one_file, prob = split_odds(o, s, both=True)

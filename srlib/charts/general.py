@@ -86,11 +86,7 @@ def lines(
         x=alt.X(
             "x:Q",
             title=x_title,
-            scale=_scale(
-                log_x,
-                zero=False,
-                nice=False,
-            ),
+            scale=_scale(log_x, zero=False, nice=False),
         ),
         y=alt.Y(
             "y:Q",
@@ -106,13 +102,7 @@ def lines(
     layers = [
         *_rule(reference),
         base.mark_line(strokeWidth=2).add_params(pick),
-        point.encode(
-            tooltip=_tips(
-                "curve",
-                x=x_title,
-                y=y_title,
-            )
-        ),
+        point.encode(tooltip=_tips("curve", x=x_title, y=y_title)),
     ]
     if errors is not None:
         low = alt.Y("low:Q", title=y_title)
@@ -150,11 +140,7 @@ def points(
         y=alt.Y(
             "y:Q",
             title=y_title,
-            scale=_scale(
-                log_y,
-                padding=22,
-                zero=False,
-            ),
+            scale=_scale(log_y, padding=22, zero=False),
         ),
         color=method_color("case", list(dict.fromkeys(frame["case"]))),
         opacity=opacity,
@@ -171,11 +157,7 @@ def points(
         has_x.encode(x=alt.X("x_low:Q", title=x_title), x2="x_high:Q"),
         has_y.encode(y=alt.Y("y_low:Q", title=y_title), y2="y_high:Q"),
         base.mark_point(filled=True, size=50).encode(tooltip=tips).add_params(pick),
-        base.mark_text(
-            align="left",
-            dx=5,
-            dy=-7,
-        ).encode(text="label:N"),
+        base.mark_text(align="left", dx=5, dy=-7).encode(text="label:N"),
     )
     return drawn.properties(
         width=WIDTH - 20,
@@ -239,19 +221,11 @@ def intervals(
         layers = []
         if "baseline" in rows:
             has_baseline = base.transform_filter("isValid(datum.baseline)")
-            tick = has_baseline.mark_tick(
-                style="ink",
-                thickness=2,
-                size=14,
-            )
+            tick = has_baseline.mark_tick(style="ink", thickness=2, size=14)
             layers.append(tick.encode(x="baseline:Q"))
         rule = drawn.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2)
         has_value = drawn.transform_filter("isValid(datum.value)")
-        point = has_value.mark_point(
-            filled=True,
-            size=60,
-            opacity=1,
-        )
+        point = has_value.mark_point(filled=True, size=60, opacity=1)
         layers += [
             rule.encode(x="low:Q", x2="high:Q"),
             point.encode(x=x_axis.title(x_title), tooltip=tips),
@@ -320,12 +294,7 @@ def histograms(
             x2="high:Q",
             y=y,
             color=method_color("panel", list(values)).legend(None),
-            tooltip=_tips(
-                "panel",
-                low="from",
-                high="to",
-                count=y_title,
-            ),
+            tooltip=_tips("panel", low="from", high="to", count=y_title),
         )
         layers = [drawn, rule] if reference else [drawn]
         return alt.layer(*layers).properties(width=WIDTH - 20, height=150)
@@ -367,11 +336,7 @@ def agreement(
     n_bins = 40
     edges = np.geomspace(values.min() / 1.05, values.max() * 1.05, n_bins + 1)
     ends = [significant(edges[0]), significant(edges[-1])]
-    scale = alt.Scale(
-        type="log",
-        domain=ends,
-        nice=False,
-    )
+    scale = alt.Scale(type="log", domain=ends, nice=False)
     y = alt.Y(
         "y:Q",
         title=y_title,
@@ -400,12 +365,7 @@ def agreement(
         )
         squares = alt.Chart(compact(_squares(rows, edges)))
         marks = squares.mark_square(size=(side / n_bins) ** 2, opacity=1)
-        tips = _tips(
-            None,
-            count="combinations",
-            x="x",
-            y="y",
-        )
+        tips = _tips(None, count="combinations", x="x", y="y")
         text = alt.Chart(pd.DataFrame({"r": [_correlation(rows)]})).mark_text(
             align="left", baseline="top", fontSize=13, fontWeight="bold"
         )
@@ -466,11 +426,7 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     shown = frame[frame["draw"] % thin == frame["draw"].min() % thin]
     hues = [OTHER_COLORS[i % len(OTHER_COLORS)] for i in range(len(chains))]
     scale = alt.Scale(domain=chains, range=hues)
-    color = alt.Color(
-        "chain:N",
-        title="Chain",
-        scale=scale,
-    ).legend(columns=8)
+    color = alt.Color("chain:N", title="Chain", scale=scale).legend(columns=8)
     value = alt.Y(
         "value:Q",
         title=None,
@@ -479,11 +435,7 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     )
 
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
-        wide = rows.pivot_table(
-            index="draw",
-            columns="chain",
-            values="value",
-        )
+        wide = rows.pivot_table(index="draw", columns="chain", values="value")
         wide = compact(wide.set_axis(chains, axis=1)).reset_index()
         folded = alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])
         axis = alt.Axis(grid=False, tickCount=5)
@@ -494,11 +446,7 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
             axis=axis,
         )
         line = folded.mark_line(strokeWidth=1, opacity=0.8)
-        drawn = line.encode(
-            x=draw,
-            y=value,
-            color=color,
-        )
+        drawn = line.encode(x=draw, y=value, color=color)
         return drawn.properties(width=250, height=90)
 
     named = shown.assign(panel=shown["quantity"].str.replace("_", " "))
@@ -525,11 +473,7 @@ def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
     pick, opacity = _picked("curve")
     unit = alt.Scale(domain=[0, 1])
     base = alt.Chart(compact(frame)).encode(
-        x=alt.X(
-            "predicted:Q",
-            title="Predicted probability",
-            scale=unit,
-        ),
+        x=alt.X("predicted:Q", title="Predicted probability", scale=unit),
         color=method_color("curve", list(dict.fromkeys(frame["curve"]))),
         opacity=opacity,
     )
@@ -576,11 +520,7 @@ def _long(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 def _scale(log: bool, padding: int = 5, **linear: Any) -> alt.Scale:
     """Return a linear or logarithmic scale whose ends are close to the data."""
     if log:
-        return alt.Scale(
-            type="log",
-            nice=False,
-            padding=padding,
-        )
+        return alt.Scale(type="log", nice=False, padding=padding)
     return alt.Scale(**linear)
 
 

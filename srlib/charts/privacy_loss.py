@@ -76,12 +76,7 @@ class _Panels:
             labels=title is not None,
         )
         scale = alt.Scale(domain=[-self.end, self.end])
-        return alt.X(
-            "loss:Q",
-            title=title,
-            scale=scale,
-            axis=axis,
-        )
+        return alt.X("loss:Q", title=title, scale=scale, axis=axis)
 
     def limits(self, title: str | None = None) -> alt.Chart:
         """Draw lines at plus and minus epsilon."""
@@ -112,11 +107,7 @@ class _Panels:
             self.limits(),
             mass.mark_rule(strokeWidth=2).encode(y2=alt.datum(0)),
             mass.mark_point(filled=True, size=30).encode(tooltip=tips),
-            mass.mark_text(
-                dx=-5,
-                dy=-5,
-                align="right",
-            ).encode(text="release:N"),
+            mass.mark_text(dx=-5, dy=-5, align="right").encode(text="release:N"),
             triangle.encode(
                 x=self.loss(),
                 y=y,
@@ -164,11 +155,7 @@ class _Panels:
         title = "Privacy loss (for delta: epsilon)"
         shown = compact(bins[["neighbor", "loss"]])
         ticks = alt.Chart(shown).mark_tick(thickness=2, size=16)
-        y = alt.Y(
-            "neighbor:N",
-            title="Bins of a posterior draw",
-            sort=self.names,
-        )
+        y = alt.Y("neighbor:N", title="Bins of a posterior draw", sort=self.names)
         return alt.layer(
             self.limits(title),
             ticks.encode(

@@ -150,11 +150,7 @@ def _sentences(base: alt.Chart) -> Chart:
     drawn = []
     for i, line in enumerate(lines):
         sentence = chosen.transform_calculate(sentence=line)
-        text = sentence.mark_text(
-            align="left",
-            baseline="top",
-            fontSize=13,
-        )
+        text = sentence.mark_text(align="left", baseline="top", fontSize=13)
         place: Any = {"x": alt.value(0), "y": alt.value(17 * i)}
         drawn.append(text.encode(**place, text="sentence:N"))
     return alt.layer(*drawn)
@@ -163,13 +159,7 @@ def _sentences(base: alt.Chart) -> Chart:
 def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
     """Draw the table with clickable names, and frames around the compared entries."""
     title = "Release X* (entries: log probabilities)"
-    columns = _release_axis(
-        last,
-        title,
-        orient="top",
-        titlePadding=20,
-        **_NAMED,
-    )
+    columns = _release_axis(last, title, orient="top", titlePadding=20, **_NAMED)
     y = alt.Y(
         "top:Q",
         title="Data set X",
@@ -218,11 +208,7 @@ def _cells(base: alt.Chart, x: int, release: int, n: int, last: int) -> alt.Char
     ]
     cells = _boxes(base, 0).mark_rect(stroke="white", cursor="pointer")
     return cells.encode(
-        color=alt.Color(
-            "log_prob:Q",
-            legend=None,
-            scale=shade,
-        ),
+        color=alt.Color("log_prob:Q", legend=None, scale=shade),
         tooltip=tips,
     ).add_params(
         # Vega shows the last slider first.
@@ -245,11 +231,7 @@ def _words(
     named = row_names.mark_text(align="right", cursor="pointer")
     column_named = data_row.mark_text(cursor="pointer")
     beside: Any = {"align": "left", "dx": 5}
-    true_row = edge.mark_text(
-        color=TRUTH,
-        fontWeight="bold",
-        **beside,
-    )
+    true_row = edge.mark_text(color=TRUTH, fontWeight="bold", **beside)
     right = alt.value("width")
     return [
         numbers.encode(
@@ -318,12 +300,7 @@ def _release_probabilities(base: alt.Chart, last: int) -> Chart:
     rows = base.transform_filter("datum.truth")
     rows = rows.transform_calculate(p="exp(datum.log_prob)")
     axis = alt.Axis(tickCount=2, titleY=-22)
-    y = alt.Y(
-        "p:Q",
-        title="p(X* | X)",
-        scale=_UNIT,
-        axis=axis,
-    )
+    y = alt.Y("p:Q", title="p(X* | X)", scale=_UNIT, axis=axis)
     return alt.layer(*_bars(rows, last, y, "Release X*"))
 
 
@@ -362,9 +339,4 @@ def _release_axis(last: int, title: str | None, **axis: Any) -> alt.X:
         grid=False,
         **axis,
     )
-    return alt.X(
-        "left:Q",
-        title=title,
-        scale=scale,
-        axis=ticks,
-    )
+    return alt.X("left:Q", title=title, scale=scale, axis=ticks)

@@ -71,11 +71,7 @@ def distinct(
     codes = np.asarray(codes)
     n_levels = codes.max(axis=0, initial=0).astype(np.int64) + 1
     numbers = row_numbers(codes, n_levels)
-    _, first, counts = np.unique(
-        numbers,
-        return_index=True,
-        return_counts=True,
-    )
+    _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
     combinations = codes[first]
     # The last key of lexsort is the primary one.
     order = np.lexsort((first, *combinations.T[::-1]))

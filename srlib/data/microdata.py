@@ -177,12 +177,7 @@ def read_table(
     >>> people.codes.tolist(), people.schema.names
     ([[0, 0], [1, 1]], ('job', 'sick'))
     """
-    texts = read_uncoded(
-        path,
-        schema,
-        ignore_columns=ignore_columns,
-        vintage=vintage,
-    )
+    texts = read_uncoded(path, schema, ignore_columns=ignore_columns, vintage=vintage)
     with named_errors(Path(path)):
         if texts.schema:
             complete, notes = bin_numbers(texts.schema, texts.frame)

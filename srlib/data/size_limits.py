@@ -165,11 +165,7 @@ def _spss_size(path: Path) -> tuple[int, int]:
         import pyreadstat
 
         most = MAX_BYTES // max(width, 1)
-        beyond, _ = pyreadstat.read_sav(
-            path,
-            row_offset=most,
-            row_limit=1,
-        )
+        beyond, _ = pyreadstat.read_sav(path, row_offset=most, row_limit=1)
         n_records = most + len(beyond)
     return about.n_columns, n_records * width
 

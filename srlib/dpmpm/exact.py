@@ -81,11 +81,7 @@ def _log_allocation(sizes: Ints, prior: Prior) -> Floats:
     share one discrete prior, so that the probabilities of releases sum to one in spite
     of this error.
     """
-    distinct, where = np.unique(
-        sizes,
-        axis=0,
-        return_inverse=True,
-    )
+    distinct, where = np.unique(sizes, axis=0, return_inverse=True)
     alpha_prior = gamma(prior.alpha_shape, scale=1 / prior.alpha_rate)
     low = max(alpha_prior.ppf(1e-16), 1e-300)
     high = alpha_prior.isf(1e-16)

@@ -212,12 +212,7 @@ def _fill_chain(
             draws.allocations.level_counts[chain, draw] = sampler.level_counts
 
 
-CHAINS = Chains(
-    n_classes=40,
-    burn_in=3000,
-    n_draws=100,
-    thin=10,
-)
+CHAINS = Chains(n_classes=40, burn_in=3000, n_draws=100, thin=10)
 """Settings to synthesize a survey of 10,000 records: a minute on two cores."""
 
 

@@ -71,16 +71,8 @@ class Chains:
     prior: Prior = field(default_factory=Prior)
 
     def __post_init__(self) -> None:
-        checks.at_least(
-            1,
-            n_classes=self.n_classes,
-            n_draws=self.n_draws,
-        )
-        checks.at_least(
-            1,
-            thin=self.thin,
-            n_chains=self.n_chains,
-        )
+        checks.at_least(1, n_classes=self.n_classes, n_draws=self.n_draws)
+        checks.at_least(1, thin=self.thin, n_chains=self.n_chains)
         checks.at_least(0, burn_in=self.burn_in)
 
     @property

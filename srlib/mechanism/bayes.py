@@ -42,11 +42,7 @@ def posterior(log_likelihood: Floats, log_prior: ArrayLike = 0.0) -> Floats:
     array([[0.5, 0.5]])
     """
     joint = np.add(log_likelihood, log_prior)
-    evidence = logsumexp(
-        joint,
-        axis=-1,
-        keepdims=True,
-    )
+    evidence = logsumexp(joint, axis=-1, keepdims=True)
     if not np.isfinite(evidence).all():
         raise ValueError(
             "log_likelihood + log_prior is -inf for every row of some release, or "

@@ -94,11 +94,7 @@ def log_linear_draws(
     design = _log_linear_design(shape, pairwise)
     effects = rng.normal(0.0, sd, (n_draws, len(design)))
     logits = effects @ design
-    return logits - logsumexp(
-        logits,
-        axis=1,
-        keepdims=True,
-    )
+    return logits - logsumexp(logits, axis=1, keepdims=True)
 
 
 def _log_linear_design(shape: Sequence[int], pairwise: bool) -> Floats:
@@ -127,11 +123,7 @@ def log_predictive_score(log_cell_prob: ArrayLike, tables: Ints) -> Floats:
     if not np.isfinite(cells).all():
         raise ValueError("log_cell_prob has values that are not finite; all must be")
     log_likelihood = tables @ cells.T  # (n_tables, n_draws)
-    log_weights = log_likelihood - logsumexp(
-        log_likelihood,
-        axis=1,
-        keepdims=True,
-    )
+    log_weights = log_likelihood - logsumexp(log_likelihood, axis=1, keepdims=True)
     largest = log_likelihood.max(axis=1, keepdims=True)
     relative = np.exp(log_likelihood - largest)
     with np.errstate(divide="ignore", under="ignore"):
@@ -190,8 +182,4 @@ def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> Floats:
     cells = np.asarray(log_cell_prob, dtype=float)
     least = cells.max(axis=1, keepdims=True) - bound / 2
     raised = np.maximum(cells, least)
-    return raised - logsumexp(
-        raised,
-        axis=1,
-        keepdims=True,
-    )
+    return raised - logsumexp(raised, axis=1, keepdims=True)

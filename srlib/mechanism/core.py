@@ -59,11 +59,7 @@ class Mechanism:
     outputs: Sequence = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        checks.at_least(
-            1,
-            n_inputs=self.n_inputs,
-            n_outputs=self.n_outputs,
-        )
+        checks.at_least(1, n_inputs=self.n_inputs, n_outputs=self.n_outputs)
         inputs = _names("inputs", self.inputs, self.n_inputs)
         outputs = _names("outputs", self.outputs, self.n_outputs)
         pairs = np.asarray(self.neighbors, dtype=np.int64).reshape(-1, 2)

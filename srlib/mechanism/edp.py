@@ -115,11 +115,7 @@ def log_bin_probabilities(posterior: Any, edges: Floats) -> Floats:
     are (..., 1, n_edges).
     """
     cdf = posterior.cdf(edges)
-    from_below = np.diff(
-        cdf,
-        prepend=0.0,
-        append=1.0,
-    )
+    from_below = np.diff(cdf, prepend=0.0, append=1.0)
     from_above = -np.diff(
         posterior.sf(edges),
         prepend=1.0,
@@ -134,11 +130,7 @@ def log_bin_probabilities(posterior: Any, edges: Floats) -> Floats:
     probability = np.where(is_lower_half, from_below, from_above)
     with np.errstate(divide="ignore"):
         log_prob = np.log(probability)
-    return log_prob - logsumexp(
-        log_prob,
-        axis=-1,
-        keepdims=True,
-    )
+    return log_prob - logsumexp(log_prob, axis=-1, keepdims=True)
 
 
 def _neighbor_log_probabilities(

@@ -109,12 +109,7 @@ def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
 
     See Theorem 1 of McClure and Reiter (2012).
     """
-    return _calibrated_alpha(
-        epsilon,
-        n_s,
-        numerator=1,
-        divisor=n_s,
-    )
+    return _calibrated_alpha(epsilon, n_s, numerator=1, divisor=n_s)
 
 
 def private_plugin(epsilon: float, n: int, n_s: int) -> Mechanism:
@@ -258,9 +253,4 @@ def _checked_prior(alpha: ArrayLike) -> Floats:
 
 def dirichlet_multinomial_alpha(epsilon: float, n_s: int) -> float:
     """Return the alpha of all cells that gives `dirichlet_multinomial` this epsilon."""
-    return _calibrated_alpha(
-        epsilon,
-        n_s,
-        numerator=n_s,
-        divisor=1,
-    )
+    return _calibrated_alpha(epsilon, n_s, numerator=n_s, divisor=1)

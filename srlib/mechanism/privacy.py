@@ -250,13 +250,7 @@ def calibrate(
             f"epsilon is {epsilon}; it must lie between the exact epsilons at low and "
             f"high, {min(excesses) + epsilon:.6g} and {max(excesses) + epsilon:.6g}"
         )
-    log_root = brentq(
-        excess_of_log,
-        log_low,
-        log_high,
-        xtol=1e-12,
-        rtol=1e-14,
-    )
+    log_root = brentq(excess_of_log, log_low, log_high, xtol=1e-12, rtol=1e-14)
     root = float(np.exp(log_root))
     log_safe = log_low if excesses[0] <= 0 else log_high
     return conservative_root(root, float(np.exp(log_safe)), excess)

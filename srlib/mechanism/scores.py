@@ -58,11 +58,7 @@ def gibbs(
     checks.at_least(0, rate=rate)
     checks.finite(rate=rate)
     weights = rate * table
-    log_prob = weights - logsumexp(
-        weights,
-        axis=1,
-        keepdims=True,
-    )
+    log_prob = weights - logsumexp(weights, axis=1, keepdims=True)
     return Mechanism.from_table(log_prob, neighbors, inputs, outputs)
 
 
@@ -110,13 +106,7 @@ def exponential(
     if sensitivity is None:
         sensitivity = exact
     rate = epsilon / (2 * sensitivity)
-    mechanism = gibbs(
-        score,
-        rate,
-        neighbors,
-        inputs=inputs,
-        outputs=outputs,
-    )
+    mechanism = gibbs(score, rate, neighbors, inputs=inputs, outputs=outputs)
     if sensitivity < exact * (1 - 1e-9):
         warnings.warn(
             f"sensitivity is {sensitivity:.6g} and that of the score {exact:.6g}, so "

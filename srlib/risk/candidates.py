@@ -51,11 +51,7 @@ def one_variable_positions(codes: Codes, n_levels: Levels) -> tuple[Ints, Ints]:
     # levels of the other variables come last and are left out.
     place = np.where(is_own, 2, 1)
     place[is_own & (variable == 0)] = 0
-    order = np.argsort(
-        place,
-        axis=1,
-        kind="stable",
-    )
+    order = np.argsort(place, axis=1, kind="stable")
     order = order[:, : one_variable_support_size(n_levels)]
     return variable[order], level[order]
 

@@ -187,11 +187,7 @@ class MembershipTest:
                 "threshold": limits,
                 "power": power,
                 "power_se": np.maximum(
-                    np.std(
-                        replicates,
-                        axis=0,
-                        ddof=1,
-                    ),
+                    np.std(replicates, axis=0, ddof=1),
                     smallest,
                 ),
             }

@@ -38,12 +38,7 @@ from srlib.trees import Trees
 # Chains of 1,000, 4,000 and 16,000 iterations: for 10,000 records all three take some
 # two minutes of one processor given the data, and twice that given the data and a
 # release.
-SCHEDULE = chain_schedule(
-    16_000,
-    n_classes=40,
-    n_draws=500,
-    n_chains=8,
-)
+SCHEDULE = chain_schedule(16_000, n_classes=40, n_draws=500, n_chains=8)
 # Above this Pareto k, draws given the data cannot stand in for draws given all other
 # records.
 MAX_PARETO_K = 0.7

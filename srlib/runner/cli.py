@@ -33,11 +33,7 @@ if TYPE_CHECKING:  # importing it takes seconds
 
 MOST_CHOICES = 12  # shown on the terminal
 SEED = 2026  # of assessments: the same files and options give the same report
-FILE = click.Path(
-    exists=True,
-    dir_okay=False,
-    path_type=Path,
-)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -45,11 +41,7 @@ OUTPUT = click.option(
     help="Folder to write to; default: outputs/ of the project "
     "or of the working folder.",
 )
-PAPERS = click.argument(
-    "papers",
-    metavar="[PAPER]...",
-    nargs=-1,
-)
+PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
 ASSESSMENT = find_root(SHIPPED) / "notebooks/assess.py"
 
 
@@ -78,12 +70,7 @@ def main() -> None:
 
 
 @main.command(epilog="Example: srlib run charest -p epsilon 0.5 --output tried")
-@click.argument(
-    "papers",
-    metavar="PAPER...",
-    nargs=-1,
-    required=True,
-)
+@click.argument("papers", metavar="PAPER...", nargs=-1, required=True)
 @click.option(
     "--profile", default="default", help="File in params/PAPER/, without its extension."
 )
@@ -257,11 +244,7 @@ def _write(
 def _document(assessment: "Assessment", report: Path) -> str:
     """Return an assessment as a JSON document."""
     document = {"report": str(report)} | assessment.to_dict()
-    text = json.dumps(
-        document,
-        indent=1,
-        ensure_ascii=False,
-    )
+    text = json.dumps(document, indent=1, ensure_ascii=False)
     # Half characters are written as JSON does.
     return text.encode(errors="backslashreplace").decode()
 
@@ -326,12 +309,7 @@ for _name, _parameter in read_parameters(ASSESSMENT).items():
 
 
 @main.command(epilog="Example: srlib schema original.csv synthetic.csv > schema.yaml")
-@click.argument(
-    "files",
-    nargs=-1,
-    required=True,
-    type=FILE,
-)
+@click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option(
     "--leave-out", multiple=True, help="A column to leave out, such as an ID."
 )
@@ -394,13 +372,7 @@ def sweep(
     points, tables = sweeps.read_sweep(root, file, output)
     chosen = points[int(part[1]) - 1 :: int(part[2])]
     if not dry_run:
-        sweeps.run_sweep(
-            points,
-            chosen,
-            tables,
-            jobs=jobs,
-            scheduler=scheduler,
-        )
+        sweeps.run_sweep(points, chosen, tables, jobs=jobs, scheduler=scheduler)
     n_open = sum(point.status != "done" for point in chosen)
     folder = shown(points[0].folder.parent)
     n_done = len(chosen) - n_open

@@ -52,13 +52,7 @@ def clean(html: str) -> Markup:
     def value_of(tag: str, name: str, value: str) -> str | None:
         return value if re.match(_VALUES.get(name, ""), value) else None
 
-    return Markup(
-        nh3.clean(
-            html,
-            attribute_filter=value_of,
-            **_ALLOWED,
-        )
-    )
+    return Markup(nh3.clean(html, attribute_filter=value_of, **_ALLOWED))
 
 
 class _Renderer(IPythonRenderer):

@@ -255,11 +255,7 @@ def _in_base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-_environment = jinja2.Environment(
-    autoescape=True,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+_environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
 _environment.loader = jinja2.FileSystemLoader(TEMPLATES)
 _environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
 _environment.tests["picture"] = lambda o: _PICTURE.search(" ".join(o.get("data", [])))

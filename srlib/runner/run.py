@@ -146,12 +146,7 @@ def _git_commit(root: Path) -> str:
     if root == SHIPPED or not shutil.which("git"):
         return ""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    done = subprocess.run(
-        command,
-        cwd=root,
-        capture_output=True,
-        text=True,
-    )
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     return done.stdout.strip()
 
 
@@ -225,13 +220,7 @@ def _execute_in(folder: Path, request: Request, bar: str, of_user: bool) -> str:
     saved = folder / "notebook.ipynb"
     parameters = {OUTPUT_DIR: folder.as_posix(), **request.parameters}
     text = request.notebook.read_bytes()
-    error = _execute(
-        text,
-        saved,
-        parameters,
-        bar=bar,
-        of_user=of_user,
-    )
+    error = _execute(text, saved, parameters, bar=bar, of_user=of_user)
     # The notebook names its folder by the place where it will be.
     final = request.folder.relative_to(request.folder.parents[2]).as_posix()
     written = saved.read_text(encoding="utf-8")

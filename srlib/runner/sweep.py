@@ -173,11 +173,7 @@ def run_sweep(
     sweep are done, the collected tables are written.
     """
     folder = points[0].folder.parent
-    folder.mkdir(
-        parents=True,
-        exist_ok=True,
-        mode=0o700,
-    )
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     settle_leftovers(folder)  # some points may be done
     open_points = [point for point in chosen if point.status != "done"]
     errors: dict[str, str] = {}
@@ -242,11 +238,7 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
     if scheduler:
         from distributed import Client
 
-        with Client(
-            scheduler,
-            timeout=_PATIENCE,
-            set_as_default=False,
-        ) as client:
+        with Client(scheduler, timeout=_PATIENCE, set_as_default=False) as client:
             yield client.get_executor(pure=False)  # equal tasks are run each
         return
     threads = max(1, (os.cpu_count() or 1) // jobs)

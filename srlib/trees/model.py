@@ -77,21 +77,13 @@ class Growth:
         if self.cp is not None:
             checks.at_least(0, cp=self.cp)
             checks.within(0, 1, cp=self.cp)
-        checks.at_least(
-            0,
-            max_depth=self.max_depth,
-            smoothing=self.smoothing,
-        )
+        checks.at_least(0, max_depth=self.max_depth, smoothing=self.smoothing)
         checks.finite(smoothing=self.smoothing)
 
 
 UNPRUNED = Growth()
 """Unpruned trees: nodes are split while that reduces impurity, to leaves of 5."""
-AS_RPART = Growth(
-    max_depth=30,
-    minsplit=15,
-    cp=1e-8,
-)
+AS_RPART = Growth(max_depth=30, minsplit=15, cp=1e-8)
 """Trees pruned as by rpart in R with synthpop's default settings (minbucket 5)."""
 
 
