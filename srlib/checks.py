@@ -11,7 +11,9 @@ import numpy as np
 
 
 def _check(
-    values: Mapping[str, Any], passes: Callable[[Any], Any], requirement: str
+    values: Mapping[str, Any],
+    passes: Callable[[Any], Any],
+    requirement: str,
 ) -> None:
     """Raise a ValueError unless all values, by name of the argument, pass."""
     for name, value in values.items():
@@ -88,7 +90,11 @@ def duplicates(texts: Iterable[str]) -> list[str]:
     return [text for text, count in Counter(texts).items() if count > 1]
 
 
-def rows_where(mask: Any, index: Any, limit: int = 5) -> str:
+def rows_where(
+    mask: Any,
+    index: Any,
+    limit: int = 5,
+) -> str:
     """Return the index labels of a mask's first rows, after the name of the index."""
     labels = index[mask]
     noun = str(index.name or "row")
@@ -97,7 +103,11 @@ def rows_where(mask: Any, index: Any, limit: int = 5) -> str:
     return f"{noun} {_listed(labels, limit, str)}"
 
 
-def _listed(values: Any, limit: int, text: Callable[[Any], str]) -> str:
+def _listed(
+    values: Any,
+    limit: int,
+    text: Callable[[Any], str],
+) -> str:
     """Return the first values as text, and the number of the others."""
     more = f" and {len(values) - limit:,} more" if len(values) > limit else ""
     return ", ".join(map(text, values[:limit])) + more

@@ -228,7 +228,9 @@ def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
 
 
 def _in_blocks(
-    function: Callable[[Any], Floats], values: NDArray[Any], axis: int
+    function: Callable[[Any], Floats],
+    values: NDArray[Any],
+    axis: int,
 ) -> Floats:
     """Call a function on blocks of quantities, and join its results."""
     starts = range(BLOCK_QUANTITIES, values.shape[axis], BLOCK_QUANTITIES)

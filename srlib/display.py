@@ -183,7 +183,9 @@ def show(
 
 
 def numbers(
-    values: Iterable[float], digits: int = 3, decimals: int | None = None
+    values: Iterable[float],
+    digits: int = 3,
+    decimals: int | None = None,
 ) -> list[str]:
     """Return the numbers of a column as text, in a common format.
 
@@ -253,7 +255,11 @@ def _is_short(size: float) -> bool:
     return math.isclose(size, float(f"{size:.3g}"), rel_tol=1e-12)
 
 
-def _number(value: float, decimals: int | None, digits: int) -> str:
+def _number(
+    value: float,
+    decimals: int | None,
+    digits: int,
+) -> str:
     """Return a number as text, with the given decimals or those that its size needs."""
     size = abs(value)
     sign = _MINUS if value < 0 else ""
@@ -286,7 +292,11 @@ def _heading(name: Any, names: Mapping[str, str]) -> str:
     return ", ".join(filter(None, words))
 
 
-def _cells(column: Iterable[Any], digits: int, decimals: int | None) -> list[str]:
+def _cells(
+    column: Iterable[Any],
+    digits: int,
+    decimals: int | None,
+) -> list[str]:
     """Return the cells of a column as text, with its numbers in a common format."""
     values = [value.item() if hasattr(value, "item") else value for value in column]
     formatted = iter(numbers(filter(_is_number, values), digits, decimals))
@@ -319,7 +329,11 @@ def _html(columns: Sequence[_Column], caption: str) -> str:
     )
 
 
-def _html_row(tag: str, columns: Sequence[_Column], cells: Sequence[str]) -> str:
+def _html_row(
+    tag: str,
+    columns: Sequence[_Column],
+    cells: Sequence[str],
+) -> str:
     lines = ["    <tr>\n"]
     for column, cell in zip(columns, cells, strict=True):
         style = ""

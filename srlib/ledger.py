@@ -57,7 +57,11 @@ _COLUMNS = [
 ]
 
 
-def _check_choice(argument: str, value: str, allowed: Iterable[str]) -> None:
+def _check_choice(
+    argument: str,
+    value: str,
+    allowed: Iterable[str],
+) -> None:
     """Raise a ValueError unless a value is one of those that are allowed."""
     if value not in allowed:
         raise ValueError(
@@ -394,7 +398,10 @@ def ledger(
 
 
 def _printed_and_given(
-    paper: str, given: Mapping[str, Mapping[str, Any]], *, is_complete: bool
+    paper: str,
+    given: Mapping[str, Mapping[str, Any]],
+    *,
+    is_complete: bool,
 ) -> pd.DataFrame:
     """Return printed numbers with a column for each argument of `ledger`.
 

@@ -51,7 +51,12 @@ class Margins(ABC):
     n_levels: Counts
 
     @abstractmethod
-    def shares(self, counts: Counts, *, rng: np.random.Generator) -> Floats:
+    def shares(
+        self,
+        counts: Counts,
+        *,
+        rng: np.random.Generator,
+    ) -> Floats:
         """Draw the level shares of a variable with these counts in the data."""
 
     @abstractmethod
@@ -62,7 +67,12 @@ class Margins(ABC):
         changed.
         """
 
-    def release(self, data: Codes, *, rng: np.random.Generator) -> NDArray[np.uint8]:
+    def release(
+        self,
+        data: Codes,
+        *,
+        rng: np.random.Generator,
+    ) -> NDArray[np.uint8]:
         """Draw a release with as many records as the data."""
         released = np.empty(data.shape, dtype=np.uint8)
         for k, counts in enumerate(self._counts(data)):
@@ -81,7 +91,11 @@ class Margins(ABC):
         return total
 
     def log_likelihoods(
-        self, released: Sequence[Codes], data: Codes, rows: Counts, candidates: Codes
+        self,
+        released: Sequence[Codes],
+        data: Codes,
+        rows: Counts,
+        candidates: Codes,
     ) -> Floats:
         """Return the exact log p(releases | data with one record changed).
 
@@ -146,7 +160,12 @@ class PlugInMargins(Margins):
     -1.504
     """
 
-    def shares(self, counts: Counts, *, rng: np.random.Generator) -> Floats:
+    def shares(
+        self,
+        counts: Counts,
+        *,
+        rng: np.random.Generator,
+    ) -> Floats:
         """Return the shares in the data; nothing is drawn."""
         return counts / counts.sum()
 
@@ -195,7 +214,12 @@ class LaplaceMargins(Margins):
         """Scale of the noise, in records: its mean absolute value."""
         return 2 * len(self.n_levels) / self.epsilon
 
-    def shares(self, counts: Counts, *, rng: np.random.Generator) -> Floats:
+    def shares(
+        self,
+        counts: Counts,
+        *,
+        rng: np.random.Generator,
+    ) -> Floats:
         """Draw noisy counts, clip them and normalize them."""
         noisy = np.maximum(counts + rng.laplace(scale=self.scale, size=len(counts)), 0)
         if not noisy.any():
@@ -254,7 +278,11 @@ def _log_laplace_moments(
     return np.logaddexp(not_clipped, clipped) - np.log(2 * scale)
 
 
-def _log_below(s: NDArray[np.floating], rate: Floats, upper: Counts) -> Floats:
+def _log_below(
+    s: NDArray[np.floating],
+    rate: Floats,
+    upper: Counts,
+) -> Floats:
     """Return the log of the integral of u^(s - 1) exp(-rate u) from 0 to `upper`."""
     s, rate, upper = np.broadcast_arrays(s, rate, upper)
     x = rate * upper
@@ -270,7 +298,11 @@ def _log_below(s: NDArray[np.floating], rate: Floats, upper: Counts) -> Floats:
     return log_integral
 
 
-def _log_above(s: NDArray[np.floating], rate: Floats, lower: Counts) -> Floats:
+def _log_above(
+    s: NDArray[np.floating],
+    rate: Floats,
+    lower: Counts,
+) -> Floats:
     """Return the log of the integral of u^(s - 1) exp(-rate u) from `lower` on."""
     s, rate, lower = np.broadcast_arrays(s, rate, lower)
     x = rate * lower
@@ -310,7 +342,12 @@ class DirichletMargins(Margins):
     def __post_init__(self) -> None:
         checks.positive(concentration=self.concentration)
 
-    def shares(self, counts: Counts, *, rng: np.random.Generator) -> Floats:
+    def shares(
+        self,
+        counts: Counts,
+        *,
+        rng: np.random.Generator,
+    ) -> Floats:
         """Draw the shares from their posterior."""
         return rng.dirichlet(counts + self.concentration)
 
@@ -326,7 +363,12 @@ class DirichletMargins(Margins):
         return Terms(np.array([log_weight]), log_factors)
 
 
-def two_way_table(codes: Codes, levels: Sequence[int], a: int, b: int) -> Ints:
+def two_way_table(
+    codes: Codes,
+    levels: Sequence[int],
+    a: int,
+    b: int,
+) -> Ints:
     """Return the two-way table of two variables, (levels[a], levels[b])."""
     shape = (levels[a], levels[b])
     cells = codes[:, a].astype(np.int64) * levels[b] + codes[:, b]
@@ -359,7 +401,11 @@ def _mutual_information(table: Counts) -> float:
     return special.rel_entr(joint, independent).sum() - by_chance
 
 
-def log_density(codes: Codes, tree: Tree, extra: Floats | float = 0) -> Floats:
+def log_density(
+    codes: Codes,
+    tree: Tree,
+    extra: Floats | float = 0,
+) -> Floats:
     """Return the log probability of records by a tree, with `extra` copies of each.
 
     The counts are smoothed: half a record is added to each level, and to each level of
@@ -379,7 +425,11 @@ def log_density(codes: Codes, tree: Tree, extra: Floats | float = 0) -> Floats:
 
 
 def total_variation(
-    original: Codes, released: Codes, levels: Sequence[int], a: int, b: int
+    original: Codes,
+    released: Codes,
+    levels: Sequence[int],
+    a: int,
+    b: int,
 ) -> tuple[float, float, float]:
     """Return the distance of two-way tables, and its mean and sd by random split.
 
@@ -430,7 +480,9 @@ def log_choose(n: Counts, k: Counts | int) -> Floats:
 
 
 def utility_loss(
-    original: Codes, released: Sequence[Codes], n_levels: Sequence[int] | Counts
+    original: Codes,
+    released: Sequence[Codes],
+    n_levels: Sequence[int] | Counts,
 ) -> tuple[float, float]:
     r"""Return the utility loss in two-way tables: the error relative to a sample's.
 

@@ -36,7 +36,13 @@ class Outputs:
         self._write("tables", name, ".csv", text, public)
         return frame
 
-    def figure(self, name: str, chart: Any, *, public: bool = False) -> Any:
+    def figure(
+        self,
+        name: str,
+        chart: Any,
+        *,
+        public: bool = False,
+    ) -> Any:
         """Write ``figures/<name>.svg`` and its specification, ``<name>.vl.json``.
 
         This also calls `charts.use`.
@@ -81,7 +87,12 @@ class Outputs:
         return summary(book)
 
     def _write(
-        self, kind: str, name: str, suffix: str, text: str, public: bool = False
+        self,
+        kind: str,
+        name: str,
+        suffix: str,
+        text: str,
+        public: bool = False,
     ) -> None:
         if self.folder is None:
             return

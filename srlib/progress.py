@@ -11,7 +11,11 @@ from tqdm import tqdm
 _SILENT = ContextVar("silent", default=False)
 
 
-def progress(total: int | None, label: str, unit: str = "it") -> tqdm:
+def progress(
+    total: int | None,
+    label: str,
+    unit: str = "it",
+) -> tqdm:
     """Return a progress bar, which is drawn only on a terminal.
 
     Parameters

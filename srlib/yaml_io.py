@@ -125,7 +125,12 @@ class _Texts(BaseConstructor):
     """Constructor that returns every scalar as text."""
 
     def check_mapping_key(
-        self, node: Any, key_node: Any, mapping: Any, key: Any, value: Any
+        self,
+        node: Any,
+        key_node: Any,
+        mapping: Any,
+        key: Any,
+        value: Any,
     ) -> bool:
         if key in mapping:  # ruamel's own message quotes the values
             problem = (

@@ -143,7 +143,11 @@ def _count_near_anywhere(truth: Floats, values: Floats, within: float) -> Ints:
 
 
 def count_near(
-    key: Ints, truth: Floats, released_key: Ints, values: Floats, within: float
+    key: Ints,
+    truth: Floats,
+    released_key: Ints,
+    values: Floats,
+    within: float,
 ) -> tuple[Ints, Ints]:
     """Count the records with each person's keys, and those within the distance."""
     has_value = ~np.isnan(values)
@@ -160,7 +164,11 @@ def count_near(
     return counts_at(released_key, key), end - first
 
 
-def repu_and_tcap(files: Files, keys: Sequence[int], target: int) -> dict[str, float]:
+def repu_and_tcap(
+    files: Files,
+    keys: Sequence[int],
+    target: int,
+) -> dict[str, float]:
     """Return repU and TCAP.
 
     repU is the share of people who are unique on the keys and whose keys are unique in
@@ -178,7 +186,11 @@ def repu_and_tcap(files: Files, keys: Sequence[int], target: int) -> dict[str, f
     }
 
 
-def _tcap(files: Files, keys: Sequence[int], target: int) -> float:
+def _tcap(
+    files: Files,
+    keys: Sequence[int],
+    target: int,
+) -> float:
     """Return TCAP, NaN where no cell's released records agree on the target."""
     cells = files.cells(keys)
     d = cells.n_original  # (n_cells,)

@@ -32,7 +32,11 @@ COLUMNS = [
 NUMBERS = ("estimate", "se", "baseline", "baseline_se", "z", "z_permutation")
 
 
-def cell_ids(columns: Iterable[int], n_levels: Levels, *tables: Codes) -> list[Ints]:
+def cell_ids(
+    columns: Iterable[int],
+    n_levels: Levels,
+    *tables: Codes,
+) -> list[Ints]:
     """Return an id for each combination of the columns' values, by table and row."""
     at = list(columns)
     rows = np.concatenate([table[:, at] for table in tables])
@@ -81,7 +85,10 @@ def z_score(difference: float, error: float) -> float:
 
 
 def holdout_contrast(
-    disclosed: Floats, weight: Floats, n: int, cluster: Ints | None = None
+    disclosed: Floats,
+    weight: Floats,
+    n: int,
+    cluster: Ints | None = None,
 ) -> dict[str, float]:
     """Return the share disclosed in the holdout, and z of the original above it.
 

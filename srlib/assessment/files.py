@@ -102,7 +102,11 @@ class Files:
         """Number the records as `cells` does, with exact numbers in binned columns."""
         return self._number(True, columns)
 
-    def _number(self, exact: bool, columns: Iterable[int] | None) -> Cells:
+    def _number(
+        self,
+        exact: bool,
+        columns: Iterable[int] | None,
+    ) -> Cells:
         chosen = tuple(range(len(self.n_levels)) if columns is None else columns)
         if (exact, chosen) not in self._cells:
             column_of = self.exact if exact else self.binned

@@ -58,7 +58,12 @@ def common_identifiers(
     return rows
 
 
-def _tail(common: int, values: pd.Series, others: pd.Series, expected: float) -> float:
+def _tail(
+    common: int,
+    values: pd.Series,
+    others: pd.Series,
+    expected: float,
+) -> float:
     """Return the probability of as many common values, or more, by chance."""
     by_chance = scipy.stats.poisson.sf(common - 1, expected)
     equal_pairs = _pairs(values.value_counts()).sum()

@@ -196,7 +196,10 @@ def _log_probability(
 
 
 def _matched_by_fresh_sample(
-    files: Files, keys: Sequence[int], size: int, use_holdout: bool = True
+    files: Files,
+    keys: Sequence[int],
+    size: int,
+    use_holdout: bool = True,
 ) -> tuple[Floats, float]:
     """Return each person's part in the number of uniques matched by a fresh sample.
 
@@ -259,7 +262,12 @@ class _Parts(NamedTuple):
         """Return log g(t), with g the expected number of uniques in a part."""
         return special.logsumexp(self.log_unique(t))
 
-    def log_unmatched(self, companions: Floats, t: float, further: float) -> float:
+    def log_unmatched(
+        self,
+        companions: Floats,
+        t: float,
+        further: float,
+    ) -> float:
         """Return the log share of a part's uniques that another part leaves unmatched.
 
         `companions` are the expected ones of each person in a file of all known people.

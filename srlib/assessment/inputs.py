@@ -77,7 +77,11 @@ class _Source(NamedTuple):
             place = self.table if isinstance(self.table, str | Path) else self.name
             raise ValueError(f"{printable(place)}: {error}") from None
 
-    def texts(self, schema: Schema | None, leave_out: Collection[str]) -> UncodedTable:
+    def texts(
+        self,
+        schema: Schema | None,
+        leave_out: Collection[str],
+    ) -> UncodedTable:
         """Return the variables as text, checked against the declared schema."""
         table = self.table
         if isinstance(table, str | Path):
@@ -261,7 +265,9 @@ def _note_numeric_keys(
 
 
 def _resolve_distances(
-    schema: Schema, within: Mapping[str, float], keys: Sequence[int]
+    schema: Schema,
+    within: Mapping[str, float],
+    keys: Sequence[int],
 ) -> dict[int, float]:
     """Return the distances by column number, of numeric variables that are no keys."""
     distances = {}
@@ -421,7 +427,9 @@ def _tables_of(synthesizer: str, given: Any) -> Mapping[str, Table]:
 
 
 def _read(
-    sources: Sequence[_Source], known: Schema | None, leave_out: Collection[str]
+    sources: Sequence[_Source],
+    known: Schema | None,
+    leave_out: Collection[str],
 ) -> tuple[Schema, list[UncodedTable], list[str]]:
     """Return the schema of all tables, their texts, and notes on what was chosen."""
     texts: list[UncodedTable] = []

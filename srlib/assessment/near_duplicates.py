@@ -120,7 +120,11 @@ class _Distance:
         return float((self.share - self.baseline) / max(error, 1e-12))
 
 
-def _distances(groups: Codes, o: Ints, s: Ints) -> list[_Distance]:
+def _distances(
+    groups: Codes,
+    o: Ints,
+    s: Ints,
+) -> list[_Distance]:
     """Return all distances at which enough records have neighbors, the widest first."""
     n_variables = groups.shape[1]
     near = _nearest(groups, o, s)
@@ -134,7 +138,11 @@ def _distances(groups: Codes, o: Ints, s: Ints) -> list[_Distance]:
 
 
 def _at_distance(
-    least: int, near: _Neighbors, edges: Edges, o: Ints, s: Ints
+    least: int,
+    near: _Neighbors,
+    edges: Edges,
+    o: Ints,
+    s: Ints,
 ) -> _Distance:
     """Return z by the edges at one distance, and the shares of records at it."""
     share, se = _share_near(near, s, o > 0, least)
@@ -177,7 +185,12 @@ def _nearest(groups: Codes, o: Ints, s: Ints) -> _Neighbors:
     )
 
 
-def _nearest_of(asked: Ints, columns: Codes, o: Ints, s: Ints) -> _Neighbors:
+def _nearest_of(
+    asked: Ints,
+    columns: Codes,
+    o: Ints,
+    s: Ints,
+) -> _Neighbors:
     """Find the nearest other groups of some groups; values are given by column."""
     n_variables, n_groups = columns.shape
     n_records = o + s

@@ -88,7 +88,11 @@ def excess_share(value: Any, baseline: Any) -> Any:
     return (value - baseline) / np.maximum(1 - baseline, 1e-12)
 
 
-def rate(rows: Sequence[Row], family: bool, few: bool = False) -> None:
+def rate(
+    rows: Sequence[Row],
+    family: bool,
+    few: bool = False,
+) -> None:
     """Put into each row a rating, by its excess over the baseline and significance.
 
     The rows of a `family` are adjusted for multiple testing by Holm's (1979) rule: of n
@@ -162,7 +166,11 @@ def copy_rows(releases: Sequence[Copies]) -> list[Row]:
     return list(rows.values())
 
 
-def model_rows(measures: Sequence[Row], agree: bool, people: int) -> list[Row]:
+def model_rows(
+    measures: Sequence[Row],
+    agree: bool,
+    people: int,
+) -> list[Row]:
     """Return the rows of a model-based intruder, and whether data refute the model."""
     rows = []
     for measure in measures:

@@ -178,7 +178,9 @@ class Assessment:
         }
 
     def to_html(
-        self, public: bool = False, run: Mapping[str, str] = MappingProxyType({})
+        self,
+        public: bool = False,
+        run: Mapping[str, str] = MappingProxyType({}),
     ) -> str:
         """Return a page that stands alone. Confidential, unless public: ratings alone.
 
@@ -316,7 +318,12 @@ def assess(
     )
 
 
-def run_assessment(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
+def run_assessment(
+    tables: Tables,
+    *,
+    seed: int,
+    model: bool = False,
+) -> Assessment:
     """Assess tables from `read_inputs`; each purpose has its own random stream."""
     rows: list[Row] = []
     records: list[pd.DataFrame] = []
@@ -524,7 +531,10 @@ def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
 
 
 def _records(
-    tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame
+    tables: Tables,
+    name: str,
+    people: pd.DataFrame,
+    risks: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return the table of `Assessment.records` for one synthesizer."""
     combinations, repetitions, combination_of = distinct(tables.original.codes)

@@ -86,7 +86,11 @@ def utility_rows(
     return [*rows, row | {"variables": "all", "detail": row["variables"]}]
 
 
-def _row(question: str, distances: Sequence[Distance], n: int) -> Row:
+def _row(
+    question: str,
+    distances: Sequence[Distance],
+    n: int,
+) -> Row:
     """Return the row of a distance, with the means over releases and a rating."""
     known = [one for one in distances if not np.isnan(one.estimate)]
     where = " / ".join(dict.fromkeys(one.where for one in known))
@@ -126,7 +130,10 @@ def rate_utility(loss: float, is_significant: bool) -> str:
 
 
 def largest_distance(
-    original: Codes, released: Codes, schema: Schema, pairs: Sequence[tuple[int, int]]
+    original: Codes,
+    released: Codes,
+    schema: Schema,
+    pairs: Sequence[tuple[int, int]],
 ) -> Distance:
     """Return the table of two variables (or one) with the largest excess."""
     levels = schema.n_levels.tolist()
@@ -215,7 +222,11 @@ def _thin(table: Codes, share: float) -> Codes:
     return table[np.linspace(0, len(table) - 1, size).astype(int)]
 
 
-def _indicators(codes: Codes, n_levels: Ints, with_pairs: bool) -> sparse.csr_matrix:
+def _indicators(
+    codes: Codes,
+    n_levels: Ints,
+    with_pairs: bool,
+) -> sparse.csr_matrix:
     """Return indicators of levels and, if wished, of pairs, (n, n_indicators)."""
     from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 

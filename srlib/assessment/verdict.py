@@ -424,7 +424,9 @@ def page(
 
 
 def public_page(
-    verdicts: Sequence[Verdict], table: pd.DataFrame, facts: Mapping[str, str]
+    verdicts: Sequence[Verdict],
+    table: pd.DataFrame,
+    facts: Mapping[str, str],
 ) -> str:
     """Return the ratings of `public_table` and nothing else of the user's files."""
     return _template("page.html").render(

@@ -22,14 +22,23 @@ from srlib.threads import one_blas_thread
 MIN_COINCIDENCES = 3  # fewer are never a sign of copies
 
 
-def beta(share: float, error: float, n: int) -> tuple[float, float]:
+def beta(
+    share: float,
+    error: float,
+    n: int,
+) -> tuple[float, float]:
     """Return the beta distribution of a share of n with a standard error."""
     share = min(max(share, 0.5 / n), 1 - 0.5 / n)
     size = max(share * (1 - share) / error**2 - 1, 1.0)
     return float(share * size), float((1 - share) * size)
 
 
-def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
+def beta_binomial_z(
+    k: int,
+    m: int,
+    a: float,
+    b: float,
+) -> float:
     """Return the normal deviate of the upper beta-binomial tail of k of m."""
     share = a / (a + b)
     variance = share * (1 - share)
@@ -56,7 +65,11 @@ def bonferroni_z(z: float, tests: int) -> float:
     return deviate(special.log_ndtr(-z) + np.log(tests))
 
 
-def split_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
+def split_odds(
+    o: Ints,
+    s: Ints,
+    both: bool,
+) -> tuple[Bools, Floats]:
     """Find the groups of equal records in one file only, and their probability.
 
     Parameters
@@ -93,7 +106,12 @@ def split_odds(o: Ints, s: Ints, both: bool) -> tuple[Bools, Floats]:
     return (total > 1) & in_one_file, prob[size_of]
 
 
-def split_z(o: Ints, s: Ints, weight: Floats, both: bool) -> float:
+def split_z(
+    o: Ints,
+    s: Ints,
+    weight: Floats,
+    both: bool,
+) -> float:
     """Return z of groups with one original and released records, by random split."""
     pure, prob = split_odds(o, s, both)
     across = (o == 1) & (s > 0)

@@ -168,7 +168,11 @@ def points(
 
 
 def intervals(
-    frame: pd.DataFrame, title: str, *, description: str, percent: bool = False
+    frame: pd.DataFrame,
+    title: str,
+    *,
+    description: str,
+    percent: bool = False,
 ) -> Chart:
     """Draw estimates with intervals, one row per label, beside their baselines.
 
@@ -206,7 +210,11 @@ def intervals(
     longest = max(map(len, data["label"]), default=0)
     width = WIDTH - 7 * min(30, longest)
 
-    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+    def panel(
+        name: str,
+        rows: pd.DataFrame,
+        x_title: str | None,
+    ) -> Chart:
         labels = alt.Axis(labelLimit=210)
         y = alt.Y(
             "label:N",
@@ -280,7 +288,11 @@ def histograms(
     rule = alt.Chart(pd.DataFrame([reference]).map(significant)).mark_rule(**REFERENCE)
     rule = rule.encode(**{name: f"{name}:Q" for name in reference})
 
-    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+    def panel(
+        name: str,
+        rows: pd.DataFrame,
+        x_title: str | None,
+    ) -> Chart:
         axis = alt.Axis(grid=False, tickCount=10)
         bars = alt.Chart(rows[rows["count"] > 0]).mark_bar(binSpacing=0.5)
         drawn = bars.encode(
@@ -303,7 +315,11 @@ def histograms(
 
 
 def agreement(
-    frame: pd.DataFrame, x_title: str, y_title: str, *, description: str
+    frame: pd.DataFrame,
+    x_title: str,
+    y_title: str,
+    *,
+    description: str,
 ) -> Chart:
     """Draw two estimates of the same probabilities on logarithmic scales.
 
@@ -356,7 +372,11 @@ def agreement(
     diagonal = alt.Chart(pd.DataFrame({"x": ends, "y": ends}))
     diagonal = diagonal.mark_line(style="ink", strokeWidth=1)
 
-    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+    def panel(
+        name: str,
+        rows: pd.DataFrame,
+        x_title: str | None,
+    ) -> Chart:
         x = alt.X(
             "x:Q",
             title=x_title,
@@ -434,7 +454,11 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
         axis=alt.Axis(tickCount=4),
     )
 
-    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+    def panel(
+        name: str,
+        rows: pd.DataFrame,
+        x_title: str | None,
+    ) -> Chart:
         wide = rows.pivot_table(index="draw", columns="chain", values="value")
         wide = compact(wide.set_axis(chains, axis=1)).reset_index()
         folded = alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])

@@ -166,7 +166,11 @@ class _Panels:
         )
 
 
-def _y(field: str, title: str, top: float | None = None) -> alt.Y:
+def _y(
+    field: str,
+    title: str,
+    top: float | None = None,
+) -> alt.Y:
     """Return an axis of y, from zero to `top` if that is given."""
     scale = alt.Scale(domain=alt.Undefined if top is None else [0, top])
     return alt.Y(
@@ -182,7 +186,11 @@ def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
     return 1 / (1 + np.exp(-loss) * (1 - prior) / prior)
 
 
-def _tail(rows: pd.DataFrame, end: float, n: int = 61) -> pd.DataFrame:
+def _tail(
+    rows: pd.DataFrame,
+    end: float,
+    n: int = 61,
+) -> pd.DataFrame:
     """Return delta against one neighbor at `n` values of epsilon, from 0 to `end`.
 
     delta(epsilon) = sum_z p(z) max(1 - exp(epsilon - loss(z)), 0)

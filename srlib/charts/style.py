@@ -86,7 +86,12 @@ def use() -> None:
     alt.renderers.enable("srlib")
 
 
-def _colors(ground: str, ink: str, axis: str, grid: str) -> dict[str, Any]:
+def _colors(
+    ground: str,
+    ink: str,
+    axis: str,
+    grid: str,
+) -> dict[str, Any]:
     """Return the colors of text and lines, which depend on the theme."""
     text = {"labelColor": ink, "titleColor": ink}
     return {
@@ -223,7 +228,11 @@ def ordered_color(field: str, names: Sequence[str]) -> alt.Color:
     return _by_name(field, names, ramp(len(names)))
 
 
-def _by_name(field: str, names: Sequence[str], colors: Sequence[str]) -> alt.Color:
+def _by_name(
+    field: str,
+    names: Sequence[str],
+    colors: Sequence[str],
+) -> alt.Color:
     longest = max(map(len, names), default=0)
     columns = max(1, 88 // (6 + longest))  # rows of 88 characters
     legend = alt.Legend(columns=columns, symbolOpacity=1) if len(names) > 1 else None

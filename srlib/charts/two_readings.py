@@ -22,7 +22,12 @@ _UNIT = alt.Scale(domain=[0, 1])
 
 
 def two_readings(
-    frame: pd.DataFrame, *, epsilon: float, prior: float, x: int, description: str
+    frame: pd.DataFrame,
+    *,
+    epsilon: float,
+    prior: float,
+    x: int,
+    description: str,
 ) -> Chart:
     """Draw the table of log p(release | data set) and its two readings, with sliders.
 
@@ -97,7 +102,12 @@ def two_readings(
     return drawn.properties(usermeta={"presets": presets}, description=description)
 
 
-def _range(label: str, low: float, high: float, step: float) -> Any:
+def _range(
+    label: str,
+    low: float,
+    high: float,
+    step: float,
+) -> Any:
     return alt.binding_range(
         min=significant(low),
         max=significant(high),
@@ -106,7 +116,13 @@ def _range(label: str, low: float, high: float, step: float) -> Any:
     )
 
 
-def _picked(name: str, field: str, value: int, label: str, last: int) -> Any:
+def _picked(
+    name: str,
+    field: str,
+    value: int,
+    label: str,
+    last: int,
+) -> Any:
     """Return a slider that clicks on rows and columns also move."""
     bind: Any = {field: _range(label, 0, last, 1)}
     click = "click[event.item && event.item.datum && event.item.datum.release >= 0]"
@@ -156,7 +172,13 @@ def _sentences(base: alt.Chart) -> Chart:
     return alt.layer(*drawn)
 
 
-def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
+def _entries(
+    base: alt.Chart,
+    n: int,
+    last: int,
+    x: int,
+    release: int,
+) -> Chart:
     """Draw the table with clickable names, and frames around the compared entries."""
     title = "Release X* (entries: log probabilities)"
     columns = _release_axis(last, title, orient="top", titlePadding=20, **_NAMED)
@@ -185,7 +207,11 @@ def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
     )
 
 
-def _boxes(rows: alt.Chart, inset: float, height: int = 1) -> alt.Chart:
+def _boxes(
+    rows: alt.Chart,
+    inset: float,
+    height: int = 1,
+) -> alt.Chart:
     """Add the ends of boxes around entries, or around `height` of them."""
     half = 0.5 - inset
     return rows.transform_calculate(
@@ -196,7 +222,13 @@ def _boxes(rows: alt.Chart, inset: float, height: int = 1) -> alt.Chart:
     )
 
 
-def _cells(base: alt.Chart, x: int, release: int, n: int, last: int) -> alt.Chart:
+def _cells(
+    base: alt.Chart,
+    x: int,
+    release: int,
+    n: int,
+    last: int,
+) -> alt.Chart:
     """Draw the entries, shaded by their probability, which clicks choose."""
     shade = alt.Scale(
         domain=[-7, 0], range=["#FFFFFF", "#56B4E9"], clamp=True, interpolate="rgb"
@@ -218,7 +250,11 @@ def _cells(base: alt.Chart, x: int, release: int, n: int, last: int) -> alt.Char
 
 
 def _words(
-    base: alt.Chart, n: int, last: int, columns: alt.X, y: alt.Y
+    base: alt.Chart,
+    n: int,
+    last: int,
+    columns: alt.X,
+    y: alt.Y,
 ) -> list[alt.Chart]:
     """Draw the numbers of the entries and losses, and the names of rows and columns."""
     middle = base.transform_calculate(left="datum.release", top="datum.x")

@@ -161,7 +161,12 @@ def download_acs(
         ) from None
 
 
-def _download_zip(title: str, url: str, file: str, pooch_object: Any) -> None:
+def _download_zip(
+    title: str,
+    url: str,
+    file: str,
+    pooch_object: Any,
+) -> None:
     """Download a zip for pooch, with a progress bar, and verify its checksums."""
     from pooch import HTTPDownloader
 

@@ -152,7 +152,9 @@ def strip_zeros(text: str) -> str:
 
 
 def count_numbers(
-    column: pd.Series, *absent: str, number_of: Callable[[str], float] = parse_number
+    column: pd.Series,
+    *absent: str,
+    number_of: Callable[[str], float] = parse_number,
 ) -> tuple[pd.Series, list[str]]:
     """Return the counts of a column's numbers, increasing, and its other texts.
 

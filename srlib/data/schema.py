@@ -366,7 +366,12 @@ class Schema:
             raise ValueError(f"{printable(path)}: {error}") from error
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, *, typed: bool = True) -> Self:
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        typed: bool = True,
+    ) -> Self:
         """Return the schema of a DataFrame, from categories or distinct values.
 
         Such a schema does not know levels that no record has, so a declared one is
@@ -469,7 +474,12 @@ class Schema:
             f"Read as levels, apart from case or trailing zeros: {quoted(respelled)}."
         ]
 
-    def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
+    def decode(
+        self,
+        codes: ArrayLike,
+        *,
+        labels: bool = True,
+    ) -> pd.DataFrame:
         """Return the table of codes, in categorical columns of labels or of levels.
 
         A ValueError says that the shape is wrong or a code is out of range.
@@ -658,7 +668,11 @@ def _with_cut_points(texts: Sequence[str], **fields: Any) -> Variable:
     return Variable(**fields, cut_points=tuple(map(parse_number, texts)))
 
 
-def _texts(entry: dict[str, Any], key: str, what: str) -> tuple[str, ...]:
+def _texts(
+    entry: dict[str, Any],
+    key: str,
+    what: str,
+) -> tuple[str, ...]:
     """Return the texts of a list in a YAML file."""
     values = entry.get(key, [])
     if not isinstance(values, list) or not all(isinstance(v, str) for v in values):

@@ -125,7 +125,11 @@ def _parquet_size(path: Path) -> tuple[int, int]:
     return about.num_columns, n_bytes
 
 
-def _text_sizes(path: Path, texts: list[str], chunks: list[Any]) -> Iterator[int]:
+def _text_sizes(
+    path: Path,
+    texts: list[str],
+    chunks: list[Any],
+) -> Iterator[int]:
     """Yield the sizes of a Parquet file's texts, in bytes, part by part."""
     # With delta encoding, a text shares a prefix with the one before; each may be as
     # long as all that is stored, and there is no dictionary.

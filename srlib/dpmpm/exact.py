@@ -24,7 +24,10 @@ NODES = 1000
 
 
 def log_marginal_likelihood(
-    n: int, n_levels: Sequence[int], n_classes: int, prior: Prior | None = None
+    n: int,
+    n_levels: Sequence[int],
+    n_classes: int,
+    prior: Prior | None = None,
 ) -> Floats:
     """Return log probabilities of n records in a given order, for each table of counts.
 

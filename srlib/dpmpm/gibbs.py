@@ -225,7 +225,11 @@ class FittedDPMPM:
     draws: Draws
 
     def release(
-        self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
+        self,
+        n: int = 1,
+        size: int | None = None,
+        *,
+        rng: np.random.Generator,
     ) -> list[Microdata]:
         """Return n fully synthetic tables of `size` records, each from another draw.
 
@@ -302,7 +306,12 @@ class DPMPMSynthesizer:
     n_levels: Ints
     chains: Chains = CHAINS
 
-    def release(self, data: Ints, *, rng: np.random.Generator) -> NDArray[np.uint8]:
+    def release(
+        self,
+        data: Ints,
+        *,
+        rng: np.random.Generator,
+    ) -> NDArray[np.uint8]:
         """Draw a release of as many records as the data, from chains of its own."""
         draws = sample_posterior(data, self.n_levels, self.chains, rng=rng)
         return draws.release(1, len(data), rng=rng)[0]

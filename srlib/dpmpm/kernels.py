@@ -464,7 +464,16 @@ def _draw_phi(level_counts, concentration, rng, phi):
 
 @_compiled
 def iterate(
-    n_iterations, power, prior, counts, rows, groups, alpha, state, scratch, rng
+    n_iterations,
+    power,
+    prior,
+    counts,
+    rows,
+    groups,
+    alpha,
+    state,
+    scratch,
+    rng,
 ):
     """Run blocked Gibbs iterations on the state, in place, and return alpha.
 

@@ -160,7 +160,11 @@ class Draws:
         """Number of classes with at least one record, (n_chains, n_draws)."""
         return (self.class_sizes > 0).sum(axis=2)
 
-    def thin(self, step: int, n_chains: int | None = None) -> "Draws":
+    def thin(
+        self,
+        step: int,
+        n_chains: int | None = None,
+    ) -> "Draws":
         """Return every `step`-th draw of each chain, including the last.
 
         Allocations are left out. Only the first `n_chains` chains are kept; all if not

@@ -91,7 +91,9 @@ def prior_cell_log_prob(
 
 
 def _run_in_blocks(
-    run: Callable[[int, slice], None], n_chains: int, n_combinations: int
+    run: Callable[[int, slice], None],
+    n_chains: int,
+    n_combinations: int,
 ) -> None:
     """Call ``run(chain, block of combinations)`` for all, in threads."""
     starts = range(0, n_combinations, COMBINATIONS)

@@ -115,7 +115,11 @@ def risk_curves(
     return table.reset_index(["curve", "segment"]).reset_index(drop=True)
 
 
-def _points(log_ratio: float, low: float, high: float) -> pd.DataFrame:
+def _points(
+    log_ratio: float,
+    low: float,
+    high: float,
+) -> pd.DataFrame:
     """Return risk and relative risk between two priors, evenly spaced in log RR."""
     first, last = expit(logit([low, high]) + log_ratio)
     risk = np.linspace(first, last, N_POINTS)

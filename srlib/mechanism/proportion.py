@@ -65,11 +65,21 @@ class Pairs:
             )
         )
 
-    def minimum_quantile(self, name: str, size: int, q: float) -> float:
+    def minimum_quantile(
+        self,
+        name: str,
+        size: int,
+        q: float,
+    ) -> float:
         """Return a quantile of the smallest value in `size` independent pairs."""
         return self.quantile(name, -np.expm1(np.log1p(-q) / size))
 
-    def maximum_quantile(self, name: str, size: int, q: float) -> float:
+    def maximum_quantile(
+        self,
+        name: str,
+        size: int,
+        q: float,
+    ) -> float:
         """Return a quantile of the largest value in `size` independent pairs."""
         return self.quantile(name, q ** (1 / size))
 

@@ -60,7 +60,12 @@ class MechanismSynthesizer:
     def _outputs(self) -> Ints:
         return _cell_counts(self.mechanism.outputs)
 
-    def _position(self, codes: Codes, tables: Ints, argument: str) -> int:
+    def _position(
+        self,
+        codes: Codes,
+        tables: Ints,
+        argument: str,
+    ) -> int:
         """Return the position of the table with the counts of these records."""
         by_variable = tuple(np.asarray(codes).T)
         cells = np.ravel_multi_index(by_variable, tuple(self.n_levels))
@@ -77,7 +82,12 @@ class MechanismSynthesizer:
         """Return the row of the mechanism with the counts of the data."""
         return self._position(data, self._inputs, "data")
 
-    def release(self, data: Codes, *, rng: np.random.Generator) -> Ints:
+    def release(
+        self,
+        data: Codes,
+        *,
+        rng: np.random.Generator,
+    ) -> Ints:
         """Draw a release of n_s records, (n_s, n_variables)."""
         row = self.row_of(data)
         column = sample(self.mechanism, row, 1, rng=rng)[0]

@@ -61,7 +61,11 @@ def one_variable_support_size(n_levels: Levels) -> int:
     return 1 + int(np.sum(n_levels)) - len(n_levels)
 
 
-def subset_support(x: ArrayLike, unknown: Sequence[int], n_levels: Levels) -> Codes:
+def subset_support(
+    x: ArrayLike,
+    unknown: Sequence[int],
+    n_levels: Levels,
+) -> Codes:
     """Return all candidates that agree with x outside the unknown variables.
 
     This is the support of equation 16. The true record comes first, then the others in
@@ -204,7 +208,11 @@ def _check_log_prior(log_prior: ArrayLike, shape: tuple[int, int]) -> None:
         raise ValueError("log_prior has missing values")
 
 
-def encode(table: Data, name: str, schema: Schema | None) -> Microdata:
+def encode(
+    table: Data,
+    name: str,
+    schema: Schema | None,
+) -> Microdata:
     """Return a table as codes of a schema; error messages call it by its name."""
     if isinstance(table, pd.DataFrame):
         try:

@@ -132,7 +132,11 @@ def subset_log_means(
     return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
 
 
-def _ratio_sums(draws: Draws, unknown_rows: Ints, records: Sequence[NDArray]) -> Floats:
+def _ratio_sums(
+    draws: Draws,
+    unknown_rows: Ints,
+    records: Sequence[NDArray],
+) -> Floats:
     """Return sums of ratios over each chain's draws, (n_chains, n, size).
 
     The arguments are those of `_chain_ratio_sums`, which takes records in blocks.

@@ -196,7 +196,11 @@ class MembershipTest:
         frame.loc[~enough, ["threshold", "power", "power_se"]] = np.nan
         return frame
 
-    def _resampled_power(self, rates: Floats, rng: np.random.Generator) -> list[float]:
+    def _resampled_power(
+        self,
+        rates: Floats,
+        rng: np.random.Generator,
+    ) -> list[float]:
         """Return the power with sets of releases, records and people resampled."""
         n_release_sets, n = self.statistic.shape
         set_weights = _resample(n_release_sets, rng)

@@ -169,7 +169,11 @@ class RiskBeforeRelease:
             f"at most {largest['worst']:.2g} in {percent(WORST_LEVEL)} of the sets."
         )
 
-    def _over_sets(self, values: Floats, replicates: Floats) -> dict[str, Floats]:
+    def _over_sets(
+        self,
+        values: Floats,
+        replicates: Floats,
+    ) -> dict[str, Floats]:
         """Return mean and 95 % quantile over sets of k quantities, with their errors.
 
         The quantities are (n_release_sets, k), or (n_chains, n_release_sets, k) with
@@ -380,7 +384,10 @@ def _draw_dpmpm_sets(
 
 
 def _dpmpm_draws(
-    synthesizer: DPMPMSynthesizer, codes: Codes, n: int, rng: np.random.Generator
+    synthesizer: DPMPMSynthesizer,
+    codes: Codes,
+    n: int,
+    rng: np.random.Generator,
 ) -> Iterator[Draws]:
     """Yield draws given the data, then given the data joined with each release."""
     sample = partial(

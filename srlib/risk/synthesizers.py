@@ -38,7 +38,12 @@ class Synthesizer(Protocol):
     True
     """
 
-    def release(self, data: Codes, *, rng: np.random.Generator) -> Codes:
+    def release(
+        self,
+        data: Codes,
+        *,
+        rng: np.random.Generator,
+    ) -> Codes:
         """Draw a release from the data."""
         ...
 

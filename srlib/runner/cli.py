@@ -249,7 +249,11 @@ def _document(assessment: "Assessment", report: Path) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _summary(assessment: "Assessment", report: Path, tables: dict[str, Any]) -> str:
+def _summary(
+    assessment: "Assessment",
+    report: Path,
+    tables: dict[str, Any],
+) -> str:
     """Return an assessment's verdict, the choices that it rests on, and its report."""
     from srlib.runner.confidential import masked
 
@@ -355,7 +359,12 @@ def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
 )
 @OUTPUT
 def sweep(
-    file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, output: Path
+    file: Path,
+    jobs: int,
+    scheduler: str,
+    shard: str,
+    dry_run: bool,
+    output: Path,
 ) -> None:
     """Run a notebook at all points of a sweep FILE.
 

@@ -110,7 +110,10 @@ def _make_public(cell: nbformat.NotebookNode) -> None:
 
 
 def without_values(
-    kind: str, message: str, typed: object = "", columns: Collection[str] = ()
+    kind: str,
+    message: str,
+    typed: object = "",
+    columns: Collection[str] = (),
 ) -> str:
     """Return an error's type, with its message's first line if that names places."""
     if kind not in _ERRORS_WITH_PLACES:
@@ -119,7 +122,11 @@ def without_values(
     return f"{kind}: {masked(line, typed, columns)}"
 
 
-def masked(message: str, typed: object = "", columns: Collection[str] = ()) -> str:
+def masked(
+    message: str,
+    typed: object = "",
+    columns: Collection[str] = (),
+) -> str:
     """Return a message with dots for quotations but column names and typed texts."""
     quotations = repr((typed, _OURS, list(columns)))
     known = set(re.findall(_TEXT, quotations))

@@ -157,7 +157,11 @@ def find_papers(root: Path, asked: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(asked)) or papers
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(
+    kind: str,
+    name: str,
+    known: Iterable[str],
+) -> str:
     """Return the message for a name that is not among the known ones."""
     return f"unknown {kind} {name!r} (known: {', '.join(known) or 'none'})"
 
@@ -277,7 +281,9 @@ def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_values(
-    declared: Mapping[str, Parameter], values: Mapping[str, Any], typed: bool = False
+    declared: Mapping[str, Parameter],
+    values: Mapping[str, Any],
+    typed: bool = False,
 ) -> tuple[dict[str, Any], list[str]]:
     """Return values in their parameters' types, and messages about all others.
 
@@ -303,7 +309,11 @@ def check_values(
     return valid, errors
 
 
-def _read_profile(root: Path, paper: str, profile: str) -> dict[str, Any]:
+def _read_profile(
+    root: Path,
+    paper: str,
+    profile: str,
+) -> dict[str, Any]:
     """Return the values of a paper's profile; the default may have no file."""
     profiles: dict[str, Path | None] = {"default": None}
     for file in sorted(root.glob(f"params/{paper}/*.yaml")):

@@ -234,7 +234,9 @@ def _read_callouts(soup: Any) -> list[_Callout]:
 
 
 def _link_verdicts(
-    soup: Any, callouts: list[_Callout], verdicts: dict[str, _Callout]
+    soup: Any,
+    callouts: list[_Callout],
+    verdicts: dict[str, _Callout],
 ) -> None:
     """Color callouts, and link the list of claims to their verdicts."""
     for callout in callouts:

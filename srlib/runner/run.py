@@ -106,7 +106,11 @@ def _sockets_folder() -> Path:
     return Path("/tmp/kernel")
 
 
-def _failure(saved: Path, error: Exception, typed: Mapping[str, Any] | None) -> str:
+def _failure(
+    saved: Path,
+    error: Exception,
+    typed: Mapping[str, Any] | None,
+) -> str:
     """Return a failure's place and reason; on a user's file, without values from it.
 
     Messages from other code may quote anything, so that only their type is returned.
@@ -215,7 +219,12 @@ def run(request: Request, *, bar: bool = False) -> Path:
     return request.folder
 
 
-def _execute_in(folder: Path, request: Request, bar: str, of_user: bool) -> str:
+def _execute_in(
+    folder: Path,
+    request: Request,
+    bar: str,
+    of_user: bool,
+) -> str:
     """Execute a request's notebook in a folder; return the error, or ""."""
     saved = folder / "notebook.ipynb"
     parameters = {OUTPUT_DIR: folder.as_posix(), **request.parameters}

@@ -669,7 +669,16 @@ def _joined(task, release, work, node, child, sibling, change):
 
 
 @_compiled
-def _up(task, tree, release, work, node, top, subtree, change):
+def _up(
+    task,
+    tree,
+    release,
+    work,
+    node,
+    top,
+    subtree,
+    change,
+):
     """Return the subtree of `top` from that of a node below, joined with those beside.
 
     Invariant: `subtree` is that of `node` after the change.

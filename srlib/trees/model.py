@@ -174,7 +174,11 @@ class Trees:
         return [int(tree.leaves[0]) for tree in self.trees]
 
     def release(
-        self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
+        self,
+        n: int = 1,
+        size: int | None = None,
+        *,
+        rng: np.random.Generator,
     ) -> list[Microdata]:
         """Return n fully synthetic tables of `size` records each.
 

@@ -54,7 +54,12 @@ class SequentialTrees:
             )
         return self._last[key]
 
-    def release(self, data: Ints, *, rng: np.random.Generator) -> NDArray[np.uint8]:
+    def release(
+        self,
+        data: Ints,
+        *,
+        rng: np.random.Generator,
+    ) -> NDArray[np.uint8]:
         """Draw a release with as many records as the data."""
         return self.fit(data).release(rng=rng)[0].codes
 
