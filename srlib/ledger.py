@@ -434,29 +434,31 @@ def _printed_and_given(
 
 def _judge(row: Any, missing: str | None) -> tuple[float, str, str]:
     """Return the computed number of a row, its verdict and the note."""
+    value, verdict, remark = _verdict(row, missing)
+    return value, verdict, "; ".join(filter(None, [remark, row.notes]))
+
+
+def _verdict(row: Any, missing: str | None) -> tuple[float, str, str | None]:
+    """Return the computed number of a row, its verdict and a remark."""
     value = math.nan if row.computed is None else float(row.computed)
-    remark = None
     if row.settings is not None:
         value = float(row.settings)
-        verdict = SETTING
-        if value != float(row.printed):
-            remark = "differs from the paper's setting"
-    elif row.consistent is not None and (row.skip or row.computed is None):
+        is_papers = value == float(row.printed)
+        return value, SETTING, None if is_papers else "differs from the paper's setting"
+    if row.consistent is not None and (row.skip or row.computed is None):
         value, remark = row.consistent
-        verdict = CONSISTENT if _agrees(row, value) else DIFFERS
-    elif row.skip or (missing and row.computed is None):
-        verdict = SKIPPED
-        remark = row.skip or missing
-    else:
-        verdict = MATCH if _agrees(row, value) else DIFFERS
-    return value, verdict, "; ".join(filter(None, [remark, row.notes]))
+        return value, CONSISTENT if _agrees(row, value) else DIFFERS, remark
+    if row.skip or (missing and row.computed is None):
+        return value, SKIPPED, row.skip or missing
+    return value, MATCH if _agrees(row, value) else DIFFERS, None
 
 
 def _agrees(row: Any, value: float) -> bool:
     """Return whether a number meets the printed one of a row up to its tolerance."""
     # The slack lets a difference of exactly one unit pass in binary arithmetic.
-    slack = row.tolerance + 1e-9 * max(1.0, abs(value))
-    above = value - float(row.printed)
+    printed = float(row.printed)
+    slack = row.tolerance + 1e-9 * max(1.0, abs(printed))
+    above = value - printed
     if row.relation == "<=":
         return above <= slack
     if row.relation == ">=":

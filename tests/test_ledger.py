@@ -167,6 +167,7 @@ def book(monkeypatch):
         ("a", -0.2511, "differs"),
         ("a", 0.25, "differs"),
         ("a", math.nan, "differs"),
+        ("a", math.inf, "differs"),
         ("b", 1.25, "match"),
         ("b", 1.2501, "differs"),
         ("c", 1.25, "match"),
