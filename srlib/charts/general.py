@@ -5,6 +5,7 @@ Arguments with the same name are documented in `lines`.
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -189,43 +190,36 @@ def intervals(
     """
     data = compact(frame.assign(panel=frame.get("panel", "")))
     data["case"] = data.get("case", data["panel"])
+    cases = list(dict.fromkeys(data["case"]))
+    color = method_color("case", cases)
     numbers = data.filter(["low", "high", "value", "baseline"])
     low = min(0.0, float(numbers.min(axis=None)))
     high = float(numbers.max(axis=None))
-    x_axis = alt.X(
-        "value:Q",
-        scale=alt.Scale(domain=[low, high]),
-        axis=alt.Axis(format="%" if percent else ",.4~r", tickCount=6),
-    )
-    cases = list(dict.fromkeys(data["case"])) if "case" in frame else []
-    color = method_color("case", list(dict.fromkeys(data["case"])))
-    color = color.legend(offset=12) if cases else color.legend(None)
-    form = ".1%" if percent else ",.4~r"
-    tips = [
-        alt.Tooltip("label:N", title="title"),
-        alt.Tooltip("value:Q", title="value", format=form),
-        alt.Tooltip("low:Q", title="from", format=form),
-        alt.Tooltip("high:Q", title="to", format=form),
-    ]
     longest = max(map(len, data["label"]), default=0)
-    width = WIDTH - 7 * min(30, longest)
+    drawn = _Intervals(
+        cases=cases if "case" in frame else [],
+        color=color.legend(offset=12) if "case" in frame else color.legend(None),
+        ends=[low, high],
+        percent=percent,
+        width=WIDTH - 7 * min(30, longest),
+    )
+    return _panels(data, title, drawn.panel).properties(description=description)
 
-    def panel(
-        name: str,
-        rows: pd.DataFrame,
-        x_title: str | None,
-    ) -> Chart:
-        labels = alt.Axis(labelLimit=210)
-        y = alt.Y(
-            "label:N",
-            sort=list(rows["label"]),
-            title=None,
-            axis=labels,
-        )
-        base = alt.Chart(rows).encode(y=y)
-        if cases:
-            base = base.encode(yOffset=alt.YOffset("case:N", sort=cases))
-        drawn = base.encode(color=color)
+
+@dataclass(frozen=True)
+class _Intervals:
+    """What the panels of `intervals` share; without cases points are in a line."""
+
+    cases: list[str]
+    color: alt.Color
+    ends: list[float]
+    percent: bool
+    width: int
+
+    def panel(self, name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+        """Draw a panel: ticks of the baselines, intervals and points."""
+        base = self._rows(rows)
+        drawn = base.encode(color=self.color)
         layers = []
         if "baseline" in rows:
             has_baseline = base.transform_filter("isValid(datum.baseline)")
@@ -236,12 +230,40 @@ def intervals(
         point = has_value.mark_point(filled=True, size=60, opacity=1)
         layers += [
             rule.encode(x="low:Q", x2="high:Q"),
-            point.encode(x=x_axis.title(x_title), tooltip=tips),
+            point.encode(x=self._x(x_title), tooltip=self._tips()),
         ]
-        height = max(22, 14 * len(cases)) * rows["label"].nunique()
-        return alt.layer(*layers).properties(width=width, height=height)
+        height = max(22, 14 * len(self.cases)) * rows["label"].nunique()
+        return alt.layer(*layers).properties(width=self.width, height=height)
 
-    return _panels(data, title, panel).properties(description=description)
+    def _rows(self, rows: pd.DataFrame) -> alt.Chart:
+        y = alt.Y(
+            "label:N",
+            sort=list(rows["label"]),
+            title=None,
+            axis=alt.Axis(labelLimit=210),
+        )
+        base = alt.Chart(rows).encode(y=y)
+        if not self.cases:
+            return base
+        return base.encode(yOffset=alt.YOffset("case:N", sort=self.cases))
+
+    def _x(self, title: str | None) -> alt.X:
+        form = "%" if self.percent else ",.4~r"
+        return alt.X(
+            "value:Q",
+            title=title,
+            scale=alt.Scale(domain=self.ends),
+            axis=alt.Axis(format=form, tickCount=6),
+        )
+
+    def _tips(self) -> list[alt.Tooltip]:
+        form = ".1%" if self.percent else ",.4~r"
+        return [
+            alt.Tooltip("label:N", title="title"),
+            alt.Tooltip("value:Q", title="value", format=form),
+            alt.Tooltip("low:Q", title="from", format=form),
+            alt.Tooltip("high:Q", title="to", format=form),
+        ]
 
 
 def histograms(
@@ -275,39 +297,25 @@ def histograms(
         )
         for name, x in values.items()
     )
-    domain = [significant(edges[0]), significant(edges[-1])]
-    ends = alt.Scale(domain=domain, nice=False)
+    ends = [significant(edges[0]), significant(edges[-1])]
     kind: Any = "sqrt" if square_root else "linear"
     counts = alt.Scale(type=kind, domain=[0, int(binned["count"].max())])
-    y = alt.Y(
-        "count:Q",
-        title=y_title,
-        scale=counts,
-        axis=alt.Axis(tickCount=5),
-    )
+    y = alt.Y("count:Q", title=y_title, scale=counts, axis=alt.Axis(tickCount=5))
+    color = method_color("panel", list(values)).legend(None)
+    tips = _tips("panel", low="from", high="to", count=y_title)
     rule = alt.Chart(pd.DataFrame([reference]).map(significant)).mark_rule(**REFERENCE)
     rule = rule.encode(**{name: f"{name}:Q" for name in reference})
 
-    def panel(
-        name: str,
-        rows: pd.DataFrame,
-        x_title: str | None,
-    ) -> Chart:
-        axis = alt.Axis(grid=False, tickCount=10)
+    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
         bars = alt.Chart(rows[rows["count"] > 0]).mark_bar(binSpacing=0.5)
-        drawn = bars.encode(
-            x=alt.X(
-                "low:Q",
-                bin="binned",
-                title=x_title,
-                scale=ends,
-                axis=axis,
-            ),
-            x2="high:Q",
-            y=y,
-            color=method_color("panel", list(values)).legend(None),
-            tooltip=_tips("panel", low="from", high="to", count=y_title),
+        x = alt.X(
+            "low:Q",
+            bin="binned",
+            title=x_title,
+            scale=alt.Scale(domain=ends, nice=False),
+            axis=alt.Axis(grid=False, tickCount=10),
         )
+        drawn = bars.encode(x=x, x2="high:Q", y=y, color=color, tooltip=tips)
         layers = [drawn, rule] if reference else [drawn]
         return alt.layer(*layers).properties(width=WIDTH - 20, height=150)
 
@@ -353,60 +361,44 @@ def agreement(
     edges = np.geomspace(values.min() / 1.05, values.max() * 1.05, n_bins + 1)
     ends = [significant(edges[0]), significant(edges[-1])]
     scale = alt.Scale(type="log", domain=ends, nice=False)
-    y = alt.Y(
-        "y:Q",
-        title=y_title,
-        scale=scale,
-        axis=alt.Axis(tickCount=4),
-    )
-    # Both ends are visible on white and on black.
-    hues = ["#3B8FD0", "#7D5BC4", "#C2366B"]
-    most = max(2, len(frame) // 20)
-    shade = alt.Scale(
-        type="log",
-        domain=[1, most],
-        clamp=True,
-        range=hues,
-    )
-    color = alt.Color("count:Q", title="Combinations", scale=shade)
+    axis = alt.Axis(tickCount=4)
+    y = alt.Y("y:Q", title=y_title, scale=scale, axis=axis)
     diagonal = alt.Chart(pd.DataFrame({"x": ends, "y": ends}))
     diagonal = diagonal.mark_line(style="ink", strokeWidth=1)
+    color = _count_color(max(2, len(frame) // 20))
+    tips = _tips(None, count="combinations", x="x", y="y")
 
-    def panel(
-        name: str,
-        rows: pd.DataFrame,
-        x_title: str | None,
-    ) -> Chart:
-        x = alt.X(
-            "x:Q",
-            title=x_title,
-            scale=scale,
-            axis=alt.Axis(tickCount=4),
-        )
+    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+        x = alt.X("x:Q", title=x_title, scale=scale, axis=axis)
         squares = alt.Chart(compact(_squares(rows, edges)))
         marks = squares.mark_square(size=(side / n_bins) ** 2, opacity=1)
-        tips = _tips(None, count="combinations", x="x", y="y")
-        text = alt.Chart(pd.DataFrame({"r": [_correlation(rows)]})).mark_text(
-            align="left", baseline="top", fontSize=13, fontWeight="bold"
-        )
         layers = [
-            marks.encode(
-                x=x,
-                y=y,
-                color=color,
-                tooltip=tips,
-            ),
+            marks.encode(x=x, y=y, color=color, tooltip=tips),
             diagonal.encode(x=x, y=y),
-            text.encode(
-                x=alt.value(8),
-                y=alt.value(8),
-                text="r:N",
-            ),
+            _corner_text(_correlation(rows)),
         ]
         return alt.layer(*layers).properties(width=side, height=side)
 
     named = frame.assign(panel=frame.get("panel", ""))
     return _panels(named, x_title, panel, columns=2).properties(description=description)
+
+
+def _count_color(most: int) -> alt.Color:
+    """Return a color encoding by number, with ends visible on white and on black."""
+    hues = ["#3B8FD0", "#7D5BC4", "#C2366B"]
+    shade = alt.Scale(type="log", domain=[1, most], clamp=True, range=hues)
+    return alt.Color("count:Q", title="Combinations", scale=shade)
+
+
+def _corner_text(text: str) -> alt.Chart:
+    """Draw a text in the upper left corner."""
+    mark = alt.Chart(pd.DataFrame({"r": [text]})).mark_text(
+        align="left",
+        baseline="top",
+        fontSize=13,
+        fontWeight="bold",
+    )
+    return mark.encode(x=alt.value(8), y=alt.value(8), text="r:N")
 
 
 def _squares(rows: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:
@@ -447,34 +439,35 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     hues = [OTHER_COLORS[i % len(OTHER_COLORS)] for i in range(len(chains))]
     scale = alt.Scale(domain=chains, range=hues)
     color = alt.Color("chain:N", title="Chain", scale=scale).legend(columns=8)
+
+    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+        wide = rows.pivot_table(index="draw", columns="chain", values="value")
+        wide = compact(wide.set_axis(chains, axis=1)).reset_index()
+        folded = alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])
+        line = folded.mark_line(strokeWidth=1, opacity=0.8)
+        draw, value = _trace_axes(x_title)
+        drawn = line.encode(x=draw, y=value, color=color)
+        return drawn.properties(width=250, height=90)
+
+    named = shown.assign(panel=shown["quantity"].str.replace("_", " "))
+    return _panels(named, "Draw", panel, columns=2).properties(description=description)
+
+
+def _trace_axes(x_title: str | None) -> tuple[alt.X, alt.Y]:
+    """Return the axes of a trace plot: draws and values."""
+    draw = alt.X(
+        "draw:Q",
+        title=x_title,
+        scale=alt.Scale(nice=False),
+        axis=alt.Axis(grid=False, tickCount=5),
+    )
     value = alt.Y(
         "value:Q",
         title=None,
         scale=alt.Scale(zero=False),
         axis=alt.Axis(tickCount=4),
     )
-
-    def panel(
-        name: str,
-        rows: pd.DataFrame,
-        x_title: str | None,
-    ) -> Chart:
-        wide = rows.pivot_table(index="draw", columns="chain", values="value")
-        wide = compact(wide.set_axis(chains, axis=1)).reset_index()
-        folded = alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])
-        axis = alt.Axis(grid=False, tickCount=5)
-        draw = alt.X(
-            "draw:Q",
-            title=x_title,
-            scale=alt.Scale(nice=False),
-            axis=axis,
-        )
-        line = folded.mark_line(strokeWidth=1, opacity=0.8)
-        drawn = line.encode(x=draw, y=value, color=color)
-        return drawn.properties(width=250, height=90)
-
-    named = shown.assign(panel=shown["quantity"].str.replace("_", " "))
-    return _panels(named, "Draw", panel, columns=2).properties(description=description)
+    return draw, value
 
 
 def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
