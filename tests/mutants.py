@@ -82,7 +82,7 @@ max(row["fresh_sample_se"], MIN_ERROR / n) => row["fresh_sample_se"] # where no 
 min(self.permutation_z, => max(self.permutation_z, # one test suffices
 assessment/attribute
 (counts - has_value for => (counts for # a person's own record tells of them
-(kept * share + 1 - kept) ** matches => share**matches # margins forget that the release is thinned
+(kept * share + 1 - kept) ** n_records => share**n_records # margins forget that the release is thinned
 reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1
 truth + reach, side="right" => truth + reach, side="left" # the largest number within is left out
 (s > 0) & (n_other == 0) & => (s > 0) & # keys need not agree on the target

@@ -76,12 +76,9 @@ def attribute_disclosure(files: Files, attack: Attack) -> AttributeDisclosure:
 
     has_value = has_value[:n]
     value = value[:n]
-    matches = matches[:n]
     kept = min(1.0, n / m)
-    release = _agree_probability(matches, agreeing[:n], kept)
-    # Each match of a release of the margins is not kept, or has the target.
+    release = _agree_probability(matches[:n], agreeing[:n], kept)
     share = _count_near_anywhere(value, released, within) / m
-    margins = (kept * share + 1 - kept) ** matches - (1 - kept) ** matches
     # Without the person's own record, which counts if its target has a value.
     in_original = count_near(cells.original, value, cells.original, original, within)
     others, others_agreeing = (counts - has_value for counts in in_original)
@@ -91,12 +88,22 @@ def attribute_disclosure(files: Files, attack: Attack) -> AttributeDisclosure:
         eligible=has_value,
         release=np.where(has_value, release, 0.0),
         fresh_sample=np.where(has_value, fresh_sample, 0.0),
-        margins=np.where(has_value & (matches > 0), margins, 0.0),
+        margins=np.where(has_value, _by_margins(matches[:n], share, kept), 0.0),
         cluster=cells.original,
         certain=is_disclosed[:n],
         holdout=contrast,
         undisclosed=1 - n_common / max(has_value.sum(), 1),
     )
+
+
+def _by_margins(n_records: Ints, share: Floats, kept: float) -> Floats:
+    """Return the probability that a release of the margins discloses each person.
+
+    Each of the key matches is not kept, or has the target, a share of the release; one
+    at least is kept.
+    """
+    prob = (kept * share + 1 - kept) ** n_records - (1 - kept) ** n_records
+    return np.where(n_records > 0, prob, 0.0)
 
 
 def _agree_probability(n_records: Ints, n_agreeing: Ints, kept: float) -> Floats:

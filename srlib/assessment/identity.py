@@ -180,19 +180,33 @@ def _log_probability(
     for key, bins in zip(keys, binned.T, strict=True):
         ids = files.exact(key)[is_person]
         if not np.array_equal(bins, ids):
-            _, first = np.unique(ids, return_index=True)
-            n_distinct = np.bincount(bins[first])[bins[:n]]
-            n_value = np.bincount(ids)[ids[:n]]
-            n_bin = np.bincount(bins)[bins[:n]]
-            shares_in_bin.append((n_value, n_bin, 2 / n_distinct))
+            shares_in_bin.append(_share_in_bin(bins, ids, n))
 
     def log_probability(more: Floats) -> Floats:
         log_p = log_density(binned[:n], tree, more)
-        for n_value, n_bin, prior in shares_in_bin:
-            log_p += np.log((n_value + prior + more) / (n_bin + 2 + more))
+        for share in shares_in_bin:
+            value = share.n_value + share.prior + more
+            log_p += np.log(value / (share.n_bin + 2 + more))
         return log_p
 
     return log_probability
+
+
+class _ShareInBin(NamedTuple):
+    """Records with each person's exact number or in its bin, and the prior."""
+
+    n_value: Ints
+    n_bin: Ints
+    prior: Floats
+
+
+def _share_in_bin(bins: Ints, ids: Ints, n: int) -> _ShareInBin:
+    """Count the records with the numbers and bins of the first n."""
+    _, first = np.unique(ids, return_index=True)
+    n_distinct = np.bincount(bins[first])[bins[:n]]
+    n_value = np.bincount(ids)[ids[:n]]
+    n_bin = np.bincount(bins)[bins[:n]]
+    return _ShareInBin(n_value, n_bin, 2 / n_distinct)
 
 
 def _matched_by_fresh_sample(
@@ -228,20 +242,37 @@ def _matched_by_fresh_sample(
     again = np.nan
     if wanted > known:
         companions = _expected_companions(files, keys, people, is_person)
-        part = known * (known / wanted) ** REACH
-        predicted = parts.log_unmatched(companions, part, known - part)
-        if predicted == 0:  # hardly any two people could share their keys
+        predicted = _predict_unmatched(parts, companions, wanted)
+        if predicted is None:  # hardly any two people could share their keys
             return np.zeros(n), float(n_unique)
-        once = parts.log_unmatched(companions, known, wanted - known) / predicted
-        further = 2 * wanted - 1 - known
-        twice = parts.log_unmatched(companions, known, further) / predicted
-        terms = [(1 + once, known), (-once, part), (-1.0, 1.0)]
-        again = twice / once
+        terms, again = predicted
     log_total = sum(weight * parts.log_uniques(t) for weight, t in terms)
     weights = sum(weight * special.softmax(parts.log_unique(t)) for weight, t in terms)
     unmatched = np.exp(log_total)
     matched = is_unique * (1 - unmatched) - n_unique * unmatched * weights
     return matched, _effective_trials(n_unique, unmatched, again)
+
+
+def _predict_unmatched(
+    parts: "_Parts",
+    companions: Floats,
+    wanted: float,
+) -> tuple[list[tuple[float, float]], float] | None:
+    """Predict the share of uniques left by a fresh sample beyond the known people.
+
+    Its logarithm is the sum of w log g(t) over the pairs (w, t) of the first result;
+    the second is the exponent for two fresh samples. None where the rest of the file
+    would match nobody.
+    """
+    known = parts.known
+    part = known * (known / wanted) ** REACH
+    predicted = parts.log_unmatched(companions, part, known - part)
+    if predicted == 0:
+        return None
+    once = parts.log_unmatched(companions, known, wanted - known) / predicted
+    further = 2 * wanted - 1 - known
+    twice = parts.log_unmatched(companions, known, further) / predicted
+    return [(1 + once, known), (-once, part), (-1.0, 1.0)], twice / once
 
 
 class _Parts(NamedTuple):

@@ -47,12 +47,12 @@ def most_repeated_unique(
     m = int(s.sum())
     n_unique = int((o == 1).sum())
     row = new_row("repeated unique", n_unique, detail="one unique record")
-    repeated = (o == 1) & (s > 1)
-    if not repeated.any():
+    is_repeated = (o == 1) & (s > 1)
+    if not is_repeated.any():
         return row
-    times = s[repeated]
-    in_original = neighbors_original[repeated]
-    in_release = neighbors_released[repeated]
+    times = s[is_repeated]
+    in_original = neighbors_original[is_repeated]
+    in_release = neighbors_released[is_repeated]
     x = (m / n) * _series(o, neighbors_original, in_original)
     not_original = np.where(o == 0, s, 0)
     own = _series(not_original, neighbors_released, in_release)
