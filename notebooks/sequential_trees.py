@@ -91,7 +91,6 @@ from scipy.stats import binom
 
 import srlib
 from srlib import charts
-from srlib.checks import require
 from srlib.data import distinct, microdata
 from srlib.display import callout, percent, show, with_error
 from srlib.dpmpm import sample_posterior
@@ -235,7 +234,8 @@ unknown = unknown or (["WKL", "DIS", "HICOV", "MIG"] if is_acs else last_two)
 levels, grow = table.schema.n_levels, partial(srlib.fit_trees, order=order or None, ordered=ordered)
 _, repetitions, cell_of = distinct(table.codes)
 alone = np.flatnonzero(repetitions[cell_of] == 1)
-require(len(alone), "data has no sample unique, so there is no target record")
+if not len(alone):
+    raise ValueError("data has no sample unique, so there is no target record")
 rows = stream(seed, "targets").permutation(alone)[:n_targets]
 impure = grow(table, growth=Growth(min_leaf))
 (release,) = impure.release(rng=stream(seed, "one release"))
