@@ -265,14 +265,11 @@ def test_without_numbers_nothing_is_binned(made_and_copy):
 def test_identifiers_that_are_left_out_are_compared(rng):
     """Two passports are copied; numbers of records are equal by chance."""
     numbers = rng.choice(10**8, 800, replace=False)
-    original, fresh = (
-        records(400, seed).assign(
-            passport=[f"C{number:08d}" for number in part], record=range(400), note="-"
-        )
-        for seed, part in zip((3, 4), np.split(numbers, 2), strict=True)
-    )
-    stolen = fresh.copy()
-    stolen.iloc[:2, 3] = original["passport"][:2]
+    passports = [f"C{number:08d}" for number in numbers]
+    others = {"record": range(400), "note": "-"}
+    original = records(400, 3).assign(passport=passports[:400], **others)
+    fresh = records(400, 4).assign(passport=passports[400:], **others)
+    stolen = fresh.assign(passport=passports[:2] + passports[402:])
     left_out = ["passport", "record", "note"]
 
     releases = {"stolen": stolen, "fresh": fresh}
@@ -336,7 +333,6 @@ def test_levels_taken_from_the_original_are_noted():
     assert (tables.keys, tables.targets) == (((0,),), (2,))
     assert "No schema given; levels are taken from the original." in notes
     assert "Levels that the original does not have: job 'd'." in notes
-    assert "No target given; using 'sick', the last non-key column." in notes
 
 
 def test_a_model_adds_rows_and_the_risks_of_records(monkeypatch):
@@ -725,10 +721,6 @@ def test_the_page_has_verdicts_first_and_folds_the_rest(hostile):
     assert places == sorted(places)
     assert page.index("Confidential") < places[-1]
     assert page.count("<table") == 7
-    assert re.findall("<h1>(.*?)</h1>", page) == [verdict.headline(hostile.verdicts)]
-    assert hostile.verdicts[0].release == "half"
-    for one in hostile.verdicts:
-        assert f"<h2>{escape(one.sentence)}</h2>" in page
     assert re.findall("<summary>(.*?)</summary>", page) == [
         "All measures: half",
         "All measures: &lt;b&gt;made",
@@ -758,11 +750,3 @@ def test_the_public_page_has_no_text_of_the_files_and_no_number():
     ratings = verdict.public_table(assessment.verdicts, assessment.table).iloc[0]
     hidden = ratings[["identity", "verdict", "utility"]]
     assert hidden.tolist() == [NOT_SHOWN] * 3
-
-
-def test_a_public_verdict_that_rests_on_many_people_is_shown():
-    people = records(180, 1).assign(day=[f"day {i % 90}" for i in range(180)])
-    assessment = survey(people, people[::-1], keys=["day", "job"])
-    ratings = verdict.public_table(assessment.verdicts, assessment.table).iloc[0]
-    shown = ratings[["verdict", "identical records", "identity"]]
-    assert shown.tolist() == ["do not release", "found", "high"]

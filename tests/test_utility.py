@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from cases import table
 from scipy import stats
 
 from srlib.assessment import utility
@@ -15,7 +16,7 @@ from srlib.margins import total_variation, utility_loss
 LEVELS = [2, 3, 4]
 ABC = Schema(tuple(Variable(f"v{k}", tuple("wxyz"[:k])) for k in LEVELS))
 SAME_VALUES = np.zeros((60, 3), int)
-SMALL = np.array([(0, 0, 0), (0, 1, 0), (1, 1, 0), (1, 1, 0)])
+SMALL = table("000", "010", "110", "110")
 
 
 def population(n, rng):
@@ -32,15 +33,13 @@ def losses(original, *released, schema=ABC):
 
 
 def test_distances_by_hand():
-    released = np.array([(0, 0, 0), (1, 0, 0)])
-
-    loss = losses(SMALL, released)
+    loss = losses(SMALL, table("000", "100"))
     # Code 0 of the second variable has shares 1/4 and 1; the cells of the first two
     # have 1/4, 1/4, 0, 1/2 and 1/2, 0, 1/2, 0.
     assert loss["estimate"].tolist()[:2] == [3 / 4, 3 / 4]
     assert loss.loc["one-way tables", "variables"] == "v3"
 
-    mean = losses(SMALL, released, SMALL).loc["one-way tables"]
+    mean = losses(SMALL, table("000", "100"), SMALL).loc["one-way tables"]
     assert [mean["estimate"], mean["se"]] == pytest.approx([3 / 8, 3 / 8])
 
 
@@ -118,7 +117,7 @@ def test_a_utility_loss_needs_several_releases_of_one_size(released):
 def test_expected_differences_between_samples_by_enumeration():
     """Two binomial counts in each of four cells; one has most of the records."""
     n = 200
-    cells = np.array([(0, 0), (0, 1), (1, 0), (1, 1)])
+    cells = table("00", "01", "10", "11")
     counts = np.array([(170, 14, 10, 6), (180, 10, 6, 4), (160, 20, 12, 8)])
     original, *released = (np.repeat(cells, count, axis=0) for count in counts)
 
