@@ -106,8 +106,8 @@ def judge(name="made", *, copies=(), loss=0.0, n=200, **excess):
     ]
     table = pd.DataFrame(rows).assign(release=name)
     table["in_verdict"] = table["in_verdict"].notna()
-    table = table.fillna({"detail": "", "group": "all", "baseline_kind": ""})
-    table = table.fillna({"rating": ""})
+    texts = {"detail": "", "group": "all", "baseline_kind": "", "rating": ""}
+    table = table.fillna(texts)
     return verdict.judge(name, table), table
 
 
