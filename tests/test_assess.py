@@ -27,6 +27,7 @@ WITH_INCOME = {
     "released": MADE.assign(income=np.arange(50) * 12 + 3),
     "keys": "town",
 }
+CODING = Schema.from_frame(ORIGINAL.astype("category"))
 GIVEN = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick"]
 
 
@@ -79,14 +80,15 @@ def test_numbers_are_those_of_counts_by_hand():
 
 
 def test_frames_files_and_codes_have_the_same_numbers(folder):
-    schema = Schema.from_frame(ORIGINAL.astype("category"))
     frames = {"made.csv": MADE, "again.csv": AGAIN}
-    codes = {name: Microdata.from_frame(frames[name], schema) for name in frames}
+    original, *coded = (
+        Microdata.from_frame(frame, CODING) for frame in (ORIGINAL, MADE, AGAIN)
+    )
+    codes = dict(zip(frames, coded, strict=True))
 
     by_files = survey("original.csv", [*frames], keys=["town", "job"])
     by_frames = survey(released=frames, keys=["town", "job"])
-    coded_original = Microdata.from_frame(ORIGINAL, schema)
-    by_codes = survey(coded_original, codes, keys=["town", "job"])
+    by_codes = survey(original, codes, keys=["town", "job"])
 
     assert by_files.tables.keys == ((1, 0),)
     pd.testing.assert_frame_equal(by_files.table, by_frames.table)
@@ -219,9 +221,8 @@ def test_few_records_are_not_judged(n, is_few):
 
 def test_constant_releases_and_files_of_two_records_are_assessed():
     constant = MADE.assign(sick="no")
-    for tables in ([MADE, constant], [constant, MADE]):
-        document = survey(released={"tool": tables}).to_dict()
-        json.dumps(document, allow_nan=False)
+    releases = {"last": [MADE, constant], "first": [constant, MADE]}
+    json.dumps(survey(released=releases).to_dict(), allow_nan=False)
 
     two = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]})
     assessment = survey(two, [two.iloc[[0, 0]].assign(b="u"), two], target=())
@@ -404,10 +405,7 @@ STREETS = records(60, 1).assign(street=[f"street {i % 40}" for i in range(60)])
         ),
         ({"released": MADE.assign(age=1)}, "release 1: unknown columns 'age'"),
         (
-            {
-                "released": ORIGINAL.replace({"a": "z"}),
-                "schema": Schema.from_frame(ORIGINAL.astype("category")),
-            },
+            {"released": ORIGINAL.replace({"a": "z"}), "schema": CODING},
             "release 1: values outside the levels: job has 'z'",
         ),
         (

@@ -111,6 +111,13 @@ def judge(name="made", *, copies=(), loss=0.0, n=200, **excess):
     return verdict.judge(name, table), table
 
 
+def judge_all(releases):
+    """The verdicts and the table of releases, by name."""
+    judged = [judge(name, **release) for name, release in releases.items()]
+    judgments, tables = zip(*judged, strict=True)
+    return judgments, pd.concat(tables, ignore_index=True)
+
+
 def disclosed_alike(release, fresh_sample=0.0, margins=0.0, n=9):
     """People who are disclosed with the same probabilities."""
     return Disclosure(
@@ -569,16 +576,15 @@ def test_the_worst_rating_decides(release, expected, clause):
 
 
 def test_releases_are_sorted_by_verdict_and_excess_and_the_worst_is_first():
-    releases = [
-        judge("fresh"),
-        judge("few", attribute=0.1, n=MIN_RECORDS - 1),
-        judge("undetected", copies={"undetected copies estimate": 0.2}),
-        judge("higher", attribute=0.5),
-        judge("original", copies={"same_table": True}),
-        judge("elevated", identity=0.1),
-    ]
-    judgments, tables = zip(*releases, strict=True)
-    table = pd.concat(tables, ignore_index=True)
+    releases = {
+        "fresh": {},
+        "few": {"attribute": 0.1, "n": MIN_RECORDS - 1},
+        "undetected": {"copies": {"undetected copies estimate": 0.2}},
+        "higher": {"attribute": 0.5},
+        "original": {"copies": {"same_table": True}},
+        "elevated": {"identity": 0.1},
+    }
+    judgments, table = judge_all(releases)
 
     ordered = verdict.sort_worst_first(judgments, table)
     text = verdict.render_text(ordered, table)
@@ -590,14 +596,13 @@ def test_releases_are_sorted_by_verdict_and_excess_and_the_worst_is_first():
 
 
 def test_public_ratings_rest_on_ten_people():
-    releases = [
-        judge("few", attribute=0.1, n=MIN_RECORDS - 1),
-        judge("copy", attribute=0.5, copies={"same_table": True}),
-        judge("enough", n=MIN_RECORDS),
-    ]
-    judgments, tables = zip(*releases, strict=True)
+    releases = {
+        "few": {"attribute": 0.1, "n": MIN_RECORDS - 1},
+        "copy": {"attribute": 0.5, "copies": {"same_table": True}},
+        "enough": {"n": MIN_RECORDS},
+    }
 
-    public = verdict.public_table(judgments, pd.concat(tables, ignore_index=True))
+    public = verdict.public_table(*judge_all(releases))
 
     verdicts = [NOT_SHOWN, "do not release", "no sign of disclosure"]
     assert public["verdict"].tolist() == verdicts
@@ -630,7 +635,7 @@ def test_the_rules_state_their_thresholds():
         utility.GOOD,
         utility.LIMITED,
     ]
-    for threshold in [f"{number:g}" for number in numbers] + [*map(percent, shares)]:
+    for threshold in [*map("{:g}".format, numbers), *map(percent, shares)]:
         assert threshold in text
 
 

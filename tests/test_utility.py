@@ -123,10 +123,9 @@ def test_expected_differences_between_samples_by_enumeration():
 
     possible = np.arange(n + 1)
     difference = np.abs(possible[:, None] - possible)
-    expected = []
-    for p in counts.mean(axis=0) / n:
-        probability = stats.binom.pmf(possible, n, p)
-        expected.append(probability @ difference @ probability)
+    shares = counts.mean(axis=0) / n
+    probability = stats.binom.pmf(possible, n, shares[:, None])  # (n_cells, n + 1)
+    expected = [p @ difference @ p for p in probability]
     observed = np.abs(counts[1:] - counts[0]).mean()
 
     ratio, _ = utility_loss(original, released, [2, 2])
