@@ -31,10 +31,9 @@ CODING = Schema.from_frame(ORIGINAL.astype("category"))
 GIVEN = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick"]
 
 
-def survey(original=ORIGINAL, released=MADE, **settings):
-    """An assessment with target sick, if none is given."""
-    settings = {"target": "sick", "rng": np.random.default_rng(1)} | settings
-    return assess(original, released, **settings)
+def survey(original=ORIGINAL, released=MADE, target="sick", **settings):
+    settings.setdefault("rng", np.random.default_rng(1))
+    return assess(original, released, target=target, **settings)
 
 
 def row(assessment, question):

@@ -69,7 +69,7 @@ def assessments():
     yield "few", few, {"sample": sample}, GIVEN
 
     people = with_numbers(original.codes, 1)
-    sample, half = (with_numbers(*samples(rng, 400), seed) for seed in (2, 3))
+    sample, half = (with_numbers(samples(rng, 400)[0], seed) for seed in (2, 3))
     half[:200] = people[:200]
     options = {
         "keys": [people.columns[0], "years"],

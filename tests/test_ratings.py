@@ -50,20 +50,18 @@ REASONS = {
 }
 
 
-def copy_test(changes):
+def copy_test(same_table=False, baseline_problem="", **changes):
     """The rows of `COPY_ROWS` with changes, as {"row order z": 7.0}."""
     rows = {}
-    fields = {"same_table": False, "baseline_problem": ""}
     for question, numbers in COPY_ROWS.items():
-        detail = DETAILS.get(question, "")
-        rows[question] = new_row(question, 500, detail=detail, **numbers)
+        row = new_row(question, 500, detail=DETAILS.get(question, ""))
+        rows[question] = row | numbers
     rows["undetected copies"]["n"] = 400
     for name, value in changes.items():
         question, _, column = name.rpartition(" ")
-        row = rows[question] if question else fields
-        row[column] = value
+        rows[question][column] = value
     nobody = np.zeros(1_000, int)
-    return Copies(rows, identical=nobody > 0, neighbors=nobody, **fields)
+    return Copies(rows, same_table, baseline_problem, nobody > 0, nobody)
 
 
 def risk_row(estimate, baseline, z, **more):
@@ -86,7 +84,7 @@ def rate(rows, *, family=False):
     return [row["rating"] for row in rows]
 
 
-def judge(name="made", *, copies=(), loss=0.0, n=200, **excess):
+def judge(name="made", *, copies=None, loss=0.0, n=200, **excess):
     """The verdict and the table of a release with given copies, utility loss and risks.
 
     The excess of a risk is a share of what its baseline leaves undisclosed.
@@ -99,7 +97,7 @@ def judge(name="made", *, copies=(), loss=0.0, n=200, **excess):
     ratings.rate(risks, family=False)
     rating = utility.rate_utility(loss, loss > 0)
     rows = [
-        *ratings.copy_rows([copy_test({}), copy_test(dict(copies))]),
+        *ratings.copy_rows([copy_test(), copy_test(**copies or {})]),
         *risks,
         risk_row(0.9, 0.9, -1.0, question="one-way tables", rating="good"),
         risk_row(loss, 0.0, 100 * loss, question="two-way tables", rating=rating),
