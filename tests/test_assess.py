@@ -1,348 +1,390 @@
-"""Assessing releases: the call from Python, the command, what both refuse, and the page."""
+"""Assessing releases: the call from Python, the command, what both refuse, pages."""
 
 import json
 import re
 import stat
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from cases import SURVEY, records
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from markupsafe import escape
 
-from srlib.assessment import Assessment, assess, ratings, run, run_assessment, verdict
+from srlib.assessment import assess, ratings, run, run_assessment, verdict
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import NOT_SHOWN
 from srlib.risk import model_intruder
 from srlib.runner.cli import main
 
-ORIGINAL, MADE, AGAIN, OTHERS = (
-    records(n, i) for i, n in enumerate((60, 50, 70, 80), start=1)
-)
-INCOMES = {
+ORIGINAL = records(60, 1)
+MADE = records(50, 2)
+AGAIN = records(70, 3)
+HOLDOUT = records(80, 4)
+WITH_INCOME = {
     "original": ORIGINAL.assign(income=np.arange(60) * 10),
+    "released": MADE.assign(income=np.arange(50) * 12 + 3),
     "keys": "town",
-    "target": "sick",
 }
-INCOMES |= {"released": MADE.assign(income=np.arange(50) * 12 + 3)}
+CODING = Schema.from_frame(ORIGINAL.astype("category"))
 GIVEN = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick"]
-HOSTILE = {"a": "<script>a", "north": "M&S"}
 
 
-def ask(original: Any = ORIGINAL, released: Any = MADE, **settings: Any) -> Assessment:
-    return assess(original, released, **({"rng": np.random.default_rng(1)} | settings))
+def survey(original=ORIGINAL, released=MADE, target="sick", **settings):
+    settings.setdefault("rng", np.random.default_rng(1))
+    return assess(original, released, target=target, **settings)
 
 
-def row(found: Assessment, question: str) -> pd.Series:
-    """Return the first row of a question."""
-    return found.table[found.table["question"] == question].iloc[0]
+def row(assessment, question):
+    """The first row of a question."""
+    return assessment.table.query("question == @question").iloc[0]
 
 
-def test_numbers_are_those_of_counts_by_hand() -> None:
-    found = ask(keys=["job", "town"], target="sick")
-    keys = [
-        list(zip(*(t[c] for c in ("job", "town")), strict=True))
-        for t in (ORIGINAL, MADE)
-    ]
-    alone = [x for x in keys[0] if keys[0].count(x) == 1]
-    identity = row(found, "identity")
-    assert identity["n"] == len(alone) > 0
-    assert identity["estimate"] == pytest.approx(np.mean([x in keys[1] for x in alone]))
-    targets = MADE.groupby(["job", "town"])["sick"].agg(set).to_dict()
-    told = [
-        targets.get(x) == {sick}
-        for x, sick in zip(keys[0], ORIGINAL["sick"], strict=True)
-    ]
-    assert row(found, "attribute")["estimate"] == pytest.approx(np.mean(told))
+def verdicts(assessment):
+    return [one.verdict for one in assessment.verdicts]
 
 
-def test_frames_files_and_codes_tell_the_same(tmp_path: Path) -> None:
-    tables = {"original.csv": ORIGINAL, "a.csv": MADE, "b.csv": AGAIN}
-    for name, frame in tables.items():
-        frame.to_csv(tmp_path / name, index=False)
-    asked: dict[str, Any] = {"keys": ["town", "job"], "target": "sick"}
-    original, *released = (str(tmp_path / name) for name in tables)
-    of_files = ask(original, released, **asked)
-    of_frames = ask(ORIGINAL, {"a.csv": MADE, "b.csv": AGAIN}, **asked)
-    pd.testing.assert_frame_equal(of_files.table, of_frames.table)
-    assert of_files.tables.keys == ((1, 0),)
-    schema = Schema.from_frame(ORIGINAL.astype("category"))
-    coded = [Microdata.from_frame(frame, schema) for frame in tables.values()]
-    of_codes = ask(
-        coded[0], dict(zip(("a.csv", "b.csv"), coded[1:], strict=True)), **asked
-    )
-    numbers = ["question", "estimate", "se", "baseline", "z"]
-    pd.testing.assert_frame_equal(of_codes.table[numbers], of_files.table[numbers])
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Files named as a user would, in the folder where the user types."""
+    monkeypatch.chdir(tmp_path)
+    for name, frame in {"original": ORIGINAL, "made": MADE, "again": AGAIN}.items():
+        frame.to_csv(f"{name}.csv", index=False)
+    Path("schema.yaml").write_text(SURVEY)
+    return tmp_path
 
 
-def test_releases_are_judged_one_by_one_the_worst_first() -> None:
+@pytest.fixture(scope="module")
+def made_and_copy():
     copy = ORIGINAL.sample(frac=1, random_state=1)
-    found = ask(released={"made": MADE, "copy": copy}, target="sick")
-    assert [judgment.release for judgment in found.verdicts] == ["copy", "made"]
-    assert found.table["release"].unique().tolist() == ["copy", "made"]
-    assert (
-        found.verdicts[0].sentence
-        == 'Do not release "copy": it is the original itself.'
+    return survey(released={"made": MADE, "copy": copy})
+
+
+def test_numbers_are_those_of_counts_by_hand():
+    assessment = survey(keys=["job", "town"])
+    identity = row(assessment, "identity")
+    attribute = row(assessment, "attribute")
+
+    keys = ORIGINAL["job"] + ORIGINAL["town"]
+    released_keys = MADE["job"] + MADE["town"]
+    unique_keys = keys[~keys.duplicated(keep=False)]
+    is_matched = unique_keys.isin(released_keys)
+    assert identity["n"] == len(unique_keys) > 0
+    assert identity["estimate"] == pytest.approx(is_matched.mean())
+
+    values = MADE["sick"].groupby(released_keys).agg(set)
+    is_disclosed = keys.map(values) == ORIGINAL["sick"].map(lambda sick: {sick})
+    assert attribute["estimate"] == pytest.approx(is_disclosed.mean())
+
+
+def test_frames_files_and_codes_have_the_same_numbers(folder):
+    frames = {"made.csv": MADE, "again.csv": AGAIN}
+    original, *coded = (
+        Microdata.from_frame(frame, CODING) for frame in (ORIGINAL, MADE, AGAIN)
     )
-    assert set(found.records()["release"]) == {"copy", "made"}
-    alone = ask(released={"renamed": MADE}, target="sick").table.drop(columns="release")
-    mine = (
-        found.table.query("release == 'made'")
-        .reset_index(drop=True)
-        .drop(columns="release")
-    )
-    pd.testing.assert_frame_equal(
-        mine, alone
-    )  # whatever its name, and what else is assessed
-    told = found.to_dict()
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert told["headline"] == found.verdict().splitlines()[0]
-    blocks = found.verdict().split("\n\n")
-    assert [len(block.splitlines()) for block in blocks] == [2, 9, 9]
-    assert told["notes"] == list(found.tables.notes)
+    codes = dict(zip(frames, coded, strict=True))
+
+    by_files = survey("original.csv", [*frames], keys=["town", "job"])
+    by_frames = survey(released=frames, keys=["town", "job"])
+    by_codes = survey(original, codes, keys=["town", "job"])
+
+    assert by_files.tables.keys == ((1, 0),)
+    pd.testing.assert_frame_equal(by_files.table, by_frames.table)
+    numbers = ["question", "estimate", "se", "baseline", "z"]
+    pd.testing.assert_frame_equal(by_codes.table[numbers], by_files.table[numbers])
 
 
-def test_where_nobody_is_alone_the_card_says_so() -> None:
-    people = pd.DataFrame(
-        {"job": ["a", "b"] * 40, "sick": ["no", "no", "yes", "yes"] * 20}
-    )
-    told = ask(people, people[::-1].iloc[:70], keys="job", target="sick").verdict()
-    assert told.count("none unique") == told.count("not applicable") == 3
-    assert "nan" not in told
+def test_releases_are_judged_one_by_one_the_worst_first(made_and_copy):
+    sentence = 'Do not release "copy": it is the original itself.'
+    names = ["copy", "made"]
+    assert [one.release for one in made_and_copy.verdicts] == names
+    assert made_and_copy.verdicts[0].sentence == sentence
+    assert made_and_copy.table["release"].unique().tolist() == names
+    assert set(made_and_copy.records()["release"]) == {*names}
 
 
-def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
+def test_the_rows_of_a_release_depend_on_no_name_and_no_other_release(made_and_copy):
+    rows = made_and_copy.table.query("release == 'made'").reset_index(drop=True)
+    renamed = survey(released={"renamed": MADE}).table
+    pd.testing.assert_frame_equal(rows.assign(release="renamed"), renamed)
+
+
+def test_the_document_is_json_with_the_headline_and_the_notes(made_and_copy):
+    document = made_and_copy.to_dict()
+    text = made_and_copy.verdict()
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert document["headline"] == text.splitlines()[0]
+    assert [block.count("\n") for block in text.split("\n\n")] == [1, 8, 8]
+    assert document["notes"] == list(made_and_copy.tables.notes)
+
+
+def test_where_no_record_is_unique_the_card_says_so():
+    sick = ["no", "no", "yes", "yes"] * 20
+    people = pd.DataFrame({"job": ["a", "b"] * 40, "sick": sick})
+    text = survey(people, people[:9:-1], keys="job").verdict()
+    assert text.count("none unique") == text.count("not applicable") == 3
+    assert "nan" not in text
+
+
+def test_releases_of_one_synthesizer_are_judged_together(tmp_path):
     MADE.to_csv(tmp_path / "a.csv", index=False)
     AGAIN.to_csv(tmp_path / "b.csv", index=False)
     (tmp_path / ".hidden").touch()
-    of_folder = ask(released=str(tmp_path), target="sick")
-    of_list = ask(released={tmp_path.name: [MADE, AGAIN]}, target="sick")
-    assert len(of_folder.verdicts) == 1
-    pd.testing.assert_frame_equal(of_folder.table, of_list.table)
-    assert (
-        of_folder.tables.notes[0]
-        == f"{tmp_path.name}: a folder of 2 releases, judged together."
-    )
-    alone = [ask(released=z, target="sick") for z in (MADE, AGAIN)]
+    name = tmp_path.name
+
+    by_folder = survey(released=str(tmp_path))
+    together = survey(released={name: [MADE, AGAIN]})
+    single = [survey(released=frame) for frame in (MADE, AGAIN)]
+
+    note = f"{name}: a folder of 2 releases, judged together."
+    assert by_folder.tables.notes[0] == note
+    assert len(by_folder.verdicts) == 1
+    pd.testing.assert_frame_equal(by_folder.table, together.table)
+    assert together.records()["matched"].max() == 2
     for question in ("identity", "attribute", "TCAP"):
-        values = [row(found, question)["estimate"] for found in alone]
-        together = row(of_list, question)
-        assert together["estimate"] == pytest.approx(np.mean(values))
-        between = np.std(values, ddof=1) / np.sqrt(2)
-        assert together["se"] >= between - 1e-12
-    assert 0 < between == pytest.approx(together["se"])
-    assert of_list.records()["matched"].max() == 2
+        estimates = [row(one, question)["estimate"] for one in single]
+        mean = row(together, question)
+        between = np.std(estimates, ddof=1) / np.sqrt(2)
+        assert mean["estimate"] == pytest.approx(np.mean(estimates))
+        assert mean["se"] >= between - 1e-12
+    assert 0 < between == pytest.approx(mean["se"])
 
 
-def test_sets_of_keys_and_further_targets_are_asked_about_each(monkeypatch):
-    """The first three answers count by themselves, all others as one of a family."""
-    families, rate = [], ratings.rate
+@pytest.mark.parametrize(
+    ("settings", "questions"),
+    [
+        (
+            {"keys": [["job"], ["town"]]},
+            "identity job, attribute job → sick, inference job → sick, identity town, "
+            "attribute town → sick, inference town → sick",
+        ),
+        (
+            {"keys": "job", "target": ["sick", "town"]},
+            "identity job, attribute job → sick, inference job → sick, "
+            "attribute job → town, inference job → town",
+        ),
+    ],
+)
+def test_all_sets_of_keys_and_all_targets_are_assessed(settings, questions):
+    rows = survey(**settings).table.query("in_verdict and variables != 'all'")
+    assert ", ".join(rows["question"] + " " + rows["variables"]) == questions
 
-    def noted(rows: Any, family: bool, few: bool = False) -> None:
+
+def test_further_questions_are_rated_as_a_family(monkeypatch):
+    families = []
+    rate = ratings.rate
+
+    def record(rows, family, few=False):
         families.append(([one["question"] for one in rows], family))
         rate(rows, family, few)
 
-    found = ask(keys=[["job"], ["town"]], target=["sick"]).table
-    about = found[found["in_verdict"]].groupby("question")["variables"].agg(list)
-    assert about["identity"] == ["job", "town"]
-    assert about["inference"] == ["job → sick", "town → sick"]
-    monkeypatch.setattr(ratings, "rate", noted)
-    found = ask(keys=["job"], target=["sick", "town"]).table
-    about = found[found["in_verdict"]].groupby("question")["variables"].agg(list)
-    assert about["attribute"] == ["job → sick", "job → town"]
-    first, further = ["identity", "attribute", "inference"], ["attribute", "inference"]
-    assert families == [(first, False), (further, True), ([], True)]
+    monkeypatch.setattr(ratings, "rate", record)
+    survey(keys=["job"], target=["sick", "town"])
+
+    first = ["identity", "attribute", "inference"]
+    assert families == [(first, False), (first[1:], True), ([], True)]
 
 
-def test_groups_people_held_out_and_dropped_records() -> None:
-    original = ORIGINAL.astype(object)
-    original.loc[:9, "job"] = None
-    found = ask(
-        original, keys=["job", "town"], target="sick", by="sick", holdout=OTHERS
-    )
-    groups = found.table.query("group != 'all'")
+def test_groups_are_assessed_without_a_part_in_the_verdict():
+    groups = survey(by="sick", holdout=HOLDOUT).table.query("group != 'all'")
     assert groups["group"].unique().tolist() == ["sick: no", "sick: yes"]
     assert groups.query("question == 'attribute'")["n"].sum() == 60
     assert not groups["in_verdict"].any()
     assert groups[["holdout", "z_holdout"]].isna().all(axis=None)
-    some = found.table.query(
-        "question in ('full match', 'identity', 'attribute', 'inference')"
-    )
-    assert some.query("group == 'all'")[["holdout", "z_holdout"]].notna().all(axis=None)
-    by_hand = {tuple(x) for x in MADE.to_numpy()}
-    share = np.mean([tuple(x) in by_hand for x in OTHERS.to_numpy()])
-    assert row(found, "full match")["holdout"] == pytest.approx(share)
-    assert "holdout: 80 records." in found.tables.notes
-    assert any("job 10 of 60" in note for note in found.tables.notes)
 
 
-def test_few_records_are_not_judged_and_what_cannot_be_estimated_has_no_word() -> None:
-    for n, enough in ((12, False), (19, False), (20, True)):
-        few = ask(ORIGINAL[:20], MADE[:n], target="sick")
-        words = set(few.table.query("question in ('attribute', 'inference')")["rating"])
-        assert (
-            ("too few people" not in words) if enough else words == {"too few people"}
-        )
-        assert enough or few.verdicts[0].verdict == "undecided"
+def test_disclosure_is_compared_with_the_holdout():
+    original = ORIGINAL.astype(object)
+    original.loc[:9, "job"] = None
+    assessment = survey(original, keys=["job", "town"], holdout=HOLDOUT)
+
+    compared = assessment.table.set_index("question")[["holdout", "z_holdout"]]
+    questions = ["full match", "identity", "attribute", "inference"]
+    assert compared.loc[questions].notna().all(axis=None)
+    is_released = HOLDOUT.merge(MADE.drop_duplicates(), "left", indicator=True)
+    share = (is_released["_merge"] == "both").mean()
+    assert compared.loc["full match", "holdout"] == pytest.approx(share)
+    assert "holdout: 80 records." in assessment.tables.notes
+    assert any("job 10 of 60" in note for note in assessment.tables.notes)
+
+
+def risk_ratings(assessment):
+    return {
+        row(assessment, question)["rating"] for question in ("attribute", "inference")
+    }
+
+
+@pytest.mark.parametrize("n", [12, 19])
+def test_fewer_than_twenty_records_are_not_judged(n):
+    few = survey(ORIGINAL[:20], MADE[:n])
+    assert risk_ratings(few) == {"too few people"}
+    assert verdicts(few) == ["undecided"]
+
+
+def test_twenty_records_are_judged():
+    enough = survey(ORIGINAL[:20], MADE[:20])
+    assert "too few people" not in risk_ratings(enough)
+
+
+def test_constant_releases_and_files_of_two_records_are_assessed():
     constant = MADE.assign(sick="no")
-    for tables in ([MADE, constant], [constant, MADE]):
-        found = ask(released={"tool": tables}, target="sick")
-    json.dumps(found.to_dict(), allow_nan=False)
-    own = pd.DataFrame({name: [f"{name}{i}" for i in range(60)] for name in "abc"})
-    assert (
-        ask(own, own[::-1]).verdicts[0].verdict == "do not release"
-    )  # and no warning of all levels
-    two, alike = (
-        pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}),
-        pd.DataFrame({"a": ["x"] * 2}),
-    )
-    found = ask(two, [alike.assign(b="u"), two])  # two records, and a constant release
-    assert {judgment.verdict for judgment in found.verdicts} == {"undecided"}
-    assert "<table" in found.to_html()
+    releases = {"last": [MADE, constant], "first": [constant, MADE]}
+    json.dumps(survey(released=releases).to_dict(), allow_nan=False)
+
+    two = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]})
+    assessment = survey(two, [two.iloc[[0, 0]].assign(b="u"), two], target=())
+    assert verdicts(assessment) == ["undecided"] * 2
+    assert "<table" in assessment.to_html()
 
 
-def test_copies_of_numbers_that_are_cut_are_a_sign(rng: np.random.Generator) -> None:
-    """Everybody shares their pieces with others, and nobody the numbers."""
-    numbers = rng.random((2, 1_000, 2)).round(6)
+def test_a_copy_in_which_all_values_are_unique_is_not_to_be_released():
+    unique = pd.DataFrame({name: [f"{name}{i}" for i in range(60)] for name in "abc"})
+    assert verdicts(survey(unique, unique[::-1], target=())) == ["do not release"]
+
+
+def test_copies_of_exact_numbers_are_a_sign(rng):
+    """In bins all records have duplicates, and no two have the same numbers."""
     original, fresh = (
-        pd.DataFrame(each, columns=["age", "income"]) for each in numbers
+        pd.DataFrame(numbers, columns=["age", "income"])
+        for numbers in rng.random((2, 1_000, 2)).round(6)
     )
     for frame in (original, fresh):
         frame["sick"] = rng.choice(["no", "yes"], 1_000)
-    copied = pd.concat([original[:50], fresh[50:]])
-    shuffled = original.apply(rng.permutation)
-    for made, advice in (
-        (copied, "review"),
-        (fresh, "no sign of disclosure"),
-        (shuffled, "no sign of disclosure"),
-    ):
-        found = ask(original, made, target="sick")
-        assert row(found, "identical records")["z"] < 2.58
-        assert found.verdicts[0].verdict == advice
-        assert (row(found, "identical before binning")["z_permutation"] >= 3.3) == (
-            advice == "review"
-        )
-        assert "identical to an original, binned" in found.verdict()
-    assert np.isnan(row(ask(), "identical before binning")["z_permutation"])
-    assert "binned" not in ask().verdict()
+    releases = {
+        "copied": pd.concat([original[:50], fresh[50:]]),
+        "fresh": fresh,
+        "shuffled": original.apply(rng.permutation),
+    }
+
+    for name, released in releases.items():
+        assessment = survey(original, released)
+        is_copied = name == "copied"
+        advice = "review" if is_copied else "no sign of disclosure"
+        exact = row(assessment, "identical before binning")
+        assert verdicts(assessment) == [advice]
+        assert (exact["z_permutation"] >= 3.3) == is_copied
+        assert row(assessment, "identical records")["z"] < 2.58
+        assert "identical to an original, binned" in assessment.verdict()
 
 
-def test_identifiers_that_are_left_out_are_compared(rng: np.random.Generator) -> None:
-    """Numbers of passports, of which a release has two; numbers of its records are no copies."""
-    original, fresh = records(400, 3), records(400, 4)
-    passports = [f"C{number:08d}" for number in rng.choice(10**8, 800, replace=False)]
-    original = original.assign(passport=passports[:400], record=range(400), note="-")
-    fresh = fresh.assign(passport=passports[400:], record=range(400), note="-")
-    stolen = fresh.assign(passport=[*passports[:2], *passports[402:]])
+def test_without_numbers_nothing_is_binned(made_and_copy):
+    exact = row(made_and_copy, "identical before binning")
+    assert np.isnan(exact["z_permutation"])
+    assert "binned" not in made_and_copy.verdict()
+
+
+def test_identifiers_that_are_left_out_are_compared(rng):
+    """Two passports are copied; numbers of records are equal by chance."""
+    numbers = rng.choice(10**8, 800, replace=False)
+    passports = [f"C{number:08d}" for number in numbers]
+    others = {"record": range(400), "note": "-"}
+    original = records(400, 3).assign(passport=passports[:400], **others)
+    fresh = records(400, 4).assign(passport=passports[400:], **others)
+    stolen = fresh.assign(passport=passports[:2] + passports[402:])
     left_out = ["passport", "record", "note"]
-    found = ask(
-        original, {"stolen": stolen, "fresh": fresh}, target="sick", leave_out=left_out
+
+    releases = {"stolen": stolen, "fresh": fresh}
+    assessment = survey(original, releases, leave_out=left_out)
+    together = survey(original, {"tool": [fresh, stolen]}, leave_out=left_out)
+
+    note = (
+        "Left out: 'passport', 'record', 'note'. Of these 'passport', 'record' are "
+        "compared as identifiers; nothing else of them is assessed."
     )
-    assert [one.verdict for one in found.verdicts] == [
-        "do not release",
-        "no sign of disclosure",
-    ]
-    assert found.verdicts[0].sentence == (
-        'Do not release "stolen": it contains 2 of the original\'s values of passport.'
+    reason = "it contains 2 of the original's values of passport."
+    assert verdicts(assessment) == ["do not release", "no sign of disclosure"]
+    assert assessment.verdicts[0].sentence == f'Do not release "stolen": {reason}'
+    assert assessment.verdict().splitlines()[2] == note
+    assert "values of identifiers in common" in assessment.verdict()
+    assert note in assessment.to_html().replace("&#39;", "'")
+    assert verdicts(together) == ["do not release"]
+
+
+def test_nothing_left_out_leaves_no_note(made_and_copy):
+    assert made_and_copy.not_judged() == ""
+
+
+def test_numeric_keys_are_matched_by_exact_numbers(rng):
+    ages = rng.integers(18, 90, (2, 300))
+    original = records(300, 5).assign(age=ages[0])
+    released = records(300, 6).assign(age=ages[1])
+
+    assessment = survey(original, released, keys=["town", "age"])
+
+    is_unique = ~original.duplicated(["town", "age"], keep=False)
+    note = (
+        "Numeric keys 'age': matched on their exact values for identity disclosure, "
+        "and binned"
     )
-    told = "Left out: 'passport', 'record', 'note'. Of these 'passport', 'record' are compared as "
-    told += "identifiers; nothing else of them is assessed."
-    assert found.verdict().splitlines()[2] == told
-    assert told in found.to_html().replace("&#39;", "'")
-    assert "values of identifiers in common" in found.verdict()
-    together = ask(
-        original, {"tool": [fresh, stolen]}, target="sick", leave_out=left_out
-    )
-    assert together.verdicts[0].verdict == "do not release"
-    assert ask().not_judged() == ""
+    assert row(assessment, "identity")["n"] == is_unique.sum()
+    assert any(text.startswith(note) for text in assessment.tables.notes)
 
 
-def test_numbers_among_the_keys_are_known_exactly(rng: np.random.Generator) -> None:
-    age = rng.integers(18, 90, (2, 300))
-    original, made = (
-        records(300, seed).assign(age=a) for seed, a in zip((5, 6), age, strict=True)
-    )
-    found = ask(original, made, keys=["town", "age"], target="sick")
-    pairs = original.groupby(["town", "age"])["job"].transform("size")
-    assert row(found, "identity")["n"] == (pairs == 1).sum()
-    told = "Numeric keys 'age': matched on their exact values for identity disclosure, and binned"
-    assert any(note.startswith(told) for note in found.tables.notes)
+@pytest.mark.parametrize(("distance", "share"), [(1e-3, 0), (1e6, 1)])
+def test_numbers_within_a_distance_are_disclosed(distance, share):
+    interval = row(survey(**WITH_INCOME, within={"income": distance}), "interval")
+    assert interval["variables"] == "town → income"
+    assert interval["in_verdict"]
+    assert interval["estimate"] == share
 
 
-def test_numbers_are_told_within_a_distance() -> None:
-    near, far = (ask(**INCOMES, within={"income": w}) for w in (1e-3, 1e6))
-    assert row(near, "interval")[["variables", "in_verdict"]].tolist() == [
-        "town → income",
-        True,
-    ]
-    assert (row(near, "interval")["estimate"], row(far, "interval")["estimate"]) == (
-        0,
-        1,
-    )
-
-
-def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
-    (tmp_path / "schema.yaml").write_text(SURVEY)
-    assert ask(schema=str(tmp_path / "schema.yaml")).tables.notes == (
+def test_keys_and_target_by_default_are_noted(folder):
+    assert survey(schema="schema.yaml", target=()).tables.notes == (
         "original: 60 records.",
         "release 1: 50 records.",
         "No target given; using 'sick', the last non-key column.",
         "No keys given; using every variable except the target (2).",
     )
-    found = ask(keys="job", released={"made": MADE.replace({"c": "d"})}).tables
-    assert (found.keys, found.targets) == (((0,),), (2,))
-    told = " ".join(found.notes)
-    assert "No schema given; levels are taken from the original." in told
-    assert "Levels that the original does not have: job 'd'." in told
-    assert "No target given; using 'sick', the last non-key column." in told
 
 
-def test_the_model_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_levels_taken_from_the_original_are_noted():
+    released = {"made": MADE.replace({"c": "d"})}
+    tables = survey(keys="job", released=released, target=()).tables
+    notes = " ".join(tables.notes)
+    assert (tables.keys, tables.targets) == (((0,),), (2,))
+    assert "No schema given; levels are taken from the original." in notes
+    assert "Levels that the original does not have: job 'd'." in notes
+
+
+def test_a_model_adds_rows_and_the_risks_of_records(monkeypatch):
     monkeypatch.setattr(model_intruder, "MAX_ITERATIONS", 40)
-    found = ask(target="sick", model=True)
-    assert row(found, "model: target")["n"] == 60
-    assert found.records()["target_probability"].between(0, 1).all()
+    assessment = survey(model=True)
+    assert row(assessment, "model: target")["n"] == 60
+    assert assessment.records()["target_probability"].between(0, 1).all()
 
 
-def test_records_to_look_at(tmp_path: Path) -> None:
-    path = tmp_path / "original.csv"
-    ORIGINAL.to_csv(path, index=False)
-    table = ask(path, keys=["job"], target="sick").records()
+def test_the_table_of_records_has_each_with_its_lines_in_the_file(folder):
+    table = survey("original.csv", keys=["job"]).records()
     assert table["repetitions"].sum() == 60
-    names = ["job", "town", "sick"]
-    assert not table[names].duplicated().any()
-    for one in table.itertuples():  # the header is line 1
-        lines = [int(line) for line in one.lines.split(", ") if line != "..."]
-        assert 0 < len(lines) <= one.repetitions
-        for line in lines:
-            assert ORIGINAL.iloc[line - 2].tolist() == [one.job, one.town, one.sick]
-    released = set(map(tuple, MADE.to_numpy()))
-    expected = [x in released for x in map(tuple, table[names].to_numpy())]
-    assert table["identical"].tolist() == list(
-        (table["repetitions"] == 1) & np.array(expected)
-    )
+    assert not table.duplicated(["job", "town", "sick"]).any()
+    for record in table.itertuples():
+        lines = [int(line) for line in record.lines.split(", ") if line != "..."]
+        assert 0 < len(lines) <= record.repetitions
+        people = ORIGINAL.iloc[np.array(lines) - 2]  # the header is line 1
+        assert (people == [record.job, record.town, record.sick]).all(axis=None)
+
+
+def test_the_table_of_records_begins_with_the_identical_uniques():
+    table = survey(keys=["job"]).records()
+    listed = table.merge(MADE.drop_duplicates(), "left", indicator="file")
+    expected = (listed["file"] == "both") & (listed["repetitions"] == 1)
+    assert table["identical"].tolist() == expected.tolist()
     assert table["identical"].is_monotonic_decreasing
     assert table[table["identical"]]["neighbors"].is_monotonic_increasing
-    renamed = {"job": "identical"}
-    own = ask(ORIGINAL.rename(columns=renamed), MADE.rename(columns=renamed)).records()
-    assert set(own["identical (value)"]) == {"a", "b", "c"}
-    assert own["identical"].dtype == bool
 
 
-NUMBERS = {"schema": Schema.from_frame(ORIGINAL.astype("category"))}
-STRANGE = ORIGINAL.replace({"a": "z"})
+def test_a_variable_named_as_a_column_of_records_keeps_its_values():
+    frames = [frame.rename(columns={"job": "identical"}) for frame in (ORIGINAL, MADE)]
+    table = survey(*frames).records()
+    assert set(table["identical (value)"]) == {"a", "b", "c"}
+    assert table["identical"].dtype == bool
+
+
 SICK = Variable("sick", ("no", "yes", "N"), not_applicable=("N",))
-NOBODY = {"original": MADE[["job"]].assign(sick="N"), "target": "sick"}
-NOBODY |= {
-    "released": NOBODY["original"],
-    "schema": Schema((Variable("job", tuple("abc")), SICK)),
-}
+NO_TARGET = MADE.assign(sick="N")[["job", "sick"]]
 HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
-LONE = records(60, 1).assign(street=[f"street {i % 40}" for i in range(60)])
-KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
+STREETS = records(60, 1).assign(street=[f"street {i % 40}" for i in range(60)])
 
 
 @pytest.mark.parametrize(
@@ -371,7 +413,7 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
         ),
         ({"released": MADE.assign(age=1)}, "release 1: unknown columns 'age'"),
         (
-            {"released": STRANGE} | NUMBERS,
+            {"released": ORIGINAL.replace({"a": "z"}), "schema": CODING},
             "release 1: values outside the levels: job has 'z'",
         ),
         (
@@ -383,7 +425,7 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
             r"holdout: an estimated 100.0\s% of the \d+ sample uniques",
         ),
         (
-            KEPT_OUT_LATE,
+            {"original": STREETS, "released": STREETS[:20], "holdout": STREETS[:50]},
             r"holdout: an estimated 8\d\.\d\s% of the 56 sample uniques of",
         ),
         (
@@ -398,16 +440,20 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
         ({"keys": 3}, "keys is 3; it must be a list of names"),
         ({"keys": [["job"], []]}, r"keys is \[\]; it must name one or more"),
         (
-            {"keys": ["sick"], "target": "sick"},
+            {"keys": ["sick"]},
             "keys has the set sick, which contains the target 'sick'",
         ),
         (
-            {"keys": ["job", "town", "sick"]},
+            {"keys": ["job", "town", "sick"], "target": ()},
             "keys name all variables; target must be given",
         ),
         ({"target": ["sick", "sick"]}, "no variable may be repeated"),
         (
-            NOBODY,
+            {
+                "original": NO_TARGET,
+                "released": NO_TARGET,
+                "schema": Schema((Variable("job", tuple("abc")), SICK)),
+            },
             "target is 'sick', which is missing or not applicable in every record",
         ),
         (
@@ -416,7 +462,7 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
         ),
         ({"within": {"town": 2}}, "within names 'town', which is not numeric; give"),
         (
-            INCOMES | {"within": {"income": 0}},
+            WITH_INCOME | {"within": {"income": 0}},
             "within of income is 0; it must be positive and f",
         ),
         (
@@ -431,72 +477,78 @@ KEPT_OUT_LATE = {"original": LONE, "released": LONE[:20], "holdout": LONE[:50]}
         ),
     ],
 )
-def test_errors_are_one_sentence_before_anything_long_starts(
-    monkeypatch, change, message
-):
+def test_errors_are_one_line_before_anything_long_starts(monkeypatch, change, message):
     monkeypatch.setattr(run, "run_assessment", None)
     with pytest.raises((ValueError, OSError), match=message) as error:
-        ask(**change)
+        survey(**change)
     assert "\n" not in str(error.value)
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Files named as a user would, in the folder where the user types."""
-    monkeypatch.chdir(tmp_path)
-    for name, frame in {"original": ORIGINAL, "made": MADE, "again": AGAIN}.items():
-        frame.to_csv(f"{name}.csv", index=False)
-    Path("schema.yaml").write_text(SURVEY)
-    return tmp_path
-
-
-def command(*arguments: str) -> Result:
+def command(*arguments):
     return CliRunner().invoke(main, ["assess", *arguments, "--output", "out"])
 
 
-def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) -> None:
+def command_output(*arguments):
+    result = command(*arguments)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
+@pytest.fixture
+def tool(folder):
+    """The assessment of a release and of a synthesizer whose one release is a copy."""
     Path("tool").mkdir()
     ORIGINAL.sample(frac=1, random_state=1).to_csv("tool/copy.csv", index=False)
-    result = command("original.csv", "made.csv", "tool", *GIVEN)
-    assert result.exit_code == 0, result.output
-    found = ask(
+    return survey(
         "original.csv",
         ["made.csv", "tool"],
         schema="schema.yaml",
         keys=["town", "job"],
-        target="sick",
     )
-    lines = result.stdout.splitlines()
-    (run,) = folder.glob("out/assess/made_and_1_more-*")
-    assert lines[-1] == f"report: out/assess/{run.name}/report.html"
-    assert lines[0] == found.to_dict()["headline"]
-    assert lines[0] == "2 releases: 1 do not release, 1 no sign of disclosure."
-    sentence = 'Do not release "tool": it is the original itself.'
-    assert (
-        lines[1] == "Original: 60 records, 3 variables. Keys: town, job. Target: sick."
-    )
-    assert lines[3] == found.verdicts[0].sentence == sentence
-    assert (sum(line.startswith("  ") for line in lines), result.stderr) == (16, "")
-    result = command(
-        "original.csv", "made.csv", "tool", *GIVEN, "--json", "--name", "a b"
-    )
-    document = json.loads(result.stdout)
-    (run,) = folder.glob("out/assess/a_b-*")
-    assert document.pop("report") == str(run / "report.html")
-    assert document["verdicts"] == found.to_dict()["verdicts"]
-    assert document["notes"] == list(found.tables.notes)
-    exact = [
-        row for row in document["table"] if row["question"] != "inference"
-    ]  # chance apart
-    assert exact == [
-        row for row in found.to_dict()["table"] if row["question"] != "inference"
+
+
+def test_the_command_prints_the_verdicts_that_the_call_returns(folder, tool):
+    lines = command_output("original.csv", "made.csv", "tool", *GIVEN).splitlines()
+    (report,) = Path("out/assess").glob("made_and_1_more-*/report.html")
+    assert [*lines[:2], lines[3], lines[-1]] == [
+        "2 releases: 1 do not release, 1 no sign of disclosure.",
+        "Original: 60 records, 3 variables. Keys: town, job. Target: sick.",
+        'Do not release "tool": it is the original itself.',
+        f"report: {report}",
     ]
-    assert json.loads((run / "results.json").read_text()) == document
-    told = pd.read_csv(run / "tables/answers.csv")
-    assert told["question"].tolist() == [row["question"] for row in document["table"]]
-    assert pd.read_csv(run / "tables/records.csv")["repetitions"].sum() == 120
-    written = {p.relative_to(run).as_posix() for p in run.rglob("*") if p.is_file()}
-    assert written == {
+    assert lines[0] == tool.to_dict()["headline"]
+    assert lines[3] == tool.verdicts[0].sentence
+    assert sum(line.startswith("  ") for line in lines) == 16
+
+
+def test_the_command_prints_what_the_call_returns_and_writes_it(folder, tool):
+    options = [*GIVEN, "--json", "--name", "a b"]
+    output = command_output("original.csv", "made.csv", "tool", *options)
+
+    document = json.loads(output)
+    expected = tool.to_dict()
+    (path,) = folder.glob("out/assess/a_b-*")
+    assert document.pop("report") == str(path / "report.html")
+    assert json.loads((path / "results.json").read_text()) == document
+    assert document["verdicts"] == expected["verdicts"]
+    assert document["notes"] == expected["notes"]
+    for printed, returned in zip(document["table"], expected["table"], strict=True):
+        # Inference depends on the seed.
+        assert printed == returned or printed["question"] == "inference"
+    answers = pd.read_csv(path / "tables/answers.csv")
+    questions = [printed["question"] for printed in document["table"]]
+    assert answers["question"].tolist() == questions
+    assert pd.read_csv(path / "tables/records.csv")["repetitions"].sum() == 120
+    inputs = json.loads((path / "provenance.json").read_text())["inputs"]
+    assert set(inputs) == {"original.csv", "made.csv", "tool/copy.csv", "schema.yaml"}
+
+
+def test_only_the_owner_can_read_what_the_command_writes(folder):
+    command_output("original.csv", "made.csv", *GIVEN)
+    (path,) = folder.glob("out/assess/made-*")
+    written = [path, *path.rglob("*")]
+    files = {file.relative_to(path).as_posix() for file in written if file.is_file()}
+    assert files == {
         "report.html",
         "report-public.html",
         "results.json",
@@ -505,101 +557,95 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
         "tables/answers.csv",
         "tables/records.csv",
     }
-    for path in (run, *run.rglob("*")):
-        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
-    inputs = json.loads((run / "provenance.json").read_text())["inputs"]
-    assert set(inputs) == {"original.csv", "made.csv", "tool/copy.csv", "schema.yaml"}
+    for file in written:
+        expected = 0o700 if file.is_dir() else 0o600
+        assert stat.S_IMODE(file.stat().st_mode) == expected
     assert not list(folder.glob("out/assess/.tmp-*"))
 
 
-def test_the_terminal_shows_what_was_chosen_and_no_value(folder: Path) -> None:
-    """Beside the card: how numbers and dates were read, what was cut, what was left out."""
+def test_the_terminal_shows_how_files_were_read_and_no_value(folder):
     for name, frame in {"original": ORIGINAL, "made": MADE}.items():
-        more = {
-            "height": np.arange(len(frame)) / 40,
-            "id": [f"SECRET{i}" for i in frame.index],
-        }
-        path = f"{name}.csv"
-        frame.assign(**more).to_csv(path, index=False, sep=";", decimal=",")
-    result = command(
-        "original.csv", "made.csv", "--target", "sick", "--leave-out", "id"
-    )
-    assert (result.exit_code, result.stderr) == (0, "")
-    lines = result.stdout.splitlines()
-    assert "- original.csv: Numbers with a decimal comma: 'height'." in lines
-    assert "- made.csv: Columns left out: 'id'." in lines
-    assert any(
-        line.startswith("- height is binned near the original's quantiles")
-        for line in lines
-    )
-    assert "SECRET" not in result.stdout
-    assert not any(
-        line.startswith("- ") and line.endswith("records.") for line in lines
-    )
+        n = len(frame)
+        secrets = [f"SECRET{i}" for i in range(n)]
+        frame = frame.assign(height=np.arange(n) / 40, id=secrets)
+        frame.to_csv(f"{name}.csv", index=False, sep=";", decimal=",")
+
+    output = command_output("original.csv", "made.csv", "--leave-out", "id")
+
+    assert "\n- original.csv: Numbers with a decimal comma: 'height'.\n" in output
+    assert "\n- made.csv: Columns left out: 'id'.\n" in output
+    assert "\n- height is binned near the original's quantiles" in output
+    assert "SECRET" not in output
+    assert not re.search("^- .*records\\.$", output, re.MULTILINE)
+
+
+def test_the_terminal_shows_the_first_of_many_notes(folder):
     wide = pd.DataFrame({f"v{i}": np.arange(60) for i in range(20)})
-    wide.to_csv("wide.csv", index=False)
-    wide.sample(frac=1, random_state=1).to_csv("other.csv", index=False)
-    told = command("wide.csv", "other.csv").stdout
-    assert sum(line.startswith("- ") for line in told.splitlines()) == 13
-    assert "- and 13 more\n" in told
+    wide.to_csv("original.csv", index=False)
+    wide.sample(frac=1, random_state=1).to_csv("made.csv", index=False)
+    output = command("original.csv", "made.csv").stdout
+    assert output.count("\n- ") == 13
+    assert "\n- and 13 more\n" in output
 
 
-HABITS: dict[str, Any] = {
-    "45 columns": lambda frame: frame.assign(
-        **{f"v{i}": frame["job"] for i in range(42)}
+def with_42_more_columns(frame):
+    return frame.assign(**{f"v{i}": frame["job"] for i in range(42)})
+
+
+NAMES = ["a job?", 'it\'s - "x"', "sick"]
+ONE_TOWN_EACH = "job + town in ['anorth', 'bsouth', 'ceast']"
+FILES = {
+    "45 columns": (with_42_more_columns(ORIGINAL), with_42_more_columns(MADE)),
+    "names": (ORIGINAL.set_axis(NAMES, axis=1), MADE.set_axis(NAMES, axis=1)),
+    "twenty times": (ORIGINAL, pd.concat([MADE] * 20)),
+    "a tenth": (ORIGINAL, MADE[:6]),
+    "floats": (
+        ORIGINAL.assign(town=1, n=range(60)),
+        MADE.assign(town=1.0, n=range(50)),
     ),
-    "names": lambda frame: frame.rename(
-        columns={"job": "a job?", "town": 'it\'s - "x"'}
+    "other case": (ORIGINAL, MADE.assign(job=MADE["job"].str.upper() + " ")),
+    "missing": (ORIGINAL.replace({"a": "NA"}), MADE.replace({"a": ""})),
+    "no key in common": (
+        ORIGINAL.query(f"not ({ONE_TOWN_EACH})", engine="python"),
+        MADE.query(ONE_TOWN_EACH, engine="python"),
     ),
-    "twenty times": lambda frame: (
-        pd.concat([frame] * 20) if len(frame) == 50 else frame
-    ),
-    "a tenth": lambda frame: frame[:6] if len(frame) == 50 else frame,
-    "floats": lambda frame: frame.assign(
-        town=1.0 if len(frame) == 50 else 1, n=range(len(frame))
-    ),
-    "other case": lambda frame: frame.assign(
-        job=frame["job"].str.upper() + " " if len(frame) == 50 else frame["job"]
-    ),
-    "missing": lambda frame: frame.assign(
-        job=frame["job"].where(frame["job"] != "a", "" if len(frame) == 50 else "NA")
-    ),
-    "no key in common": lambda frame: frame[
-        (frame["job"] + frame["town"]).isin(["anorth", "bsouth", "ceast"])
-        == (len(frame) == 50)
-    ],
 }
 
 
-@pytest.mark.parametrize("habit", HABITS)
-def test_files_as_offices_have_them_are_assessed(folder: Path, habit: str) -> None:
-    for name, frame in {"original": ORIGINAL, "made": MADE}.items():
-        HABITS[habit](frame).to_csv(f"{name}.csv", index=False)
-    result = command("original.csv", "made.csv", "--target", "sick")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert "Levels that the original does not have" not in result.stdout
+@pytest.mark.parametrize(("original", "made"), FILES.values(), ids=FILES)
+def test_files_as_offices_have_them_are_assessed(folder, original, made):
+    original.to_csv("original.csv", index=False)
+    made.to_csv("made.csv", index=False)
+    output = command_output("original.csv", "made.csv", "--target", "sick")
+    assert "Levels that the original does not have" not in output
 
 
-def test_the_status_says_what_the_verdict_is_worth(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("released", "worst", "status"),
+    [
+        ("few.csv", "undecided", 3),
+        ("few.csv", "do not release", 0),
+        ("original.csv", "undecided", 3),
+        ("original.csv", "do not release", 3),
+    ],
+)
+def test_the_status_follows_from_the_verdict(folder, released, worst, status):
     MADE[:19].to_csv("few.csv", index=False)
-    statuses = [
-        command("original.csv", name, "--target", "sick", "--fail-on", worst).exit_code
-        for name in ("few.csv", "original.csv")
-        for worst in ("undecided", "do not release")
-    ]
-    assert statuses == [3, 0, 3, 3]
+    result = command("original.csv", released, "--fail-on", worst)
+    assert result.exit_code == status
 
 
-def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
-    def late(*arguments: Any, **options: Any) -> Assessment:
+def test_a_file_that_changes_during_an_assessment_makes_no_report(folder, monkeypatch):
+    def change_file(*arguments, **options):
         AGAIN.to_csv("made.csv", index=False)
         return run_assessment(*arguments, **options)
 
-    monkeypatch.setattr("srlib.assessment.run_assessment", late)
+    monkeypatch.setattr("srlib.assessment.run_assessment", change_file)
     result = command("original.csv", "made.csv")
+
     assert (result.exit_code, result.stdout) == (1, "")
     assert "a file was changed while it was assessed; run it again" in result.stderr
-    assert not (folder / "out").exists()
+    assert not Path("out").exists()
 
 
 @pytest.mark.parametrize(
@@ -612,12 +658,12 @@ def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
         ),
         (
             ["original.csv", "values.csv", *GIVEN],
-            "values.csv: values outside the levels: job has '...' (line 3), allowed are '...'; "
-            "sick has '...' (line 4), allowed are '...'",
+            "values.csv: values outside the levels: job has '...' (line 3), allowed "
+            "are '...'; sick has '...' (line 4), allowed are '...'",
         ),
         (
-            ["original.csv", "ill.csv"],
-            "ill.csv: missing columns sick; unknown columns 'ill'",
+            ["original.csv", "columns.csv"],
+            "columns.csv: missing columns sick; unknown columns 'ill'",
         ),
         (
             ["header.csv", "made.csv"],
@@ -633,57 +679,55 @@ def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
 def test_bad_input_is_one_error_without_values(folder, arguments, message):
     Path("empty").mkdir()
     Path("header.csv").write_text("job,town,sick\n")
-    Path("ill.csv").write_text("job,town,ill\nSECRET,north,no\na,north,no\n")
+    Path("columns.csv").write_text("job,town,ill\nSECRET,north,no\na,north,no\n")
     Path("values.csv").write_text(
         "job,town,sick\na,north,no\nSECRET,north,no\na,south,SECRET\n"
     )
+
     result = command(*arguments)
+
     assert (result.exit_code, result.stdout) == (2, "")
-    told = " ".join(result.stderr.replace("│", " ").split())
-    assert message in told
-    assert (told.count("Error:"), told.count("SECRET")) == (1, 0)
+    error = " ".join(result.stderr.replace("│", " ").split())
+    assert message in error
+    assert error.count("Error:") == 1
+    assert "SECRET" not in error
     assert not Path("out").exists()
 
 
-def test_the_page_stands_alone_and_all_text_in_it_is_escaped() -> None:
-    tables = [
-        t.replace(HOSTILE).rename(columns={"town": "<i>town"}) for t in (ORIGINAL, MADE)
-    ]
-    found = ask(
-        tables[0], {"<b>made": tables[1], "half": tables[0][:30]}, target="sick"
-    )
-    page = found.to_html()
-    for text in (
-        "<script",
-        "<i>",
-        "<b>",
-        "M&S",
-        "http:",
-        "https:",
-        "src=",
-        "javascript",
-    ):
-        assert text not in page
+def hostile_files(town):
+    names = ["job", town, "sick"]
+    for frame in (ORIGINAL, MADE):
+        yield frame.replace({"a": "<script>a", "north": "M&S"}).set_axis(names, axis=1)
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """An assessment of files with HTML in their names, columns and values."""
+    original, made = hostile_files("<i>town")
+    return survey(original, {"<b>made": made, "half": original[:30]})
+
+
+def test_all_text_of_the_page_is_escaped_and_it_loads_nothing(hostile):
+    page = hostile.to_html()
+    forbidden = "<script|<i>|<b>|M&S|http:|https:|src=|javascript"
+    assert not re.search(forbidden, page)
     for text in ("&lt;script&gt;a", "&lt;i&gt;town", "&lt;b&gt;made", "M&amp;S"):
         assert text in page
-    assert (
+    policy = (
         "Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-i"
-        in page
     )
-    first, second = found.verdicts
-    assert first.release == "half"
-    assert re.findall("<h1>(.*?)</h1>", page) == [verdict.headline(found.verdicts)]
-    assert f"<h2>{escape(first.sentence)}</h2>" in page
-    assert f"<h2>{escape(second.sentence)}</h2>" in page
-    assert (
-        page.index("<h1>")
-        < page.index("<table")
-        < page.index("<h2>")
-        < page.index("<details")
-    )
-    assert page.index("Confidential") < page.index("<details")
-    folded = re.findall("<summary>(.*?)</summary>", page)
-    assert folded == [
+    assert policy in page
+
+
+def test_the_page_has_verdicts_first_and_folds_the_rest(hostile):
+    page = hostile.to_html()
+
+    tags = ("<h1>", "<table", "<h2>", "<details")
+    places = [page.index(tag) for tag in tags]
+    assert places == sorted(places)
+    assert page.index("Confidential") < places[-1]
+    assert page.count("<table") == 7
+    assert re.findall("<summary>(.*?)</summary>", page) == [
         "All measures: half",
         "All measures: &lt;b&gt;made",
         "Records at highest risk",
@@ -691,40 +735,21 @@ def test_the_page_stands_alone_and_all_text_in_it_is_escaped() -> None:
         "How the verdict is reached",
         "Terms",
     ]
-    assert page.count("<table") == 7
     for sentence in (*verdict.rules_text("assumptions"), *verdict.rules_text()):
         assert escape(sentence) in page
 
 
-def test_the_public_page_has_words_over_ten_people_alone() -> None:
-    tables = [
-        t.replace(HOSTILE).rename(columns={"town": "QTOWN"}) for t in (ORIGINAL, MADE)
-    ]
-    found = ask(
-        tables[0], {"QMADE": tables[1]}, keys=["QTOWN"], target="sick", by="job"
-    )
-    page = found.to_html(public=True)
+def test_the_public_page_has_no_text_of_the_files_and_no_number():
+    original, made = hostile_files("QTOWN")
+    assessment = survey(original, {"QMADE": made}, keys=["QTOWN"], by="job")
+
+    page = assessment.to_html(public=True)
+
     body = page.split("<body>")[1].split("<details")[0]
-    for text in (
-        "QTOWN",
-        "QMADE",
-        "script",
-        "M&amp;S",
-        "south",
-        "sick",
-        "job",
-        "release ",
-    ):
-        assert text not in body
-    assert set(re.findall(r"\d+", re.sub("<[^>]*>", " ", body))) <= {"1"}
-    words = verdict.public_table(found.verdicts, found.table).iloc[0]
-    assert row(found, "identity")["n"] < 10  # nobody is alone in a town
-    assert words[["identity", "verdict", "utility"]].tolist() == [NOT_SHOWN] * 3
-    people = records(180, 1).assign(day=[f"day {i % 90}" for i in range(180)])
-    found = ask(people, people[::-1], keys=["day", "job"], target="sick")
-    words = verdict.public_table(found.verdicts, found.table).iloc[0]
-    assert words[["verdict", "identical records", "identity"]].tolist() == [
-        "do not release",
-        "found",
-        "high",
-    ]
+    private = "QTOWN|QMADE|script|M&amp;S|south|sick|job|release "
+    assert not re.search(private, body)
+    assert {*re.findall(r"\d+", re.sub("<[^>]*>", " ", body))} <= {"1"}
+    assert row(assessment, "identity")["n"] < 10  # nobody is unique in a town
+    ratings = verdict.public_table(assessment.verdicts, assessment.table).iloc[0]
+    hidden = ratings[["identity", "verdict", "utility"]]
+    assert hidden.tolist() == [NOT_SHOWN] * 3

@@ -4,14 +4,13 @@
 changelog or it is a fault.
 """
 
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from cases import KEYS, MAKERS, SCHEMA, TARGET, Codes, drawn, margins, samples
+from cases import KEYS, MAKERS, SCHEMA, TARGET, drawn, margins, samples
 from comparison import other_than_locked
 
 import srlib
@@ -20,62 +19,68 @@ from srlib.data.schema import Microdata
 FILE = Path(__file__).with_name("frozen_rows.csv")
 LOCK = Path(__file__).parents[1] / "requirements.lock"
 GIVEN = {"keys": KEYS, "target": TARGET}
-SOME = {name: MAKERS[name] for name in ("bootstrap", "half changed", "margins")}
+SOME_MAKERS = {name: MAKERS[name] for name in ("bootstrap", "half changed", "margins")}
+
+assert_equal = partial(
+    pd.testing.assert_frame_equal, rtol=1e-9, atol=1e-12, check_dtype=False
+)
 
 
-def microdata(codes: Codes) -> Microdata:
+def microdata(codes):
     return Microdata(codes, SCHEMA)
 
 
-def with_numbers(codes: Codes, seed: int, others: pd.DataFrame | None = None) -> Any:
-    """Six variables, an age and an income; half of them from the others, if given."""
+def with_numbers(codes, seed):
+    """Six variables, an age and an income."""
     rng = np.random.default_rng(seed)
     frame = microdata(codes).to_frame().iloc[:, :6]
     frame["years"] = rng.integers(18, 95, len(codes))
     frame["income"] = np.round(np.exp(rng.normal(10, 1, len(codes))), -2)
-    if others is not None:
-        half = len(codes) // 2
-        frame.iloc[:half] = others.iloc[:half].to_numpy()
     return frame
 
 
-def assessments() -> Iterator[tuple[str, Any, Any, dict[str, Any]]]:
-    """Name, original, releases and options of each assessment."""
-    for n, seeds in {300: 3, 1_000: 1}.items():
-        for seed in range(seeds):
-            kinds = list(drawn(n, seed, MAKERS))
-            releases = {name: microdata(released) for name, _, released in kinds}
-            yield f"kinds, {n}, {seed}", microdata(kinds[0][1]), releases, GIVEN
-
-    kinds = list(drawn(400, 7, SOME))
-    original = microdata(kinds[0][1])
+def drawn_microdata(n, seed, makers):
+    """An original, and its releases by name."""
+    kinds = list(drawn(n, seed, makers))
+    _, original, _ = kinds[0]
     releases = {name: microdata(released) for name, _, released in kinds}
+    return microdata(original), releases
+
+
+def assessments():
+    """Name, original, releases and options of each assessment."""
+    for n, seed in [(300, 0), (300, 1), (300, 2), (1_000, 0)]:
+        yield f"kinds, {n}, {seed}", *drawn_microdata(n, seed, MAKERS), GIVEN
+
+    original, releases = drawn_microdata(400, 7, SOME_MAKERS)
     rng = np.random.default_rng(8)
-    (holdout,) = samples(rng, 300)
+    holdout = microdata(*samples(rng, 300))
     several = {"keys": [KEYS, KEYS[:2]], "target": [TARGET, "HICOV"]}
     yield "groups", original, releases, GIVEN | {"by": "SEX"}
     yield "keys and targets", original, releases, several
     yield "all keys", original, releases, {"target": TARGET}
-    yield "holdout", original, releases, GIVEN | {"holdout": microdata(holdout)}
-    synthesizers = {"sampled": samples(rng, 400, 500, 300)}
-    synthesizers["margins"] = [margins(original.codes, rng) for _ in range(2)]
-    named = {name: [*map(microdata, z)] for name, z in synthesizers.items()}
-    yield "synthesizers", original, named, GIVEN
-    few = microdata(original.codes[:15])
-    yield "few", few, {"sample": microdata(holdout[:15])}, GIVEN
+    yield "holdout", original, releases, GIVEN | {"holdout": holdout}
+
+    sampled = [microdata(codes) for codes in samples(rng, 400, 500, 300)]
+    independent = [microdata(margins(original.codes, rng)) for _ in range(2)]
+    synthesizers = {"sampled": sampled, "margins": independent}
+    yield "synthesizers", original, synthesizers, GIVEN
+    few, sample = (microdata(table.codes[:15]) for table in (original, holdout))
+    yield "few", few, {"sample": sample}, GIVEN
 
     people = with_numbers(original.codes, 1)
-    others = {
-        "sample": with_numbers(samples(rng, 400)[0], 2),
-        "half": with_numbers(samples(rng, 400)[0], 3, people),
+    sample, half = (with_numbers(samples(rng, 400)[0], seed) for seed in (2, 3))
+    half[:200] = people[:200]
+    options = {
+        "keys": [people.columns[0], "years"],
+        "target": people.columns[5],
+        "within": {"income": 2_000.0},
     }
-    columns = [*people]
-    numeric = {"keys": [columns[0], "years"], "target": columns[5]}
-    yield "numbers", people, others, numeric | {"within": {"income": 2_000.0}}
+    yield "numbers", people, {"sample": sample, "half": half}, options
 
 
-def rows() -> pd.DataFrame:
-    """Return the tables of all assessments, one below the other."""
+def rows():
+    """The tables of all assessments, one below the other."""
     tables = []
     for name, original, releases, options in assessments():
         rng = np.random.default_rng(1)
@@ -84,23 +89,24 @@ def rows() -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def test_every_number_of_every_row_stays_as_it_is() -> None:
-    frozen = pd.read_csv(FILE, keep_default_na=False, na_values=["NaN"])
+@pytest.fixture
+def frozen():
+    return pd.read_csv(FILE, keep_default_na=False, na_values=["NaN"])
+
+
+def test_every_number_of_every_row_stays_as_it_is(frozen):
+    assert len(frozen.groupby(["assessment", "release"])) >= 40
     now = rows()
     if other_than_locked(LOCK):  # trees of another version predict other numbers
-        frozen = frozen[frozen["question"] != "inference"].reset_index(drop=True)
-        now = now[now["question"] != "inference"].reset_index(drop=True)
-    assert len(frozen.groupby(["assessment", "release"])) >= 40
-    pd.testing.assert_frame_equal(
-        now, frozen, check_exact=False, rtol=1e-9, atol=1e-12, check_dtype=False
-    )
+        frozen = frozen.query("question != 'inference'").reset_index(drop=True)
+        now = now.query("question != 'inference'").reset_index(drop=True)
+    assert_equal(now, frozen)
 
 
-def test_a_changed_number_is_seen() -> None:
-    frozen = pd.read_csv(FILE, keep_default_na=False, na_values=["NaN"])
+def test_a_changed_number_is_seen(frozen):
     changed = frozen.assign(z=frozen["z"] * (1 + 1e-6))
     with pytest.raises(AssertionError, match="z"):
-        pd.testing.assert_frame_equal(changed, frozen, rtol=1e-9, atol=1e-12)
+        assert_equal(changed, frozen)
 
 
 if __name__ == "__main__":

@@ -6,74 +6,98 @@ import pytest
 
 from srlib.assessment.identifiers import common_identifiers
 
-
-def found(original: object, released: object) -> list[tuple[float, str]]:
-    columns = {"id": pd.Series(original)}, {"id": pd.Series(released)}
-    return [(row["estimate"], row["rating"]) for row in common_identifiers(*columns)]
+TOWNS = ["north", "south"] * 20
+NAMES = [f"{a}{b}" for a in "abcdefghijklmnopqrst" for b in "uvwxyz"]
 
 
-def test_one_common_passport_is_enough(rng: np.random.Generator) -> None:
-    numbers = rng.choice(10**8, 800, replace=False)
-    passports = [f"C{number:08d}" for number in numbers]
-    assert found(passports[:400], passports[400:]) == [(0, "no sign")]
-    assert found(
-        passports[:400], [*passports[400:799], f" {passports[0].lower()}"]
-    ) == [(1 / 400, "found")]
-    row, *_ = common_identifiers(
-        {"id": pd.Series(passports)}, {"id": pd.Series(passports[:2])}
-    )
-    assert row["why"] == "it contains 2 of the original's values of id"
-    assert (row["in_verdict"], row["n"]) == (True, 2)
-    names = [
-        f"{letter}{other}" for letter in "abcdefghijklmnopqrst" for other in "uvwxyz"
-    ]
-    assert found(names[:60], names[59:]) == [(1 / 61, "found")]
+def compare(original, released):
+    """The rows of columns of identifiers."""
+    tables = ({"id": pd.Series(values)} for values in (original, released))
+    return pd.DataFrame(common_identifiers(*tables))
+
+
+def share_and_rating(original, released):
+    """The share of common values, and the rating."""
+    (row,) = compare(original, released).itertuples()
+    return row.estimate, row.rating
+
+
+@pytest.fixture
+def passports(rng):
+    return [f"C{number:08d}" for number in rng.choice(10**8, 800, replace=False)]
+
+
+def test_one_common_passport_rating_in_any_case_and_with_spaces(passports):
+    original = passports[:400]
+    fresh = passports[400:]
+    assert share_and_rating(original, fresh) == (0, "no sign")
+    fresh[0] = f" {passports[0].lower()}"
+    assert share_and_rating(original, fresh) == (1 / 400, "found")
+
+
+def test_one_common_name_rating():
+    assert share_and_rating(NAMES[:60], NAMES[59:]) == (1 / 61, "found")
+
+
+def test_common_passports_are_counted_and_in_the_verdict(passports):
+    (row,) = compare(passports, passports[:2]).itertuples()
+    assert row.why == "it contains 2 of the original's values of id"
+    assert (row.in_verdict, row.n) == (True, 2)
 
 
 @pytest.mark.parametrize("form", ["{}", "{}.0", "P{:05d}"])
-def test_numbers_of_records_are_common_by_chance(form: str) -> None:
+def test_numbers_of_records_are_common_by_chance(form):
     numbers = [form.format(number) for number in range(1, 401)]
-    assert found(numbers, numbers) == [(1, "no sign")]
+    assert share_and_rating(numbers, numbers) == (1, "no sign")
 
 
-def test_common_numbers_are_as_many_as_chance_makes() -> None:
-    """Of 800,000 numbers 400 in both files: a fifth of one is common, and two in a case of 57."""
-    rng = np.random.default_rng(4)
-    numbers = rng.choice(800_000, 799, replace=False)
-    first, second = numbers[:400], numbers[399:]
-    for common, word in ((2, "no sign"), (3, "found")):
-        released = np.append(first[-common:], second[common:])
-        row, *_ = common_identifiers(
-            {"id": pd.Series(first)}, {"id": pd.Series(released)}
-        )
-        assert row["baseline"] == pytest.approx(400 / 800_000, rel=0.3)
-        assert (row["estimate"], row["rating"]) == (common / 400, word)
+@pytest.mark.parametrize(("n_common", "rating"), [(2, "no sign"), (3, "found")])
+def test_common_numbers_beyond_chance_are_found(n_common, rating):
+    """Of 800,000 numbers 400 in both files: two are common in one case of 57."""
+    numbers = np.random.default_rng(4).choice(800_000, 799, replace=False)
+    original = numbers[:400]
+    released = np.append(original[-n_common:], numbers[399 + n_common :])
+
+    (baseline,) = compare(original, released)["baseline"]
+    assert baseline == pytest.approx(400 / 800_000, rel=0.3)
+    assert share_and_rating(original, released) == (n_common / 400, rating)
 
 
-def test_dates_and_amounts_are_seldom_taken_for_copies() -> None:
-    alarms = []
+def test_dates_amounts_and_short_numbers_are_seldom_taken_for_copies():
+    ratings = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
         numbers = rng.integers(1_000, 9_999, 800)
         cases = [f"{'ABC'[i % 3]}-{number}" for i, number in enumerate(numbers)]
-        days = pd.Timestamp(1930, 1, 1) + pd.to_timedelta(
-            rng.integers(0, 70 * 365, 800), unit="D"
-        )
-        dates = days.strftime("%Y-%m-%d").to_numpy()
+        days = pd.to_timedelta(rng.integers(0, 70 * 365, 800), unit="D")
+        dates = (pd.Timestamp(1930, 1, 1) + days).strftime("%Y-%m-%d").to_numpy()
         incomes = np.exp(rng.normal(10, 0.7, 800)).round()
         for values in (dates, incomes, cases):
-            alarms += [word == "found" for _, word in found(values[:400], values[400:])]
-    assert len(alarms) > 40
-    assert np.mean(alarms) <= 0.05
+            ratings.extend(compare(values[:400], values[400:]).get("rating", []))
+
+    assert len(ratings) > 40
+    assert ratings.count("found") / len(ratings) <= 0.05
 
 
-def test_what_differs_for_few_or_stands_in_one_file_is_not_compared() -> None:
-    towns = pd.Series(["north", "south"] * 20)
-    assert found(towns, towns) == []
-    assert found([], towns) == []
-    assert found([None, ""] * 20, towns) == []
-    assert common_identifiers({"id": pd.Series(range(9))}, {"name": towns}) == []
-    assert found(["a", "b", None, "NA"] * 10, ["", "NA"] * 9) == []
-    assert found([f"x{i}y{i**2}" for i in range(40)], ["", "NA"] * 9) == [
-        (0, "no sign")
-    ]
+@pytest.mark.parametrize(
+    ("original", "released"),
+    [
+        (TOWNS, TOWNS),
+        ([], TOWNS),
+        ([None, ""] * 20, TOWNS),
+        (["a", "b", None, "NA"] * 10, ["", "NA"] * 9),
+    ],
+)
+def test_values_of_groups_and_missing_values_are_not_compared(original, released):
+    assert compare(original, released).empty
+
+
+def test_a_column_of_one_file_is_not_compared():
+    assert common_identifiers({"id": pd.Series(range(9))}, {"name": TOWNS}) == []
+
+
+def test_identifiers_that_the_release_lacks_are_no_sign():
+    assert share_and_rating([f"x{i}y{i**2}" for i in range(40)], ["", "NA"] * 9) == (
+        0,
+        "no sign",
+    )

@@ -1,96 +1,128 @@
-"""Rows, their errors and words, and the verdict that follows from them."""
-
-import re
-from typing import Any
+"""Rows, their standard errors and ratings, and the verdict that follows from them."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from cases import LEVELS, margins, samples
+from cases import LEVELS, margins, samples, table
 
 from srlib.assessment import ratings, run, utility, verdict
 from srlib.assessment.attribute import attribute_disclosure
 from srlib.assessment.copies import Copies
-from srlib.assessment.counts import Row, holdout_contrast, new_row
+from srlib.assessment.counts import holdout_contrast, new_row
 from srlib.assessment.disclosure import Attack, Disclosure
 from srlib.assessment.files import Files
 from srlib.assessment.identity import IdentityDisclosure, identity_disclosure
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error
 
-NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
+KEYS = [0, 1, 2, 3, 4]
+ATTACK = Attack(KEYS, target=13)
+
+# Of a release without copies: `copy_test` changes a number of a row.
+COPY_ROWS = {
+    "identical records": {"estimate": 0.3, "baseline": 0.32, "z": -1.0},
+    "copied uniques": {"estimate": 0.0, "z_permutation": 0.0},
+    "undetected copies": {"estimate": 0.04, "baseline": 0.1},
+    "near-duplicates": {"estimate": 0.2, "baseline": 0.1, "z_permutation": 0.0},
+    "repeated unique": {"estimate": 0.1, "baseline": 0.0, "z": 0.0},
+    "excess over own duplicates": {"z": 0.0},
+    "identical before binning": {
+        "estimate": 0.3,
+        "baseline": 0.32,
+        "z": 1.7,
+        "z_permutation": 0.0,
+    },
+    "row order": {"estimate": 0.5, "z": 0.0},
+}
+DETAILS = {
+    "near-duplicates": "share 9 or more of 14 values with an original record",
+    "repeated unique": "one unique record, 12 times",
+}
+REASONS = {
+    "identity": "of the sample uniques are matched on the keys",
+    "attribute": "of the records have their sick disclosed by the key matches",
+    "inference": "mean probability of the true sick, predicted from the release",
+}
 
 
-def deviate_of(question: str) -> str:
-    """Name of the argument of `copied` that sets a question's deviate."""
-    return re.sub("[ -]", "_", question) + "_z"
+def copy_test(same_table=False, baseline_problem="", **changes):
+    """The rows of `COPY_ROWS` with changes, as {"row order z": 7.0}."""
+    rows = {}
+    for question, numbers in COPY_ROWS.items():
+        row = new_row(question, 500, detail=DETAILS.get(question, ""))
+        rows[question] = row | numbers
+    rows["undetected copies"]["n"] = 400
+    for name, value in changes.items():
+        question, _, column = name.rpartition(" ")
+        rows[question][column] = value
+    nobody = np.zeros(1_000, int)
+    return Copies(rows, same_table, baseline_problem, nobody > 0, nobody)
 
 
-def copied(
-    alone: int = 400,
-    released: int = 500,
-    at_most: float = 0.04,
-    held: float = 0.1,
-    handed_out: float = 0.0,
-    repeated: float = 0.3,
-    others: float = 0.32,
-    complete: float = 0.3,
-    baseline_problem: str = "",
-    same_table: bool = False,
-    **z: float,
-) -> Copies:
-    """A release without copies, but for what is given."""
-    shares = {
-        "identical records": {
-            "estimate": repeated,
-            "se": 0.01,
-            "baseline": others,
-            "baseline_se": 0.01,
-        },
-        "copied uniques": {"estimate": handed_out},
-        "undetected copies": {"estimate": at_most, "baseline": held},
-        "near-duplicates": {"estimate": 0.2, "baseline": 0.1},
-        "repeated unique": {"estimate": 0.1, "baseline": 0.0},
-        "excess over own duplicates": {},
-        "identical before binning": {
-            "estimate": min(repeated, complete),
-            "baseline": others,
-        },
-        "row order": {"estimate": 0.5},
-    }
-    rows = {
-        question: new_row(question, released) | of for question, of in shares.items()
-    }
-    rows["undetected copies"]["n"] = alone
-    rows["near-duplicates"]["detail"] = (
-        "share 9 or more of 14 values with an original record"
-    )
-    rows["repeated unique"]["detail"] = "one unique record, 12 times"
-    rows["identical records"]["z"] = z.get("repeated_z", -1.0)
-    for question in ("copied uniques", "near-duplicates", "identical before binning"):
-        rows[question]["z_permutation"] = z.get(deviate_of(question), 0.0)
-    rows["identical before binning"]["z"] = z.get("complete_z", 1.7)
-    for question in ("repeated unique", "excess over own duplicates", "row order"):
-        rows[question]["z"] = z.get(deviate_of(question), 0.0)
-    return Copies(
-        rows, same_table, baseline_problem, np.zeros(1_000, bool), np.zeros(1_000, int)
-    )
+def risk_row(estimate, baseline, z, **more):
+    return {
+        "estimate": estimate,
+        "se": 0.01,
+        "baseline": baseline,
+        "baseline_se": 0.01,
+        "baseline_kind": "fresh sample",
+        "z": z,
+        "z_permutation": np.nan,
+        "n": 200,
+        "group": "all",
+    } | more
 
 
-def disclosed_alike(
-    release: float, fresh_sample: float = 0.0, margins: float = 0.0
-) -> Disclosure:
-    """Nine people who are disclosed with the same probabilities."""
+def rate(rows, *, family=False):
+    """The ratings that the rows get."""
+    ratings.rate(rows, family)
+    return [row["rating"] for row in rows]
+
+
+def judge(name="made", *, copies=None, loss=0.0, n=200, **excess):
+    """The verdict and the table of a release with given copies, utility loss and risks.
+
+    The excess of a risk is a share of what its baseline leaves undisclosed.
+    """
+    risks = []
+    for question, reason in REASONS.items():
+        share = excess.get(question, 0.0)
+        row = risk_row(0.2 + 0.8 * share, 0.2, 40 * share, question=question, n=n)
+        risks.append(row | {"why": reason, "in_verdict": True})
+    ratings.rate(risks, family=False)
+    rating = utility.rate_utility(loss, loss > 0)
+    rows = [
+        *ratings.copy_rows([copy_test(), copy_test(**copies or {})]),
+        *risks,
+        risk_row(0.9, 0.9, -1.0, question="one-way tables", rating="good"),
+        risk_row(loss, 0.0, 100 * loss, question="two-way tables", rating=rating),
+    ]
+    table = pd.DataFrame(rows).assign(release=name)
+    table["in_verdict"] = table["in_verdict"].notna()
+    texts = {"detail": "", "group": "all", "baseline_kind": "", "rating": ""}
+    table = table.fillna(texts)
+    return verdict.judge(name, table), table
+
+
+def judge_all(releases):
+    """The verdicts and the table of releases, by name."""
+    judged = [judge(name, **release) for name, release in releases.items()]
+    judgments, tables = zip(*judged, strict=True)
+    return judgments, pd.concat(tables, ignore_index=True)
+
+
+def disclosed_alike(release, fresh_sample=0.0, margins=0.0, n=9):
+    """People who are disclosed with the same probabilities."""
     return Disclosure(
-        eligible=np.ones(9, bool),
-        release=np.full(9, release),
-        fresh_sample=np.full(9, fresh_sample),
-        margins=np.full(9, margins),
-        cluster=np.arange(9),
-        certain=np.ones(9, bool),
+        eligible=np.ones(n, bool),
+        release=np.full(n, release),
+        fresh_sample=np.full(n, fresh_sample),
+        margins=np.full(n, margins),
+        cluster=np.arange(n),
+        certain=np.ones(n, bool),
     )
 
 
-def test_a_release_that_discloses_as_margins_do_has_no_excess() -> None:
+def test_a_release_that_discloses_as_margins_do_has_no_excess():
     above_fresh_sample = disclosed_alike(0.3, fresh_sample=0.1, margins=0.0)
     as_margins = disclosed_alike(0.3, fresh_sample=0.1, margins=0.3)
 
@@ -98,423 +130,411 @@ def test_a_release_that_discloses_as_margins_do_has_no_excess() -> None:
     assert as_margins.compare()["z"] == 0
 
 
-def test_uniques_matched_as_often_as_by_margins_are_no_excess() -> None:
-    n = 400
-    is_matched = np.arange(n) < 0.5 * n
-    z = {}
-    for margins in (0.2, 0.5):
-        found = IdentityDisclosure(
-            eligible=np.ones(n, bool),
-            release=is_matched.astype(float),
-            fresh_sample=np.full(n, 0.2),
-            margins=np.full(n, margins),
-            cluster=np.arange(n),
-            certain=is_matched,
-            permutation_z=5.0,
-            effective_trials=float(n),
+def test_uniques_matched_as_often_as_by_margins_are_no_excess():
+    def z(margins):
+        people = disclosed_alike(0.5, fresh_sample=0.2, margins=margins, n=400)
+        disclosure = IdentityDisclosure(
+            **vars(people), permutation_z=5.0, effective_trials=400.0
         )
-        z[margins] = found.compare()["z"]
+        return disclosure.compare()["z"]
 
-    assert z[0.2] > 5
-    assert z[0.5] == 0
-
-
-def test_errors_are_not_smaller_than_the_spread_over_releases(
-    rng: np.random.Generator,
-) -> None:
-    """One original, 60 releases of its margins, and several releases answered together."""
-    (x,) = samples(rng, 500)
-    released = [margins(x, rng) for _ in range(60)]
-    each: list[Any]
-    for each in (
-        [identity_disclosure(Files(x, z, LEVELS), KEYS) for z in released],
-        [
-            attribute_disclosure(Files(x, z, LEVELS), Attack(KEYS, TARGET))
-            for z in released
-        ],
-    ):
-        rows = [ratings.summarize([one]) for one in each]
-        values, errors = (
-            np.array([row[name] for row in rows]) for name in ("estimate", "se")
-        )
-        assert 0.9 < errors.mean() / values.std(ddof=1) < 5
-        assert np.mean([row["z"] >= ratings.Z_SIGNIFICANT for row in rows]) <= 0.05
-        together = ratings.summarize(each[:3])
-        assert together["estimate"] == pytest.approx(values[:3].mean())
-        between = values[:3].std(ddof=1) / np.sqrt(3)
-        assert together["se"] == pytest.approx(max(between, errors[:3].mean()))
-    # Everybody is told the same by each release, so that only releases differ.
-    shares = (0.2, 0.5, 0.6)
-    each = [disclosed_alike(share) for share in shares]
-    error = ratings.summarize(each)["se"]
-    assert error == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
-    for of_others, of_margins in ((0.1, 0.3), (0.3, 0.1)):
-        one = disclosed_alike(1, of_others, of_margins)
-        found = ratings.summarize([one])
-        assert found["baseline_kind"] == (
-            "fresh sample" if of_others > of_margins else "independent margins"
-        )
-        assert found["baseline"] == pytest.approx(0.3)
+    assert z(margins=0.2) > 5
+    assert z(margins=0.5) == 0
 
 
-def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> None:
-    x, z = samples(rng, 600, 600)
-    one, group = identity_disclosure(Files(x, z, LEVELS), KEYS), x[:, 4]
-    companions = np.bincount(one.cluster)[one.cluster] - 1.0
-    unmet = 1 - one.fresh_sample.sum() / (companions == 0).sum()
-    power = np.log(unmet) / np.log(
-        (companions == 0).sum() / ((1 - 0.5**1.5) ** companions).sum()
-    )
+@pytest.mark.parametrize(
+    "disclose",
+    [
+        lambda files: identity_disclosure(files, KEYS),
+        lambda files: attribute_disclosure(files, ATTACK),
+    ],
+)
+def test_standard_errors_are_at_least_the_spread_over_releases(rng, disclose):
+    """One original, and 60 releases of its margins."""
+    (original,) = samples(rng, 500)
+    releases = [margins(original, rng) for _ in range(60)]
+    disclosures = [disclose(Files(original, z, LEVELS)) for z in releases]
 
-    def foretold(weight: Any) -> float:
-        """Number of people alone whom others' records meet, of people who weigh so much."""
-        whole, part = ((weight * (1 - t) ** companions).sum() for t in (1, 0.5**1.5))
-        return float(whole * (1 - (whole / part) ** power))
+    rows = pd.DataFrame([ratings.summarize([one]) for one in disclosures])
+    assert 0.9 < rows["se"].mean() / rows["estimate"].std() < 5
+    assert (rows["z"] >= ratings.Z_SIGNIFICANT).mean() <= 0.05
 
-    of_told = attribute_disclosure(Files(x, z, LEVELS), Attack(KEYS, TARGET))
+    together = ratings.summarize(disclosures[:3])
+    three = rows[:3]
+    between = three["estimate"].std() / np.sqrt(3)
+    assert together["estimate"] == pytest.approx(three["estimate"].mean())
+    assert together["se"] == pytest.approx(max(between, three["se"].mean()))
+
+
+def test_releases_that_disclose_all_people_alike_have_the_error_between_them():
+    shares = [0.2, 0.5, 0.6]
+    row = ratings.summarize([disclosed_alike(share) for share in shares])
+    assert row["se"] == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
+
+
+@pytest.mark.parametrize(
+    ("fresh_sample", "margins", "kind"),
+    [(0.1, 0.3, "independent margins"), (0.3, 0.1, "fresh sample")],
+)
+def test_the_baseline_is_what_discloses_more(fresh_sample, margins, kind):
+    row = ratings.summarize([disclosed_alike(1, fresh_sample, margins)])
+    assert row["baseline_kind"] == kind
+    assert row["baseline"] == pytest.approx(0.3)
+
+
+@pytest.fixture
+def grouped(rng):
+    """Two samples, and the groups of people in the first, (n,)."""
+    original, released = samples(rng, 600, 600)
+    return Files(original, released, LEVELS), original[:, 4]
+
+
+def test_matched_uniques_of_a_group_are_the_derivative_by_its_weight(grouped):
+    files, group = grouped
+    disclosure = identity_disclosure(files, KEYS)
+    companions = np.bincount(disclosure.cluster)[disclosure.cluster] - 1.0
+    is_unique = companions == 0
+    unmatched = 1 - disclosure.fresh_sample.sum() / is_unique.sum()
+    unique_in_part = (1 - 0.5**1.5) ** companions
+    power = np.log(unmatched) / np.log(is_unique.sum() / unique_in_part.sum())
+
+    def n_matched(weight):
+        """Number of uniques that a fresh sample matches, of people of these weights."""
+        n_unique = weight[is_unique].sum()
+        in_part = (weight * unique_in_part).sum()
+        return n_unique * (1 - (n_unique / in_part) ** power)
+
     for code in np.unique(group):
-        part = group == code
-        alone = part & (companions == 0)
-        row = ratings.summarize([one], part)
-        assert row["n"] == alone.sum()
-        assert row["estimate"] == pytest.approx(one.release[alone].mean())
-        others = (
-            (foretold(1 + 1e-5 * part) - foretold(1 - 1e-5 * part)) / 2e-5 / alone.sum()
-        )
-        assert row["fresh_sample"] == pytest.approx(np.clip(others, 0, 1), abs=1e-6)
-        if part.sum() >= 100:
-            drawn = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), 800)[
-                :, of_told.cluster
-            ]
-            values = drawn @ (part * of_told.release) / (drawn @ part)
-            row = ratings.summarize([of_told], part)
-            assert row["se"] == pytest.approx(np.std(values), rel=0.15)
+        is_member = group == code
+        row = ratings.summarize([disclosure], is_member)
+
+        uniques = is_member & is_unique
+        step = 1e-5 * is_member
+        derivative = (n_matched(1 + step) - n_matched(1 - step)) / 2e-5
+        expected = np.clip(derivative / uniques.sum(), 0, 1)
+        assert row["n"] == uniques.sum()
+        assert row["estimate"] == pytest.approx(disclosure.release[uniques].mean())
+        assert row["fresh_sample"] == pytest.approx(expected, abs=1e-6)
 
 
-def test_people_held_out_by_hand() -> None:
-    """Two keys' levels and the target: released are (0, 0) twice and (1, 1) once."""
-    used = np.array([(0, 0), (0, 1), (1, 1), (2, 0)])
-    holdout = np.array([(0, 0), (1, 0), (2, 1), (2, 1), (2, 0)])
-    released = np.array([(0, 0), (0, 0), (1, 1)])
-    files = Files(used, released, [3, 2], holdout)
-    (copied,) = run._measure_full_matches([files])
-    spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
-    assert (copied["n"], copied["estimate"], copied["holdout"]) == (4, 1 / 2, 1 / 5)
-    assert copied["z_holdout"] == pytest.approx((1 / 2 - 1 / 5) / spread)
-    # Two groups of people who move together: what is told of the first, and of the
-    # others.
-    tells, group = np.array([1.0, 0, 1, 0, 0]), np.array([0, 1, 0, 1, 1])
-    found = holdout_contrast(tells, np.ones(5), 2, group)
-    assert found["z_holdout"] == pytest.approx((1 / 2 - 1 / 3) / (np.sqrt(2) / 36))
-    disclosed = attribute_disclosure(files, Attack([0], 1)).holdout
-    assert disclosed["holdout"] == 1 / 5
-    # In four of the five, those with 0 and 1 are alone, and those with 2 never are.
+def test_errors_of_groups_are_those_of_a_bootstrap_of_clusters(grouped, rng):
+    files, group = grouped
+    disclosure = attribute_disclosure(files, ATTACK)
+    n = len(group)
+
+    for code in np.flatnonzero(np.bincount(group) >= 100):
+        is_member = group == code
+        drawn = rng.multinomial(n, np.full(n, 1 / n), 800)[:, disclosure.cluster]
+        shares = drawn @ (is_member * disclosure.release) / (drawn @ is_member)
+        row = ratings.summarize([disclosure], is_member)
+        assert row["se"] == pytest.approx(np.std(shares), rel=0.15)
+
+
+def test_disclosure_of_the_holdout_by_hand():
+    """Two variables: released are (0, 0) twice and (1, 1) once."""
+    original = table("00", "01", "11", "20")
+    holdout = table("00", "10", "21", "21", "20")
+    released = table("00", "00", "11")
+    files = Files(original, released, [3, 2], holdout)
+
+    (row,) = run._measure_full_matches([files])
+    error = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
+    assert (row["n"], row["estimate"], row["holdout"]) == (4, 1 / 2, 1 / 5)
+    assert row["z_holdout"] == pytest.approx((1 / 2 - 1 / 5) / error)
+
+    attribute = attribute_disclosure(files, Attack([0], 1))
+    assert attribute.holdout["holdout"] == 1 / 5
+
+    # In four of the five, those with 0 and 1 are unique, and those with 2 never are.
     assert identity_disclosure(files, [0]).holdout["holdout"] == 1
 
 
-def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
-    rng, z = np.random.default_rng(8), []
+def test_the_error_of_a_holdout_contrast_is_clustered():
+    disclosed = np.array([1.0, 0, 1, 0, 0])
+    cluster = np.array([0, 1, 0, 1, 1])
+    contrast = holdout_contrast(disclosed, np.ones(5), 2, cluster)
+    assert contrast["z_holdout"] == pytest.approx((1 / 2 - 1 / 3) / (np.sqrt(2) / 36))
+
+
+def test_a_fresh_sample_discloses_the_holdout_as_the_original():
+    rng = np.random.default_rng(8)
+    z = []
     for _ in range(60):
-        used, holdout, released = samples(rng, 300, 250, 300)
-        files = Files(used, released, LEVELS, holdout)
-        rows = [
+        original, holdout, released = samples(rng, 300, 250, 300)
+        files = Files(original, released, LEVELS, holdout)
+        disclosures = [
             identity_disclosure(files, range(14)),
             identity_disclosure(files, KEYS),
-            attribute_disclosure(files, Attack(KEYS, TARGET)),
+            attribute_disclosure(files, ATTACK),
         ]
-        z.append([one.holdout["z_holdout"] for one in rows])
+        z.append([one.holdout["z_holdout"] for one in disclosures])
+
     # Standard errors of a standard deviation and of a mean, of 60: 0.09 and 0.13.
     assert (np.abs(np.std(z, axis=0) - 1) < 0.4).all()
     assert (np.abs(np.mean(z, axis=0)) < 0.6).all()
 
 
-def row(value: float, others: float, z: float, **more: object) -> Row:
-    return {
-        "estimate": value,
-        "baseline": others,
-        "z": z,
-        "z_permutation": NAN,
-        "n": 200,
-        "group": "all",
-        "baseline_kind": "fresh sample",
-    } | more
-
-
-def test_words_are_shares_of_what_is_left() -> None:
-    """The same share of what is left, also where the baseline is above one half."""
-    for value, others, z, word in (
+@pytest.mark.parametrize(
+    ("estimate", "baseline", "z", "rating"),
+    [
         (0.3, 0.2, 2.5, "as expected"),
         (0.1, 0.2, -5.0, "as expected"),
-        (0.37, 0.2, NAN, "as expected"),
+        (0.37, 0.2, np.nan, "as expected"),
         (0.3, 0.2, 3.0, "elevated"),
         (0.37, 0.2, 3.0, "high"),
+        # Also where the baseline is above one half.
         (0.904, 0.9, 3.0, "as expected"),
         (0.91, 0.9, 3.0, "elevated"),
         (0.93, 0.9, 3.0, "high"),
         (1.0, 1.0, 3.0, "as expected"),
-    ):
-        rows = [row(value, others, z), row(value, others, -9.0, z_permutation=z)]
-        ratings.rate(rows, family=False)
-        assert [each["rating"] for each in rows] == [word, word]
-
-
-def test_of_many_questions_each_is_as_sure_as_one() -> None:
-    """Holm by hand: of three, 2.94, 2.81 and 2.58 errors are needed, the largest first."""
-    for z, clear in (
-        ((2.9, 2.9, 2.9), (0, 0, 0)),
-        ((2.95, 2.80, 2.7), (1, 0, 0)),
-        ((2.59, 2.82, 2.95), (1, 1, 1)),
-        ((2.57, 2.82, 2.95), (0, 1, 1)),
-    ):
-        rows = [row(0.5, 0.2, each) for each in z]
-        ratings.rate(rows, family=True)
-        assert [each["rating"] == "high" for each in rows] == [
-            bool(each) for each in clear
-        ]
-    few = [row(0.9, 0.1, 9.0, group="town: x", n=people) for people in (9, 10)]
-    ratings.rate(few, family=False)
-    assert [each["rating"] for each in few] == ["too few people", "high"]
-
-
-def test_far_more_of_a_target_takes_a_guess_that_agrees() -> None:
-    for z_guess, word in ((2.5, "elevated"), (NAN, "elevated"), (2.6, "high")):
-        rows = [
-            row(0.9, 0.2, 9.0, question="attribute", variables="job → sick"),
-            row(0.3, 0.2, z_guess, question="inference", variables="job → sick"),
-            row(0.9, 0.2, 9.0, question="inference", variables="town → sick"),
-            row(0.9, 0.2, 9.0, question="identity", variables="job"),
-        ]
-        ratings.rate(rows, family=False)
-        ratings.cap_unsupported_ratings(rows)
-        assert [rows[0]["rating"], rows[3]["rating"]] == [word, "high"]
-
-
-def test_errors_of_shares_of_few_people_are_not_shown() -> None:
-    few, enough = (row(0.9, 0.1, 9.0, n=n, baseline_se=0.5) for n in (9, 10))
-    ratings.rate([few, enough], family=False)
-    assert [few["rating"], enough["rating"]] == ["too few people", "high"]
-    assert np.isnan(few["baseline_se"])
-    assert enough["baseline_se"] == 0.5
-
-
-def test_the_card_has_what_decides_and_the_same_lines_for_all_releases() -> None:
-    deciding = {
-        deviate_of(question): line for question, line in verdict.DECIDING.items()
-    }
-    always = [*verdict.CARD.values(), "utility loss, two-way tables"]
-    for z in (
-        "",
-        "row_order_z",
-        "near_duplicates_z",
-        "repeated_unique_z",
-        "copied_uniques_z",
-    ):
-        _, table = judged(copies={z: 9.0} if z else {})
-        card = verdict.card(table).set_index("measure")
-        further = [line for line in card.index if line not in always]
-        assert [line for line in card.index if line in always] == always
-        assert further == ([deciding[z]] if z in deciding else [])
-        rating = card.loc["records identical to an original", "rating"]
-        assert rating == ("found" if z else "no sign")
-        assert all(card.loc[further, "rating"] == "found")
-    assert card.loc[verdict.CARD["copied uniques"], ["z", "rating"]].tolist() == [
-        "9.0",
-        "found",
-    ]
-    assert card.loc[verdict.CARD["undetected copies"], "release"] == "up to 4.0\xa0%"
-
-
-def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFrame]:
-    """A verdict on questions that take a share of what their baseline leaves to disclose."""
-    loss = given.get("loss", 0.0)
-    named = {"se": 0.01, "baseline_se": 0.01, "in_verdict": True}
-    named["n"] = given.get("people", 200)
-    questions = {
-        "identity": "of the sample uniques are matched on the keys",
-        "attribute": "of the records have their sick disclosed by the key matches",
-        "inference": "mean probability of the true sick, predicted from the release",
-    }
-    rows = [
-        row(0.2 + 0.8 * given.get(q, 0), 0.2, 40 * given.get(q, 0), question=q, why=why)
-        | named
-        for q, why in questions.items()
-    ]
-    ratings.rate(rows, family=False)
-    losses = row(loss, 0.0, 100 * loss) | {
-        "rating": utility.rate_utility(loss, loss > 0),
-        "se": 0.01,
-    }
-    by_chance = row(0.9, 0.9, -1.0, question="one-way tables", rating="good", se=0.01)
-    copy_rows = ratings.copy_rows([copied(), copied(**given.get("copies", {}))])
-    table = pd.DataFrame(
-        [*copy_rows, *rows, by_chance, losses | {"question": "two-way tables"}]
-    )
-    table = table.assign(release=name, in_verdict=table["in_verdict"] == True)  # noqa: E712
-    table = table.fillna({"detail": ""})
-    table = table.fillna({"group": "all", "baseline_kind": "", "rating": ""})
-    return verdict.judge(name, table), table
+    ],
+)
+def test_ratings_are_by_shares_of_what_the_baseline_leaves(
+    estimate, baseline, z, rating
+):
+    by_z = risk_row(estimate, baseline, z)
+    by_permutation = risk_row(estimate, baseline, -9.0, z_permutation=z)
+    assert rate([by_z, by_permutation]) == [rating, rating]
 
 
 @pytest.mark.parametrize(
-    ("given", "advice", "first"),
+    ("z", "is_high"),
     [
+        ((2.9, 2.9, 2.9), [False, False, False]),
+        ((2.95, 2.80, 2.7), [True, False, False]),
+        ((2.59, 2.82, 2.95), [True, True, True]),
+        ((2.57, 2.82, 2.95), [False, True, True]),
+    ],
+)
+def test_of_many_questions_each_is_as_sure_as_one(z, is_high):
+    """Holm by hand: of three, 2.94, 2.81 and 2.58 are needed, the largest first."""
+    rows = [risk_row(0.5, 0.2, value) for value in z]
+    assert [rating == "high" for rating in rate(rows, family=True)] == is_high
+
+
+@pytest.mark.parametrize(
+    ("z", "rating"), [(2.5, "elevated"), (np.nan, "elevated"), (2.6, "high")]
+)
+def test_attribute_disclosure_is_high_only_where_inference_agrees(z, rating):
+    attribute = risk_row(0.9, 0.2, 9.0, question="attribute", variables="job → sick")
+    identity = risk_row(0.9, 0.2, 9.0, question="identity", variables="job")
+    inference = risk_row(0.3, 0.2, z, question="inference", variables="job → sick")
+    other_keys = inference | {"z": 9.0, "variables": "town → sick"}
+    rows = [attribute, inference, other_keys, identity]
+
+    ratings.rate(rows, family=False)
+    ratings.cap_unsupported_ratings(rows)
+
+    assert (attribute["rating"], identity["rating"]) == (rating, "high")
+
+
+@pytest.mark.parametrize("group", ["all", "town: x"])
+def test_risks_of_few_people_have_no_rating_and_no_baseline_error(group):
+    few, enough = (risk_row(0.9, 0.1, 9.0, group=group, n=n) for n in (9, 10))
+    assert rate([few, enough]) == ["too few people", "high"]
+    assert np.isnan(few["baseline_se"])
+    assert enough["baseline_se"] == 0.01
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "row order z",
+        "near-duplicates z_permutation",
+        "repeated unique z",
+        "copied uniques z_permutation",
+    ],
+)
+def test_the_card_has_the_same_lines_for_all_releases_and_what_decides(changed):
+    lines = [*verdict.CARD.values(), "utility loss, two-way tables"]
+    deciding = verdict.CARD | verdict.DECIDING
+    line = deciding[changed.rpartition(" ")[0]]
+
+    _, table = judge()
+    card = verdict.card(table).set_index("measure")
+    assert card.index.tolist() == lines
+    assert card.loc[verdict.CARD["identical records"], "rating"] == "no sign"
+    assert card.loc[verdict.CARD["undetected copies"], "release"] == "up to 4.0\xa0%"
+
+    _, table = judge(copies={changed: 9.0})
+    card = verdict.card(table).set_index("measure")
+    assert [name for name in card.index if name in lines] == lines
+    assert {*card.index} == {*lines, line}
+    assert card.loc[line, ["z", "rating"]].tolist() == ["9.0", "found"]
+    assert card.loc[verdict.CARD["identical records"], "rating"] == "found"
+
+
+def check_verdict(expected, clause, **release):
+    judgment, _ = judge(**release)
+    assert judgment.verdict == expected
+    assert clause in judgment.sentence
+    assert len(judgment.sentence.split()) <= 45
+
+
+@pytest.mark.parametrize(
+    ("copies", "clause"),
+    [
+        ({}, "Utility: like a fresh sample. Not tested: an intruder who"),
         (
-            {},
-            "no sign of disclosure",
-            "Utility: like a fresh sample. Not tested: an intruder who",
+            {
+                "undetected copies n": 0,
+                "undetected copies estimate": np.nan,
+                "undetected copies baseline": np.nan,
+            },
+            "",
         ),
+        ({"undetected copies estimate": 0.13, "undetected copies n": 23}, ""),
+        ({"undetected copies estimate": 0.12, "undetected copies n": 900}, ""),
+        # Where a fresh sample matches more than a third, a copy says little.
         (
-            {"copies": {"alone": 0, "at_most": NAN, "held": NAN}},
-            "no sign of disclosure",
+            {"undetected copies estimate": 0.9, "undetected copies baseline": 0.34},
             "",
         ),
         (
-            {"copies": {"at_most": 0.13}},
-            "undecided",
-            "copies of up to 13.0\xa0% of the",
-        ),
-        ({"copies": {"at_most": 0.13, "alone": 23}}, "no sign of disclosure", ""),
-        (
-            {"copies": {"at_most": 0.13, "alone": 24}},
-            "undecided",
-            "could go undetected",
-        ),
-        # Where a fresh sample would have the values of more than a third, a copy says
-        # little.
-        ({"copies": {"at_most": 0.9, "held": 0.34}}, "no sign of disclosure", ""),
-        (
-            {"copies": {"at_most": 0.9, "held": 0.33}},
-            "undecided",
-            "could go undetected",
+            {
+                "identical records n": 20,
+                "undetected copies n": 180,
+                "undetected copies estimate": 0.1,
+            },
+            "",
         ),
         (
-            {"copies": {"repeated": 0.006, "others": 0.0005}},
-            "undecided",
-            "too few to distinguish copies",
-        ),
-        (
-            {"copies": {"repeated": 0.006, "others": 0.0, "complete_z": 1.6}},
-            "no sign of disclosure",
+            {
+                "identical before binning estimate": 0.006,
+                "identical before binning baseline": 0.0,
+                "identical before binning z": 1.6,
+            },
             "the keys, but 3 of its 500 records are complete copies",
         ),
         (
-            {"copies": {"complete": 0.006, "others": 0.0005}},
-            "undecided",
-            "0.6\xa0% of its records",
-        ),
-        (
-            {"copies": {"repeated": 0.004, "others": 0.0}},
-            "no sign of disclosure",
+            {
+                "identical before binning estimate": 0.004,
+                "identical before binning baseline": 0.0,
+            },
             "the keys, but 2 of its 500 records are complete copies",
         ),
         (
-            {"copies": {"repeated": 0.002, "others": 0.0}},
-            "no sign of disclosure",
+            {
+                "identical before binning estimate": 0.002,
+                "identical before binning baseline": 0.0,
+            },
             "the keys, but 1 of its 500 records is a complete copy.",
         ),
         (
-            {"copies": {"repeated": 0.004, "others": 0.0005}},
-            "no sign of disclosure",
+            {
+                "identical before binning estimate": 0.004,
+                "identical before binning baseline": 0.0005,
+            },
             "Utility: like a fresh",
         ),
-        ({"copies": {"repeated": 0.006, "others": 0.006}}, "no sign of disclosure", ""),
         (
-            {"copies": {"repeated_z": 2.6}},
-            "review",
-            "there are signs of copied records",
-        ),
-        (
-            {"copies": {"copied_uniques_z": 2.6}},
-            "review",
-            "there are signs of copied records",
-        ),
-        (
-            {"copies": {"near_duplicates_z": 2.6}},
-            "review",
-            "there are signs of copied records",
-        ),
-        (
-            {"copies": {"repeated_unique_z": 1.7}},
-            "review",
-            "there are signs of copied records",
-        ),
-        ({"copies": {"repeated_unique_z": 1.6}}, "no sign of disclosure", ""),
-        (
-            {"copies": {"excess_over_own_duplicates_z": 3.0}},
-            "review",
-            "signs of copied",
-        ),
-        (
-            {"copies": {"excess_over_own_duplicates_z": 2.9}},
-            "no sign of disclosure",
+            {
+                "identical before binning estimate": 0.006,
+                "identical before binning baseline": 0.006,
+            },
             "",
         ),
-        ({"copies": {"identical_before_binning_z": 3.4}}, "review", "signs of copied"),
-        ({"copies": {"identical_before_binning_z": 3.2}}, "no sign of disclosure", ""),
+        ({"repeated unique z": 1.6}, ""),
+        ({"excess over own duplicates z": 2.9}, ""),
+        ({"identical before binning z_permutation": 3.2}, ""),
+        ({"row order z": 6.5}, ""),
+    ],
+)
+def test_copies_within_chance_are_no_sign_of_disclosure(copies, clause):
+    check_verdict("no sign of disclosure", clause, copies=copies)
+
+
+@pytest.mark.parametrize(
+    ("copies", "clause"),
+    [
+        ({"undetected copies estimate": 0.13}, "copies of up to 13.0\xa0% of the"),
         (
-            {"copies": {"repeated_z": 9.0}},
-            "do not release",
+            {"undetected copies estimate": 0.13, "undetected copies n": 24},
+            "could go undetected",
+        ),
+        (
+            {"undetected copies estimate": 0.9, "undetected copies baseline": 0.33},
+            "could go undetected",
+        ),
+        (
+            {
+                "identical before binning estimate": 0.006,
+                "identical before binning baseline": 0.0005,
+            },
+            "0.6\xa0% of its records are identical to an original record, "
+            "too few to distinguish copies",
+        ),
+        ({"baseline_problem": "duplicates"}, "the original contains duplicates"),
+        (
+            {"baseline_problem": "deduplicated", "identical records z": np.nan},
+            "seem to have been removed",
+        ),
+        ({"identical records n": 19}, "there are too few records to judge"),
+    ],
+)
+def test_copies_that_cannot_be_excluded_leave_the_verdict_undecided(copies, clause):
+    check_verdict("undecided", clause, copies=copies)
+
+
+@pytest.mark.parametrize(
+    ("changed", "z"),
+    [
+        ("identical records z", 2.6),
+        ("copied uniques z_permutation", 2.6),
+        ("near-duplicates z_permutation", 2.6),
+        ("repeated unique z", 1.7),
+        ("excess over own duplicates z", 3.0),
+        ("identical before binning z_permutation", 3.4),
+    ],
+)
+def test_signs_of_copied_records_ask_for_a_review(changed, z):
+    clause = "there are signs of copied records"
+    check_verdict("review", clause, copies={changed: z})
+
+
+@pytest.mark.parametrize(
+    ("copies", "clause"),
+    [
+        ({"same_table": True}, "it is the original itself"),
+        (
+            {"row order z": 7.0},
+            "its rows are in the order of the original: 50.0",
+        ),
+        (
+            {"identical records z": 9.0},
             "30.0\xa0% of its records are identical to an original",
         ),
         (
-            {"copies": {"copied_uniques_z": 3.4, "handed_out": 0.1}},
-            "do not release",
+            {"copied uniques z_permutation": 3.4, "copied uniques estimate": 0.1},
             "estimated 10.0\xa0%",
         ),
         (
-            {"copies": {"same_table": True}},
-            "do not release",
-            "it is the original itself",
+            {"near-duplicates z_permutation": 3.4},
+            "20.0\xa0% of its records share 9 or more of 14 values with an original "
+            "record; 10.0\xa0% expected",
         ),
-        (
-            {"copies": {"row_order_z": 7.0}},
-            "do not release",
-            "its rows are in the order of the original: 50.0",
-        ),
-        ({"copies": {"row_order_z": 6.5}}, "no sign of disclosure", ""),
-        (
-            {"copies": {"released": 20, "alone": 180, "at_most": 0.1}},
-            "no sign of disclosure",
-            "",
-        ),
-        ({"copies": {"at_most": 0.12, "alone": 900}}, "no sign of disclosure", ""),
-        (
-            {"copies": {"near_duplicates_z": 3.4}},
-            "do not release",
-            "20.0\xa0% of its records share 9 or more of 14 values with an original record; "
-            "10.0\xa0% expected",
-        ),
-        (
-            {"copies": {"repeated_unique_z": 2.4}},
-            "do not release",
-            "it contains one unique record, 12 t",
-        ),
-        (
-            {"copies": {"baseline_problem": "duplicates"}},
-            "undecided",
-            "the original contains duplicates",
-        ),
-        (
-            {"copies": {"baseline_problem": "deduplicated", "repeated_z": NAN}},
-            "undecided",
-            "seem to have been removed",
-        ),
-        (
-            {"copies": {"released": 19}},
-            "undecided",
-            "there are too few records to judge",
-        ),
-        (
-            {"loss": 0.05},
-            "no sign of disclosure",
-            "Utility: slightly below a fresh sample.",
-        ),
-        (
-            {"loss": 0.1},
-            "no sign of disclosure",
-            "Utility: clearly below a fresh sample.",
-        ),
-        ({"loss": 0.3}, "no sign of disclosure", "Utility: poor."),
+        ({"repeated unique z": 2.4}, "it contains one unique record, 12 t"),
+    ],
+)
+def test_copies_beyond_doubt_are_not_to_be_released(copies, clause):
+    check_verdict("do not release", clause, copies=copies)
+
+
+@pytest.mark.parametrize(
+    ("loss", "rating"),
+    [
+        (0.05, "slightly below a fresh sample"),
+        (0.1, "clearly below a fresh sample"),
+        (0.3, "poor"),
+    ],
+)
+def test_a_utility_loss_is_stated_and_no_sign_of_disclosure(loss, rating):
+    check_verdict("no sign of disclosure", f"Utility: {rating}.", loss=loss)
+
+
+@pytest.mark.parametrize(
+    ("release", "expected", "clause"),
+    [
         (
             {"attribute": 0.1},
             "review",
@@ -523,7 +543,8 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         (
             {"identity": 0.3},
             "do not release",
-            "44.0\xa0% of the sample uniques are matched on the keys; 20.0\xa0% expected",
+            "44.0\xa0% of the sample uniques are matched on the keys; 20.0\xa0% "
+            "expected",
         ),
         ({"inference": 0.1}, "review", "28.0\xa0% mean probability of the true sick"),
         (
@@ -531,14 +552,13 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
             "do not release",
             "44.0\xa0% mean probability of the true sick",
         ),
-        # What is worse decides, whatever else is fine.
         (
-            {"copies": {"at_most": 0.2}, "attribute": 0.3},
+            {"copies": {"undetected copies estimate": 0.2}, "attribute": 0.3},
             "do not release",
             "44.0\xa0% of the records have their sick disclosed",
         ),
         (
-            {"copies": {"repeated_z": 3.0}, "loss": 0.3},
+            {"copies": {"identical records z": 3.0}, "loss": 0.3},
             "review",
             "signs of copied records",
         ),
@@ -549,70 +569,77 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Verdict, pd.DataFr
         ),
     ],
 )
-def test_the_worst_answer_decides(
-    given: dict[str, Any], advice: str, first: str
-) -> None:
-    judgment, _ = judged(**given)
-    assert judgment.verdict == advice
-    assert first in judgment.sentence
-    assert len(judgment.sentence.split()) <= 45
+def test_the_worst_rating_decides(release, expected, clause):
+    check_verdict(expected, clause, **release)
 
 
-def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() -> None:
-    hidden, itself = {"at_most": 0.2}, {"same_table": True}
-    few = {"attribute": 0.1, "people": MIN_RECORDS - 1}
-    given: list[dict[str, Any]] = [{}, few, {"copies": hidden}, {"attribute": 0.5}]
-    given += [{"copies": itself}, {"identity": 0.1}]
-    each = [judged(str(i), **one) for i, one in enumerate(given)]
-    table = pd.concat([rows for _, rows in each], ignore_index=True)
-    ordered = verdict.sort_worst_first([judgment for judgment, _ in each], table)
-    assert [one.release for one in ordered] == ["3", "4", "5", "2", "1", "0"]
+def test_releases_are_sorted_by_verdict_and_excess_and_the_worst_is_first():
+    releases = {
+        "fresh": {},
+        "few": {"attribute": 0.1, "n": MIN_RECORDS - 1},
+        "undetected": {"copies": {"undetected copies estimate": 0.2}},
+        "higher": {"attribute": 0.5},
+        "original": {"copies": {"same_table": True}},
+        "elevated": {"identity": 0.1},
+    }
+    judgments, table = judge_all(releases)
+
+    ordered = verdict.sort_worst_first(judgments, table)
     text = verdict.render_text(ordered, table)
+
+    names = [one.release for one in ordered]
+    assert names == ["higher", "original", "elevated", "undetected", "few", "fresh"]
     assert text.startswith(f"{verdict.headline(ordered)}\n\n{ordered[0].sentence}")
-    assert text.count("target disclosed by all matches") == len(given)
-    public = verdict.public_table(ordered, table)
-    ten, rows = judged(people=MIN_RECORDS)
-    further = rows[rows["question"] == "attribute"].assign(
-        rating="elevated"
-    )  # the worst is shown
-    shown = verdict.public_table([ten], pd.concat([rows, further]))
-    assert shown[["verdict", "attribute"]].to_numpy().tolist() == [
-        ["no sign of disclosure", "elevated"]
-    ]
-    assert public["attribute"].tolist()[:5] == ["high", *["as expected"] * 3, NOT_SHOWN]
-    assert (public["identical records"] == NOT_SHOWN).tolist() == [False] * 4 + [
-        True,
-        False,
-    ]
-    assert (public["verdict"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
+    assert text.count("target disclosed by all matches") == len(releases)
+
+
+def test_public_ratings_rest_on_ten_people():
+    releases = {
+        "few": {"attribute": 0.1, "n": MIN_RECORDS - 1},
+        "copy": {"attribute": 0.5, "copies": {"same_table": True}},
+        "enough": {"n": MIN_RECORDS},
+    }
+
+    public = verdict.public_table(*judge_all(releases))
+
+    verdicts = [NOT_SHOWN, "do not release", "no sign of disclosure"]
+    assert public["verdict"].tolist() == verdicts
+    assert public["identical records"].tolist() == [NOT_SHOWN, "found", "no sign"]
+    assert public["attribute"].tolist() == [NOT_SHOWN, "high", "as expected"]
     assert not public.drop(columns="release").stack().str.contains(r"\d").any()
 
 
-def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_or_all() -> (
-    None
-):
+def test_of_several_questions_the_worst_rating_is_public():
+    judgment, rows = judge()
+    elevated = rows[rows["question"] == "attribute"].assign(rating="elevated")
+    public = verdict.public_table([judgment], pd.concat([rows, elevated]))
+    assert public["verdict"].tolist() == ["no sign of disclosure"]
+    assert public["attribute"].tolist() == ["elevated"]
+
+
+def test_the_rules_state_their_thresholds():
     text = " ".join(verdict.rules_text())
-    numbers = (
+    numbers = [
         ratings.Z_SIGNIFICANT,
         ratings.Z_CERTAIN,
         ratings.Z_OWN_DUPLICATES,
         2 * ratings.Z_CERTAIN,
         ratings.MIN_RECORDS_JUDGED,
-    )
-    assert all(f"{number:g}" in text for number in numbers)
-    limits = (
+    ]
+    shares = [
         ratings.HIGH,
         ratings.ELEVATED,
         ratings.MAX_UNDETECTED,
         utility.GOOD,
         utility.LIMITED,
-    )
-    assert all(percent(share) in text for share in limits)
-    for share, shown in (
-        (0, "0"),
-        (1, "100"),
-        (4e-4, "<0.1"),
-        (0.9996, ">99.9"),
-        (0.123, "12.3"),
-    ):
-        assert percent_with_error(share) == f"{shown}\xa0%"
+    ]
+    for threshold in [*map("{:g}".format, numbers), *map(percent, shares)]:
+        assert threshold in text
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0, "0"), (1, "100"), (4e-4, "<0.1"), (0.9996, ">99.9"), (0.123, "12.3")],
+)
+def test_no_share_is_rounded_to_none_or_all(share, shown):
+    assert percent_with_error(share) == f"{shown}\xa0%"
