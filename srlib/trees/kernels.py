@@ -352,14 +352,12 @@ def _threshold(task, errors):
 
 
 @_compiled
-def _prune(tree, log_prob, threshold):
-    """Return log probabilities, errors and leaves of the nodes' cheapest subtrees.
+def _prune(tree, threshold):
+    """Return the errors and leaves of the nodes' cheapest subtrees.
 
     A tree costs its errors plus `threshold` for each leaf; of the cheapest the smallest
-    is taken. `log_prob` are those of the nodes as leaves. Invariant: the nodes after
-    `node` have their cheapest subtrees.
+    is taken. Invariant: the nodes after `node` have their cheapest subtrees.
     """
-    log_prob = log_prob.copy()
     errors = tree.errors.copy()
     leaves = np.ones_like(errors)
     for node in range(len(errors) - 1, -1, -1):
@@ -368,27 +366,37 @@ def _prune(tree, log_prob, threshold):
             below = errors[left] + errors[left + 1]
             several = leaves[left] + leaves[left + 1]
             if errors[node] - below > threshold * (several - 1):
-                log_prob[node] = log_prob[left] + log_prob[left + 1]
                 errors[node] = below
                 leaves[node] = several
-    return log_prob, errors, leaves
+    return errors, leaves
+
+
+@_compiled
+def _sum_leaves(tree, leaves, log_prob):
+    """Return the log probability below each node, from that of each node as a leaf."""
+    log_prob = log_prob.copy()
+    for node in range(len(leaves) - 1, -1, -1):
+        if leaves[node] > 1:
+            left = tree.left[node]
+            log_prob[node] = log_prob[left] + log_prob[left + 1]
+    return log_prob
 
 
 @_compiled
 def _grow(task, records, released, depth, only_released, work):
     """Grow a tree from rows of the codes, with released rows in it; permute both.
 
-    Return the tree and the log probability of each node's released records if it is a
-    leaf, (n_nodes,). The root has the given depth. If `only_released`, nodes without
-    released records are not split, and growth ends at the first leaf that cannot have
-    led to its released records, because then no tree has.
+    Return the tree, the released records in it, and the log probability of those of
+    each leaf, (n_nodes,). The root has the given depth. If `only_released`, nodes
+    without released records are not split, and growth ends at the first leaf that
+    cannot have led to its released records, because then no tree has.
     """
     n_records = task.weights[records].sum()
     most = max(1, 2 * min(len(records), n_records // task.min_leaf) - 1)
-    nodes = np.zeros((8, most), np.int64)
+    nodes = np.empty((8, most), np.int64)
     tree = Tree(
         variable=nodes[0],
-        mask=np.zeros(most, np.uint64),
+        mask=np.empty(most, np.uint64),
         left=nodes[1],
         parent=nodes[2],
         depth=nodes[3],
@@ -398,13 +406,14 @@ def _grow(task, records, released, depth, only_released, work):
         leaves=nodes[7],
         records=records,
     )
-    tree.variable[:] = LEAF
-    tree.depth[0] = depth
-    tree.last[0] = len(records)
-    ranges = np.zeros((2, most), np.int64)
+    ranges = np.empty((2, most), np.int64)
     routed = Routed(ranges[0], ranges[1], released)
+    log_prob = np.empty(most)
+    _add_nodes(tree, log_prob, 0, 1, 0, depth)
+    tree.first[0] = 0
+    tree.last[0] = len(records)
+    routed.first[0] = 0
     routed.last[0] = len(released)
-    log_prob = np.zeros(most)
     n_nodes = 1
     node = 0
     # Invariant: the nodes before `node` are split or are leaves; the others have rows.
@@ -416,20 +425,33 @@ def _grow(task, records, released, depth, only_released, work):
             tree.variable[node] = variable
             tree.mask[node] = mask
             tree.errors[node] = _errors(work.total)
-            if len(shown):
+            if variable == LEAF and len(shown):
                 log_prob[node] = _released_log_prob(task, shown, work)
             if variable != LEAF:
                 tree.left[node] = n_nodes
+                stop = n_nodes + 2
+                _add_nodes(tree, log_prob, n_nodes, stop, node, tree.depth[node] + 1)
                 n_left = _partition(task.codes, rows, variable, mask)
                 _divide(tree.first, tree.last, node, n_nodes, n_left)
                 _route_node(task, tree, routed, node)
-                tree.parent[n_nodes : n_nodes + 2] = node
-                tree.depth[n_nodes : n_nodes + 2] = tree.depth[node] + 1
-                n_nodes += 2
+                n_nodes = stop
             elif only_released and log_prob[node] == -np.inf:
                 break
         node += 1
-    return _first_nodes(tree, n_nodes), log_prob[:n_nodes]
+    return _first_nodes(tree, n_nodes), routed, log_prob[:n_nodes]
+
+
+@_compiled
+def _add_nodes(tree, log_prob, first, stop, parent, depth):
+    """Add leaves without errors to a tree, at positions from `first` to `stop`."""
+    tree.variable[first:stop] = LEAF
+    tree.mask[first:stop] = NO_LEVELS
+    tree.left[first:stop] = 0
+    tree.parent[first:stop] = parent
+    tree.depth[first:stop] = depth
+    tree.errors[first:stop] = 0
+    tree.leaves[first:stop] = 0
+    log_prob[first:stop] = 0.0
 
 
 @_compiled
@@ -472,9 +494,9 @@ def grow(task, n):
     """Grow a tree from the first n rows of the codes."""
     records = np.arange(n).astype(np.int32)
     released = np.empty(0, np.int32)
-    tree, log_prob = _grow(task, records, released, 0, False, _scratch(task))
+    tree, _, _ = _grow(task, records, released, 0, False, _scratch(task))
     threshold = _threshold(task, tree.errors[0])
-    tree.leaves[:] = _prune(tree, log_prob, threshold)[2]
+    tree.leaves[:] = _prune(tree, threshold)[1]
     return tree
 
 
@@ -561,8 +583,8 @@ def route(task, tree):
     leaves = np.zeros((3, n_nodes), np.int64)
     for version in range(3):
         threshold = _threshold(task, tree.errors[0] + version - 1)
-        pruned = _prune(tree, of_leaf, threshold)
-        log_prob[version], errors[version], leaves[version] = pruned
+        errors[version], leaves[version] = _prune(tree, threshold)
+        log_prob[version] = _sum_leaves(tree, leaves[version], of_leaf)
     return RoutedRelease(
         rows.first,
         rows.last,
@@ -619,10 +641,25 @@ def _regrown(task, tree, release, work, node, change):
     depth = tree.depth[node]
     lost = 1 if change.loses else 0
     task.weights[change.truth] -= lost
-    grown, log_prob = _grow(task, records, released, depth, change.threshold < 0, work)
+    only_released = change.threshold < 0
+    grown, routed, log_prob = _grow(task, records, released, depth, only_released, work)
+    errors, leaves = _prune(grown, change.threshold)
+    _add_pruned(task, grown, routed, leaves, log_prob, work)
     task.weights[change.truth] += lost
-    log_prob, errors, leaves = _prune(grown, log_prob, change.threshold)
+    log_prob = _sum_leaves(grown, leaves, log_prob)
     return Subtree(log_prob[0], errors[0], leaves[0])
+
+
+@_compiled
+def _add_pruned(task, tree, routed, leaves, log_prob, work):
+    """Fill the log probability of the released records of leaves that were split."""
+    for node in range(len(leaves)):
+        is_pruned = tree.variable[node] != LEAF and leaves[node] == 1
+        if is_pruned and (node == 0 or leaves[tree.parent[node]] > 1):
+            rows = tree.records[tree.first[node] : tree.last[node]]
+            _fill_total(task.codes, task.weights, rows, task.response, work.total)
+            shown = routed.records[routed.first[node] : routed.last[node]]
+            log_prob[node] = _released_log_prob(task, shown, work)
 
 
 @_compiled
