@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from enumeration import all_cells
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy.special import betaln, logsumexp
 from scipy.stats import chi2
@@ -32,8 +34,15 @@ LEVELS = np.array([2, 3, 4])
 # Three well separated classes on six variables of three levels.
 SIX_LEVELS = np.full(6, 3)
 CLASS_SHARES = np.array([0.5, 0.3, 0.2])
-FAVORITE_LEVELS = np.array([[0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1], [2, 2, 0, 1, 2, 0]])
-LEVEL_SHARES = np.where(np.arange(3) == FAVORITE_LEVELS[..., None], 0.8, 0.1)
+FAVORITE_LEVELS = np.array(
+    [
+        [0, 0, 0, 0, 0, 0],
+        [1, 1, 1, 1, 1, 1],
+        [2, 2, 0, 1, 2, 0],
+    ]
+)
+IS_FAVORITE = np.arange(3) == FAVORITE_LEVELS[..., None]
+LEVEL_SHARES = np.where(IS_FAVORITE, 0.8, 0.1)
 
 
 def draw_levels(class_of: NDArray, rng: np.random.Generator) -> NDArray[np.uint8]:
@@ -50,7 +59,8 @@ def latent_class_data(rng: np.random.Generator, n: int) -> tuple[NDArray, NDArra
 
 
 def uniform_codes(rng: np.random.Generator, n: int) -> NDArray[np.uint8]:
-    return (rng.random((n, 3)) * LEVELS).astype(np.uint8)
+    uniform = rng.random((n, 3))
+    return (uniform * LEVELS).astype(np.uint8)
 
 
 def sampled(
@@ -68,7 +78,7 @@ def sampled(
 
 def small_draws(seed: int = 0, **settings: Any) -> Draws:
     """Draws given `uniform_codes` of 40 records."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     codes = uniform_codes(rng, 40)
     defaults = {"n_classes": 3, "burn_in": 20, "n_draws": 6, "n_chains": 2}
     return sampled(codes, LEVELS, rng, **defaults | settings)
@@ -82,7 +92,11 @@ def two_variable_cells(pi: NDArray, phi: NDArray) -> NDArray:
     return np.einsum("f,af,bf->ab", pi, phi[:2], phi[2:]).ravel()
 
 
-def moments(alpha: float, pi: NDArray, phi: NDArray) -> list[float]:
+def moments(
+    alpha: float,
+    pi: NDArray,
+    phi: NDArray,
+) -> list[float]:
     """First and second moments, and products, of all parameters."""
     cells = two_variable_cells(pi, phi)
     return [
@@ -111,12 +125,13 @@ def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
     prior = Prior(alpha_shape=2.0, alpha_rate=2.0, concentration=0.7)
     n_levels = np.array([2, 3])
     n_classes = 3
-    rng = np.random.default_rng(11)
+    rng = default_rng(11)
 
     def from_prior() -> list[float]:
         alpha = rng.gamma(prior.alpha_shape) / prior.alpha_rate
         sticks = np.append(rng.beta(1, alpha, n_classes - 1), 1.0)
-        pi = sticks * np.cumprod(np.append(1.0, 1 - sticks[:-1]))
+        left = np.cumprod(1 - sticks[:-1])
+        pi = sticks * np.append(1.0, left)
         phi = [
             rng.dirichlet(np.full(levels, prior.concentration), n_classes).T
             for levels in n_levels
@@ -129,25 +144,34 @@ def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
     sampler = Sampler(cells, np.ones(6, int), n_levels, n_classes, prior, rng)
     chain = []
     for _ in range(60_000):
-        cell = two_variable_cells(sampler.pi, sampler.phi.astype(float))
-        sampler.counts[:] = rng.multinomial(n_records, cell / cell.sum())
+        shares = two_variable_cells(sampler.pi, sampler.phi.astype(float))
+        sampler.counts[:] = rng.multinomial(n_records, shares / shares.sum())
         sampler.advance(1)
-        chain.append(moments(sampler.alpha, sampler.pi, sampler.phi.astype(float)))
-    batches = np.array(chain)[3_000:].reshape(57, 1_000, -1).mean(axis=1)
+        phi = sampler.phi.astype(float)
+        chain.append(moments(sampler.alpha, sampler.pi, phi))
+    kept = np.array(chain)[3_000:]
+    batches = kept.reshape(57, 1_000, -1).mean(axis=1)
 
     difference = batches.mean(axis=0) - independent.mean(axis=0)
     variance_of_chain = batches.var(axis=0, ddof=1) / len(batches)
     variance = variance_of_chain + independent.var(axis=0) / 20_000
-    assert np.abs(difference / np.sqrt(variance)).max() < 4.5
+    z_scores = difference / np.sqrt(variance)
+    assert np.abs(z_scores).max() < 4.5
 
 
 def test_one_class_is_the_dirichlet_multinomial() -> None:
     """With F = 1 phi has independent Dirichlet posteriors, whatever alpha is."""
-    rng = np.random.default_rng(3)
+    rng = default_rng(3)
     codes = uniform_codes(rng, 50)
 
     draws = sampled(
-        codes, LEVELS, rng, n_classes=1, burn_in=1, n_draws=4_000, n_chains=2
+        codes,
+        LEVELS,
+        rng,
+        n_classes=1,
+        burn_in=1,
+        n_draws=4_000,
+        n_chains=2,
     )
 
     phi = draws.phi.reshape(-1, LEVELS.sum()).astype(float)
@@ -159,12 +183,13 @@ def test_one_class_is_the_dirichlet_multinomial() -> None:
     mean = (np.concatenate(counts) + 1) / totals
     sd = np.sqrt(mean * (1 - mean) / (totals + 1))
     standard_error = sd / np.sqrt(len(phi))
-    assert np.abs((phi.mean(axis=0) - mean) / standard_error).max() < 4.5
-    np.testing.assert_allclose(phi.std(axis=0), sd, rtol=0.06)
+    z_scores = (phi.mean(axis=0) - mean) / standard_error
+    assert np.abs(z_scores).max() < 4.5
+    assert_allclose(phi.std(axis=0), sd, rtol=0.06)
 
 
 def test_recovers_a_latent_class_model() -> None:
-    rng = np.random.default_rng(5)
+    rng = default_rng(5)
     codes, class_of = latent_class_data(rng, 3_000)
 
     draws = sampled(
@@ -180,23 +205,31 @@ def test_recovers_a_latent_class_model() -> None:
 
     n_large_classes = (draws.class_sizes > 150).sum(axis=2)
     assert np.mean(n_large_classes == 3) > 0.8
-    sizes = np.sort(draws.class_sizes, axis=2)[..., ::-1].mean(axis=(0, 1))
-    np.testing.assert_allclose(
-        sizes[:3], np.bincount(class_of), atol=5 * np.sqrt(3_000 * 0.25 * 0.1)
-    )
+    in_order = np.sort(draws.class_sizes, axis=2)
+    largest = in_order[:, :, :-4:-1].mean(axis=(0, 1))
+    tolerance = 5 * np.sqrt(3_000 * 0.25 * 0.1)
+    assert_allclose(largest, np.bincount(class_of), atol=tolerance)
     cells = all_cells(SIX_LEVELS)
-    true_shares = CLASS_SHARES @ LEVEL_SHARES[:, np.arange(6), cells].prod(axis=2)
-    fitted = np.exp(cell_log_prob(draws, cells)).mean(axis=(0, 1))
+    shares_in_class = LEVEL_SHARES[:, np.arange(6), cells].prod(axis=2)
+    true_shares = CLASS_SHARES @ shares_in_class
+    probability = np.exp(cell_log_prob(draws, cells))
+    fitted = probability.mean(axis=(0, 1))
     assert fitted.sum() == pytest.approx(1, abs=1e-5)
     assert np.abs(fitted - true_shares).sum() / 2 < 0.06
 
 
 def test_chains_from_random_starts_agree_on_alpha() -> None:
-    rng = np.random.default_rng(8)
+    rng = default_rng(8)
     codes, _ = latent_class_data(rng, 2_000)
 
     draws = sampled(
-        codes, SIX_LEVELS, rng, n_classes=20, burn_in=2_000, n_draws=2_000, thin=2
+        codes,
+        SIX_LEVELS,
+        rng,
+        n_classes=20,
+        burn_in=2_000,
+        n_draws=2_000,
+        thin=2,
     )
 
     between = draws.alpha.mean(axis=1).var(ddof=1)
@@ -206,7 +239,7 @@ def test_chains_from_random_starts_agree_on_alpha() -> None:
 
 def test_relabeling_by_swaps_has_the_prior_as_its_target() -> None:
     """Swaps alone, from uniform orders: visits in proportion to p(eta | alpha)."""
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     alpha = 0.8
     sizes = np.array([5, 0, 2])
     visited = []
@@ -217,12 +250,13 @@ def test_relabeling_by_swaps_has_the_prior_as_its_target() -> None:
     orders, visits = np.unique(visited, axis=0, return_counts=True)
 
     assert len(orders) == 6
-    behind = orders.sum(axis=1, keepdims=True) - np.cumsum(orders, axis=1)
-    log_prior = betaln(1 + orders, alpha + behind)[:, :-1].sum(axis=1)
+    behind = orders.sum() / len(orders) - np.cumsum(orders, axis=1)
+    log_sticks = betaln(1 + orders, alpha + behind)
+    log_prior = log_sticks[:, :-1].sum(axis=1)
     # The sweeps are correlated; 0.02 is far above their error and far below the
     # differences.
     target = np.exp(log_prior - logsumexp(log_prior))
-    np.testing.assert_allclose(visits / 30_000, target, atol=0.02)
+    assert_allclose(visits / 30_000, target, atol=0.02)
 
 
 # --------------------------------------------------------------- probabilities of cells
@@ -232,12 +266,16 @@ def direct_log_prob(draws: Draws, codes: NDArray) -> NDArray:
     start = np.cumsum(draws.n_levels) - draws.n_levels
     with np.errstate(divide="ignore"):
         log_pi = np.log(draws.pi)[:, :, None]
-        log_phi = np.log(draws.phi.astype(float))[:, :, start + codes]
-    return logsumexp(log_pi + log_phi.sum(axis=3), axis=3)
+        log_phi = np.log(draws.phi.astype(float))
+    log_terms = log_phi[:, :, start + codes].sum(axis=3)
+    return logsumexp(log_pi + log_terms, axis=3)
 
 
 def neighbor_log_ratio(
-    draws: Draws, codes: NDArray, variable: int, level: Any
+    draws: Draws,
+    codes: NDArray,
+    variable: int,
+    level: Any,
 ) -> NDArray:
     """Log of the mean ratio of a changed cell's probability to the cell's own."""
     changed = codes.copy()
@@ -249,7 +287,9 @@ def neighbor_log_ratio(
 @pytest.mark.parametrize("n_classes", [1, 3, 8, 17])
 @pytest.mark.parametrize("max_cells", [1, 6, 128])
 def test_cell_log_prob_is_the_log_of_the_sum_over_classes(
-    monkeypatch: pytest.MonkeyPatch, n_classes: int, max_cells: int
+    monkeypatch: pytest.MonkeyPatch,
+    n_classes: int,
+    max_cells: int,
 ) -> None:
     draws = small_draws(n_classes=n_classes)
     cells = all_cells(LEVELS)
@@ -259,44 +299,52 @@ def test_cell_log_prob_is_the_log_of_the_sum_over_classes(
     log_prob = cell_log_prob(draws, cells)
     ratios = neighbor_log_ratios(draws, cells)[0]
 
-    np.testing.assert_allclose(log_prob, direct_log_prob(draws, cells), rtol=1e-12)
-    np.testing.assert_allclose(np.exp(log_prob).sum(axis=2), 1, rtol=1e-5)
+    assert_allclose(log_prob, direct_log_prob(draws, cells), rtol=1e-12)
+    sums = np.exp(log_prob).sum(axis=2)
+    assert_allclose(sums, 1, rtol=1e-5)
     expected = [
         neighbor_log_ratio(draws, cells, k, level)
         for k in range(3)
         for level in range(LEVELS[k])
     ]
-    np.testing.assert_allclose(ratios, np.stack(expected, axis=2), atol=1e-11)
+    assert_allclose(ratios, np.stack(expected, axis=2), atol=1e-11)
 
 
 def test_many_variables_do_not_underflow() -> None:
     """600 variables of 10 levels have probabilities near 1e-600."""
-    rng = np.random.default_rng(9)
+    rng = default_rng(9)
     n_levels = np.full(600, 10)
-    codes = rng.integers(0, 10, (30, 600)).astype(np.uint8)
-    draws = sampled(codes, n_levels, rng, n_classes=5, burn_in=5, n_draws=3, n_chains=1)
+    codes = rng.integers(0, 10, (30, 600))
+    codes = codes.astype(np.uint8)
+    draws = sampled(
+        codes,
+        n_levels,
+        rng,
+        n_classes=5,
+        burn_in=5,
+        n_draws=3,
+        n_chains=1,
+    )
 
     log_prob = cell_log_prob(draws, codes)
     ratios = neighbor_log_ratios(draws, codes)[0]
 
     assert log_prob.max() < -1_000
-    np.testing.assert_allclose(log_prob, direct_log_prob(draws, codes), rtol=1e-10)
+    assert_allclose(log_prob, direct_log_prob(draws, codes), rtol=1e-10)
     changed = (codes[:, 7] + 1) % 10
     expected = neighbor_log_ratio(draws, codes, 7, changed)
-    np.testing.assert_allclose(
-        ratios[:, np.arange(30), 70 + changed], expected, atol=1e-8
-    )
+    of_changed = ratios[:, np.arange(30), 70 + changed]
+    assert_allclose(of_changed, expected, atol=1e-8)
 
 
 def test_log_likelihood_is_that_of_the_data() -> None:
     draws = small_draws(seed=1, n_classes=4, burn_in=5, n_draws=4)
 
-    codes = uniform_codes(np.random.default_rng(1), 40)
-    np.testing.assert_allclose(
-        draws.log_likelihood, cell_log_prob(draws, codes).sum(axis=2), rtol=1e-5
-    )
+    codes = uniform_codes(default_rng(1), 40)
+    log_prob = cell_log_prob(draws, codes).sum(axis=2)
+    assert_allclose(draws.log_likelihood, log_prob, rtol=1e-5)
     assert (draws.class_sizes.sum(axis=2) == 40).all()
-    np.testing.assert_allclose(draws.pi.sum(axis=2), 1, rtol=1e-12)
+    assert_allclose(draws.pi.sum(axis=2), 1, rtol=1e-12)
     assert len(np.unique(draws.alpha)) == draws.alpha.size
 
 
@@ -308,20 +356,28 @@ def test_synthetic_records_follow_the_draw() -> None:
     pi = draws.pi[0, 0]
     phi = draws.phi[0, 0]
 
-    codes = synthesize(pi, phi, LEVELS, 40_000, rng=np.random.default_rng(0))
+    codes = synthesize(pi, phi, LEVELS, 40_000, rng=default_rng(0))
 
-    expected = 40_000 * np.exp(cell_log_prob(draws, all_cells(LEVELS))[0, 0])
+    log_prob = cell_log_prob(draws, all_cells(LEVELS))[0, 0]
+    expected = 40_000 * np.exp(log_prob)
     cell_of = np.ravel_multi_index(tuple(codes.T), tuple(LEVELS))
     observed = np.bincount(cell_of, minlength=24)
-    assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 23)
+    chi_squared = ((observed - expected) ** 2 / expected).sum()
+    assert chi_squared < chi2.isf(1e-5, 23)
 
 
 def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
     """Permuting the rows of a release changes its likeness to the data by chance."""
-    rng = np.random.default_rng(6)
+    rng = default_rng(6)
     codes, class_of = latent_class_data(rng, 4_000)
     draws = sampled(
-        codes, SIX_LEVELS, rng, n_classes=6, burn_in=200, n_draws=1, n_chains=1
+        codes,
+        SIX_LEVELS,
+        rng,
+        n_classes=6,
+        burn_in=200,
+        n_draws=1,
+        n_chains=1,
     )
     (release,) = draws.release(1, 4_000, rng=rng)
 
@@ -330,7 +386,8 @@ def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
         permuted = [
             np.mean(rng.permutation(release) == codes) for _ in range(n_permutations)
         ]
-        return float((np.mean(release == codes) - np.mean(permuted)) / np.std(permuted))
+        difference = np.mean(release == codes) - np.mean(permuted)
+        return float(difference / np.std(permuted))
 
     assert abs(excess(release, 400)) < 4.5
     # The same check sees a release drawn from each record's own class.
@@ -339,25 +396,28 @@ def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
 
 def test_draws_behind_releases_are_far_apart() -> None:
     draws = small_draws(n_draws=6, n_chains=2)
-    streams = [np.random.default_rng(seed) for seed in range(4)]
+    streams = [default_rng(seed) for seed in range(4)]
 
-    def released(chain: int, draw: int, rng: np.random.Generator) -> NDArray:
+    def released(
+        chain: int,
+        draw: int,
+        rng: np.random.Generator,
+    ) -> NDArray:
         pi = draws.pi[chain, draw]
         return synthesize(pi, draws.phi[chain, draw], LEVELS, 30, rng=rng)
 
     places = list(zip(*draws.spaced(4), strict=True))
     by_streams = draws.release(4, 30, rng=streams)
-    by_one_stream = draws.release(2, 30, rng=np.random.default_rng(0))
+    by_one_stream = draws.release(2, 30, rng=default_rng(0))
 
     assert places == [(0, 2), (0, 5), (1, 2), (1, 5)]
     expected = [
-        released(*place, np.random.default_rng(seed))
-        for seed, place in enumerate(places)
+        released(*place, default_rng(seed)) for seed, place in enumerate(places)
     ]
-    np.testing.assert_array_equal(by_streams, expected)
-    rng = np.random.default_rng(0)
+    assert_array_equal(by_streams, expected)
+    rng = default_rng(0)
     expected = [released(0, 5, rng), released(1, 5, rng)]
-    np.testing.assert_array_equal(by_one_stream, expected)
+    assert_array_equal(by_one_stream, expected)
     with pytest.raises(ValueError, match="n is 13; it must lie in 1 to 12"):
         draws.spaced(13)
     message = "rng has 4 generators; it must be one, or 3, one each"
@@ -369,13 +429,13 @@ def test_draws_behind_releases_are_far_apart() -> None:
 
 
 def test_draws_do_not_depend_on_the_order_of_records() -> None:
-    codes, _ = latent_class_data(np.random.default_rng(0), 200)
+    codes, _ = latent_class_data(default_rng(0), 200)
 
     in_order, reversed_order = (
         sampled(
             table,
             SIX_LEVELS,
-            np.random.default_rng(1),
+            default_rng(1),
             n_classes=4,
             burn_in=10,
             n_draws=3,
@@ -384,7 +444,7 @@ def test_draws_do_not_depend_on_the_order_of_records() -> None:
         for table in (codes, codes[::-1])
     )
 
-    np.testing.assert_array_equal(in_order.phi, reversed_order.phi)
+    assert_array_equal(in_order.phi, reversed_order.phi)
 
 
 def test_groups_of_variables_cover_every_cell_once() -> None:
@@ -395,8 +455,8 @@ def test_groups_of_variables_cover_every_cell_once() -> None:
     grouping = group_variables(n_levels)
 
     assert np.diff(grouping.row_start).max() <= kernels.GROUP_CELLS
-    distinct_rows = distinct(grouping.rows(codes).astype(np.uint8))[0]
-    assert len(distinct_rows) == len(cells)
+    rows = grouping.rows(codes).astype(np.uint8)
+    assert len(distinct(rows)[0]) == len(cells)
 
 
 @pytest.mark.parametrize(
@@ -409,10 +469,21 @@ def test_groups_of_variables_cover_every_cell_once() -> None:
         ([[0, 0, 0]], np.array([2, 1, 4]), "each variable needs two levels"),
     ],
 )
-def test_wrong_codes_are_refused(codes: Any, n_levels: NDArray, message: str) -> None:
-    rng = np.random.default_rng(0)
+def test_wrong_codes_are_refused(
+    codes: Any,
+    n_levels: NDArray,
+    message: str,
+) -> None:
+    rng = default_rng(0)
     with pytest.raises(ValueError, match=message):
-        sampled(np.array(codes), n_levels, rng, n_classes=2, burn_in=1, n_draws=1)
+        sampled(
+            np.array(codes),
+            n_levels,
+            rng,
+            n_classes=2,
+            burn_in=1,
+            n_draws=1,
+        )
 
 
 @pytest.mark.parametrize(
@@ -435,11 +506,11 @@ def test_the_concentration_of_a_prior_is_positive() -> None:
 def test_kept_allocations_give_all_counts() -> None:
     """Distinct records only: their classes give all counts."""
     n_levels = np.array([2, 3, 4, 3])
-    codes = np.random.default_rng(3).permutation(all_cells(n_levels))[:50]
+    codes = default_rng(3).permutation(all_cells(n_levels))[:50]
     draws = sampled(
         codes,
         n_levels,
-        np.random.default_rng(4),
+        default_rng(4),
         keep_allocations=True,
         n_classes=5,
         burn_in=5,
@@ -453,15 +524,18 @@ def test_kept_allocations_give_all_counts() -> None:
     for place in np.ndindex(2, 4):
         class_of = kept.class_of[place]
         sizes = np.bincount(class_of, minlength=5)
-        np.testing.assert_array_equal(sizes, draws.class_sizes[place])
+        assert_array_equal(sizes, draws.class_sizes[place])
         assert draws.n_occupied[place] == np.count_nonzero(sizes)
         counts = np.zeros((12, 5), dtype=int)
         np.add.at(counts, (rows, class_of[:, None]), 1)
-        np.testing.assert_array_equal(kept.level_counts[place], counts)
+        assert_array_equal(kept.level_counts[place], counts)
 
 
 def left_out_log_prob(
-    draws: Draws, place: tuple[int, int], record: int, candidates: NDArray
+    draws: Draws,
+    place: tuple[int, int],
+    record: int,
+    candidates: NDArray,
 ) -> NDArray:
     """Log probability of candidates in a draw, from counts without a record."""
     kept = draws.allocations
@@ -476,15 +550,17 @@ def left_out_log_prob(
     behind = sizes.sum() - np.cumsum(sizes)
     stick = (1 + sizes) / (1 + sizes + draws.alpha[place] + behind)
     stick[-1] = 1
-    log_pi = np.log(stick) + np.append(0, np.cumsum(np.log1p(-stick[:-1])))
+    log_left = np.cumsum(np.log1p(-stick[:-1]))
+    log_pi = np.log(stick) + np.append(0, log_left)
     log_phi = np.log((0.6 + counts) / (1.8 + sizes))
-    return logsumexp(log_pi + log_phi[row + candidates].sum(axis=1), axis=1)
+    log_terms = log_phi[row + candidates].sum(axis=1)
+    return logsumexp(log_pi + log_terms, axis=1)
 
 
 @pytest.mark.parametrize("n_variables", [3, 400], ids=["few", "underflow"])
 def test_left_out_ratios_are_those_of_plain_sums(n_variables: int) -> None:
     """As by the formula: counts without the record, means, sums over classes."""
-    rng = np.random.default_rng(5)
+    rng = default_rng(5)
     records = rng.integers(0, 3, (6, n_variables))
     draws = sampled(
         np.repeat(records, [1, 1, 2, 1, 130, 1], axis=0),
@@ -512,11 +588,10 @@ def test_left_out_ratios_are_those_of_plain_sums(n_variables: int) -> None:
                 for draw in range(3)
             ]
         )
-        np.testing.assert_allclose(
-            log_prob[chain, :, -1 - record], expected[:, 0], rtol=1e-5
-        )
-        log_mean = logsumexp(expected[:, 1:] - expected[:, :1], axis=0) - np.log(3)
-        np.testing.assert_allclose(ratios[chain, -1 - record, 3:6], log_mean, atol=1e-9)
+        assert_allclose(log_prob[chain, :, -1 - record], expected[:, 0], rtol=1e-5)
+        log_ratios = expected[:, 1:] - expected[:, :1]
+        log_mean = logsumexp(log_ratios, axis=0) - np.log(3)
+        assert_allclose(ratios[chain, -1 - record, 3:6], log_mean, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -527,7 +602,9 @@ def test_left_out_ratios_are_those_of_plain_sums(n_variables: int) -> None:
     ],
 )
 def test_left_out_ratios_say_what_they_need(
-    rng: np.random.Generator, keep_allocations: bool, message: str
+    rng: np.random.Generator,
+    keep_allocations: bool,
+    message: str,
 ) -> None:
     draws = sampled(
         np.array([[0, 0], [1, 1]]),
@@ -546,9 +623,10 @@ def test_left_out_ratios_say_what_they_need(
 def test_thinning_keeps_the_last_draw_of_each_stretch() -> None:
     draws = small_draws(n_draws=8)
     thinned_while_sampled = small_draws(n_draws=4, thin=2)
-    np.testing.assert_array_equal(draws.thin(3).alpha, draws.alpha[:, [1, 4, 7]])
-    np.testing.assert_array_equal(draws.thin(2).phi, thinned_while_sampled.phi)
-    np.testing.assert_array_equal(draws.thin(1, 1).pi, draws.pi[:1])
+    last_of_three = draws.alpha[:, [1, 4, 7]]
+    assert_array_equal(draws.thin(3).alpha, last_of_three)
+    assert_array_equal(draws.thin(2).phi, thinned_while_sampled.phi)
+    assert_array_equal(draws.thin(1, 1).pi, draws.pi[:1])
 
 
 def test_arviz_reads_the_draws() -> None:
@@ -569,13 +647,14 @@ def test_arviz_reads_the_draws() -> None:
         )
         theirs = theirs.rename(columns={"mcse_mean": "mcse"})
         ours = diagnostics.summary({name: getattr(draws, name)})
-        np.testing.assert_allclose(
+        assert_allclose(
             theirs[columns].astype(float), ours[columns].astype(float), rtol=1e-12
         )
     phi = tree["posterior/phi"]
-    np.testing.assert_allclose(phi.groupby("variable").sum(), 1, rtol=1e-6)
-    second = phi.isel(row=(phi["variable"] == 1) & (phi["level"] == 2)).squeeze("row")
-    np.testing.assert_array_equal(second, draws.phi[:, :, 4])
+    assert_allclose(phi.groupby("variable").sum(), 1, rtol=1e-6)
+    is_row = (phi["variable"] == 1) & (phi["level"] == 2)
+    second = phi.isel(row=is_row).squeeze("row")
+    assert_array_equal(second, draws.phi[:, :, 4])
     assert tree["sample_stats/n_occupied"].max() <= tree.sizes.get("class", 3)
 
 
@@ -583,10 +662,12 @@ def test_arviz_reads_the_draws() -> None:
 def test_a_point_at_the_total_falls_into_a_class_with_weight(n_classes: int) -> None:
     """Rounding to float32 carries one point in forty million up to the total."""
     n_padded = -(-n_classes // kernels.LANES) * kernels.LANES
-    rng = np.random.default_rng(n_classes)
+    rng = default_rng(n_classes)
     for _ in range(50):
         weights = np.zeros(n_padded, np.float32)
-        weights[:n_classes] = rng.random(n_classes) * (rng.random(n_classes) < 0.7)
+        uniform = rng.random(n_classes)
+        is_occupied = rng.random(n_classes) < 0.7
+        weights[:n_classes] = uniform * is_occupied
         weights[rng.integers(n_classes)] = 0.5
         cumulated = weights.copy()
         lanes = np.zeros(kernels.LANES + 1, np.float32)
