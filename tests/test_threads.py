@@ -27,9 +27,10 @@ LEVELS = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2])
 
 
 def microdata(codes: NDArray) -> Microdata:
-    variables = [
-        Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(LEVELS)
-    ]
+    variables = []
+    for k, n in enumerate(LEVELS):
+        levels = tuple(map(str, range(n)))
+        variables.append(Variable(f"v{k}", levels))
     return Microdata(codes, Schema(tuple(variables)))
 
 
@@ -42,7 +43,13 @@ def computed() -> Iterator[tuple[str, object]]:
     few = original[:300, :6]
     cells = original[:1500, :6]
 
-    chains = dpmpm.Chains(n_classes=6, burn_in=20, n_draws=20, thin=4, n_chains=3)
+    chains = dpmpm.Chains(
+        n_classes=6,
+        burn_in=20,
+        n_draws=20,
+        thin=4,
+        n_chains=3,
+    )
     draws = dpmpm.sample_posterior(
         few, LEVELS[:6], chains, rng=rng, keep_allocations=True
     )

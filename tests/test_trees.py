@@ -57,7 +57,8 @@ def schema(*n_levels: int) -> Schema:
 
 
 def table(codes: Any, *n_levels: int) -> Microdata:
-    return Microdata(np.array(codes, dtype=np.uint8), schema(*n_levels))
+    records = np.array(codes, dtype=np.uint8)
+    return Microdata(records, schema(*n_levels))
 
 
 def people(
@@ -70,8 +71,9 @@ def people(
     codes = np.empty((n, len(n_levels)), dtype=np.uint8)
     group = rng.integers(0, 3, n)
     for k, levels in enumerate(n_levels):
-        noise = rng.integers(0, levels, n) * (rng.random(n) < 0.5)
-        codes[:, k] = (noise + group) % levels
+        level = rng.integers(0, levels, n)
+        is_noisy = rng.random(n) < 0.5
+        codes[:, k] = (level * is_noisy + group) % levels
     return table(codes, *n_levels)
 
 
@@ -163,10 +165,11 @@ class ExactGrowth:
     ) -> Subtree:
         """Return the smallest of the cheapest subtrees for variable k."""
         counts = counts_of(rows, k)
+        shares = [counts[row[k]] / len(rows) for row in released]
         with np.errstate(divide="ignore"):
-            log_shares = [np.log(counts[row[k]] / len(rows)) for row in released]
+            log_shares = np.log(shares)
         cost = n_wrong(rows, k) + price
-        leaf = Subtree(cost, 1, float(sum(log_shares)))
+        leaf = Subtree(cost, 1, float(log_shares.sum()))
         split = self.best_split(rows, k)
         if split is None:
             return leaf
@@ -192,7 +195,8 @@ class ExactGrowth:
                 gain = -purity(rows, k)
                 for side in sides:
                     gain += purity(side, k)
-                place = (gain, -j, -sum(1 << level for level in left))
+                bits = sum(1 << level for level in left)
+                place = (gain, -j, -bits)
                 if gain > 0 and place > best:
                     best = place
                     split = (j, with_absent)
@@ -267,13 +271,15 @@ def test_trees_are_those_grown_in_exact_fractions(
     data = people(n, levels, seed)
     ordered = {k for k in range(len(levels)) if which >> k & 1}
 
-    trees = grown(data, growth, ordered=names_in(which, len(levels)))
+    names = names_in(which, len(levels))
+    trees = grown(data, growth, ordered=names)
 
     (released,) = trees.release(1, 30, rng=default_rng(seed))
     any_values = people(30, levels, seed + 1)
     exact = ExactGrowth(levels, ordered, growth)
+    rows = data.codes.tolist()
     for values in (released, any_values):
-        expected = exact.log_prob(data.codes.tolist(), values.codes.tolist())
+        expected = exact.log_prob(rows, values.codes.tolist())
         assert trees.log_prob(values) == pytest.approx(expected, rel=1e-12)
 
 
@@ -327,7 +333,7 @@ def test_trees_are_those_of_scikit_learn_where_nothing_ties() -> None:
 def test_a_leaf_of_five_by_hand() -> None:
     """Ten cooks, one of them sick, and five smiths of whom three are."""
     well_cooks = [[0, 0]] * 9
-    sick = [[0, 1], [1, 1], [1, 1], [1, 1]]
+    sick = [[0, 1]] + [[1, 1]] * 3
     well_smiths = [[1, 0]] * 2
     data = table(well_cooks + sick + well_smiths, 2, 2)
 
@@ -337,14 +343,15 @@ def test_a_leaf_of_five_by_hand() -> None:
     of_cooks = [10 / 15 * 9 / 10, 10 / 15 / 10]
     of_smiths = [5 / 15 * 2 / 5, 5 / 15 * 3 / 5]
     cells = all_cells((2, 2))
-    log_prob = [trees.log_prob(cell[None]) for cell in cells]
-    assert_allclose(log_prob, np.log(of_cooks + of_smiths), rtol=1e-6)
+    probability = [np.exp(trees.log_prob(cell[None])) for cell in cells]
+    assert_allclose(probability, of_cooks + of_smiths, rtol=1e-6)
     # With six records a leaf the smiths are too few.
     assert grown(data, Growth(min_leaf=6)).n_leaves == [1, 1]
     # Had the sick cook been well, no release could show one.
     sick_cook = np.array([[0, 1]], dtype=np.uint8)
+    row = np.array([9])
     candidates = np.array([[[0, 1], [0, 0]]])
-    (log_prob,) = log_likelihoods(trees, sick_cook, np.array([9]), candidates)
+    (log_prob,) = log_likelihoods(trees, sick_cook, row, candidates)
     assert log_prob.tolist() == [trees.log_prob(sick_cook), -np.inf]
 
 
@@ -362,7 +369,8 @@ def test_an_absent_level_goes_left_where_both_parts_are_equal() -> None:
     data = table(codes, 3, 2)
     trees = grown(data, Growth(smoothing=1, min_leaf=1))
     expected = np.log(1 / 3 / 7 * 3.5 / 4)
-    assert trees.log_prob(np.array([[2, 0]])) == pytest.approx(expected)
+    absent = np.array([[2, 0]])
+    assert trees.log_prob(absent) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -433,7 +441,8 @@ def test_the_default_is_what_rpart_grows_in_r() -> None:
     With one record changed seven of more than two thousand trees are others: two splits
     tie, and rpart takes the one that rounding favors.
     """
-    reference = json.loads(Path(__file__).with_name("rpart.json").read_text())
+    path = Path(__file__).with_name("rpart.json")
+    reference = json.loads(path.read_text())
     data = microdata.load("", n_records=500, rng=stream(1, "records"))
     release = np.array([list(record) for record in reference["release"]], np.uint8)
     rows = np.array(reference["rows"])
@@ -450,7 +459,8 @@ def test_the_default_is_what_rpart_grows_in_r() -> None:
 
     assert trees.n_leaves == reference["leaves"]
     assert_allclose(log_prob_by_tree, reference["log_prob"], rtol=1e-8)
-    theirs = np.array(reference["changed"], dtype=float).reshape(candidates.shape)
+    changes_in_r = np.array(reference["changed"], dtype=float)
+    theirs = changes_in_r.reshape(candidates.shape)
     agrees = np.isclose(ours, theirs, rtol=1e-8)
     assert (~agrees).sum() == 7
     of_truths = softmax(log_prob, axis=1)[:, 0]
@@ -516,7 +526,8 @@ def test_a_changed_record_is_as_if_all_were_grown_anew(
 
     shown = np.concatenate([release.codes for release in released])
     for place in np.ndindex(log_prob.shape):
-        expected = refitted(trees, int(rows[place[0]]), candidates[place], shown)
+        row = int(rows[place[0]])
+        expected = refitted(trees, row, candidates[place], shown)
         assert log_prob[place] == expected
 
 
@@ -582,7 +593,7 @@ def test_all_neighbors_of_all_tables_for_all_releases(
         assert epsilon.max() == pytest.approx(of_margins)
     else:
         # The margin as above; in other trees every record may lie in another leaf.
-        n_moved = np.array([1] + [n] * (len(levels) - 1))
+        n_moved = np.where(np.arange(len(levels)) == 0, 1, n)
         bound = size * np.log1p(n_moved * per_level).sum()
         assert of_margins < epsilon.max() <= bound
 
@@ -636,7 +647,13 @@ def test_risks_are_the_same_bytes_wherever_blocks_are_done(
 # ----------------------------------------------------------------------- posterior risk
 
 
-@pytest.mark.parametrize("growth", [Growth(4), Growth(2, minsplit=6, cp=1e-8)])
+@pytest.mark.parametrize(
+    "growth",
+    [
+        Growth(4),
+        Growth(2, minsplit=6, cp=1e-8),
+    ],
+)
 def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
     data = people(80, (2, 3, 4), 7)
     levels = data.schema.n_levels
@@ -650,7 +667,13 @@ def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
         size = 8 if unknown else 1 + 1 + 2 + 3
         log_prior = rng.normal(size=(len(rows), size))
 
-        risk = tree_risk(data, released, trees, unknown=unknown, log_prior=log_prior)
+        risk = tree_risk(
+            data,
+            released,
+            trees,
+            unknown=unknown,
+            log_prior=log_prior,
+        )
 
         assert risk.exact
         assert risk.converged
@@ -661,8 +684,8 @@ def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
             else:
                 support = one_variable_supports(x[None], levels)[0]
             row = row_of[tuple(x)]
-            log_prob = np.array([refitted(trees, row, y, shown) for y in support])
-            assert risk.n_excluded[i] == np.isneginf(log_prob).sum()
+            log_prob = [refitted(trees, row, y, shown) for y in support]
+            assert risk.n_excluded[i] == log_prob.count(-np.inf)
             probability = softmax(log_prob + log_prior[i])[0]
             assert risk.probability[i] == pytest.approx(probability, rel=1e-9)
     assert "cannot have led to the releases" in risk.summary()
@@ -682,7 +705,8 @@ def places_of_truths(
     """
     rng = default_rng(seed)
     for _ in range(90):
-        data = people(60, levels, int(rng.integers(1 << 30)))
+        data_seed = int(rng.integers(1 << 30))
+        data = people(60, levels, data_seed)
         record = data.codes[0]
         support = subset_support(record, [0, 2], data.schema.n_levels)
         prior = rng.dirichlet(np.full(len(support), 2.0))
@@ -690,7 +714,8 @@ def places_of_truths(
         record[:] = support[truth]
         order = rng.permutation(data.schema.names).tolist()
         ordered = ["v1"]
-        released = grown(data, growth, order, ordered).release(4, rng=rng)
+        true_trees = grown(data, growth, order, ordered)
+        released = true_trees.release(4, rng=rng)
         trees = grown(data, believed, order, ordered)
         row = np.zeros(1, np.int64)
         log_prob = log_likelihoods(trees, released, row, support[None])
@@ -724,7 +749,8 @@ def test_probabilities_come_true() -> None:
     # More than 2.2 comes once in ten thousand.
     assert distance_from_uniform(*zip(growths, growths, strict=True)) < 2.2
     # An intruder with wrong assumptions about the size of the leaves is detected.
-    assert distance_from_uniform((smoothed, Growth(2, smoothing=1.0))) > 3
+    wrong = Growth(2, smoothing=1.0)
+    assert distance_from_uniform((smoothed, wrong)) > 3
 
 
 class Regrown:
@@ -742,7 +768,8 @@ def test_any_density_gives_the_risk() -> None:
     released = trees.release(2, rng=default_rng(14))
 
     of_changes = tree_risk(data, released, trees)
-    of_densities = tree_risk(data, released, Regrown(data, trees.growth))
+    density = Regrown(data, trees.growth)
+    of_densities = tree_risk(data, released, density)
 
     # Sums over two releases are formed in another order.
     assert_allclose(of_changes.probability, of_densities.probability, rtol=1e-9)
@@ -759,7 +786,12 @@ def test_the_mixture_of_one_class_is_exact_by_its_density() -> None:
 
     exact = tree_risk(data, released, model)
 
-    one_class = Chains(n_classes=1, burn_in=5, n_draws=20, n_chains=2)
+    one_class = Chains(
+        n_classes=1,
+        burn_in=5,
+        n_draws=20,
+        n_chains=2,
+    )
     by_chains = posterior_risk(
         data, released, chains=one_class, rng=rng, progress=False
     )
@@ -926,10 +958,17 @@ def test_trees_of_a_frame_give_its_risk() -> None:
 
     assert trees.order == (1, 0)
     (released,) = trees.release(rng=default_rng(1))
-    assert tree_risk(Microdata.from_frame(frame), released, trees).support_size == 3
+    risk = tree_risk(Microdata.from_frame(frame), released, trees)
+    assert risk.support_size == 3
 
 
-@pytest.mark.parametrize(("first", "last"), [(0, 1), (1, 0)])
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        (0, 1),
+        (1, 0),
+    ],
+)
 def test_records_have_their_probability_in_the_trees(first: int, last: int) -> None:
     """Of the last variables alone, given the others, probabilities sum to one."""
     cells = all_cells((2, 2))
