@@ -13,6 +13,7 @@ from dataclasses import replace
 from subprocess import PIPE, Popen
 
 import numpy as np
+from numpy.typing import NDArray
 
 from srlib import dpmpm
 from srlib import risk as disclosure
@@ -22,60 +23,83 @@ from srlib.data.schema import Microdata, Schema, Variable
 from srlib.mechanism import contingency, proportion
 from srlib.mechanism.families import beta_binomial, compositions
 
-LEVELS = [2, 4, 6, 4, 5, 2, 7, 3, 3, 2]
+LEVELS = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2])
+
+
+def microdata(codes: NDArray) -> Microdata:
+    variables = []
+    for k, n in enumerate(LEVELS):
+        levels = tuple(map(str, range(n)))
+        variables.append(Variable(f"v{k}", levels))
+    return Microdata(codes, Schema(tuple(variables)))
 
 
 def computed() -> Iterator[tuple[str, object]]:
     """Results of every part of the library that has threads, or calls BLAS on much."""
     rng = np.random.default_rng(1)
-    original, released, other = (
-        rng.random((3, 20_000, len(LEVELS))) ** 2 * LEVELS
-    ).astype("u1")
-    few, levels = original[:300, :6], np.array(LEVELS[:6])
+    uniform = rng.random((3, 20_000, len(LEVELS)))
+    tables = (uniform**2 * LEVELS).astype("u1")
+    original = tables[0]
+    few = original[:300, :6]
+    cells = original[:1500, :6]
 
-    chains = dpmpm.Chains(n_classes=6, burn_in=20, n_draws=20, thin=4, n_chains=3)
-    data = dpmpm.sample_posterior(few, levels, chains, rng=rng, keep_allocations=True)
-    yield "draws", data
-    yield "left out", disclosure.collapsed_log_ratios(data, distinct(few)[0])
-    yield "release", disclosure.release_log_prob(data, [released[:, :6]])
-    yield "neighbours", dpmpm.neighbor_log_ratios(data, original[:1500, :6])
-    yield "subset", disclosure.subset_log_means(data, few, [1, 3, 4])
-    large = dpmpm.sample_posterior(
-        original, np.array(LEVELS), replace(chains, n_draws=2), rng=rng
+    chains = dpmpm.Chains(
+        n_classes=6,
+        burn_in=20,
+        n_draws=20,
+        thin=4,
+        n_chains=3,
     )
-    yield "many combinations", large.log_likelihood
+    draws = dpmpm.sample_posterior(
+        few, LEVELS[:6], chains, rng=rng, keep_allocations=True
+    )
+    yield "draws", draws
+    yield "left out", disclosure.collapsed_log_ratios(draws, distinct(few)[0])
+    yield "release", disclosure.release_log_prob(draws, [tables[1, :, :6]])
+    yield "cells", dpmpm.cell_log_prob(draws, cells)
+    yield "neighbors", dpmpm.neighbor_log_ratios(draws, cells)
+    yield "subset", disclosure.subset_log_means(draws, few, [1, 3, 4])
 
-    variables = (
-        Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(LEVELS)
+    fewer_draws = replace(chains, n_draws=2)
+    many_combinations = dpmpm.sample_posterior(original, LEVELS, fewer_draws, rng=rng)
+    yield "many combinations", many_combinations.log_likelihood
+
+    data, *releases = map(microdata, tables)
+    assessment = assess(
+        data, {"tool": releases}, target="v9", rng=np.random.default_rng(2)
     )
-    schema = Schema(tuple(variables))
-    codes = [Microdata(table, schema) for table in (original, released, other)]
-    found = assess(
-        codes[0], {"tool": codes[1:]}, target="v9", rng=np.random.default_rng(2)
-    )
-    yield "assessment", found.table
+    yield "assessment", assessment.table
 
     study = proportion.Study(beta_binomial(300, 300, 1.0), 0.3)
-    changed = np.maximum(np.arange(301) - 1, 0)
-    yield "all pairs", (study.all_pairs(changed, 0.5), study.expected_utility(90))
-    draws = contingency.log_linear_draws((2, 2), 500, rng=rng)
-    yield "log predictive", contingency.log_predictive(draws, compositions(8, 4))
+    neighbor = np.maximum(np.arange(301) - 1, 0)
+    yield "all pairs", study.all_pairs(neighbor, 0.5)
+    yield "expected utility", study.expected_utility(90)
+
+    tables_of_four = contingency.log_linear_draws((2, 2), 500, rng=rng)
+    counts = compositions(8, 4)
+    yield "log predictive", contingency.log_predictive(tables_of_four, counts)
+
+
+def start(n_threads: int) -> Popen[bytes]:
+    """Start this file as a script on so many threads."""
+    environment = dict(os.environ)
+    for library in ("NUMBA", "OPENBLAS", "OMP"):
+        environment[f"{library}_NUM_THREADS"] = str(n_threads)
+    return Popen([sys.executable, __file__], env=environment, stdout=PIPE)
 
 
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
-    def start(threads: str) -> Popen[bytes]:
-        numbers = {
-            f"{who}_NUM_THREADS": threads for who in ("NUMBA", "OPENBLAS", "OMP")
-        }
-        return Popen([sys.executable, __file__], env=os.environ | numbers, stdout=PIPE)
+    processes = [start(n_threads) for n_threads in (1, 2)]
 
-    one, two = [
-        json.loads(process.communicate()[0]) for process in (start("1"), start("2"))
-    ]
-    assert len(one) == 9
-    assert one == two
+    printed = [process.communicate()[0] for process in processes]
+
+    on_one_thread, on_two_threads = map(json.loads, printed)
+    assert len(on_one_thread) == 11
+    assert on_one_thread == on_two_threads
 
 
 if __name__ == "__main__":
-    digests = {name: hashlib.sha256(pickle.dumps(value)) for name, value in computed()}
-    print(json.dumps({name: digest.hexdigest() for name, digest in digests.items()}))
+    digests = {}
+    for name, result in computed():
+        digests[name] = hashlib.sha256(pickle.dumps(result)).hexdigest()
+    print(json.dumps(digests))

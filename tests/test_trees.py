@@ -3,21 +3,26 @@
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
+from enumeration import all_cells
 from hypothesis import example, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
+from scipy.special import softmax
 from scipy.stats import kstest
 
 from srlib.data import distinct, microdata
@@ -44,23 +49,32 @@ from srlib.trees import (
 
 
 def schema(*n_levels: int) -> Schema:
-    return Schema(
-        tuple(
-            Variable(f"v{k}", tuple(f"level {i}" for i in range(n)))
-            for k, n in enumerate(n_levels)
-        )
-    )
+    variables = [
+        Variable(f"v{k}", tuple(f"level {i}" for i in range(n)))
+        for k, n in enumerate(n_levels)
+    ]
+    return Schema(tuple(variables))
 
 
-def people(n: int, n_levels: tuple[int, ...], seed: int) -> Microdata:
+def table(codes: Any, *n_levels: int) -> Microdata:
+    records = np.array(codes, dtype=np.uint8)
+    return Microdata(records, schema(*n_levels))
+
+
+def people(
+    n: int,
+    n_levels: Sequence[int],
+    seed: int,
+) -> Microdata:
     """Variables that go together."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
+    codes = np.empty((n, len(n_levels)), dtype=np.uint8)
     group = rng.integers(0, 3, n)
-    noise = [rng.integers(0, levels, n) * (rng.random(n) < 0.5) for levels in n_levels]
-    codes = np.stack(
-        [(x + group) % k for x, k in zip(noise, n_levels, strict=True)], axis=1
-    )
-    return Microdata(codes.astype(np.uint8), schema(*n_levels))
+    for k, levels in enumerate(n_levels):
+        level = rng.integers(0, levels, n)
+        is_noisy = rng.random(n) < 0.5
+        codes[:, k] = (level * is_noisy + group) % levels
+    return table(codes, *n_levels)
 
 
 def grown(
@@ -69,99 +83,169 @@ def grown(
     return fit_trees(data, order, growth, ordered=ordered)
 
 
+def names_in(bits: int, n: int) -> list[str]:
+    """Names of the variables whose bits are set."""
+    return [f"v{k}" for k in range(n) if bits >> k & 1]
+
+
+def tree_risk(
+    data: Microdata,
+    released: Any,
+    synthesizer: Any,
+    **settings: Any,
+) -> Any:
+    return posterior_risk(
+        data, released, synthesizer=synthesizer, progress=False, **settings
+    )
+
+
 # ----------------------------------------------------------------- a second way to grow
 
 
-def exact_log_prob(
-    codes: NDArray,
-    released: NDArray,
-    levels: list[int],
-    ordered: set[int],
-    growth: Growth,
-) -> float:
-    """Return log p(released | data) by recursion over lists, with exact impurities.
+Rows = list[list[int]]
+
+
+def counts_of(rows: Rows, k: int) -> Counter[int]:
+    return Counter(row[k] for row in rows)
+
+
+def n_wrong(rows: Rows, k: int) -> int:
+    return len(rows) - max(counts_of(rows, k).values())
+
+
+def purity(rows: Rows, k: int) -> Fraction:
+    counts = counts_of(rows, k)
+    squares = sum(count * count for count in counts.values())
+    return Fraction(squares, len(rows))
+
+
+def parts(
+    rows: Rows,
+    j: int,
+    levels: set[int],
+) -> tuple[Rows, Rows]:
+    """Rows whose variable j has one of some levels, and the others."""
+    inside = [row for row in rows if row[j] in levels]
+    outside = [row for row in rows if row[j] not in levels]
+    return inside, outside
+
+
+class Subtree(NamedTuple):
+    cost: Fraction
+    n_leaves: int
+    log_prob: float
+
+
+@dataclass
+class ExactGrowth:
+    """Grow trees by recursion over lists, with exact impurities.
 
     Splits that tie exactly are resolved by the rule of `Growth`. Of all subtrees the
     cheapest is taken, and of these the smallest.
     """
 
-    def purity(rows: list[Any], k: int) -> Fraction:
-        counts = Counter(row[k] for row in rows)
-        return sum((Fraction(c * c, len(rows)) for c in counts.values()), Fraction(0))
+    levels: list[int]
+    ordered: set[int]
+    growth: Growth
 
-    def errors(rows: list[Any], k: int) -> int:
-        return len(rows) - max(Counter(row[k] for row in rows).values())
+    def log_prob(self, data: Rows, released: Rows) -> float:
+        """Return log p(released | data)."""
+        total = 0.0
+        for k in range(len(self.levels)):
+            price = Fraction(self.growth.cp or 0) * n_wrong(data, k)
+            total += self.cheapest(data, released, k, price).log_prob
+        return total
 
-    def sides(rows: list[Any], j: int, k: int) -> Any:
-        present = sorted({row[j] for row in rows})
-        if j in ordered:
+    def cheapest(
+        self,
+        rows: Rows,
+        released: Rows,
+        k: int,
+        price: Fraction,
+    ) -> Subtree:
+        """Return the smallest of the cheapest subtrees for variable k."""
+        counts = counts_of(rows, k)
+        shares = [counts[row[k]] / len(rows) for row in released]
+        with np.errstate(divide="ignore"):
+            log_shares = np.log(shares)
+        cost = n_wrong(rows, k) + price
+        leaf = Subtree(cost, 1, float(log_shares.sum()))
+        split = self.best_split(rows, k)
+        if split is None:
+            return leaf
+        sides = zip(parts(rows, *split), parts(released, *split), strict=True)
+        left, right = (self.cheapest(*side, k, price) for side in sides)
+        cost = left.cost + right.cost
+        if self.growth.cp is not None and leaf.cost <= cost:
+            return leaf
+        n_leaves = left.n_leaves + right.n_leaves
+        return Subtree(cost, n_leaves, left.log_prob + right.log_prob)
+
+    def best_split(self, rows: Rows, k: int) -> tuple[int, set[int]] | None:
+        """Return the variable and the levels that go left."""
+        if len(rows) < self.growth.minsplit:
+            return None
+        best: tuple[Any, ...] = (Fraction(0), 0, 0)
+        split = None
+        for j in range(k):
+            for left, with_absent in self.splits(rows, j, k):
+                sides = parts(rows, j, left)
+                if min(map(len, sides)) < self.growth.min_leaf:
+                    continue
+                gain = -purity(rows, k)
+                for side in sides:
+                    gain += purity(side, k)
+                bits = sum(1 << level for level in left)
+                place = (gain, -j, -bits)
+                if gain > 0 and place > best:
+                    best = place
+                    split = (j, with_absent)
+        return split
+
+    def splits(
+        self,
+        rows: Rows,
+        j: int,
+        k: int,
+    ) -> Iterator[Sequence[set[int]]]:
+        """Yield levels that go left: those of the rows, and with those of no row."""
+        counts = counts_of(rows, j)
+        present = sorted(counts)
+        if j in self.ordered:
             for low, high in itertools.pairwise(present):
-                yield (
-                    {level for level in present if level <= low},
-                    set(range((low + high) // 2 + 1)),
-                )
+                middle = (low + high) // 2
+                left = {level for level in present if level <= low}
+                yield left, set(range(middle + 1))
             return
-        counts = Counter(row[k] for row in rows)
-        major = min(level for level in counts if counts[level] == max(counts.values()))
+        absent = set(range(self.levels[j])) - set(present)
+        for left in self.nominal_cuts(rows, j, k):
+            n_left = sum(counts[level] for level in left)
+            yield left, left | absent if 2 * n_left >= len(rows) else left
+
+    def nominal_cuts(
+        self,
+        rows: Rows,
+        j: int,
+        k: int,
+    ) -> list[set[int]]:
+        """Return cuts in the order of shares for two classes, else all subsets."""
+        present = sorted(counts_of(rows, j))
+        sizes = range(1, len(present))
+        if self.growth.cp is None or self.levels[k] > 2:
+            return [
+                {present[0], *others}
+                for size in sizes
+                for others in itertools.combinations(present[1:], size - 1)
+            ]
+        counts = counts_of(rows, k)
+        major = min(counts, key=lambda level: (-counts[level], level))
 
         def share(level: int) -> Fraction:
-            own = [row[k] for row in rows if row[j] == level]
-            return Fraction(own.count(major), len(own))
+            inside = parts(rows, j, {level})[0]
+            return Fraction(counts_of(inside, k)[major], len(inside))
 
         in_order = sorted(present, key=share)
-        cuts = {frozenset(in_order[:size]) for size in range(1, len(present))}
-        for size in range(1, len(present)):
-            for left in map(set, itertools.combinations(present, size)):
-                if growth.cp is not None and levels[k] == 2:
-                    if left not in cuts:
-                        continue
-                elif present[0] not in left:
-                    continue
-                n_left = sum(row[j] in left for row in rows)
-                absent = set(range(levels[j])) - set(present)
-                yield left, left | absent if 2 * n_left >= len(rows) else left
-
-    def log_prob(rows: list[Any], shown: list[Any], k: int, price: Fraction) -> Any:
-        """Cost, leaves and log probability of the smallest of the cheapest subtrees."""
-        best: tuple[Any, ...] = (Fraction(0), 0, 0)
-        chosen: Any = None
-        for j in range(k) if len(rows) >= growth.minsplit else ():
-            for left, whole in sides(rows, j, k):
-                sets = [
-                    [row for row in rows if (row[j] in left) == side]
-                    for side in (True, False)
-                ]
-                if min(map(len, sets)) < growth.min_leaf:
-                    continue
-                gain = sum((purity(some, k) for some in sets), -purity(rows, k))
-                place = (gain, -j, -sum(1 << level for level in left))
-                if gain > 0 and place > best:
-                    best, chosen = place, (j, whole)
-        counts = Counter(row[k] for row in rows)
-        own = float(sum(np.log(counts[row[k]] / len(rows)) for row in shown))
-        leaf = (errors(rows, k) + price, 1, own)
-        if chosen is None:
-            return leaf
-        j, whole = chosen
-        parts = [
-            log_prob(
-                [row for row in rows if (row[j] in whole) == side],
-                [row for row in shown if (row[j] in whole) == side],
-                k,
-                price,
-            )
-            for side in (True, False)
-        ]
-        cost, leaves, below = (sum(part[i] for part in parts) for i in range(3))
-        pruned = growth.cp is not None and leaf[0] <= cost
-        return leaf if pruned else (cost, leaves, below)
-
-    total = 0.0
-    with np.errstate(divide="ignore"):
-        for k in range(codes.shape[1]):
-            price = Fraction(growth.cp or 0) * errors(codes.tolist(), k)
-            total += log_prob(codes.tolist(), released.tolist(), k, price)[2]
-    return total
+        return [set(in_order[:size]) for size in sizes]
 
 
 @examples(max_examples=25)
@@ -177,135 +261,170 @@ def exact_log_prob(
     which=st.integers(0, 15),
     seed=st.integers(0, 10_000),
 )
-def test_as_grown_in_fractions(
-    levels: list[int], n: int, growth: Growth, which: int, seed: int
+def test_trees_are_those_grown_in_exact_fractions(
+    levels: list[int],
+    n: int,
+    growth: Growth,
+    which: int,
+    seed: int,
 ) -> None:
-    data = people(n, tuple(levels), seed)
+    data = people(n, levels, seed)
     ordered = {k for k in range(len(levels)) if which >> k & 1}
-    trees = grown(data, growth, ordered=[f"v{k}" for k in sorted(ordered)])
-    (released,) = trees.release(1, 30, rng=np.random.default_rng(seed))
-    any_values = people(30, tuple(levels), seed + 1)
-    for table in (released, any_values):
-        expected = exact_log_prob(data.codes, table.codes, levels, ordered, growth)
-        assert trees.log_prob(table) == pytest.approx(expected, rel=1e-12)
+
+    names = names_in(which, len(levels))
+    trees = grown(data, growth, ordered=names)
+
+    (released,) = trees.release(1, 30, rng=default_rng(seed))
+    any_values = people(30, levels, seed + 1)
+    exact = ExactGrowth(levels, ordered, growth)
+    rows = data.codes.tolist()
+    for values in (released, any_values):
+        expected = exact.log_prob(rows, values.codes.tolist())
+        assert trees.log_prob(values) == pytest.approx(expected, rel=1e-12)
+
+
+def with_constant(predictors: NDArray) -> NDArray:
+    """A column of zeros first: the first variable has a tree without a split."""
+    zeros = np.zeros((len(predictors), 1))
+    return np.hstack([zeros, predictors])
 
 
 def sklearn_log_prob(
-    codes: NDArray, released: NDArray, min_leaf: int, seed: int
+    codes: NDArray,
+    released: NDArray,
+    min_leaf: int,
+    seed: int,
 ) -> float:
     """log p(released | data) by scikit-learn's trees, which resolve ties by chance."""
     from sklearn.tree import DecisionTreeClassifier
 
     total = 0.0
     for k in range(codes.shape[1]):
-        # A column of zeros: the first variable has a tree without a split.
-        x, z = (
-            np.column_stack([np.zeros(len(c)), c[:, :k]]) for c in (codes, released)
-        )
         tree = DecisionTreeClassifier(
             min_samples_leaf=min_leaf,
             random_state=seed,
             min_impurity_decrease=1e-9,
-        ).fit(x, codes[:, k])
-        probability = dict(zip(tree.classes_, tree.predict_proba(z).T, strict=True))
-        drawn = [
-            probability.get(level, np.zeros(len(z)))[i]
-            for i, level in enumerate(released[:, k])
-        ]
+        )
+        tree.fit(with_constant(codes[:, :k]), codes[:, k])
+        assert (tree.classes_ == np.arange(len(tree.classes_))).all()
+        probability = tree.predict_proba(with_constant(released[:, :k]))
+        drawn = probability[np.arange(len(released)), released[:, k]]
         with np.errstate(divide="ignore"):
             total += np.log(drawn).sum()
     return float(total)
 
 
-def test_as_scikit_learn_grows_them_where_nothing_ties() -> None:
+def test_trees_are_those_of_scikit_learn_where_nothing_ties() -> None:
     pytest.importorskip("sklearn")
-    compared = 0
+    n_compared = 0
     for seed in range(12):
         data = people(400, (3, 4, 2, 5), seed)
         trees = grown(data, Growth(20), ordered=data.schema.names)
-        (released,) = trees.release(1, rng=np.random.default_rng(seed))
-        theirs = {
+        (released,) = trees.release(1, rng=default_rng(seed))
+        theirs = [
             sklearn_log_prob(data.codes, released.codes, 20, draw) for draw in range(4)
-        }
-        if max(theirs) - min(theirs) < 1e-9:
-            compared += 1
-            assert trees.log_prob(released) == pytest.approx(theirs.pop(), rel=1e-12)
-    assert compared >= 6
+        ]
+        if np.ptp(theirs) < 1e-9:
+            n_compared += 1
+            assert trees.log_prob(released) == pytest.approx(theirs[0], rel=1e-12)
+    assert n_compared >= 6
 
 
 def test_a_leaf_of_five_by_hand() -> None:
     """Ten cooks, one of them sick, and five smiths of whom three are."""
-    job, sick = [0] * 10 + [1] * 5, [0] * 9 + [1] + [1] * 3 + [0] * 2
-    data = Microdata(np.array([job, sick], dtype=np.uint8).T, schema(2, 2))
+    well_cooks = [[0, 0]] * 9
+    sick = [[0, 1]] + [[1, 1]] * 3
+    well_smiths = [[1, 0]] * 2
+    data = table(well_cooks + sick + well_smiths, 2, 2)
+
     trees = grown(data, Growth(min_leaf=5))
+
     assert trees.n_leaves == [1, 2]
-    expected = np.log(
-        [[10 / 15 * 9 / 10, 10 / 15 / 10], [5 / 15 * 2 / 5, 5 / 15 * 3 / 5]]
-    )
-    for x in itertools.product((0, 1), repeat=2):
-        assert trees.log_prob(np.array([x])) == pytest.approx(expected[x])
+    of_cooks = [10 / 15 * 9 / 10, 10 / 15 / 10]
+    of_smiths = [5 / 15 * 2 / 5, 5 / 15 * 3 / 5]
+    cells = all_cells((2, 2))
+    probability = [np.exp(trees.log_prob(cell[None])) for cell in cells]
+    assert_allclose(probability, of_cooks + of_smiths, rtol=1e-6)
     # With six records a leaf the smiths are too few.
     assert grown(data, Growth(min_leaf=6)).n_leaves == [1, 1]
-    deeper = Microdata(
-        np.array([[a, b, 2 * a + b] for a in (0, 1) for b in (0, 1)]), schema(2, 2, 4)
-    )
-    of_last = [grown(deeper, Growth(1, max_depth=d)).n_leaves[2] for d in (0, 1, 2, 3)]
-    assert of_last == [1, 2, 4, 4]
-    # A level that a node does not have goes left where both parts are equal.
-    equal = grown(
-        Microdata(np.array([[0, 0]] * 3 + [[1, 1]] * 3), schema(3, 2)),
-        Growth(smoothing=1, min_leaf=1),
-    )
-    assert equal.log_prob(np.array([[2, 0]])) == pytest.approx(
-        np.log(1 / 3 / 7 * 3.5 / 4)
-    )
     # Had the sick cook been well, no release could show one.
     sick_cook = np.array([[0, 1]], dtype=np.uint8)
-    (log_prob,) = log_likelihoods(
-        trees, sick_cook, np.array([9]), np.array([[[0, 1], [0, 0]]])
-    )
-    assert log_prob[0] == trees.log_prob(sick_cook)
-    assert np.isneginf(log_prob[1])
+    row = np.array([9])
+    candidates = np.array([[[0, 1], [0, 0]]])
+    (log_prob,) = log_likelihoods(trees, sick_cook, row, candidates)
+    assert log_prob.tolist() == [trees.log_prob(sick_cook), -np.inf]
 
 
-def test_probabilities_of_all_releases_sum_to_one() -> None:
+def test_trees_end_at_their_greatest_depth() -> None:
+    last = np.arange(4)
+    codes = np.stack([last // 2, last % 2, last], axis=1)
+    data = table(codes, 2, 2, 4)
+    for max_depth, n_leaves in enumerate([1, 2, 4, 4]):
+        trees = grown(data, Growth(1, max_depth=max_depth))
+        assert trees.n_leaves[2] == n_leaves
+
+
+def test_an_absent_level_goes_left_where_both_parts_are_equal() -> None:
+    codes = np.repeat([[0, 0], [1, 1]], 3, axis=0)
+    data = table(codes, 3, 2)
+    trees = grown(data, Growth(smoothing=1, min_leaf=1))
+    expected = np.log(1 / 3 / 7 * 3.5 / 4)
+    absent = np.array([[2, 0]])
+    assert trees.log_prob(absent) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "growth",
+    [
+        Growth(3),
+        Growth(3, smoothing=2.0),
+        Growth(3, cp=0.0),
+    ],
+)
+def test_probabilities_of_all_releases_sum_to_one(growth: Growth) -> None:
     data = people(30, (2, 3, 2), 1)
-    others = Growth(3, smoothing=2.0), Growth(3, cp=0.0)
-    for growth in (Growth(3), *others):
-        trees = grown(data, growth, order=["v2", "v0", "v1"])
-        cells = np.array(list(itertools.product(range(2), range(3), range(2))))
-        single = np.exp([trees.log_prob(cell[None]) for cell in cells])
-        assert single.sum() == pytest.approx(1)
-        pairs = [
-            trees.log_prob(np.stack(pair))
-            for pair in itertools.product(cells, repeat=2)
-        ]
-        assert np.exp(pairs).sum() == pytest.approx(1)
+    trees = grown(data, growth, order=["v2", "v0", "v1"])
+    cells = all_cells((2, 3, 2))
+    for n_records in (1, 2):
+        releases = itertools.product(cells, repeat=n_records)
+        log_prob = [trees.log_prob(np.stack(release)) for release in releases]
+        assert np.exp(log_prob).sum() == pytest.approx(1)
 
 
 def test_releases_are_drawn_with_their_probabilities() -> None:
-    trees = grown(
-        people(60, (2, 3, 2), 2), Growth(5, smoothing=1.0), order=["v1", "v2", "v0"]
-    )
-    (released,) = trees.release(1, 40_000, rng=np.random.default_rng(3))
+    data = people(60, (2, 3, 2), 2)
+    trees = grown(data, Growth(5, smoothing=1.0), order=["v1", "v2", "v0"])
+
+    (released,) = trees.release(1, 40_000, rng=default_rng(3))
+
     cells, counts = np.unique(released.codes, axis=0, return_counts=True)
-    expected = 40_000 * np.exp([trees.log_prob(cell[None]) for cell in cells])
     assert len(cells) == 12
-    assert (np.abs(counts - expected) < 4.5 * np.sqrt(expected)).all()
+    log_prob = [trees.log_prob(cell[None]) for cell in cells]
+    expected = 40_000 * np.exp(log_prob)
+    z_scores = (counts - expected) / np.sqrt(expected)
+    assert np.abs(z_scores).max() < 4.5
 
 
 def test_many_nominal_levels_are_cut_in_the_order_of_their_shares() -> None:
     """Of 13 levels, too many for all splits, the six of higher share are split off."""
-    high = np.arange(13) % 2 == 1
-    x = np.repeat(np.arange(13), 10)
-    y = np.concatenate([[1] * 8 + [0] * 2 if h else [1] * 2 + [0] * 8 for h in high])
-    data = Microdata(np.stack([x, y], axis=1).astype(np.uint8), schema(13, 2))
-    tree = grown(data, Growth(5)).trees[1]
-    bits = (int(tree.mask[0]) >> np.arange(13)) & 1 == 1
-    assert (bits == high).all() or (bits == ~high).all()
+    level = np.repeat(np.arange(13), 10)
+    is_high = level % 2 == 1
+    n_ones = np.where(is_high, 8, 2)
+    is_one = np.tile(np.arange(10), 13) < n_ones
+    codes = np.stack([level, is_one], axis=1)
+
+    trees = grown(table(codes, 13, 2), Growth(5))
+
+    mask = int(trees.trees[1].mask[0])
+    goes_left = mask >> level & 1
+    assert (goes_left == is_high).all() or (goes_left != is_high).all()
 
 
-def of_each_tree(codes: NDArray, release: NDArray, schema: Schema) -> NDArray:
+def of_each_tree(
+    codes: NDArray,
+    release: NDArray,
+    schema: Schema,
+) -> NDArray:
     """Log probability of each variable of a release under the trees of a table."""
     trees = fit_trees(Microdata(codes, schema))
     records = distinct(release)[:2]
@@ -322,46 +441,49 @@ def test_the_default_is_what_rpart_grows_in_r() -> None:
     With one record changed seven of more than two thousand trees are others: two splits
     tie, and rpart takes the one that rounding favors.
     """
-    reference = json.loads(Path(__file__).with_name("rpart.json").read_text())
+    path = Path(__file__).with_name("rpart.json")
+    reference = json.loads(path.read_text())
     data = microdata.load("", n_records=500, rng=stream(1, "records"))
-    release = np.array(
-        [list(map(int, record)) for record in reference["release"]], np.uint8
-    )
-    trees = fit_trees(data)
-    assert trees.n_leaves == reference["leaves"]
-    log_prob_by_tree = of_each_tree(data.codes, release, data.schema)
-    np.testing.assert_allclose(log_prob_by_tree, reference["log_prob"], rtol=1e-8)
+    release = np.array([list(record) for record in reference["release"]], np.uint8)
     rows = np.array(reference["rows"])
     candidates = one_variable_supports(data.codes[rows], data.schema.n_levels)
-    theirs = np.array(reference["changed"], dtype=float).reshape(*candidates.shape)
-    ours = np.empty_like(theirs)
-    for i, j in np.ndindex(*ours.shape[:2]):
+
+    trees = fit_trees(data)
+    log_prob_by_tree = of_each_tree(data.codes, release, data.schema)
+    ours = np.empty(candidates.shape)
+    for place in np.ndindex(*candidates.shape[:2]):
         changed = data.codes.copy()
-        changed[rows[i]] = candidates[i, j]
-        ours[i, j] = of_each_tree(changed, release, data.schema)
-    assert (~np.isclose(ours, theirs, rtol=1e-8)).sum() == 7
+        changed[rows[place[0]]] = candidates[place]
+        ours[place] = of_each_tree(changed, release, data.schema)
     log_prob = log_likelihoods(trees, release, rows, candidates)
-    posterior, of_rpart = (
-        np.exp(each - np.logaddexp.reduce(each, axis=1, keepdims=True))
-        for each in (log_prob, theirs.sum(axis=2))
-    )
-    np.testing.assert_allclose(posterior[:, 0], of_rpart[:, 0], atol=1e-6)
+
+    assert trees.n_leaves == reference["leaves"]
+    assert_allclose(log_prob_by_tree, reference["log_prob"], rtol=1e-8)
+    changes_in_r = np.array(reference["changed"], dtype=float)
+    theirs = changes_in_r.reshape(candidates.shape)
+    agrees = np.isclose(ours, theirs, rtol=1e-8)
+    assert (~agrees).sum() == 7
+    of_truths = softmax(log_prob, axis=1)[:, 0]
+    of_truths_in_r = softmax(theirs.sum(axis=2), axis=1)[:, 0]
+    assert_allclose(of_truths, of_truths_in_r, atol=1e-6)
 
 
 # ------------------------------------------------------------------- one record changed
 
 
-def refitted(trees: Trees, row: int, candidate: NDArray, shown: NDArray) -> float:
+def refitted(
+    trees: Trees,
+    row: int,
+    candidate: NDArray,
+    shown: NDArray,
+) -> float:
+    """Log probability of released records under trees grown with one record changed."""
     codes = trees.codes.copy()
     codes[row] = candidate
-    names = trees.schema.names
+    names = np.array(trees.schema.names)
+    order = names[list(trees.order)].tolist()
+    ordered = names[np.array(trees.ordered)].tolist()
     data = Microdata(codes, trees.schema)
-    order = [names[k] for k in trees.order]
-    ordered = [
-        name
-        for name, is_ordered in zip(names, trees.ordered, strict=True)
-        if is_ordered
-    ]
     return grown(data, trees.growth, order, ordered).log_prob(shown)
 
 
@@ -382,26 +504,31 @@ def refitted(trees: Trees, row: int, candidate: NDArray, shown: NDArray) -> floa
 )
 @example([2, 2, 2], 6, Growth(1, cp=0.25), 0, 330)  # one error more is one price more
 def test_a_changed_record_is_as_if_all_were_grown_anew(
-    levels: list[int], n: int, growth: Growth, which: int, seed: int
+    levels: list[int],
+    n: int,
+    growth: Growth,
+    which: int,
+    seed: int,
 ) -> None:
     """To the last digit."""
-    rng = np.random.default_rng(seed)
-    data = people(n, tuple(levels), seed)
-    ordered = [f"v{k}" for k in range(len(levels)) if which >> k & 1]
+    rng = default_rng(seed)
+    data = people(n, levels, seed)
+    ordered = names_in(which, len(levels))
     order = [f"v{k}" for k in rng.permutation(len(levels))]
     trees = grown(data, growth, order, ordered)
     released = trees.release(2, rng=rng)
     rows = rng.integers(0, n, 3)
-    anywhere = np.stack([rng.integers(0, k, (3, 4)) for k in levels], axis=-1)
+    anywhere = [rng.integers(0, k, (3, 4)) for k in levels]
     near = one_variable_supports(data.codes[rows], data.schema.n_levels)
-    candidates = np.concatenate([near, anywhere], axis=1)
-    found = log_likelihoods(trees, released, rows, candidates)
-    shown = np.concatenate([table.codes for table in released])
-    expected = [
-        [refitted(trees, row, x, shown) for x in some]
-        for row, some in zip(rows, candidates, strict=True)
-    ]
-    np.testing.assert_array_equal(found, expected)
+    candidates = np.concatenate([near, np.stack(anywhere, axis=-1)], axis=1)
+
+    log_prob = log_likelihoods(trees, released, rows, candidates)
+
+    shown = np.concatenate([release.codes for release in released])
+    for place in np.ndindex(log_prob.shape):
+        row = int(rows[place[0]])
+        expected = refitted(trees, row, candidates[place], shown)
+        assert log_prob[place] == expected
 
 
 @pytest.mark.parametrize(
@@ -416,55 +543,59 @@ def test_a_changed_record_is_as_if_all_were_grown_anew(
     ],
 )
 def test_all_neighbors_of_all_tables_for_all_releases(
-    levels: tuple[int, ...], n: int, size: int, growth: Growth, ordered: tuple[str, ...]
+    levels: tuple[int, ...],
+    n: int,
+    size: int,
+    growth: Growth,
+    ordered: tuple[str, ...],
 ) -> None:
     """Changes of one record give the rows of the table of log p(release | data)."""
-    cells = np.array(list(itertools.product(*map(range, levels))), dtype=np.uint8)
-    data = list(itertools.combinations_with_replacement(range(len(cells)), n))
+    cells = all_cells(levels)
+    datasets = list(itertools.combinations_with_replacement(range(len(cells)), n))
     releases = list(itertools.combinations_with_replacement(range(len(cells)), size))
     trees = [
-        grown(Microdata(cells[list(d)], schema(*levels)), growth, ordered=ordered)
-        for d in data
+        grown(table(cells[list(dataset)], *levels), growth, ordered=ordered)
+        for dataset in datasets
     ]
-    table = np.array(
-        [[tree.log_prob(cells[list(z)]) for z in releases] for tree in trees]
-    )
-    row_of = {d: row for row, d in enumerate(data)}
-    neighbors = np.array(
+    log_prob = np.array(
         [
-            [
-                [
-                    row_of[tuple(sorted(d[:i] + d[i + 1 :] + (x,)))]
-                    for x in range(len(cells))
-                ]
-                for i in range(n)
-            ]
-            for d in data
+            [tree.log_prob(cells[list(release)]) for release in releases]
+            for tree in trees
         ]
-    )
+    )  # (n_datasets, n_releases)
+    row_of = {dataset: row for row, dataset in enumerate(datasets)}
+    neighbors = np.empty((len(datasets), n, len(cells)), dtype=int)
+    for row, i, cell in np.ndindex(neighbors.shape):
+        neighbor = list(datasets[row])
+        neighbor[i] = cell
+        neighbors[row, i, cell] = row_of[tuple(sorted(neighbor))]
+
     support = np.broadcast_to(cells, (n, *cells.shape))
-    for tree, near in zip(trees, neighbors, strict=True):
-        found = [
-            log_likelihoods(tree, cells[list(z)], np.arange(n), support)
-            for z in releases
+    for tree, own_neighbors in zip(trees, neighbors, strict=True):
+        of_changes = [
+            log_likelihoods(tree, cells[list(release)], np.arange(n), support)
+            for release in releases
         ]
-        np.testing.assert_array_equal(np.stack(found, axis=-1), table[near])
-    with np.errstate(
-        invalid="ignore"
-    ):  # of releases that neither of two tables can have led to
-        loss = np.abs(table[:, None, None] - table[neighbors])
+        assert_array_equal(np.stack(of_changes, axis=-1), log_prob[own_neighbors])
+    # Neither of two tables may be able to lead to a release.
+    with np.errstate(invalid="ignore"):
+        loss = np.abs(log_prob[:, None, None] - log_prob[neighbors])
     epsilon = np.nanmax(loss, axis=(1, 2, 3))  # conditional on each table
-    s, k = growth.smoothing, np.array(levels)
-    if s == 0:
+    smoothing = growth.smoothing
+    if smoothing == 0:
         # A level that one record of a leaf has can be lost.
         assert np.isposinf(epsilon).all()
-    elif growth.max_depth == 0:
-        # All released records have what one record has and no other.
-        assert epsilon.max() == pytest.approx(size * np.log(1 + k / s).sum())
+        return
+    # All released records have what one record has and no other.
+    per_level = np.array(levels) / smoothing
+    of_margins = size * np.log1p(per_level).sum()
+    if growth.max_depth == 0:
+        assert epsilon.max() == pytest.approx(of_margins)
     else:
         # The margin as above; in other trees every record may lie in another leaf.
-        bound = np.log(1 + k[0] / s) + np.log(1 + n * k[1:] / s).sum()
-        assert size * np.log(1 + k / s).sum() < epsilon.max() <= size * bound
+        n_moved = np.where(np.arange(len(levels)) == 0, 1, n)
+        bound = size * np.log1p(n_moved * per_level).sum()
+        assert of_margins < epsilon.max() <= bound
 
 
 @contextmanager
@@ -493,352 +624,362 @@ def test_risks_are_the_same_bytes_wherever_blocks_are_done(
 ) -> None:
     data = people(300, (3, 4, 2, 5), 5)
     trees = grown(data, Growth(5))
-    released = trees.release(2, rng=np.random.default_rng(6))
-    here = posterior_risk(data, released, synthesizer=trees, progress=False)
+    released = trees.release(2, rng=default_rng(6))
+    here = tree_risk(data, released, trees)
     monkeypatch.setattr(changes, "_EXECUTOR_BLOCK", 300)
+
     with place() as executor:
-        there = posterior_risk(
-            data, released, synthesizer=trees, executor=executor, progress=False
-        )
-        rows, some = np.arange(100), data.codes[:100, None]
+        there = tree_risk(data, released, trees, executor=executor)
         of_any = synthesizers.log_likelihoods(
             Regrown(data, trees.growth),
             [released[0].codes],
             data.codes,
-            rows[:20],
-            some[:20],
+            np.arange(20),
+            data.codes[:20, None],
             executor=executor,
         )
+
     for name in ("probability", "rank", "n_excluded"):
         assert getattr(here, name).tobytes() == getattr(there, name).tobytes()
-    np.testing.assert_array_equal(of_any, trees.log_prob(released[0]))
+    assert_array_equal(of_any, trees.log_prob(released[0]))
 
 
 # ----------------------------------------------------------------------- posterior risk
 
 
-@pytest.mark.parametrize("growth", [Growth(4), Growth(2, minsplit=6, cp=1e-8)])
+@pytest.mark.parametrize(
+    "growth",
+    [
+        Growth(4),
+        Growth(2, minsplit=6, cp=1e-8),
+    ],
+)
 def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
     data = people(80, (2, 3, 4), 7)
+    levels = data.schema.n_levels
     trees = grown(data, growth)
-    released = trees.release(2, rng=np.random.default_rng(8))
-    shown = np.concatenate([table.codes for table in released])
-    prior = np.random.default_rng(9)
+    released = trees.release(2, rng=default_rng(8))
+    shown = np.concatenate([release.codes for release in released])
+    combinations, rows = np.unique(data.codes, axis=0, return_index=True)
+    row_of = dict(zip(map(tuple, combinations), rows, strict=True))
+    rng = default_rng(9)
     for unknown in (None, ["v0", "v2"]):
         size = 8 if unknown else 1 + 1 + 2 + 3
-        n = len(np.unique(data.codes, axis=0))
-        log_prior = prior.normal(size=(n, size))
-        risk = posterior_risk(
+        log_prior = rng.normal(size=(len(rows), size))
+
+        risk = tree_risk(
             data,
             released,
-            synthesizer=trees,
+            trees,
             unknown=unknown,
             log_prior=log_prior,
-            progress=False,
         )
+
         assert risk.exact
         assert risk.converged
         assert risk.reliable.all()
         for i, x in enumerate(risk.combinations):
-            row = int(np.flatnonzero((data.codes == x).all(axis=1))[0])
-            levels = data.schema.n_levels
-            some = (
-                one_variable_supports(x[None], levels)[0] if unknown is None else None
-            )
-            support = subset_support(x, [0, 2], levels) if some is None else some
-            log_prob = np.array([refitted(trees, row, y, shown) for y in support])
-            assert risk.n_excluded[i] == np.isneginf(log_prob).sum()
-            joint = np.exp(log_prob - log_prob.max() + log_prior[i])
-            assert risk.probability[i] == pytest.approx(
-                joint[0] / joint.sum(), rel=1e-9
-            )
+            if unknown:
+                support = subset_support(x, [0, 2], levels)
+            else:
+                support = one_variable_supports(x[None], levels)[0]
+            row = row_of[tuple(x)]
+            log_prob = [refitted(trees, row, y, shown) for y in support]
+            assert risk.n_excluded[i] == log_prob.count(-np.inf)
+            probability = softmax(log_prob + log_prior[i])[0]
+            assert risk.probability[i] == pytest.approx(probability, rel=1e-9)
     assert "cannot have led to the releases" in risk.summary()
     assert risk.to_frame()["n_excluded"].tolist() == risk.n_excluded.tolist()
 
 
 def places_of_truths(
-    levels: tuple[int, ...], growth: Growth, believed: Growth, seed: int
+    levels: tuple[int, ...],
+    growth: Growth,
+    believed: Growth,
+    seed: int,
 ) -> Iterator[float]:
     """Yield posterior distribution functions at the truth, with ties at random.
 
     Of the first record of a table the intruder does not know two variables; what was
     believed of them before the release is a prior from which the true record is drawn.
     """
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     for _ in range(90):
-        data = people(60, levels, int(rng.integers(1 << 30)))
-        support = subset_support(data.codes[0], [0, 2], data.schema.n_levels)
+        data_seed = int(rng.integers(1 << 30))
+        data = people(60, levels, data_seed)
+        record = data.codes[0]
+        support = subset_support(record, [0, 2], data.schema.n_levels)
         prior = rng.dirichlet(np.full(len(support), 2.0))
         truth = int(rng.choice(len(support), p=prior))
-        data.codes[0] = support[truth]
-        order, ordered = rng.permutation(data.schema.names).tolist(), ["v1"]
-        released = grown(data, growth, order, ordered).release(4, rng=rng)
+        record[:] = support[truth]
+        order = rng.permutation(data.schema.names).tolist()
+        ordered = ["v1"]
+        true_trees = grown(data, growth, order, ordered)
+        released = true_trees.release(4, rng=rng)
         trees = grown(data, believed, order, ordered)
-        log_prob = log_likelihoods(
-            trees, released, np.zeros(1, np.int64), support[None]
-        )
-        probability = np.exp(posterior(log_prob, np.log(prior)[None])[0])
+        row = np.zeros(1, np.int64)
+        log_prob = log_likelihoods(trees, released, row, support[None])
+        log_posterior = posterior(log_prob, np.log(prior)[None])
+        probability = np.exp(log_posterior[0])
+        above = probability[probability > probability[truth]].sum()
         tied = probability[probability == probability[truth]].sum()
-        yield probability[probability > probability[truth]].sum() + rng.random() * tied
+        yield above + rng.random() * tied
+
+
+def distance_from_uniform(*growths: tuple[Growth, Growth]) -> float:
+    """Scaled Kolmogorov-Smirnov distance of the places of truths."""
+    places: list[float] = []
+    for seed, (growth, believed) in enumerate(growths):
+        for levels in ((2, 3, 2), (2, 3, 4, 2)):
+            places += places_of_truths(levels, growth, believed, seed)
+    distance = kstest(places, "uniform").statistic
+    return float(distance * np.sqrt(len(places)))
 
 
 def test_probabilities_come_true() -> None:
     """Over many tables the posterior distribution function at the truth is uniform."""
-
-    def distance(*growths: tuple[Growth, Growth]) -> float:
-        found = [
-            place
-            for seed, (growth, believed) in enumerate(growths)
-            for levels in ((2, 3, 2), (2, 3, 4, 2))
-            for place in places_of_truths(levels, growth, believed, seed)
-        ]
-        return float(kstest(found, "uniform").statistic * np.sqrt(len(found)))
-
-    smoothed, wrong = Growth(10, smoothing=1.0), Growth(2, smoothing=1.0)
-    every = Growth(1), Growth(3, smoothing=1.0), Growth(5), smoothed, Growth(1, cp=0.1)
-    assert (
-        distance(*((growth, growth) for growth in every)) < 2.2
-    )  # once in ten thousand
+    smoothed = Growth(10, smoothing=1.0)
+    growths = [
+        Growth(1),
+        Growth(3, smoothing=1.0),
+        Growth(5),
+        smoothed,
+        Growth(1, cp=0.1),
+    ]
+    # More than 2.2 comes once in ten thousand.
+    assert distance_from_uniform(*zip(growths, growths, strict=True)) < 2.2
     # An intruder with wrong assumptions about the size of the leaves is detected.
-    assert distance((smoothed, wrong)) > 3
+    wrong = Growth(2, smoothing=1.0)
+    assert distance_from_uniform((smoothed, wrong)) > 3
 
 
 class Regrown:
     """Trees by the two functions of a density alone."""
 
     def __init__(self, data: Microdata, growth: Growth) -> None:
-        anew = SequentialTrees(data.schema, growth=growth)
-        self.release, self.log_prob = anew.release, anew.log_prob
+        synthesizer = SequentialTrees(data.schema, growth=growth)
+        self.release = synthesizer.release
+        self.log_prob = synthesizer.log_prob
 
 
 def test_any_density_gives_the_risk() -> None:
     data = people(60, (2, 3, 3), 13)
     trees = grown(data, Growth(4))
-    released = trees.release(2, rng=np.random.default_rng(14))
-    quick, slow = (
-        posterior_risk(data, released, synthesizer=synthesizer, progress=False)
-        for synthesizer in (trees, Regrown(data, trees.growth))
-    )
+    released = trees.release(2, rng=default_rng(14))
+
+    of_changes = tree_risk(data, released, trees)
+    density = Regrown(data, trees.growth)
+    of_densities = tree_risk(data, released, density)
+
     # Sums over two releases are formed in another order.
-    np.testing.assert_allclose(quick.probability, slow.probability, rtol=1e-9)
-    np.testing.assert_array_equal(quick.n_excluded, slow.n_excluded)
+    assert_allclose(of_changes.probability, of_densities.probability, rtol=1e-9)
+    assert_array_equal(of_changes.n_excluded, of_densities.n_excluded)
 
 
 def test_the_mixture_of_one_class_is_exact_by_its_density() -> None:
     """As by chains, which leave nothing to chance where there is one class."""
     data = people(50, (2, 3), 15)
     model = DirichletMargins(data.schema.n_levels)
-    rng = np.random.default_rng(16)
-    released = [
-        Microdata(model.release(data.codes, rng=rng), data.schema) for _ in range(2)
-    ]
-    exact = posterior_risk(data, released, synthesizer=model, progress=False)
-    few = Chains(n_classes=1, burn_in=5, n_draws=20, n_chains=2)
-    chains = posterior_risk(data, released, chains=few, rng=rng, progress=False)
-    np.testing.assert_allclose(exact.probability, chains.probability, rtol=1e-6)
-    no_density: Any = object()
-    with pytest.raises(ValueError, match="must be Trees, or have the functions"):
-        posterior_risk(data, released, synthesizer=no_density, progress=False)
+    rng = default_rng(16)
+    codes = [model.release(data.codes, rng=rng) for _ in range(2)]
+    released = [Microdata(release, data.schema) for release in codes]
 
-    class Broken:
-        release = model.release
+    exact = tree_risk(data, released, model)
 
-        def log_prob(self, released: NDArray, data: NDArray) -> float:
-            return float("nan")
+    one_class = Chains(
+        n_classes=1,
+        burn_in=5,
+        n_draws=20,
+        n_chains=2,
+    )
+    by_chains = posterior_risk(
+        data, released, chains=one_class, rng=rng, progress=False
+    )
+    assert_allclose(exact.probability, by_chains.probability, rtol=1e-6)
 
+
+class Broken:
+    """A density that is not a number."""
+
+    def __init__(self, model: DirichletMargins) -> None:
+        self.release = model.release
+
+    def log_prob(self, released: NDArray, data: NDArray) -> float:
+        return float("nan")
+
+
+def test_a_density_that_is_not_a_number_is_refused() -> None:
+    data = people(50, (2, 3), 15)
+    broken = Broken(DirichletMargins(data.schema.n_levels))
     with pytest.raises(ValueError, match=r"Broken.log_prob returns NaN"):
-        posterior_risk(data, released, synthesizer=Broken(), progress=False)
+        tree_risk(data, [data], broken)
 
 
 def test_a_release_of_something_else_is_refused() -> None:
     data = people(40, (2, 3), 12)
-    trees = grown(data, Growth(5))
-    lacking = Microdata(data.codes[data.codes[:, 1] != 2], data.schema)
-    trees_without = grown(lacking, Growth(5))
+    has_level = data.codes[:, 1] != 2
+    lacking = Microdata(data.codes[has_level], data.schema)
     with pytest.raises(ValueError, match="probability zero given the original"):
-        posterior_risk(lacking, data, synthesizer=trees_without, progress=False)
+        tree_risk(lacking, data, grown(lacking, Growth(5)))
     with pytest.raises(ValueError, match="fitted to another table"):
-        posterior_risk(lacking, data, synthesizer=trees, progress=False)
+        tree_risk(lacking, data, grown(data, Growth(5)))
     with pytest.raises(ValueError, match="rng is not given"):
         posterior_risk(data, data)
     with pytest.raises(ValueError, match="executor is given without a synthesizer"):
         posterior_risk(data, data, executor=ThreadPoolExecutor(1))
 
 
-fit: Any = fit_trees
 any_growth: Any = Growth
-
-
-def changed(data: Microdata, **settings: Any) -> None:
-    given: dict[str, Any] = {
-        "released": data,
-        "rows": [0],
-        "candidates": data.codes[:1, None],
-    }
-    log_likelihoods(fit(data), **given | settings)
-
-
-def risk(data: Microdata, **settings: Any) -> None:
-    given: dict[str, Any] = {
-        "released": data,
-        "synthesizer": fit(data),
-        "progress": False,
-    }
-    posterior_risk(data, **given | settings)
+any_fit: Any = fit_trees
+WRONG = people(20, (2, 3), 1)
+FRAME = WRONG.to_frame()
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("settings", "message"),
     [
-        (
-            lambda data: fit(data, ["v0"]),
-            r"order is \['v0'\]; it must name each of v0, v1 once",
-        ),
-        (lambda data: fit(data, ["v0", "v0"]), "each of v0, v1 once"),
-        (
-            lambda data: fit(data, "v0"),
-            "order is 'v0'; it must name each of v0, v1 once",
-        ),
-        (
-            lambda data: fit(data, any_growth(5)),
-            r"order is Growth\(min_leaf=5.*; it must name",
-        ),
-        (lambda data: fit(data, growth=5), "growth is 5; it must be of type Growth"),
-        (
-            lambda data: fit(data.codes),
-            "data is of type ndarray; it must be a DataFrame or",
-        ),
-        (
-            lambda data: fit(data.to_frame(), schema="v"),
-            "schema is of type str; it must be a Sch",
-        ),
-        (
-            lambda data: fit(data, ordered="v0"),
-            "ordered is 'v0'; it must be a list of names",
-        ),
-        (
-            lambda data: fit(data, ordered=True),
-            "ordered is True; it must be a list of names",
-        ),
-        (lambda _: any_growth(2.5), "min_leaf is 2.5; it must be a whole number"),
-        (lambda _: any_growth(max_depth=None), "max_depth is None; it must be a whole"),
-        (lambda _: any_growth(smoothing="1"), "smoothing is '1'; it must be a number"),
-        (lambda data: fit(data, ordered=["v7"]), "v7"),
-        (lambda _: any_growth(0), "min_leaf is 0; it must be 1 or more"),
-        (lambda _: any_growth(minsplit=1), "minsplit is 1; it must be 2 or more"),
-        (lambda _: any_growth(cp=-0.01), "cp is -0.01; it must be 0 or more"),
-        (lambda _: any_growth(cp=1.5), "cp is 1.5; it must lie in 0 to 1"),
-        (lambda _: any_growth(cp="1"), "cp is '1'; it must be a number"),
-        (
-            lambda _: any_growth(smoothing=-1.0),
-            "smoothing is -1.0; it must be 0 or more",
-        ),
-        (lambda _: any_growth(smoothing=np.inf), "smoothing is inf; it must be finite"),
-        (lambda data: fit(data.to_frame()[:0]), "record"),
-        (
-            lambda data: fit(data, schema=data.schema),
-            "schema is given, but the Microdata have",
-        ),
-        (
-            lambda _: fit(people(9, (2, 70), 1)),
-            "v1 has 70 levels; trees take at most 64",
-        ),
-        (lambda data: fit(data).release(0, rng=np.random.default_rng()), "n is 0"),
-        (lambda data: fit(data).log_prob(np.array([[0, 3]])), "out of range"),
-        (lambda data: fit(data).log_prob(np.array([[0]])), "must have 2 columns"),
-        (
-            lambda data: fit(data).log_prob(np.array([[0, 0.5]])),
-            "type float64; they must be int",
-        ),
-        (lambda data: fit(data).log_prob(data.to_frame()), "released is a DataFrame"),
-        (
-            lambda data: fit(data).release(1.5, rng=np.random.default_rng()),
-            "n is 1.5; it must be a whole number",
-        ),
-        (
-            lambda data: changed(data, rows=[0.5]),
-            "rows has type float64; it must be of integers",
-        ),
-        (lambda data: changed(data, rows=[20]), "rows must lie in 0 to 19"),
-        (
-            lambda data: changed(data, candidates=[[[0.5, 0]]]),
-            "candidates has type float64",
-        ),
-        (
-            lambda data: changed(data, candidates=[[[0, 3]]]),
-            "candidates has codes out of range",
-        ),
-        (
-            lambda data: changed(data, candidates=[[0, 1]]),
-            r"candidates has shape \(1, 2\)",
-        ),
-        (lambda data: changed(data, released=[]), "released is empty"),
-        (
-            lambda data: risk(data, released=None),
-            "table 1 is of type NoneType; it must be a Data",
-        ),
-        (
-            lambda data: risk(data, released="a.csv"),
-            "released, table 1 is of type str; it must be",
-        ),
-        (
-            lambda data: risk(data, released=data.to_frame().assign(v0="x")),
-            "v0 has 'x'",
-        ),
-        (
-            lambda data: risk(data, released=people(20, (3, 3), 1)),
-            "has another schema than the",
-        ),
-        (
-            lambda data: risk(data, synthesizer=Trees),
-            "it must be Trees, or have the functions",
-        ),
-        (
-            lambda data: risk(data, synthesizer=SequentialTrees(schema(3, 3))),
-            "synthesizer has another schema than the original",
-        ),
-        (
-            lambda data: risk(data, executor=2),
-            "executor is 2; it must have the interface of",
-        ),
-        (
-            lambda data: risk(data, unknown="v0"),
-            "unknown is 'v0'; it must be a list of names",
-        ),
-        (lambda data: risk(data, log_prior=np.zeros(3)), r"log_prior has shape \(3,\)"),
-        (
-            lambda data: risk(data, log_prior=np.full((6, 4), np.nan)),
-            "log_prior has missing values",
-        ),
+        ({"min_leaf": 2.5}, "min_leaf is 2.5; it must be a whole number"),
+        ({"min_leaf": 0}, "min_leaf is 0; it must be 1 or more"),
+        ({"max_depth": None}, "max_depth is None; it must be a whole"),
+        ({"smoothing": "1"}, "smoothing is '1'; it must be a number"),
+        ({"smoothing": -1.0}, "smoothing is -1.0; it must be 0 or more"),
+        ({"smoothing": np.inf}, "smoothing is inf; it must be finite"),
+        ({"minsplit": 1}, "minsplit is 1; it must be 2 or more"),
+        ({"cp": -0.01}, "cp is -0.01; it must be 0 or more"),
+        ({"cp": 1.5}, "cp is 1.5; it must lie in 0 to 1"),
+        ({"cp": "1"}, "cp is '1'; it must be a number"),
     ],
 )
-def test_wrong_input_is_named(wrong: Any, message: str) -> None:
+def test_wrong_growth_is_refused(settings: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        wrong(people(20, (2, 3), 1))
+        any_growth(**settings)
 
 
-def test_trees_of_frames() -> None:
-    frame = pd.DataFrame(
-        {"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10}
-    )
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"order": ["v0"]}, r"order is \['v0'\]; it must name each of v0, v1 once"),
+        ({"order": ["v0", "v0"]}, "each of v0, v1 once"),
+        ({"order": "v0"}, "order is 'v0'; it must name each of v0, v1 once"),
+        ({"order": Growth(5)}, r"order is Growth\(min_leaf=5.*; it must name"),
+        ({"growth": 5}, "growth is 5; it must be of type Growth"),
+        ({"data": WRONG.codes}, "data is of type ndarray; it must be a DataFrame or"),
+        ({"data": FRAME, "schema": "v"}, "schema is of type str; it must be a Sch"),
+        ({"data": FRAME[:0]}, "record"),
+        ({"data": people(9, (2, 70), 1)}, "v1 has 70 levels; trees take at most 64"),
+        ({"schema": WRONG.schema}, "schema is given, but the Microdata have"),
+        ({"ordered": "v0"}, "ordered is 'v0'; it must be a list of names"),
+        ({"ordered": True}, "ordered is True; it must be a list of names"),
+        ({"ordered": ["v7"]}, "v7"),
+    ],
+)
+def test_wrong_input_of_a_fit_is_refused(settings: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        any_fit(**{"data": WRONG} | settings)
+
+
+@pytest.mark.parametrize(
+    ("n", "message"), [(0, "n is 0"), (1.5, "n is 1.5; it must be a whole number")]
+)
+def test_a_wrong_number_of_releases_is_refused(
+    rng: np.random.Generator,
+    n: Any,
+    message: str,
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        fit_trees(WRONG).release(n, rng=rng)
+
+
+@pytest.mark.parametrize(
+    ("released", "message"),
+    [
+        (np.array([[0, 3]]), "out of range"),
+        (np.array([[0]]), "must have 2 columns"),
+        (np.array([[0, 0.5]]), "type float64; they must be int"),
+        (FRAME, "released is a DataFrame"),
+    ],
+)
+def test_wrong_released_records_are_refused(released: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fit_trees(WRONG).log_prob(released)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rows": [0.5]}, "rows has type float64; it must be of integers"),
+        ({"rows": [20]}, "rows must lie in 0 to 19"),
+        ({"candidates": [[[0.5, 0]]]}, "candidates has type float64"),
+        ({"candidates": [[[0, 3]]]}, "candidates has codes out of range"),
+        ({"candidates": [[0, 1]]}, r"candidates has shape \(1, 2\)"),
+        ({"released": []}, "released is empty"),
+    ],
+)
+def test_wrong_changes_are_refused(settings: dict, message: str) -> None:
+    good: dict[str, Any] = {
+        "released": WRONG,
+        "rows": [0],
+        "candidates": WRONG.codes[:1, None],
+    }
+    with pytest.raises(ValueError, match=message):
+        log_likelihoods(fit_trees(WRONG), **good | settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"released": None}, "table 1 is of type NoneType; it must be a Data"),
+        ({"released": "a.csv"}, "released, table 1 is of type str; it must be"),
+        ({"released": FRAME.assign(v0="x")}, "v0 has 'x'"),
+        ({"released": people(20, (3, 3), 1)}, "has another schema than the"),
+        ({"synthesizer": object()}, "must be Trees, or have the functions"),
+        ({"synthesizer": Trees}, "it must be Trees, or have the functions"),
+        (
+            {"synthesizer": SequentialTrees(schema(3, 3))},
+            "synthesizer has another schema than the original",
+        ),
+        ({"executor": 2}, "executor is 2; it must have the interface of"),
+        ({"unknown": "v0"}, "unknown is 'v0'; it must be a list of names"),
+        ({"log_prior": np.zeros(3)}, r"log_prior has shape \(3,\)"),
+        ({"log_prior": np.full((6, 4), np.nan)}, "log_prior has missing values"),
+    ],
+)
+def test_wrong_input_of_a_risk_is_refused(settings: dict, message: str) -> None:
+    good: dict[str, Any] = {"released": WRONG, "synthesizer": fit_trees(WRONG)}
+    with pytest.raises(ValueError, match=message):
+        tree_risk(WRONG, **good | settings)
+
+
+def test_trees_of_a_frame_give_its_risk() -> None:
+    frame = pd.DataFrame({"job": ["cook", "smith"] * 20})
+    frame["sick"] = ["no"] * 30 + ["yes"] * 10
+
     trees = fit_trees(frame, ["sick", "job"], Growth(10))
+
     assert trees.order == (1, 0)
-    (released,) = trees.release(rng=np.random.default_rng(1))
-    risk = posterior_risk(
-        Microdata.from_frame(frame), released, synthesizer=trees, progress=False
-    )
+    (released,) = trees.release(rng=default_rng(1))
+    risk = tree_risk(Microdata.from_frame(frame), released, trees)
     assert risk.support_size == 3
 
 
-def test_records_have_their_probability_in_the_trees() -> None:
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        (0, 1),
+        (1, 0),
+    ],
+)
+def test_records_have_their_probability_in_the_trees(first: int, last: int) -> None:
     """Of the last variables alone, given the others, probabilities sum to one."""
-    schema = Schema(tuple(Variable(name, ("0", "1")) for name in ("first", "second")))
-    cells = np.array(list(itertools.product((0, 1), repeat=2)), dtype=np.uint8)
-    people = cells[[0, 0, 1, 2, 3, 3, 3]]
-    for order in ([0, 1], [1, 0]):
-        names = [schema.names[k] for k in order]
-        trees = SequentialTrees(schema, names, Growth(1, smoothing=1.0)).fit(people)
-        one_by_one = [trees.log_prob(cell[None]) for cell in cells]
-        np.testing.assert_allclose(trees.record_log_prob(cells), one_by_one)
-        last = np.exp(trees.record_log_prob(cells, order[1:])).reshape(2, 2)
-        np.testing.assert_allclose(last.sum(axis=order[1]), 1)
+    cells = all_cells((2, 2))
+    codes = cells[[0, 0, 1, 2, 3, 3, 3]]
+    order = [f"v{first}", f"v{last}"]
+
+    growth = Growth(1, smoothing=1.0)
+    trees = SequentialTrees(schema(2, 2), order, growth).fit(codes)
+
+    one_by_one = [trees.log_prob(cell[None]) for cell in cells]
+    assert_allclose(trees.record_log_prob(cells), one_by_one)
+    of_last = np.exp(trees.record_log_prob(cells, [last]))
+    sums = of_last.reshape(2, 2).sum(axis=last)
+    assert_allclose(sums, 1)
