@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from cases import table
-from enumeration import exact_log_risk, support_log_ratios
-from numpy.random import Generator, default_rng
+from enumeration import all_cells, exact_log_risk
+from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
+from scipy.special import logsumexp
 
-from srlib.dpmpm import Chains, Draws, Prior, cell_log_prob, sample_posterior
+from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
 from srlib.mechanism.bayes import posterior, rank
 from srlib.risk import (
     collapsed_log_ratios,
@@ -29,8 +29,9 @@ DATA = table("00", "00", "11", "01")
 PRIOR = Prior(alpha_shape=0.5, alpha_rate=1.0)
 
 
-def draws_given(releases: list[NDArray], chains: Chains, rng: Generator) -> list[Draws]:
+def draws_given(releases, chains):
     """Draws given the data, and given the data with each of the releases."""
+    rng = default_rng(17)
     sets = []
     for release in (DATA[:0], *releases):
         codes = np.vstack([DATA, release])
@@ -39,9 +40,17 @@ def draws_given(releases: list[NDArray], chains: Chains, rng: Generator) -> list
     return sets
 
 
-def agree(
-    risk: Risk, record: int, exact: NDArray, largest_error: float, exempt: float = 0.0
-) -> None:
+def support_log_ratios(draws, support, log_weights=None):
+    """Averages as of `one_variable_log_ratios`, over one support, term by term."""
+    log_prob = cell_log_prob(draws, support)  # (n_chains, n_draws, n_candidates)
+    if log_weights is None:
+        shape = (1, draws.n_chains, draws.n_draws)
+        log_weights = np.full(shape, -np.log(draws.n_draws))
+    terms = log_weights[..., None] + log_prob - log_prob[..., :1]
+    return logsumexp(terms, axis=2)[:, :, None]
+
+
+def agree(risk, record, exact, largest_error, exempt=0.0):
     """Five standard errors at most, and these small."""
     log_mcse = risk.log_mcse[record] + exempt
     difference = np.abs(risk.log_prob[record] - exact)
@@ -49,7 +58,13 @@ def agree(
     assert log_mcse.max() < largest_error
 
 
-@pytest.mark.parametrize(("n_classes", "n_draws"), [(1, 500), (2, 750)])
+@pytest.mark.parametrize(
+    ("n_classes", "n_draws"),
+    [
+        (1, 500),
+        (2, 750),
+    ],
+)
 def test_both_estimators_against_enumeration(n_classes, n_draws):
     """Four records on 2 x 2 cells, two releases: by all allocations."""
     releases = [table("01", "00", "11", "01"), table("01", "11", "11", "00")]
@@ -68,7 +83,7 @@ def test_both_estimators_against_enumeration(n_classes, n_draws):
         prior=PRIOR,
     )
 
-    sets = draws_given(releases, chains, default_rng(17))
+    sets = draws_given(releases, chains)
 
     log_weights = release_log_prob(sets[0], releases)
     plain = support_log_ratios(sets[0], support)
@@ -82,49 +97,34 @@ def test_both_estimators_against_enumeration(n_classes, n_draws):
     for i, support in enumerate(one_variable_supports(DATA, TWO)):
         exact = exact_log_risk(DATA, i, support, *model)
         agree(risk, i, exact, 0.02, exempt=1e-9)
-
-
-def test_part_of_a_record_against_enumeration(rng):
-    """Equation 16 on 2 x 2 cells, two classes, for all four records."""
-    releases = [table("01", "11", "11"), table("01", "01", "01")]
-    chains = Chains(
-        n_classes=2,
-        burn_in=100,
-        n_draws=500,
-        thin=3,
-        n_chains=24,
-        prior=PRIOR,
-    )
-
-    sets = draws_given(releases, chains, rng)
-    log_ratios = [subset_log_means(draws, DATA, [1]) for draws in sets]
-    risk = predictive_ratio(log_ratios)
-
+    # Part of a record, by equation 16.
+    log_means = [subset_log_means(draws, DATA, [1]) for draws in sets]
+    risk = predictive_ratio(log_means)
     for i, x in enumerate(DATA):
-        support = subset_support(x, [1], TWO)
-        exact = exact_log_risk(DATA, i, support, releases, [2, 2], 2, PRIOR)
+        exact = exact_log_risk(DATA, i, subset_support(x, [1], TWO), *model)
         agree(risk, i, exact, 0.03)
 
 
 @pytest.fixture(scope="module")
-def draws() -> Draws:
+def draws():
     """Draws given forty records."""
     rng = default_rng(4)
     n_levels = np.array([2, 3, 4])
-    codes = rng.random((40, 3)) * n_levels
+    shares = rng.random((40, 3))
+    codes = (shares * n_levels).astype(np.uint8)
     chains = Chains(n_classes=3, burn_in=10, n_draws=5, n_chains=2)
-    return sample_posterior(codes.astype(np.uint8), n_levels, chains, rng=rng)
+    return sample_posterior(codes, n_levels, chains, rng=rng)
 
 
 @pytest.fixture
-def codes() -> NDArray:
-    """The combinations of these records."""
-    records = default_rng(4).random((40, 3)) * [2, 3, 4]
-    return np.unique(records.astype(np.uint8), axis=0)
+def codes():
+    """All combinations of levels."""
+    return all_cells([2, 3, 4])
 
 
 def test_both_kinds_of_support_give_the_same_ratios(draws, codes):
-    log_weights = default_rng(0).normal(scale=300, size=(3, 2, 5))
+    rng = default_rng(0)
+    log_weights = rng.normal(scale=300, size=(3, 2, 5))
     log_weights[0, :, 3] = -np.inf  # leaves a draw out
     log_ratios = one_variable_log_ratios(draws, codes, log_weights)
     supports = one_variable_supports(codes, draws.n_levels)
@@ -155,20 +155,23 @@ def test_all_records_at_once_as_one_by_one(unknown, draws, codes, monkeypatch):
         own = support_log_ratios(draws, support)[0, :, 0]
         assert_allclose(left_out[:, i], own, **tolerance)
         prob = np.exp(cell_log_prob(draws, support))
-        with_own = own if is_in_data[i] else np.log(prob.mean(axis=1))
-        assert_allclose(partly[:, i], with_own, **tolerance)
+        if is_in_data[i]:
+            assert_allclose(partly[:, i], own, **tolerance)
+        else:
+            log_mean = np.log(prob.mean(axis=1))
+            assert_allclose(partly[:, i], log_mean, **tolerance)
         replaced_prob = np.exp(cell_log_prob(draws, replaced[[i]]))
         in_place = np.mean(prob / replaced_prob, axis=1)
         assert_allclose(others[:, i], np.log(in_place), **tolerance)
 
 
-def noisy(log_mean: NDArray, n: int, rng: Generator) -> NDArray:
+def noisy(log_mean, n, rng):
     """Estimates from n chains or releases."""
     noise = rng.gamma(50, 1 / 50, (n, *log_mean.shape))
     return log_mean + np.log(noise)
 
 
-def simulated() -> tuple[NDArray, NDArray, list[NDArray]]:
+def simulated():
     """True values, a prior, and chains: sixteen given D, eight given each release."""
     n = 4_000
     rng = default_rng(2)
@@ -180,7 +183,7 @@ def simulated() -> tuple[NDArray, NDArray, list[NDArray]]:
     return log_truth, np.log(prior), log_ratios
 
 
-def cover(risk: Risk, log_prob: NDArray) -> None:
+def cover(risk, log_prob):
     """Standardized differences behave like a t variable."""
     z = (risk.log_prob - log_prob) / risk.log_mcse
     assert 0.92 < np.mean(np.abs(z) < 2) < 0.975
@@ -205,8 +208,9 @@ def test_errors_come_from_leaving_out_one_chain_at_a_time():
     rng = default_rng(5)
     weighted = rng.normal(size=(2, 6, 3, 4))
     plain = rng.normal(size=(1, 6, 3, 4))
+    chains = np.arange(6)
 
-    def log_prob(chains: NDArray) -> NDArray:
+    def log_prob(chains):
         joint = np.exp(weighted[:, chains]).sum(axis=1)
         weight = np.exp(plain[0, chains]).sum(axis=0)
         odds = joint.prod(axis=0) / weight**2
@@ -214,7 +218,6 @@ def test_errors_come_from_leaving_out_one_chain_at_a_time():
 
     risk = importance_sampling(weighted, plain)
 
-    chains = np.arange(6)
     assert_allclose(risk.log_prob, log_prob(chains))
     left_out = [log_prob(np.delete(chains, i)) for i in chains]
     variance = 5 * np.var(left_out, axis=0)

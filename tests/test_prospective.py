@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ TABLE = Microdata(DATA, SCHEMA)
 TREES = SequentialTrees(SCHEMA, growth=SMOOTHED)
 
 
-def within(estimate: Any, expected: Any, mcse: Any) -> None:
+def within(estimate, expected, mcse):
     assert np.isfinite(mcse).all()
     assert_array_less(np.abs(estimate - expected), 4.5 * mcse + 1e-9)
 
@@ -193,7 +192,7 @@ OTHER_TABLE = {
     ],
 )
 def test_wrong_input_is_named(change, message):
-    given: dict[str, Any] = {
+    given = {
         "original": TABLE,
         "synthesizer": TREES,
         "rng": default_rng(9),
