@@ -48,7 +48,8 @@ def test_draws_from_the_prior_have_its_marginal_likelihood():
     tables = mechanism.compositions(3, 4)
     log_mean, mcse = contingency.log_predictive(draws, tables)
 
-    n_orders = multinomial.pmf(tables, 3, np.full(4, 0.25)) * 4.0**3
+    share = multinomial.pmf(tables, 3, np.full(4, 0.25))
+    n_orders = 4**3 * share
     log_prob = log_marginal_likelihood(3, (2, 2), 3, PRIOR)
     difference = log_mean - log_prob - np.log(n_orders)
     assert (np.abs(difference) < 5 * mcse).all()

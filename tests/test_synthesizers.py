@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import table
 from enumeration import all_cells
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
@@ -28,7 +29,7 @@ JOB = Variable("job", ("cook", "smith"))
 TOWN = Variable("town", ("a", "b", "c"))
 SCHEMA = Schema((JOB, TOWN))
 LEVELS = SCHEMA.n_levels
-DATA = np.array([[0, 0], [1, 1], [1, 2]], dtype=np.uint8)
+DATA = table("00", "11", "12").astype(np.uint8)
 CELLS = all_cells(LEVELS)
 RELEASES = np.array([*product(CELLS, repeat=3)])  # (216, 3, 2): all there are
 SUPPORTS = one_variable_supports(DATA, LEVELS)
@@ -48,7 +49,8 @@ for_each_density = pytest.mark.parametrize("density", DENSITIES.values(), ids=DE
 
 @for_each_density
 def test_releases_are_drawn_with_their_probabilities(density):
-    probability = np.exp([density.log_prob(table, DATA) for table in RELEASES])
+    log_prob = [density.log_prob(release, DATA) for release in RELEASES]
+    probability = np.exp(log_prob)
     assert probability.sum() == pytest.approx(1, abs=1e-9)
 
     rng = default_rng(1)
@@ -59,7 +61,8 @@ def test_releases_are_drawn_with_their_probabilities(density):
     expected = 2000 * probability
     assert not counts[expected == 0].any()
     # Releases that are expected less than five times are one class, if large enough.
-    classes = np.where(expected >= 5, np.arange(len(RELEASES)), len(RELEASES))
+    n = len(RELEASES)
+    classes = np.where(expected >= 5, range(n), n)
     observed = np.bincount(classes, counts)
     expected = np.bincount(classes, expected)
     is_large = expected > 5
@@ -102,12 +105,13 @@ def test_a_column_is_that_of_the_density_at_each_changed_table(density):
 @pytest.mark.parametrize("released", ["00", "12", "30", "31", "33"])
 def test_columns_with_impossible_releases(released):
     """A released level with no donor, one, or two; each by the density alone."""
-    data = np.array([[0], [0], [1], [2], [2]])
+    data = table(*"00122")
     density = PlugInMargins(np.array([4]))
     candidates = np.broadcast_to(all_cells([4]), (5, 4, 1))
-    releases = [np.array([[int(code)] for code in released])]
+    releases = [table(*released)]
 
-    columns = log_likelihoods(density, releases, data, np.arange(5), candidates)
+    rows = np.arange(5)
+    columns = log_likelihoods(density, releases, data, rows, candidates)
 
     expected = one_by_one(density, releases, data, candidates)
     assert_allclose(columns, expected, rtol=0, atol=1e-12)
@@ -122,34 +126,26 @@ def noisy_count(count, scale):
     x = (legendre + 1) ** 2 / 4
     w = weights * (legendre + 1) / 2
     nodes = np.concatenate([[0], count * x, count + 40 * scale * x])
-    mass = np.concatenate([[1], count / scale * w, 40 * w])
-    mass *= np.exp(-np.abs(nodes - count) / scale) / 2
+    widths = np.concatenate([[1], count / scale * w, 40 * w])
+    distance = np.abs(nodes - count) / scale
+    mass = widths * np.exp(-distance) / 2
     assert mass.sum() == pytest.approx(1)
     return nodes, mass
 
 
-@pytest.mark.parametrize(
-    ("n_first", "n_second"),
-    [
-        (2, 1),
-        (3, 0),
-        (0, 1),
-    ],
-)
-def test_laplace_noise_is_integrated_out(n_first, n_second):
+@pytest.mark.parametrize("released", ["001", "000", "1"])
+def test_laplace_noise_is_integrated_out(released):
     """Against quadrature over the noisy counts of both levels."""
     margins = LaplaceMargins(np.array([2]), epsilon=1.5)
-    data = np.array([[0], [0], [0], [1], [1]])
-    release = np.repeat([[0], [1]], [n_first, n_second], axis=0)
 
-    log_prob = margins.log_prob(release, data)
+    log_prob = margins.log_prob(table(*released), table(*"00011"))
 
     first, first_mass = noisy_count(3, margins.scale)
     second, second_mass = noisy_count(2, margins.scale)
     u, v = np.meshgrid(first, second, indexing="ij")
     total = u + v
     share = np.where(total > 0, u / np.maximum(total, 1e-300), 0.5)
-    likelihood = share**n_first * (1 - share) ** n_second
+    likelihood = share ** released.count("0") * (1 - share) ** released.count("1")
     expected = first_mass @ likelihood @ second_mass
     assert np.exp(log_prob) == pytest.approx(expected, rel=1e-6)
 
@@ -198,23 +194,24 @@ def test_incomplete_gamma_functions_far_from_their_middle(s, rate, limit):
     """Where they underflow; digits by mpmath."""
     mpmath = pytest.importorskip("mpmath")
     log = mpmath.log
+    tolerance = {"rel": 1e-12, "abs": 1e-12}
     arguments = np.array([[s], [rate], [limit]])
     with mpmath.workdps(30):
         x = mpmath.mpf(rate) * limit
         kummer = mpmath.hyp1f1(1, s + 1, x)
         below = s * log(limit) - x - log(s) + log(kummer)
-        expected = pytest.approx(float(below), rel=1e-12, abs=1e-12)
+        expected = pytest.approx(float(below), **tolerance)
         assert _log_below(*arguments)[0] == expected
         if rate > 0:
             above = log(mpmath.gammainc(s, x)) - s * log(rate)
-            expected = pytest.approx(float(above), rel=1e-12, abs=1e-12)
+            expected = pytest.approx(float(above), **tolerance)
             assert _log_above(*arguments)[0] == expected
 
 
 def test_a_family_of_counts_has_the_size_of_its_table():
     mechanism = beta_binomial(n=4, n_s=2, alpha=1.0)
     family = MechanismSynthesizer(mechanism, [2])
-    data = np.array([[0], [1], [1]])
+    data = table(*"011")
     message = r"data has counts \[1, 2\]; the mechanism has no such"
     with pytest.raises(ValueError, match=message):
         family.log_prob(data[:2], data)
@@ -235,15 +232,15 @@ def test_the_mixture_releases_and_has_no_density():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ([[0, np.nan, 0, 0]] * 3, "NaN or infinity"),
-        ([[0, np.inf, 0, 0]] * 3, "NaN or infinity"),
-        ([0, 0, 0], r"shape \(3,\)"),
+        (np.full((3, 4), np.nan), "NaN or infinity"),
+        (np.full((3, 4), np.inf), "NaN or infinity"),
+        (np.zeros(3), r"shape \(3,\)"),
     ],
 )
 def test_wrong_log_likelihoods_are_refused(columns, message):
     class Wrong(PlugInMargins):
         def log_likelihoods(self, *_):
-            return np.array(columns)
+            return columns
 
     data = Microdata(DATA, SCHEMA)
     synthesizer = Wrong(LEVELS)
