@@ -1,35 +1,29 @@
 """Exact marginal likelihoods of tiny DPMPMs, by enumeration of all allocations."""
 
-from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import product
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import betaln, gammaln, log_softmax, logsumexp
 from scipy.stats import gamma
 
-from srlib.data.codes import Codes
-from srlib.dpmpm import Prior
 
-
-def all_cells(n_levels: Iterable[int]) -> NDArray[np.uint8]:
-    """Every combination of levels, in lexicographic order."""
+def all_cells(n_levels):
+    """Every combination of levels in lexicographic order, (n_cells, n_variables)."""
     ranges = map(range, n_levels)
     return np.array([*product(*ranges)], dtype=np.uint8)
 
 
 @cache
-def log_allocation_prior(sizes: tuple[int, ...], prior: Prior) -> float:
+def log_allocation_prior(sizes, prior):
     """log p(eta) of an allocation with class sizes; sticks and alpha integrated out."""
     if len(sizes) == 1:
         return 0.0
     in_class = np.array(sizes[:-1])
     behind = sum(sizes) - np.cumsum(in_class)
 
-    def integrand(log_alpha: float) -> float:
+    def integrand(log_alpha):
         alpha = np.exp(log_alpha)
         sticks = betaln(1 + in_class, alpha + behind) - betaln(1, alpha)
         density = gamma.logpdf(alpha, prior.alpha_shape, scale=1 / prior.alpha_rate)
@@ -39,9 +33,7 @@ def log_allocation_prior(sizes: tuple[int, ...], prior: Prior) -> float:
     return np.log(integral)
 
 
-def log_marginal_likelihood(
-    codes: Codes, n_levels: Sequence[int], n_classes: int, prior: Prior
-) -> float:
+def log_marginal_likelihood(codes, n_levels, n_classes, prior):
     """log p(codes) of the ordered records under the DPMPM with F = n_classes."""
     a = prior.concentration
     terms = []
@@ -58,9 +50,7 @@ def log_marginal_likelihood(
     return logsumexp(terms)
 
 
-def exact_log_risk(
-    data: Codes, record: int, support: Codes, releases: Sequence[Codes], *model: Any
-) -> NDArray[np.float64]:
+def exact_log_risk(data, record, support, releases, *model):
     """log p(X_i = x | Z, D_-i), x uniform on a support (equation 9).
 
     The model is given by levels, classes and prior.

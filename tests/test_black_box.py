@@ -120,7 +120,14 @@ TWO_ALTERNATIVES = table("00", "11")
 def test_a_leaf_with_one_donor_is_found(rng):
     """A release shows a sick cook with probability .63, and never without the donor."""
     trees = SequentialTrees(PEOPLE.schema, growth=Growth(5))
-    bound = leakage_bound(trees, PEOPLE, 0, HEALTHY, n_releases=300, rng=rng)
+    bound = leakage_bound(
+        trees,
+        PEOPLE,
+        0,
+        HEALTHY,
+        n_releases=300,
+        rng=rng,
+    )
     # A test that is positive for sick cooks only: f(.63, 0) + f(.37, 1).
     sick = 1 - (19 / 20) ** 20
     by_donor = sick + (1 - sick) ** 2 / (2 - sick)
@@ -136,12 +143,26 @@ class Copy:
 
 
 def test_all_candidates_have_the_same_prior(rng):
-    bound = leakage_bound(Copy(), PEOPLE, 0, TWO_ALTERNATIVES, n_releases=60, rng=rng)
+    bound = leakage_bound(
+        Copy(),
+        PEOPLE,
+        0,
+        TWO_ALTERNATIVES,
+        n_releases=60,
+        rng=rng,
+    )
     assert bound.prior == 1 / 3
 
 
 def test_counts_are_of_cells(rng):
-    roots, changed = release_counts(Copy(), PEOPLE, 0, HEALTHY, n_releases=20, rng=rng)
+    roots, changed = release_counts(
+        Copy(),
+        PEOPLE,
+        0,
+        HEALTHY,
+        n_releases=20,
+        rng=rng,
+    )
     assert (roots == roots[0]).all()
     assert (changed == changed[0]).all()
     assert (roots[0] != changed[0]).any()

@@ -1,6 +1,7 @@
 """Membership tests: exact on tables that can be enumerated, with their errors."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,9 +69,9 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
         ratios.append(test.statistic[:, 0])
         by_distance = distance_test(*arguments, rows=[2])
         nearness.append(by_distance.statistic[:, 0])
-        log_prob.append([family.log_prob(z.codes, data.codes) for z in releases])
+        log_prob += [family.log_prob(z.codes, data.codes) for z in releases]
     ratio = np.array(ratios)  # (n_people, n_releases)
-    member = np.exp(log_prob) / 5
+    member = np.exp(log_prob).reshape(ratio.shape) / 5
     outsider = (member.sum(axis=0) - member) / 4
     assert member.sum() == pytest.approx(1)
     assert_allclose(ratio, np.log(member / outsider), atol=1e-12)
@@ -78,7 +79,12 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
     for size in (0.001, 0.01, 0.05, 0.2, 0.5, 0.9):
         power = power_of(ratio, member, outsider, size)
         constraint = outsider.reshape(1, -1)
-        best = linprog(-member.ravel(), A_eq=constraint, b_eq=[size], bounds=(0, 1))
+        best = linprog(
+            -member.ravel(),
+            A_eq=constraint,
+            b_eq=[size],
+            bounds=(0, 1),
+        )
         assert power == pytest.approx(-best.fun, abs=1e-9)
         # Distance is worse at every size here.
         power_by_distance = power_of(np.array(nearness), member, outsider, size)
@@ -94,7 +100,7 @@ def test_people_in_the_place_of_a_record_are_other_data(kind):
     population = embedded_population(80, rng=default_rng(2))
     schema = population.schema
     codes, other_codes = np.split(population.codes, [70])
-    synthesizers = {
+    synthesizers: dict[str, Any] = {
         "Laplace margins": LaplaceMargins(schema.n_levels, 2.0),
         "trees": SequentialTrees(schema, growth=Growth(5, smoothing=1.0)),
     }
@@ -114,8 +120,8 @@ def test_people_in_the_place_of_a_record_are_other_data(kind):
     assert_array_equal(test.holdout_rows, [range(10)] * 2)
     candidates = np.vstack([codes[7], other_codes])
     rows = np.array([7])
-    (column,) = log_likelihoods(synthesizer, released, codes, rows, candidates[None])
-    own, *others = column
+    columns = log_likelihoods(synthesizer, released, codes, rows, candidates[None])
+    own, *others = columns[0]
     expected = own - logsumexp(others) + np.log(10)
     assert test.statistic[0, 0] == pytest.approx(expected, abs=1e-9)
     others_of_fourth = np.delete(others, 3)
@@ -130,9 +136,9 @@ def test_the_statistic_compares_a_person_with_the_others():
         [0.4, 0.0, 0.3, 0.0],
     ]
     expected_people = [
-        [4, 1, 0],
-        [0, 0, 0],
-        [0, np.inf, 0],
+        [4.0, 1.0, 0.0],
+        [0.0, 0.0, 0.0],
+        [0.0, np.inf, 0.0],
     ]
     with np.errstate(divide="ignore"):
         log_prob = np.log(prob)
@@ -217,10 +223,11 @@ def test_a_power_of_one_has_an_error(rng):
 @pytest.mark.parametrize(
     ("n_sets", "n", "n_people", "n_holdout"),
     [
-        pytest.param(4, 30, 240, 20, id="dealt"),
-        pytest.param(4, 30, 240, 240, id="all at each"),
-        pytest.param(1, 200, 40, 40, id="few"),
+        (4, 30, 240, 20),
+        (4, 30, 240, 240),
+        (1, 200, 40, 40),
     ],
+    ids=["dealt", "all at each", "few"],
 )
 def test_errors_of_the_power_are_those_of_other_samples(
     n_sets, n, n_people, n_holdout, monkeypatch

@@ -1,7 +1,6 @@
 """The posterior risk of a table in one call, by chains that run until they agree."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,20 +26,29 @@ from srlib.risk import (
     subset_support,
 )
 from srlib.risk import posterior as module
-from srlib.risk.posterior import PosteriorRisk
 
 ORIGINAL = records(60, 1)
 RELEASED = [records(60, 2), records(40, 3)]
-FEW = Chains(n_classes=3, burn_in=50, n_draws=40, n_chains=3)
-SHORT = Chains(n_classes=1, burn_in=0, n_draws=4, n_chains=2)
+FEW = Chains(
+    n_classes=3,
+    burn_in=50,
+    n_draws=40,
+    n_chains=3,
+)
+SHORT = Chains(
+    n_classes=1,
+    burn_in=0,
+    n_draws=4,
+    n_chains=2,
+)
 SCHEMA = Schema.from_frame(pd.concat([ORIGINAL, *RELEASED]))
 CODES = Microdata.from_frame(ORIGINAL, SCHEMA).codes
 RELEASED_CODES = [Microdata.from_frame(table, SCHEMA).codes for table in RELEASED]
 COMBINATIONS = distinct(CODES)[0]
 
 
-def risk_of(**change: Any) -> PosteriorRisk:
-    given: dict[str, Any] = {
+def risk_of(**change):
+    given = {
         "original": ORIGINAL,
         "released": RELEASED,
         "chains": FEW,

@@ -110,7 +110,12 @@ def test_risks_of_a_mechanism_have_no_error(n_releases):
 
 def test_risks_by_the_mixture_are_those_of_its_marginal_likelihood():
     """Two classes, three records: every allocation is gone through."""
-    chains = Chains(n_classes=2, burn_in=100, n_draws=300, n_chains=4)
+    chains = Chains(
+        n_classes=2,
+        burn_in=100,
+        n_draws=300,
+        n_chains=4,
+    )
     mixture = DPMPMSynthesizer(LEVELS, chains)
 
     risk = risk_before_release(TABLE, mixture, 2, 20, rng=default_rng(4))
@@ -144,8 +149,8 @@ def test_risks_by_the_mixture_are_those_of_its_marginal_likelihood():
     # The error includes that of the chains which all columns share.
     assert risk.jackknife_probability.shape == (CHAINS_FACTOR * 4, 20, 3)
     frame = risk.to_frame()
-    between = risk.probability.std(axis=0, ddof=1) / np.sqrt(20)
-    assert (frame["expected_mcse"] > between).all()
+    deviation = risk.probability.std(axis=0, ddof=1)
+    assert (frame["expected_mcse"] > deviation / np.sqrt(20)).all()
     worst_variance = quantile_variance(risk.probability, 0.95)
     assert (frame["worst_mcse"] > np.sqrt(worst_variance)).all()
     assert "3 combinations of 3 records" in risk.summary()
@@ -168,7 +173,12 @@ def test_the_variance_of_a_quantile_is_that_over_samples():
     assert estimate == pytest.approx(variance, rel=0.25)
 
 
-ONE_CHAIN = Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1)
+ONE_CHAIN = Chains(
+    n_classes=2,
+    burn_in=1,
+    n_draws=9,
+    n_chains=1,
+)
 OTHER_TABLE = {
     "original": Microdata(DATA[:2], SCHEMA),
     "synthesizer": fit_trees(TABLE),
