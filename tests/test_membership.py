@@ -1,7 +1,6 @@
 """Membership tests: exact on tables that can be enumerated, with their errors."""
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -95,16 +94,20 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
     assert np.sum(odds * member) > 1.001
 
 
-@pytest.mark.parametrize("kind", ["Laplace margins", "trees"])
-def test_people_in_the_place_of_a_record_are_other_data(kind):
-    population = embedded_population(80, rng=default_rng(2))
-    schema = population.schema
-    codes, other_codes = np.split(population.codes, [70])
-    synthesizers: dict[str, Any] = {
-        "Laplace margins": LaplaceMargins(schema.n_levels, 2.0),
-        "trees": SequentialTrees(schema, growth=Growth(5, smoothing=1.0)),
-    }
-    synthesizer = synthesizers[kind]
+PEOPLE = embedded_population(80, rng=default_rng(2))
+
+
+@pytest.mark.parametrize(
+    "synthesizer",
+    [
+        LaplaceMargins(PEOPLE.schema.n_levels, 2.0),
+        SequentialTrees(PEOPLE.schema, growth=Growth(5, smoothing=1.0)),
+    ],
+    ids=["Laplace margins", "trees"],
+)
+def test_people_in_the_place_of_a_record_are_other_data(synthesizer):
+    schema = PEOPLE.schema
+    codes, other_codes = np.split(PEOPLE.codes, [70])
     rng = default_rng(4)
     released = [synthesizer.release(codes, rng=rng) for _ in range(2)]
 
