@@ -4,63 +4,87 @@ import numpy as np
 import pytest
 from enumeration import all_cells
 from enumeration import log_marginal_likelihood as by_allocations
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
 from scipy.stats import multinomial
 
-from srlib import mechanism
 from srlib.dpmpm import Prior, prior_cell_log_prob
-from srlib.dpmpm import exact as enumerated
-from srlib.mechanism import contingency
+from srlib.dpmpm.exact import enumerate_mechanism, log_marginal_likelihood
+from srlib.mechanism import compositions, dirichlet_multinomial, exact_epsilon
+from srlib.mechanism.contingency import log_predictive
+
+PRIOR = Prior(0.7, 0.4, 1.3)
 
 
 @pytest.mark.parametrize(
-    ("n_levels", "n_classes"), [((2,), 1), ((2,), 3), ((3,), 2), ((2, 2), 2)]
+    ("n_levels", "n_classes"),
+    [
+        ((2,), 1),
+        ((2,), 3),
+        ((3,), 2),
+        ((2, 2), 2),
+    ],
 )
 def test_marginal_likelihood_by_all_allocations(n_levels, n_classes):
-    model = (n_levels, n_classes, Prior(0.7, 0.4, 1.3))
     cells = all_cells(n_levels)
-    tables = mechanism.compositions(3, len(cells))
-    log_prob = enumerated.log_marginal_likelihood(3, *model)
-    expected = [by_allocations(np.repeat(cells, t, axis=0), *model) for t in tables]
-    np.testing.assert_allclose(log_prob, expected, atol=1e-9)
+    tables = compositions(3, len(cells))
+
+    log_prob = log_marginal_likelihood(3, n_levels, n_classes, PRIOR)
+
+    for i, counts in enumerate(tables):
+        codes = np.repeat(cells, counts, axis=0)
+        expected = by_allocations(codes, n_levels, n_classes, PRIOR)
+        assert_allclose(log_prob[i], expected, atol=1e-9)
 
 
 def test_draws_from_the_prior_have_its_marginal_likelihood():
     """Three records on 2 x 2 cells: mean over draws against sum over allocations."""
-    prior = Prior(0.7, 0.4, 1.3)
     n_levels = np.array([2, 2])
-    rng = np.random.default_rng(5)
     cells = all_cells(n_levels)
-    draws = prior_cell_log_prob(cells, n_levels, 3, 40_000, rng=rng, prior=prior)
-    np.testing.assert_allclose(np.exp(draws).sum(axis=1), 1)
+    rng = default_rng(5)
+    draws = prior_cell_log_prob(
+        cells,
+        n_levels,
+        3,
+        40_000,
+        rng=rng,
+        prior=PRIOR,
+    )
+    assert_allclose(np.exp(draws).sum(axis=1), 1)
 
-    tables = mechanism.compositions(3, 4)
-    log_mean, mcse = contingency.log_predictive(draws, tables)
-    orders = multinomial.pmf(tables, 3, np.full(4, 0.25)) * 4.0**3
-    exact = enumerated.log_marginal_likelihood(3, (2, 2), 3, prior) + np.log(orders)
-    assert (np.abs(log_mean - exact) < 5 * mcse).all()
+    tables = compositions(3, 4)
+    log_mean, mcse = log_predictive(draws, tables)
+
+    share = multinomial.pmf(tables, 3, np.full(4, 0.25))
+    n_orders = 4**3 * share
+    log_prob = log_marginal_likelihood(3, (2, 2), 3, PRIOR)
+    difference = log_mean - log_prob - np.log(n_orders)
+    assert (np.abs(difference) < 5 * mcse).all()
 
 
 def test_the_papers_prior_reaches_far_down(rng):
     """Its alpha is as small as 1e-60 with a probability that counts."""
-    log_prob = enumerated.log_marginal_likelihood(2, (2,), 2)[1]
+    log_prob = log_marginal_likelihood(2, (2,), 2)[1]
     # Two records that differ: 1/6 in the same class, 1/4 in two; alpha alone decides.
-    stick = rng.beta(1, rng.gamma(0.25, 4, 400_000))
+    alpha = rng.gamma(0.25, 4, 400_000)
+    stick = rng.beta(1, alpha)
     together = stick**2 + (1 - stick) ** 2
     values = together / 6 + (1 - together) / 4
-    mcse = values.std() / np.sqrt(len(values))
-    assert abs(np.exp(log_prob) - values.mean()) < 5 * mcse
+    difference = np.exp(log_prob) - values.mean()
+    mcse = values.std() / np.sqrt(400_000)
+    assert abs(difference) < 5 * mcse
 
 
 def test_one_class_is_the_dirichlet_multinomial():
-    table = enumerated.enumerate_mechanism(4, 3, (3,), 1, Prior(concentration=0.6))
-    family = mechanism.dirichlet_multinomial(4, 3, [0.6] * 3)
-    rows = np.arange(table.n_inputs)
-    columns = np.arange(table.n_outputs)
-    expected = family.block(rows, columns)
-    np.testing.assert_allclose(table.block(rows, columns), expected, atol=1e-12)
+    table = enumerate_mechanism(4, 3, (3,), 1, Prior(concentration=0.6))
+    family = dirichlet_multinomial(4, 3, [0.6] * 3)
+    block = np.arange(table.n_inputs), np.arange(table.n_outputs)
+    expected = family.block(*block)
+    assert_allclose(table.block(*block), expected, atol=1e-12)
     assert table.inputs == family.inputs
     assert table.outputs == family.outputs
-    assert mechanism.exact_epsilon(table).value == pytest.approx(np.log1p(3 / 0.6))
+    epsilon = exact_epsilon(table)
+    assert epsilon.value == pytest.approx(np.log1p(3 / 0.6))
 
 
 @pytest.mark.parametrize(
@@ -75,4 +99,4 @@ def test_one_class_is_the_dirichlet_multinomial():
 )
 def test_what_cannot_be_enumerated_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        enumerated.enumerate_mechanism(*arguments)
+        enumerate_mechanism(*arguments)

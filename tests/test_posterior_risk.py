@@ -1,48 +1,67 @@
 """The posterior risk of a table in one call, by chains that run until they agree."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from cases import records
 from enumeration import exact_log_risk
-from numpy.typing import NDArray
+from numpy.random import default_rng
+from numpy.testing import assert_allclose, assert_array_equal
 
 from srlib import diagnostics
-from srlib import risk as disclosure
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
-from srlib.dpmpm import Chains, Draws, Prior, cell_log_prob, sample_posterior
-from srlib.risk import DrawSets, agreement
+from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
+from srlib.risk import (
+    DrawSets,
+    agreement,
+    collapsed_log_ratios,
+    one_variable_supports,
+    posterior_risk,
+    predictive_ratio,
+    subset_log_means,
+    subset_support,
+)
 from srlib.risk import posterior as module
-from srlib.risk.posterior import PosteriorRisk
 
 ORIGINAL = records(60, 1)
 RELEASED = [records(60, 2), records(40, 3)]
-FEW = Chains(n_classes=3, burn_in=50, n_draws=40, n_chains=3)
-SHORT = Chains(n_classes=1, burn_in=0, n_draws=4, n_chains=2)
+FEW = Chains(
+    n_classes=3,
+    burn_in=50,
+    n_draws=40,
+    n_chains=3,
+)
+SHORT = Chains(
+    n_classes=1,
+    burn_in=0,
+    n_draws=4,
+    n_chains=2,
+)
 SCHEMA = Schema.from_frame(pd.concat([ORIGINAL, *RELEASED]))
 CODES = Microdata.from_frame(ORIGINAL, SCHEMA).codes
 RELEASED_CODES = [Microdata.from_frame(table, SCHEMA).codes for table in RELEASED]
 COMBINATIONS = distinct(CODES)[0]
 
 
-def risk_of(
-    original: Any = ORIGINAL, released: Any = RELEASED, **settings: Any
-) -> PosteriorRisk:
-    given: dict[str, Any] = {"chains": FEW, "rng": np.random.default_rng(5)}
-    return disclosure.posterior_risk(
-        original, released, **{"progress": False} | given | settings
-    )
+def risk_of(**change):
+    given = {
+        "original": ORIGINAL,
+        "released": RELEASED,
+        "chains": FEW,
+        "rng": default_rng(5),
+        "progress": False,
+    }
+    return posterior_risk(**given | change)
 
 
 @pytest.fixture(scope="module")
-def sets() -> DrawSets:
+def sets():
     """Draws given the same tables."""
-    rng = np.random.default_rng(5)
+    rng = default_rng(5)
     return DrawSets.fit(CODES, RELEASED_CODES, SCHEMA.n_levels, FEW, rng=rng)
 
 
@@ -51,102 +70,104 @@ def sets() -> DrawSets:
 def test_risks_are_those_of_the_steps(sets, block, draws_are_given, monkeypatch):
     """With the same draws, fitted here or given, and in blocks of combinations."""
     monkeypatch.setattr(module, "_BLOCK", block)
-    ratios, log_prob = zip(
-        *(disclosure.collapsed_log_ratios(draws, COMBINATIONS) for draws in sets),
-        strict=True,
-    )
-    expected = disclosure.predictive_ratio(ratios)
-    weights = -log_prob[0].reshape(-1, len(COMBINATIONS)).T
+    collapsed = [collapsed_log_ratios(draws, COMBINATIONS) for draws in sets]
+    expected = predictive_ratio([log_ratios for log_ratios, _ in collapsed])
+    _, log_prob = collapsed[0]
+    log_weights = -log_prob.reshape(-1, len(COMBINATIONS)).T
     r_hat = [diagnostics.r_hat(cell_log_prob(draws, COMBINATIONS)) for draws in sets]
 
-    risk = risk_of(**({"draws": sets, "chains": None} if draws_are_given else {}))
+    change = {"draws": sets, "chains": None} if draws_are_given else {}
+    risk = risk_of(**change)
 
-    np.testing.assert_array_equal(risk.combinations, COMBINATIONS)
-    np.testing.assert_array_equal(risk.probability, expected.probability)
-    np.testing.assert_array_equal(risk.rank, expected.rank)
-    np.testing.assert_array_equal(risk.log_mcse, expected.log_mcse[:, 0])
-    np.testing.assert_array_equal(risk.pareto_k, diagnostics.pareto_k(weights))
-    np.testing.assert_array_equal(risk.r_hat, np.max(r_hat, axis=0))
+    assert_array_equal(risk.combinations, COMBINATIONS)
+    assert_array_equal(risk.probability, expected.probability)
+    assert_array_equal(risk.rank, expected.rank)
+    assert_array_equal(risk.log_mcse, expected.log_mcse[:, 0])
+    assert_array_equal(risk.pareto_k, diagnostics.pareto_k(log_weights))
+    assert_array_equal(risk.r_hat, np.max(r_hat, axis=0))
     assert risk.support_size == expected.support_size == 1 + 2 + 3 + 1
     frame = risk.to_frame()
     pd.testing.assert_frame_equal(frame[[*SCHEMA.names]], SCHEMA.decode(COMBINATIONS))
     assert frame["repetitions"].sum() == len(ORIGINAL)
 
 
-def test_unknown_variables_and_their_prior(sets: DrawSets) -> None:
+def test_unknown_variables_and_their_prior(sets):
     unknown = ["town", "sick"]
     positions = SCHEMA.positions(unknown, "unknown")
 
-    def log_prior(candidates: pd.DataFrame) -> NDArray:
-        return np.where(candidates["sick"] == "yes", np.log(0.1), np.log(0.9))
+    def log_prior(candidates):
+        return np.log(np.where(candidates["sick"] == "yes", 0.1, 0.9))
 
     risk = risk_of(unknown=unknown, log_prior=log_prior)
 
-    supports = np.stack(
-        [disclosure.subset_support(x, positions, SCHEMA.n_levels) for x in COMBINATIONS]
-    )
-    expected = disclosure.predictive_ratio(
-        [disclosure.subset_log_means(draws, COMBINATIONS, positions) for draws in sets],
-        np.log([0.9, 0.1])[supports[:, :, SCHEMA.names.index("sick")]],
-    )
+    supports = [subset_support(x, positions, SCHEMA.n_levels) for x in COMBINATIONS]
+    is_sick = np.array(supports)[:, :, SCHEMA.names.index("sick")]
+    log_ratios = [subset_log_means(draws, COMBINATIONS, positions) for draws in sets]
+    expected = predictive_ratio(log_ratios, np.log([0.9, 0.1])[is_sick])
     assert risk.support_size == 8
-    np.testing.assert_allclose(risk.probability, expected.probability, rtol=1e-12)
-    np.testing.assert_allclose(risk.log_mcse, expected.log_mcse[:, 0], rtol=1e-9)
+    assert_allclose(risk.probability, expected.probability, rtol=1e-12)
+    assert_allclose(risk.log_mcse, expected.log_mcse[:, 0], rtol=1e-9)
     uniform = risk_of(unknown=unknown)
-    assert np.abs(uniform.probability - risk.probability).max() > 0.01
+    assert np.max(np.abs(uniform.probability - risk.probability)) > 0.01
 
 
-def test_one_class_against_enumeration() -> None:
+def test_one_class_against_enumeration():
     """With one class there is no Monte Carlo error: pi and phi are integrated out."""
     prior = Prior(concentration=0.7)
+
     risk = risk_of(chains=replace(SHORT, prior=prior))
-    supports = disclosure.one_variable_supports(COMBINATIONS, SCHEMA.n_levels)
+
+    supports = one_variable_supports(COMBINATIONS, SCHEMA.n_levels)
+    model = RELEASED_CODES, [3, 4, 2], 1, prior
     for i, x in enumerate(COMBINATIONS):
-        row = int((x == CODES).all(axis=1).argmax())
-        exact = exact_log_risk(
-            CODES, row, supports[i], RELEASED_CODES, [3, 4, 2], 1, prior
-        )
+        row = int(np.argmax((x == CODES).all(axis=1)))
+        exact = exact_log_risk(CODES, row, supports[i], *model)
         assert risk.probability[i] == pytest.approx(np.exp(exact[0]), rel=1e-9)
     assert risk.log_mcse.max() < 1e-9
 
 
-def test_categorical_columns_and_microdata_are_taken_as_they_are() -> None:
+def test_categorical_columns_and_microdata_are_taken_as_they_are():
     expected = risk_of()
     codes = [CODES, *RELEASED_CODES]
-    frames = [SCHEMA.decode(table) for table in codes]
-    for original, *released in (frames, [Microdata(x, SCHEMA) for x in codes]):
-        risk = risk_of(original, released)
+    frames = [SCHEMA.decode(x) for x in codes]
+    microdata = [Microdata(x, SCHEMA) for x in codes]
+    for original, *released in (frames, microdata):
+        risk = risk_of(original=original, released=released)
         assert risk.schema.n_levels.tolist() == [3, 4, 2]
-        np.testing.assert_array_equal(risk.probability, expected.probability)
+        assert_array_equal(risk.probability, expected.probability)
 
 
-def test_a_single_release_needs_no_list() -> None:
-    assert len(risk_of(ORIGINAL, RELEASED[0]).share_not_converged) == 2
+def test_a_single_release_needs_no_list():
+    risk = risk_of(released=RELEASED[0])
+    assert len(risk.share_not_converged) == 2
 
 
-def test_a_declared_level_without_records_is_a_candidate() -> None:
+def test_a_declared_level_without_records_is_a_candidate():
     job = pd.Categorical(ORIGINAL["job"], [*"abcd"])
     original = ORIGINAL.astype("category").assign(job=job)
-    assert risk_of(original).support_size == 8
+    assert risk_of(original=original).support_size == 8
 
 
-def test_chains_that_disagree_are_reported() -> None:
+def test_chains_that_disagree_are_reported():
     """Chains of four draws without burn-in."""
     risk = risk_of(chains=replace(SHORT, n_classes=20))
     assert not risk.converged
     assert "The chains have not converged" in risk.summary()
-    unreliable = percent(np.mean(~risk.reliable), 1)
+    share = np.mean(~risk.reliable)
+    unreliable = percent(share, 1)
     assert f"{unreliable} of the combinations are unreliable" in risk.summary()
 
 
-def test_chains_that_agree_are_reliable() -> None:
+def test_chains_that_agree_are_reliable():
     risk = risk_of(chains=replace(SHORT, burn_in=50, n_draws=2000, n_chains=4))
     assert risk.converged
     assert "have not converged" not in risk.summary()
     assert repr(risk) == f"<PosteriorRisk: {risk.summary()}>"
     # With few draws Pareto k is unknown, which says nothing against a record.
-    assert replace(risk, pareto_k=risk.pareto_k * np.nan).reliable.mean() > 0.95
-    assert not replace(risk, log_mcse=risk.log_mcse + np.inf).reliable.any()
+    unknown = replace(risk, pareto_k=risk.pareto_k * np.nan)
+    assert unknown.reliable.mean() > 0.95
+    imprecise = replace(risk, log_mcse=risk.log_mcse + np.inf)
+    assert not imprecise.reliable.any()
 
 
 MORE_THAN_OTHERS = "above 0.5, more than all other candidates together, for 5"
@@ -162,27 +183,25 @@ TEN_TIMES = "ten times the share 1 / support_size, for"
         (100, f"above 0.1, {TEN_TIMES} 9"),
     ],
 )
-def test_the_summary_counts_above_a_limit_below_one(
-    support_size: int, counted: str
-) -> None:
+def test_the_summary_counts_above_a_limit_below_one(support_size, counted):
     risk = replace(
         risk_of(chains=SHORT),
         probability=np.linspace(0.05, 0.95, 10),
         rank=np.array([1, 1, 1.5, 2]),
         support_size=support_size,
     )
-    expected = f"a maximum of 0.95; it is {counted} of the combinations."
-    assert expected in risk.summary()
-    assert "the most probable candidate for 2." in risk.summary()
+    summary = risk.summary()
+    assert f"a maximum of 0.95; it is {counted} of the combinations." in summary
+    assert "the most probable candidate for 2." in summary
 
 
-def schedule(max_iterations: int, n_draws: int) -> tuple[Chains, ...]:
+def schedule(max_iterations, n_draws):
     return agreement.chain_schedule(
         max_iterations, n_draws=n_draws, n_classes=1, n_chains=4
     )
 
 
-def test_each_round_of_chains_is_four_times_as_long() -> None:
+def test_each_round_of_chains_is_four_times_as_long():
     rounds = schedule(8_000, n_draws=250)
     assert [chains.n_iterations for chains in rounds] == [500, 2_000, 8_000]
     assert [chains.burn_in for chains in rounds] == [250, 1_000, 4_000]
@@ -190,12 +209,12 @@ def test_each_round_of_chains_is_four_times_as_long() -> None:
     assert only.n_iterations == 500
 
 
-def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chains_run_in_rounds_until_they_agree(monkeypatch):
     lengths = []
 
-    def sample(codes: Any, n_levels: Any, chains: Chains, **given: Any) -> Draws:
+    def sample(codes, n_levels, chains, **settings):
         lengths.append(chains.n_iterations)
-        return sample_posterior(codes, n_levels, chains, **given)
+        return sample_posterior(codes, n_levels, chains, **settings)
 
     monkeypatch.setattr("srlib.risk.draw_sets.sample_posterior", sample)
     risk = risk_of(chains=schedule(64_000, n_draws=1000))
@@ -210,7 +229,8 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
     assert lengths == [500, 2_000] * 3
 
 
-WITH_RANK = [table.rename(columns={"sick": "rank"}) for table in (ORIGINAL, *RELEASED)]
+RANKED = ORIGINAL.rename(columns={"sick": "rank"})
+ONE_OF_TWO = {"draws": "sets", "chains": None, "released": RELEASED[:1]}
 
 
 @pytest.mark.parametrize(
@@ -228,11 +248,8 @@ WITH_RANK = [table.rename(columns={"sick": "rank"}) for table in (ORIGINAL, *REL
         ({"chains": replace(FEW, n_chains=1)}, "chains has 1 chains of 40 draws"),
         ({"chains": []}, "chains is empty"),
         ({"draws": "sets"}, "draws and chains are both given"),
-        (
-            {"draws": "sets", "chains": None, "released": RELEASED[:1]},
-            "releases; the tables have",
-        ),
-        ({"original": WITH_RANK[0], "released": WITH_RANK[1:]}, "'rank'"),
+        (ONE_OF_TWO, "releases; the tables have"),
+        ({"original": RANKED, "released": RANKED}, "'rank'"),
     ],
 )
 def test_bad_input_is_found_before_sampling(change, message, sets, monkeypatch):
