@@ -11,11 +11,14 @@ from srlib.mechanism.bayes import risk
 from srlib.mechanism.families import bernoulli_plugin, beta_binomial
 from srlib.mechanism.proportion import Study
 
-STUDY = Study(bernoulli_plugin(6, 5, 0.8), 0.3)
+COUNTS = np.arange(7)
+RELEASES = np.arange(6)
+TABLE = bernoulli_plugin(6, 5, 0.8)
+STUDY = Study(TABLE, 0.3)
 ALTERNATIVE = np.array([1, 0, 1, 2, 3, 4, 5])
 PAIRS = STUDY.all_pairs(ALTERNATIVE, 0.2)
-LIKELIHOOD = np.exp([STUDY.mechanism.row(x) for x in range(7)])  # (n_inputs, n_outputs)
-DATA_PROBABILITY = binom.pmf(np.arange(7), 6, 0.3)
+LIKELIHOOD = np.exp(TABLE.block(COUNTS, RELEASES))  # (n_inputs, n_outputs)
+DATA_PROBABILITY = binom.pmf(COUNTS, 6, 0.3)
 
 
 def mean_squared_error(posterior, value):
@@ -23,16 +26,16 @@ def mean_squared_error(posterior, value):
 
 
 def test_count_prior_is_the_beta_binomial():
-    study = Study(bernoulli_plugin(7, 1, 1.0), 0.5, (2.0, 0.5))
-    expected = betabinom.logpmf(np.arange(8), 7, 2.0, 0.5)
+    study = Study(TABLE, 0.5, (2.0, 0.5))
+    expected = betabinom.logpmf(COUNTS, 6, 2.0, 0.5)
     assert_allclose(study.log_count_prior(), expected)
 
 
 def test_known_count_is_a_beta_posterior():
-    study = Study(bernoulli_plugin(10, 1, 1.0), 0.4)
-    posterior = beta(1 + 3, 1 + 7)
-    errors = study.squared_error_given_count()
-    assert_allclose(errors[3], mean_squared_error(posterior, 0.4))
+    posterior = beta(1 + 2, 1 + 4)
+    expected = mean_squared_error(posterior, 0.3)
+    errors = STUDY.squared_error_given_count()
+    assert_allclose(errors[2], expected)
 
 
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (0.5, 2.0)])
@@ -52,31 +55,33 @@ def test_utility_against_quadrature(family, prior):
     total, _ = quad(density, 0, 1, limit=200)
     squared_error, _ = quad(squared_error_density, 0, 1, limit=200)
     given_release = squared_error / total
-    posterior = beta(prior[0] + 2, prior[1] + 9 - 2)
+    a, b = prior
+    posterior = beta(a + 2, b + 9 - 2)
     given_count = mean_squared_error(posterior, 0.3)
     expected = np.log10(given_release / given_count)
     assert study.utility(2, 4) == pytest.approx(expected, abs=1e-6)
 
 
 def test_utility_of_many_pairs_in_blocks(monkeypatch):
-    x = np.arange(7)[:, None]
-    x_star = np.arange(6)
-    whole = STUDY.utility(x, x_star)
+    x = COUNTS[:, None]
+    whole = STUDY.utility(x, RELEASES)
 
     monkeypatch.setattr(proportion, "BLOCK_ENTRIES", 17)
 
-    assert_allclose(STUDY.utility(x, x_star), whole, rtol=1e-12)
+    in_blocks = STUDY.utility(x, RELEASES)
+    assert_allclose(in_blocks, whole, rtol=1e-12)
     assert_allclose(STUDY.utility(2, 4), whole[2, 4])
 
 
 def test_all_pairs_are_the_enumerated_ones():
     probability = DATA_PROBABILITY[:, None] * LIKELIHOOD
     assert_allclose(PAIRS.probability, probability.ravel())
-    assert_array_equal(PAIRS.x, np.repeat(np.arange(7), 6))
-    assert_array_equal(PAIRS.x_star, np.tile(np.arange(6), 7))
+    assert_array_equal(PAIRS.x, np.repeat(COUNTS, 6))
+    assert_array_equal(PAIRS.x_star, np.tile(RELEASES, 7))
     for x, risks in enumerate(PAIRS.risk.reshape(7, 6)):
-        other = int(ALTERNATIVE[x])
-        assert_allclose(risks, risk(STUDY.mechanism, x, other, 0.2))
+        alternative = int(ALTERNATIVE[x])
+        expected = risk(TABLE, x, alternative, 0.2)
+        assert_allclose(risks, expected)
 
 
 def share_up_to(name, value):
@@ -88,23 +93,20 @@ def share_up_to(name, value):
 
 
 @pytest.mark.parametrize("name", ["risk", "utility"])
-def test_quantiles_of_pairs(name):
-    reached, below = share_up_to(name, PAIRS.quantile(name, 0.3))
-    assert reached >= 0.3 > below
-    median = PAIRS.quantile_summary()[f"{name}_median"]
-    assert median == PAIRS.quantile(name, 0.5)
-
-
-@pytest.mark.parametrize("name", ["risk", "utility"])
-def test_quantiles_of_the_extremes_of_four_pairs(name):
-    """All four are at most a value with the fourth power of the probability."""
+def test_quantiles_of_pairs_and_of_the_extremes_of_four(name):
+    quantile = PAIRS.quantile(name, 0.3)
     maximum = PAIRS.maximum_quantile(name, 4, 0.3)
     minimum = PAIRS.minimum_quantile(name, 4, 0.3)
+    summary = PAIRS.quantile_summary()
 
+    reached, below = share_up_to(name, quantile)
+    assert reached >= 0.3 > below
+    # All of four pairs are at most a value with the fourth power of the probability.
     reached, below = share_up_to(name, maximum)
     assert reached**4 >= 0.3 > below**4
     reached, below = share_up_to(name, minimum)
     assert (1 - reached) ** 4 <= 0.7 < (1 - below) ** 4
+    assert summary[f"{name}_median"] == PAIRS.quantile(name, 0.5)
 
 
 def test_probability_of_an_event_in_any_of_three_pairs():
@@ -118,28 +120,34 @@ def test_expected_increase_against_plain_loops(prior):
     """With one prior for all data sets, and with one for each, certain ones too."""
     expected = 0.0
     for x, w in enumerate(np.broadcast_to(prior, 7)):
+        alternative = ALTERNATIVE[x]
         true = w * LIKELIHOOD[x]
-        other = (1 - w) * LIKELIHOOD[ALTERNATIVE[x]]
+        other = (1 - w) * LIKELIHOOD[alternative]
         posterior = true / (true + other)
         increase = np.maximum(posterior - w, 0)
-        expected += DATA_PROBABILITY[x] * (LIKELIHOOD[x] @ increase)
+        mean = LIKELIHOOD[x] @ increase
+        expected += DATA_PROBABILITY[x] * mean
 
     assert_allclose(PAIRS.expected_increase(prior), expected)
 
 
 def test_expected_log_gain_against_the_joint_distribution():
-    table = bernoulli_plugin(4, 3, 0.5)
     shares = np.array([0.7, 0.3])  # of zeros and ones
     gains = np.zeros(2)
-    for others in range(4):
-        likelihood = np.exp([table.row(others), table.row(others + 1)])
-        log_ratio = np.log(likelihood / (shares @ likelihood))
+    for others in range(6):
+        likelihood = LIKELIHOOD[others : others + 2]
+        marginal = shares @ likelihood
+        log_ratio = np.log(likelihood / marginal)
         gain = (likelihood * log_ratio).sum(axis=1)
-        gains += binom.pmf(others, 3, 0.3) * gain
-
+        gains += binom.pmf(others, 5, 0.3) * gain
     expected = (gains[1], shares @ gains)
-    assert_allclose(Study(table, 0.3).expected_log_relative_risk(), expected)
-    assert Study(table, 1.0).expected_log_relative_risk() == (0.0, 0.0)
+
+    assert_allclose(STUDY.expected_log_relative_risk(), expected)
+
+
+def test_nothing_is_gained_about_a_certain_value():
+    certain = Study(TABLE, 1.0)
+    assert certain.expected_log_relative_risk() == (0.0, 0.0)
 
 
 def test_drawn_pairs_come_from_all_pairs():
@@ -155,21 +163,22 @@ def test_drawn_pairs_come_from_all_pairs():
         assert_allclose(getattr(drawn, name), values[position])
     assert_allclose(drawn.probability.sum(), 1)
     observed = np.bincount(position, minlength=42)
-    squares = (observed - expected) ** 2 / expected
+    squares = (observed - expected) ** 2
+    statistic = (squares / expected)[is_large].sum()
     limit = chi2.isf(1e-5, is_large.sum())
-    assert squares[is_large].sum() < limit
+    assert statistic < limit
 
 
 def test_expected_utility_is_the_mean_over_releases():
-    by_release = 10 ** STUDY.utility(2, np.arange(6))
-    expected = np.log10(LIKELIHOOD[2] @ by_release)
-    assert_allclose(STUDY.expected_utility(2), expected)
+    ratios = 10 ** STUDY.utility(2, RELEASES)
+    mean = LIKELIHOOD[2] @ ratios
+    assert_allclose(STUDY.expected_utility(2), np.log10(mean))
 
 
 REFUSED = {
-    r"p0 is 1\.5; it must lie in": lambda rng: Study(STUDY.mechanism, 1.5),
+    r"p0 is 1\.5; it must lie in": lambda rng: Study(TABLE, 1.5),
     "x_star is 6; it must lie in 0 to 5": lambda rng: STUDY.utility(3, [2, 6]),
-    r"prior is \(0, 1\); it must": lambda rng: Study(STUDY.mechanism, 0.5, (0, 1)),
+    r"prior is \(0, 1\); it must": lambda rng: Study(TABLE, 0.5, (0, 1)),
     "size is 0": lambda rng: STUDY.draw_pairs(ALTERNATIVE, 0.5, 0, rng=rng),
     r"prior is 1\.5": lambda rng: STUDY.all_pairs(ALTERNATIVE, 1.5),
 }
