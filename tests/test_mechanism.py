@@ -289,17 +289,23 @@ def test_closed_forms_are_the_exact_epsilon(n, n_s, alpha, beta):
 
 
 @pytest.mark.parametrize(
-    "alpha",
+    ("n_cells", "n", "n_s"),
     [
-        [0.5, 1.0, 2.0],
-        [1.0, 1.0, 1.0, 0.3],
+        (2, 3, 4),
+        (3, 2, 3),
+        (4, 2, 2),
+        (2, 5, 1),
     ],
 )
-def test_the_least_alpha_of_a_dirichlet_sets_its_epsilon(alpha):
-    mechanism = dirichlet_multinomial(3, 4, alpha)
-    assert_allclose(probabilities(mechanism).sum(axis=1), 1)
-    expected = np.log1p(4 / min(alpha))
-    assert_allclose(exact_epsilon(mechanism).value, expected)
+def test_the_least_alpha_of_a_dirichlet_sets_its_epsilon(n_cells, n, n_s):
+    """Charest (2013): epsilon if and only if alpha is at least n_s / (exp(eps) - 1)."""
+    least = n_s / np.expm1(0.9)
+    for factors in itertools.product((0.98, 1.0, 3.0), repeat=n_cells):
+        alpha = least * np.array(factors)
+        table = dirichlet_multinomial(n, n_s, alpha)
+        expected = np.log1p(n_s / alpha.min())
+        assert_allclose(exact_epsilon(table).value, expected)
+        assert_allclose(probabilities(table).sum(axis=1), 1)
 
 
 def test_a_dirichlet_of_two_cells_is_the_beta_binomial():
