@@ -7,12 +7,10 @@ files to the page; and 100 s and 2 GB at a million records of 20 columns.
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.data import embedded_population
 
@@ -20,9 +18,7 @@ from srlib.data import embedded_population
 @pytest.mark.parametrize(
     ("n", "more"), [(10_000, 0), (1_000_000, 6)], ids=["10,000", "a million"]
 )
-def test_from_files_to_the_page(
-    benchmark: BenchmarkFixture, tmp_path: Path, n: int, more: int
-) -> None:
+def test_from_files_to_the_page(benchmark, tmp_path, n, more):
     rng = np.random.default_rng(1)
     codes = embedded_population(2 * n, rng=rng).codes
     codes = np.column_stack(
@@ -36,7 +32,7 @@ def test_from_files_to_the_page(
     command = [sys.executable, "-m", "srlib", "assess", "original.csv", "released.csv"]
     command += ["--keys", "v0,v1,v2,v4", "--target", "v9"]
 
-    def assess() -> None:
+    def assess():
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
 
     benchmark.pedantic(assess, rounds=1 if n > 100_000 else 3)

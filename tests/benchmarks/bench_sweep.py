@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import toy
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.runner import sweep
 
@@ -30,7 +29,7 @@ def cpu_seconds(command: list[str], cwd: Path) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def test_overhead_of_a_point(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
+def test_overhead_of_a_point(benchmark, tmp_path):
     """The difference between sweeps of 12 and 2 points, minus the time of the cells."""
     project = toy.make(tmp_path)
     cells = "".join(part.partition("\n")[2] for part in toy.TEXT.split("# %%")[3:])
@@ -60,7 +59,7 @@ def test_overhead_of_a_point(benchmark: BenchmarkFixture, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("points", [10_000])
-def test_collecting(benchmark: BenchmarkFixture, tmp_path: Path, points: int) -> None:
+def test_collecting(benchmark, tmp_path, points):
     """Twenty rows per point."""
     rows = "value,x,name\n" + "".join(f"{j},{j / 7},n{j}\n" for j in range(20))
     provenance = {"status": "complete", "seconds": 1.0, "git_commit": "c"}

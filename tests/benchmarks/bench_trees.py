@@ -13,12 +13,11 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.data.acs import embedded_population
 from srlib.data.codes import distinct
 from srlib.risk import one_variable_supports, posterior_risk
-from srlib.trees import AS_RPART, UNPRUNED, Growth, fit_trees, log_likelihoods
+from srlib.trees import AS_RPART, UNPRUNED, fit_trees, log_likelihoods
 
 _KB = 1024 if sys.platform == "darwin" else 1  # what ru_maxrss counts in
 
@@ -36,7 +35,7 @@ def used() -> tuple[float, int]:
 @pytest.mark.parametrize("growth", [UNPRUNED, AS_RPART], ids=["unpruned", "as rpart"])
 @pytest.mark.parametrize("where", ["threads", "processes"])
 @pytest.mark.parametrize("n", [1000, 10_000, 100_000])
-def test_risk(benchmark: BenchmarkFixture, n: int, where: str, growth: Growth) -> None:
+def test_risk(benchmark, n, where, growth):
     rng = np.random.default_rng(1)
     data = embedded_population(n, rng=rng)
     trees = fit_trees(data, growth=growth)
@@ -57,7 +56,7 @@ def test_risk(benchmark: BenchmarkFixture, n: int, where: str, growth: Growth) -
 
 
 @pytest.mark.parametrize("n", [1000, 10_000, 100_000])
-def test_nodes_that_are_grown_anew(benchmark: BenchmarkFixture, n: int) -> None:
+def test_nodes_that_are_grown_anew(benchmark, n):
     """How often: of 200 combinations, the share of nodes whose split a changed record changes."""
     rng = np.random.default_rng(1)
     data = embedded_population(n, rng=rng)
@@ -72,7 +71,7 @@ def test_nodes_that_are_grown_anew(benchmark: BenchmarkFixture, n: int) -> None:
     )
 
 
-def test_growing(benchmark: BenchmarkFixture) -> None:
+def test_growing(benchmark):
     data = embedded_population(10_000, rng=np.random.default_rng(1))
     fit_trees(data)
     benchmark(fit_trees, data)
