@@ -19,6 +19,11 @@ def write(final: Path, content: str) -> None:
         (folder / "provenance.json").write_text(content)
 
 
+def kill() -> None:
+    """End this process, which cannot clean up."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def end_at(number: int, when: str, end: Callable[[], object]) -> None:
     """End before or after the system call with this number."""
     calls = list[str]()
@@ -43,9 +48,5 @@ def end_at(number: int, when: str, end: Callable[[], object]) -> None:
 
 if __name__ == "__main__":
     folder, number, when, *waits = sys.argv[1:]
-    end_at(
-        int(number),
-        when,
-        sys.stdin.read if waits else lambda: os.kill(os.getpid(), signal.SIGKILL),
-    )
+    end_at(int(number), when, sys.stdin.read if waits else kill)
     write(Path(folder), "new")

@@ -28,7 +28,8 @@ def survey_like() -> NDArray[np.integer]:
 
 def nearly_all_distinct() -> NDArray[np.integer]:
     rng = np.random.default_rng(0)
-    return (rng.random((10_000, len(ACS.names))) * ACS.n_levels).astype(np.uint8)
+    shares = rng.random((10_000, len(ACS.names)))
+    return (shares * ACS.n_levels).astype(np.uint8)
 
 
 @pytest.mark.parametrize("n_classes", [30, 80])

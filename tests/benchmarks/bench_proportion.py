@@ -10,7 +10,8 @@ STUDIES = [Study(private_plugin(e, 1000, 1000), 0.5) for e in EPSILONS]
 
 
 def test_exact_utility_of_240_pairs(benchmark):
-    x, x_star = np.full(40, 500), np.arange(480, 520)
+    x = np.full(40, 500)
+    x_star = np.arange(480, 520)
 
     def exact():
         for study in STUDIES:
