@@ -65,9 +65,13 @@ def test_budget_is_kept_and_can_be_spent(seed, epsilon):
 
 @pytest.mark.parametrize("epsilon", [1.0, 100.0, 3000.0])
 def test_a_rate_where_the_promise_of_the_exponential_mechanism_is_attained(epsilon):
-    score = np.array([[500, 0, 0], [0, 500, 0]])
-    rate = calibrate_rate(score, epsilon, [[0, 1]])
-    assert_spent(gibbs(score, rate, [[0, 1]]), epsilon)
+    score = [
+        [500, 0, 0],
+        [0, 500, 0],
+    ]
+    pairs = count_neighbors(1)
+    rate = calibrate_rate(score, epsilon, pairs)
+    assert_spent(gibbs(score, rate, pairs), epsilon)
 
 
 def test_a_sensitivity_that_is_too_small_warns_of_the_exact_epsilon():

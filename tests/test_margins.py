@@ -18,7 +18,8 @@ def records(rng):
 @pytest.mark.parametrize("extra", [-1, 2])
 def test_density_with_extra_copies_is_that_of_a_file_with_them(extra, records):
     tree = chow_liu_tree(records, LEVELS)
-    for i, counts in enumerate(1 + extra * np.eye(30, dtype=int)):
+    repetitions = 1 + extra * np.eye(30, dtype=int)
+    for i, counts in enumerate(repetitions):
         record = records[[i]]
         changed = records.repeat(counts, axis=0)
         tables = {edge: two_way_table(changed, LEVELS, *edge) for edge in tree}
@@ -34,7 +35,12 @@ def test_densities_sum_to_one(records):
 
 def test_many_levels_alone_do_not_make_a_pair(rng):
     """A third variable has so many levels that it seems to inform on the others."""
-    combinations = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    combinations = [
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 1),
+    ]
     pairs = np.repeat(combinations, [65, 35, 35, 65], axis=0)
     many = rng.permutation(np.arange(200) % 50)
     codes = np.column_stack([pairs, many])

@@ -13,7 +13,6 @@ import time
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from srlib.data.codes import distinct
 from srlib.data.microdata import ACS, embedded_population
@@ -22,11 +21,11 @@ from srlib.dpmpm import Prior, Sampler, synthesize
 ITERATIONS = 200
 
 
-def survey_like() -> NDArray[np.integer]:
+def survey_like():
     return embedded_population(10_000, rng=np.random.default_rng(0)).codes
 
 
-def nearly_all_distinct() -> NDArray[np.integer]:
+def nearly_all_distinct():
     rng = np.random.default_rng(0)
     shares = rng.random((10_000, len(ACS.names)))
     return (shares * ACS.n_levels).astype(np.uint8)
@@ -70,7 +69,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     not hasattr(resource, "getrusage"), reason="peak memory is not measured here"
 )
 def test_memory_at_a_million_records(benchmark):
-    def peak() -> float:
+    def peak():
         run = subprocess.run(
             [sys.executable, "-c", MILLION], capture_output=True, text=True, check=True
         )

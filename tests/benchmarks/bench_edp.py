@@ -16,7 +16,7 @@ RNG = np.random.default_rng(1)
 THETA = RNG.normal(size=(4, 1_000))
 
 
-def log_weights(chosen: slice) -> np.ndarray:
+def log_weights(chosen):
     """Weights of records of unequal leverage."""
     records = np.arange(chosen.start, chosen.stop)
     leverage = np.sin(records) / 10
@@ -55,12 +55,11 @@ def test_table_4_at_a_million_draws(benchmark):
     without = [edp.normal_posterior(np.delete(y, i)) for i in range(100)]
     means = [neighbor.mean() for neighbor in without]
     neighbors = [stats.norm(np.vstack(means), without[0].std())]
-    n = 1_000_000
 
     def column():
         for bins in (5, 10, 20, 50, 100, 250):
             counts = edp.simulate_counts(
-                posterior, neighbors, bins, draws, 100, rng=RNG
+                posterior, neighbors, bins, 1_000_000, 100, rng=RNG
             )
             edp.estimate_from_counts(counts)
 

@@ -23,7 +23,7 @@ from srlib.mechanism.proportion import Study
 from srlib.mechanism.scores import exponential
 
 
-def table_1(n: int) -> list[float]:
+def table_1(n):
     ones = np.arange(n + 1)
     changed = np.where(ones > 0, ones - 1, 1)
     return [

@@ -8,7 +8,6 @@ import json
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import toy
@@ -21,7 +20,7 @@ n, share, names, output_dir = 3, 0.5, ["a"], "cells"
 """
 
 
-def cpu_seconds(command: list[str], cwd: Path) -> float:
+def cpu_seconds(command, cwd):
     """Return the CPU time of a command and its child processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=cwd, check=True, capture_output=True)

@@ -22,7 +22,7 @@ from srlib.trees import AS_RPART, UNPRUNED, fit_trees, log_likelihoods
 _KB = 1024 if sys.platform == "darwin" else 1  # what ru_maxrss counts in
 
 
-def used() -> tuple[float, int]:
+def used():
     """Return CPU seconds and peak MB of this process and its ended children."""
     seconds = 0.0
     peaks = []
