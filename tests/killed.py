@@ -5,7 +5,6 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from srlib.runner import files
 
@@ -28,8 +27,8 @@ def end_at(number: int, when: str, end: Callable[[], object]) -> None:
     """End before or after the system call with this number."""
     calls = list[str]()
 
-    def ending(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def called(*arguments: Any, **named: Any) -> Any:
+    def ending(name, call):
+        def called(*arguments, **named):
             calls.append(name)
             is_last = len(calls) == number
             if is_last and when == "before":

@@ -24,7 +24,10 @@ from srlib.mechanism.acceptance import (
 )
 from srlib.mechanism.families import bernoulli_plugin, bernoulli_plugin_alpha
 
-PAPER = (Rule(10, r_at_most=0.1), Rule(1.05, r_at_least=0.9))
+PAPER = (
+    Rule(10, r_at_most=0.1),
+    Rule(1.05, r_at_least=0.9),
+)
 TABLE = bernoulli_plugin(6, 6, alpha=1.0)
 PROBABILITY = [
     [0.5, 0.4, 0.1],
@@ -104,7 +107,8 @@ def test_a_limit_that_is_met_exactly_is_kept():
 
 def test_overlapping_intervals_are_joined():
     rules = [Rule(2, 0.0, 0.5), Rule(2, 0.4, 0.8)]
-    assert len(unacceptable_priors(np.log(50), rules)) == 1
+    intervals = unacceptable_priors(np.log(50), rules)
+    assert len(intervals) == 1
 
 
 def test_extreme_ratios_do_not_overflow():

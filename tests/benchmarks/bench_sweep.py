@@ -9,7 +9,6 @@ import resource
 import subprocess
 import sys
 
-import pytest
 import toy
 
 from srlib.runner import sweep
@@ -60,19 +59,19 @@ def test_overhead_of_a_point(benchmark, tmp_path):
     print(benchmark.extra_info)
 
 
-@pytest.mark.parametrize("points", [10_000])
-def test_collecting(benchmark, tmp_path, points):
+def test_collecting(benchmark, tmp_path):
     """Twenty rows per point."""
+    n_points = 10_000
     lines = [f"{j},{j / 7},n{j}\n" for j in range(20)]
     rows = "".join(["value,x,name\n", *lines])
     provenance = {"status": "complete", "seconds": 1.0, "git_commit": "c"}
-    for i in range(points):
+    for i in range(n_points):
         tables = tmp_path / f"p={i}-abc" / "tables"
         tables.mkdir(parents=True)
         content = provenance | {"changed_parameters": {"p": [i], "seed": i}}
         (tables.parent / "provenance.json").write_text(json.dumps(content))
         (tables / "t.csv").write_text(rows)
-    names = "".join(f"p={i}-abc\n" for i in range(points))
+    names = "".join(f"p={i}-abc\n" for i in range(n_points))
     (tmp_path / "index.csv").write_text(f"point\n{names}")
     frame = benchmark.pedantic(sweep.load, args=(tmp_path, "t"), rounds=1)
-    assert len(frame) == 20 * points
+    assert len(frame) == 20 * n_points
