@@ -183,7 +183,7 @@ def test_epsilon_bounds_the_posterior(p, prior):
 
 
 def test_blocks_do_not_matter(monkeypatch):
-    table = bernoulli_plugin(60, 50, 1.5)
+    table = bernoulli_plugin(60, 50, 2.5, 1.5)
     epsilon = exact_epsilon(table)
     by_row = conditional_epsilon(table)
     excess = delta(table, 1.0)
