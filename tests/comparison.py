@@ -16,11 +16,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-RELATIVE, ABSOLUTE = 1e-6, 1e-9  # difference of two numbers
+RELATIVE = 1e-6  # difference of two numbers
+ABSOLUTE = 1e-9
 # Not in names (p0), versions (1.2.3) or codes (2,3,1).
 NUMBER = re.compile(
-    r"(?<![\w.,])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+|\s×\s10⁻?[⁰¹²³⁴-⁹]+)?"
-    r"(?!\w|[.,]\d)"
+    r"(?<![\w.,])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+    r"(?:[eE][-+]?\d+|\s×\s10⁻?[⁰¹²³⁴-⁹]+)?(?!\w|[.,]\d)"
 )
 VIEW = re.compile(r'"view_[0-9a-f]{16}_\d+"')
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
@@ -43,9 +44,11 @@ class Output(str):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Output):
             return NotImplemented
-        mine = _words(self)
-        theirs = _words(other)
-        return len(mine) == len(theirs) and all(map(_agree, mine, theirs))
+        words = _words(self)
+        other_words = _words(other)
+        if len(words) != len(other_words):
+            return False
+        return all(map(_agree, words, other_words))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -57,30 +60,33 @@ def comparable(value: Any) -> Any:
     """Return text, or a chart's specification, in the form in which it is compared."""
     if isinstance(value, dict):
         text = json.dumps({**value, "datasets": {}}, sort_keys=True)
-        # Data take the place of their names, which are hashes: another with every
-        # digit.
+        # Data take the place of their names, which are hashes of every digit.
         for name, rows in value.get("datasets", {}).items():
             text = text.replace(json.dumps(name), json.dumps(rows, sort_keys=True))
-        # Names of views are another hash with a number, and stand in the order of the
-        # text.
+        # Names of views, a hash and a number, become their order in the text.
         for place, view in enumerate(dict.fromkeys(VIEW.findall(text))):
             text = text.replace(view, f'"view {place}"')
         return Output(text)
     if not isinstance(value, str):
         return value
-    picture = value.lstrip().startswith("<svg")
-    return Output("a picture of the specification" if picture else value)
+    if value.lstrip().startswith("<svg"):
+        return Output("a picture of the specification")
+    return Output(value)
 
 
 def other_than_locked(lock: Path) -> list[str]:
     """Return the platform and versions here that are not those of the lock."""
-    locked = dict(
-        re.findall(r"^([\w.-]+)==([\w.]+)", lock.read_text(encoding="utf-8"), re.M)
-    )
+    text = lock.read_text(encoding="utf-8")
+    locked = dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.M))
+    other = []
     here = f"{sys.platform} {platform.machine()}"
-    installed = {name: version(name) for name in COMPUTING}
-    other = [f"{name} {now}" for name, now in installed.items() if now != locked[name]]
-    return other if here == "linux x86_64" else [here, *other]
+    if here != "linux x86_64":
+        other.append(here)
+    for name in COMPUTING:
+        installed = version(name)
+        if installed != locked[name]:
+            other.append(f"{name} {installed}")
+    return other
 
 
 def number(text: str) -> float:

@@ -5,7 +5,6 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from srlib.runner import files
 
@@ -19,12 +18,17 @@ def write(final: Path, content: str) -> None:
         (folder / "provenance.json").write_text(content)
 
 
+def kill() -> None:
+    """End this process, which cannot clean up."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def end_at(number: int, when: str, end: Callable[[], object]) -> None:
     """End before or after the system call with this number."""
     calls = list[str]()
 
-    def ending(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def called(*arguments: Any, **named: Any) -> Any:
+    def ending(name, call):
+        def called(*arguments, **named):
             calls.append(name)
             is_last = len(calls) == number
             if is_last and when == "before":
@@ -43,9 +47,5 @@ def end_at(number: int, when: str, end: Callable[[], object]) -> None:
 
 if __name__ == "__main__":
     folder, number, when, *waits = sys.argv[1:]
-    end_at(
-        int(number),
-        when,
-        sys.stdin.read if waits else lambda: os.kill(os.getpid(), signal.SIGKILL),
-    )
+    end_at(int(number), when, sys.stdin.read if waits else kill)
     write(Path(folder), "new")

@@ -7,36 +7,33 @@ files to the page; and 100 s and 2 GB at a million records of 20 columns.
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.data import embedded_population
 
 
 @pytest.mark.parametrize(
-    ("n", "more"), [(10_000, 0), (1_000_000, 6)], ids=["10,000", "a million"]
+    ("n", "n_extra"),
+    [
+        pytest.param(10_000, 0, id="10,000"),
+        pytest.param(1_000_000, 6, id="a million"),
+    ],
 )
-def test_from_files_to_the_page(
-    benchmark: BenchmarkFixture, tmp_path: Path, n: int, more: int
-) -> None:
+def test_from_files_to_the_page(benchmark, tmp_path, n, n_extra):
     rng = np.random.default_rng(1)
     codes = embedded_population(2 * n, rng=rng).codes
-    codes = np.column_stack(
-        [codes, rng.integers(0, 4, (2 * n, more)) + codes[:, :more]]
-    )
-    for name, rows in (("original", codes[:n]), ("released", codes[n:])):
-        columns = [f"v{k}" for k in range(codes.shape[1])]
-        pd.DataFrame(rows, columns=columns).to_csv(
-            tmp_path / f"{name}.csv", index=False
-        )
+    noise = rng.integers(0, 4, (2 * n, n_extra))
+    codes = np.column_stack([codes, codes[:, :n_extra] + noise])
+    frame = pd.DataFrame(codes).add_prefix("v")
+    frame[:n].to_csv(tmp_path / "original.csv", index=False)
+    frame[n:].to_csv(tmp_path / "released.csv", index=False)
     command = [sys.executable, "-m", "srlib", "assess", "original.csv", "released.csv"]
     command += ["--keys", "v0,v1,v2,v4", "--target", "v9"]
 
-    def assess() -> None:
+    def assess():
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
 
     benchmark.pedantic(assess, rounds=1 if n > 100_000 else 3)

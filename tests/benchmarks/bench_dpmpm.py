@@ -10,12 +10,9 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.data.codes import distinct
 from srlib.data.microdata import ACS, embedded_population
@@ -24,20 +21,19 @@ from srlib.dpmpm import Prior, Sampler, synthesize
 ITERATIONS = 200
 
 
-def survey_like() -> NDArray[np.integer]:
+def survey_like():
     return embedded_population(10_000, rng=np.random.default_rng(0)).codes
 
 
-def nearly_all_distinct() -> NDArray[np.integer]:
+def nearly_all_distinct():
     rng = np.random.default_rng(0)
-    return (rng.random((10_000, len(ACS.names))) * ACS.n_levels).astype(np.uint8)
+    shares = rng.random((10_000, len(ACS.names)))
+    return (shares * ACS.n_levels).astype(np.uint8)
 
 
 @pytest.mark.parametrize("n_classes", [30, 80])
 @pytest.mark.parametrize("data", [survey_like, nearly_all_distinct])
-def test_iterations(
-    benchmark: BenchmarkFixture, data: Callable[[], NDArray[np.integer]], n_classes: int
-) -> None:
+def test_iterations(benchmark, data, n_classes):
     combinations, counts, _ = distinct(data())
     rng = np.random.default_rng(1)
     sampler = Sampler(combinations, counts, ACS.n_levels, n_classes, Prior(), rng)
@@ -49,7 +45,7 @@ def test_iterations(
     benchmark.extra_info["CPU ms an iteration"] = round(1e3 * seconds / ITERATIONS, 3)
 
 
-def test_synthetic_data_set(benchmark: BenchmarkFixture) -> None:
+def test_synthetic_data_set(benchmark):
     combinations, counts, _ = distinct(survey_like())
     rng = np.random.default_rng(1)
     sampler = Sampler(combinations, counts, ACS.n_levels, 30, Prior(), rng)
@@ -72,8 +68,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 @pytest.mark.skipif(
     not hasattr(resource, "getrusage"), reason="peak memory is not measured here"
 )
-def test_memory_at_a_million_records(benchmark: BenchmarkFixture) -> None:
-    def peak() -> float:
+def test_memory_at_a_million_records(benchmark):
+    def peak():
         run = subprocess.run(
             [sys.executable, "-c", MILLION], capture_output=True, text=True, check=True
         )

@@ -7,8 +7,6 @@ records in less than 2 GB; Tables 3 and 4 in seconds at a million draws.
 import tracemalloc
 
 import numpy as np
-import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 from scipy import stats
 
 from srlib import diagnostics
@@ -18,26 +16,27 @@ RNG = np.random.default_rng(1)
 THETA = RNG.normal(size=(4, 1_000))
 
 
-def log_weights(chosen: slice) -> np.ndarray:
+def log_weights(chosen):
     """Weights of records of unequal leverage."""
-    leverage = np.sin(np.arange(chosen.start, chosen.stop)) / 10
+    records = np.arange(chosen.start, chosen.stop)
+    leverage = np.sin(records) / 10
     return THETA[..., None] * leverage
 
 
-def test_thousand_records(benchmark: BenchmarkFixture) -> None:
+def test_thousand_records(benchmark):
     weights = log_weights(slice(0, 1_000))
     edp.from_draws(THETA, weights[..., :2], 20)
     benchmark.pedantic(edp.from_draws, args=(THETA, weights, 20), rounds=3)
 
 
-def test_memory_of_many_records(
-    benchmark: BenchmarkFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The tail fits, one after another, take time and no memory; here one in fifty is made."""
+def test_memory_of_many_records(benchmark, monkeypatch):
+    """Fits of tails take time and no memory; here one in fifty is made."""
     fit = diagnostics.pareto_k
-    monkeypatch.setattr(
-        diagnostics, "pareto_k", lambda w: np.resize(fit(w[::50]), len(w))
-    )
+
+    def fit_some(log_weights):
+        return np.resize(fit(log_weights[::50]), len(log_weights))
+
+    monkeypatch.setattr(diagnostics, "pareto_k", fit_some)
     tracemalloc.start()
     benchmark.pedantic(
         edp.from_draws,
@@ -50,21 +49,24 @@ def test_memory_of_many_records(
     assert benchmark.extra_info["peak MB"] < 2_000
 
 
-def test_table_4_at_a_million_draws(benchmark: BenchmarkFixture) -> None:
+def test_table_4_at_a_million_draws(benchmark):
     y = RNG.normal(10, np.sqrt(5), 100)
-    post = edp.normal_posterior(y)
+    posterior = edp.normal_posterior(y)
     without = [edp.normal_posterior(np.delete(y, i)) for i in range(100)]
-    means = np.array([other.mean() for other in without])
-    others = stats.norm(means[:, None], without[0].std())
+    means = [neighbor.mean() for neighbor in without]
+    neighbors = [stats.norm(np.vstack(means), without[0].std())]
 
-    def column() -> None:
+    def column():
         for bins in (5, 10, 20, 50, 100, 250):
-            counts = edp.simulate_counts(post, [others], bins, 1_000_000, 100, rng=RNG)
+            counts = edp.simulate_counts(
+                posterior, neighbors, bins, 1_000_000, 100, rng=RNG
+            )
             edp.estimate_from_counts(counts)
 
     benchmark.pedantic(column, rounds=1)
 
 
-def test_exact_normal(benchmark: BenchmarkFixture) -> None:
-    neighbors = [stats.norm(np.linspace(-0.1, 0.1, 1_000)[:, None], 1.01)]
+def test_exact_normal(benchmark):
+    means = np.linspace(-0.1, 0.1, 1_000)
+    neighbors = [stats.norm(means[:, None], 1.01)]
     benchmark(edp.exact, stats.norm(), neighbors, 100)

@@ -9,7 +9,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.mechanism.core import count_neighbors
 from srlib.mechanism.families import (
@@ -24,7 +23,7 @@ from srlib.mechanism.proportion import Study
 from srlib.mechanism.scores import exponential
 
 
-def table_1(n: int) -> list[float]:
+def table_1(n):
     ones = np.arange(n + 1)
     changed = np.where(ones > 0, ones - 1, 1)
     return [
@@ -37,11 +36,11 @@ def table_1(n: int) -> list[float]:
 
 
 @pytest.mark.parametrize("n", [1_000, 10_000])
-def test_table_1(benchmark: BenchmarkFixture, n: int) -> None:
+def test_table_1(benchmark, n):
     benchmark.pedantic(table_1, args=(n,), rounds=3)
 
 
-def test_exact_epsilon_of_a_large_table(benchmark: BenchmarkFixture) -> None:
+def test_exact_epsilon_of_a_large_table(benchmark):
     table = bernoulli_plugin(20_000, 20_000, bernoulli_plugin_alpha(1.0, 20_000))
     tracemalloc.start()
     found = benchmark.pedantic(exact_epsilon, args=(table,), rounds=1)
@@ -50,14 +49,14 @@ def test_exact_epsilon_of_a_large_table(benchmark: BenchmarkFixture) -> None:
     assert found.value == pytest.approx(1.0)
 
 
-def test_exact_audit_of_the_exponential_mechanism(benchmark: BenchmarkFixture) -> None:
+def test_exact_audit_of_the_exponential_mechanism(benchmark):
     counts = np.arange(2_000)
     score = beta_binomial(1_999, 1_999, 1.0).block(counts, counts)
     table = exponential(score, 0.5, count_neighbors(1_999))
     assert benchmark(exact_epsilon, table).value < 0.5
 
 
-def test_exact_audit_of_two_by_two_tables(benchmark: BenchmarkFixture) -> None:
+def test_exact_audit_of_two_by_two_tables(benchmark):
     model = dirichlet_multinomial(20, 20, [1.0] * 4)
     score = model.block(np.arange(1_771), np.arange(1_771))
     table = exponential(score, 0.5, model.neighbors)

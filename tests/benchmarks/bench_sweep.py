@@ -8,11 +8,8 @@ import json
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
-import pytest
 import toy
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.runner import sweep
 
@@ -22,7 +19,7 @@ n, share, names, output_dir = 3, 0.5, ["a"], "cells"
 """
 
 
-def cpu_seconds(command: list[str], cwd: Path) -> float:
+def cpu_seconds(command, cwd):
     """Return the CPU time of a command and its child processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=cwd, check=True, capture_output=True)
@@ -30,47 +27,51 @@ def cpu_seconds(command: list[str], cwd: Path) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def test_overhead_of_a_point(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
+def cpu_seconds_of_cells(project):
+    """Return the CPU time of the notebook's cells in a process of their own."""
+    cells = toy.TEXT.split("# %%")[3:]
+    sources = [cell.partition("\n")[2] for cell in cells]
+    timed = [CELLS, *sources, "\nprint(time.process_time() - began)\n"]
+    command = [sys.executable, "-c", "".join(timed)]
+    return float(subprocess.check_output(command, cwd=project))
+
+
+def sweep_command(project, n_points):
+    """Write the parameters of a sweep and return the command that runs it."""
+    file = project / f"params/toy/sweep_{n_points}.yaml"
+    sizes = list(range(1, n_points + 1))
+    file.write_text(f"paper: toy\ngrid: {{n: {sizes}}}\n")
+    return [sys.executable, "-m", "srlib", "sweep", str(file)]
+
+
+def test_overhead_of_a_point(benchmark, tmp_path):
     """The difference between sweeps of 12 and 2 points, minus the time of the cells."""
     project = toy.make(tmp_path)
-    cells = "".join(part.partition("\n")[2] for part in toy.TEXT.split("# %%")[3:])
-    timed = (
-        CELLS
-        + cells.replace("show(", "_ = (")
-        + "\nprint(time.process_time() - began)\n"
-    )
-    told = subprocess.run(
-        [sys.executable, "-c", timed],
-        cwd=project,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    used = []
-    for points in (2, 12):
-        file = project / f"params/toy/sweep_{points}.yaml"
-        file.write_text(f"paper: toy\ngrid: {{n: {list(range(1, points + 1))}}}\n")
-        command = [sys.executable, "-m", "srlib", "sweep", str(file)]
-        run = benchmark.pedantic if points == 12 else lambda f, args, rounds: f(*args)
-        used.append(run(cpu_seconds, args=(command, project), rounds=1))
-    benchmark.extra_info["CPU s of the cells"] = round(float(told.stdout), 2)
-    overhead = (used[1] - used[0]) / 10 - float(told.stdout)
+    seconds_of_cells = cpu_seconds_of_cells(project)
+    few = cpu_seconds(sweep_command(project, 2), project)
+
+    arguments = (sweep_command(project, 12), project)
+    many = benchmark.pedantic(cpu_seconds, arguments, rounds=1)
+
+    overhead = (many - few) / 10 - seconds_of_cells
+    benchmark.extra_info["CPU s of the cells"] = round(seconds_of_cells, 2)
     benchmark.extra_info["CPU s beyond, a point"] = round(overhead, 2)
     print(benchmark.extra_info)
 
 
-@pytest.mark.parametrize("points", [10_000])
-def test_collecting(benchmark: BenchmarkFixture, tmp_path: Path, points: int) -> None:
+def test_collecting(benchmark, tmp_path):
     """Twenty rows per point."""
-    rows = "value,x,name\n" + "".join(f"{j},{j / 7},n{j}\n" for j in range(20))
+    n_points = 10_000
+    lines = [f"{j},{j / 7},n{j}\n" for j in range(20)]
+    rows = "".join(["value,x,name\n", *lines])
     provenance = {"status": "complete", "seconds": 1.0, "git_commit": "c"}
-    for i in range(points):
+    for i in range(n_points):
         tables = tmp_path / f"p={i}-abc" / "tables"
         tables.mkdir(parents=True)
         content = provenance | {"changed_parameters": {"p": [i], "seed": i}}
         (tables.parent / "provenance.json").write_text(json.dumps(content))
         (tables / "t.csv").write_text(rows)
-    names = "".join(f"p={i}-abc\n" for i in range(points))
+    names = "".join(f"p={i}-abc\n" for i in range(n_points))
     (tmp_path / "index.csv").write_text(f"point\n{names}")
     frame = benchmark.pedantic(sweep.load, args=(tmp_path, "t"), rounds=1)
-    assert len(frame) == 20 * points
+    assert len(frame) == 20 * n_points

@@ -13,30 +13,30 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.data.acs import embedded_population
 from srlib.data.codes import distinct
 from srlib.risk import one_variable_supports, posterior_risk
-from srlib.trees import AS_RPART, UNPRUNED, Growth, fit_trees, log_likelihoods
+from srlib.trees import AS_RPART, UNPRUNED, fit_trees, log_likelihoods
 
 _KB = 1024 if sys.platform == "darwin" else 1  # what ru_maxrss counts in
 
 
-def used() -> tuple[float, int]:
-    """Return the CPU seconds of this process and its ended ones, and the largest's peak in MB."""
-    both = [
-        resource.getrusage(who)
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    ]
-    seconds = sum(usage.ru_utime + usage.ru_stime for usage in both)
-    return seconds, max(usage.ru_maxrss for usage in both) // _KB // 1024
+def used():
+    """Return CPU seconds and peak MB of this process and its ended children."""
+    seconds = 0.0
+    peaks = []
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        seconds += usage.ru_utime + usage.ru_stime
+        peaks.append(usage.ru_maxrss)
+    return seconds, max(peaks) // _KB // 1024
 
 
 @pytest.mark.parametrize("growth", [UNPRUNED, AS_RPART], ids=["unpruned", "as rpart"])
 @pytest.mark.parametrize("where", ["threads", "processes"])
 @pytest.mark.parametrize("n", [1000, 10_000, 100_000])
-def test_risk(benchmark: BenchmarkFixture, n: int, where: str, growth: Growth) -> None:
+def test_risk(benchmark, n, where, growth):
     rng = np.random.default_rng(1)
     data = embedded_population(n, rng=rng)
     trees = fit_trees(data, growth=growth)
@@ -57,8 +57,8 @@ def test_risk(benchmark: BenchmarkFixture, n: int, where: str, growth: Growth) -
 
 
 @pytest.mark.parametrize("n", [1000, 10_000, 100_000])
-def test_nodes_that_are_grown_anew(benchmark: BenchmarkFixture, n: int) -> None:
-    """How often: of 200 combinations, the share of nodes whose split a changed record changes."""
+def test_nodes_that_are_grown_anew(benchmark, n):
+    """Of 200 combinations, the nodes whose split a changed record changes."""
     rng = np.random.default_rng(1)
     data = embedded_population(n, rng=rng)
     trees = fit_trees(data)
@@ -72,7 +72,7 @@ def test_nodes_that_are_grown_anew(benchmark: BenchmarkFixture, n: int) -> None:
     )
 
 
-def test_growing(benchmark: BenchmarkFixture) -> None:
+def test_growing(benchmark):
     data = embedded_population(10_000, rng=np.random.default_rng(1))
     fit_trees(data)
     benchmark(fit_trees, data)

@@ -16,34 +16,33 @@ from srlib.assessment.ratings import Z_SIGNIFICANT
 from srlib.data import Microdata, embedded_population
 
 
-def main(cases: int, records: int) -> None:
+def main(cases: int = 200, records: int = 500) -> None:
     """Print both tables."""
     rng = np.random.default_rng(1)
     population = embedded_population(200_000, rng=rng)
-    advice, tables = [], []
+    advice = []
+    tables = []
     for _ in range(cases):
         rows = rng.choice(len(population.codes), 2 * records, replace=False)
-        halves = [
-            Microdata(population.codes[some], population.schema)
-            for some in np.split(rows, 2)
-        ]
+        original, released = (
+            Microdata(population.codes[half], population.schema)
+            for half in np.split(rows, 2)
+        )
         for keys in ("SEX", "AGEP", "RACE1P", "MAR"), ():
-            found = assess(halves[0], halves[1], keys, "DIS", rng=rng)
-            advice.append(
-                {"keys": len(keys) or "all others", "advice": found.verdicts[0].verdict}
-            )
-            tables.append(found.table)
-    print(
-        pd.DataFrame(advice).value_counts(["keys", "advice"]).sort_index().to_string(),
-        "\n",
-    )
+            assessment = assess(original, released, keys, "DIS", rng=rng)
+            verdict = assessment.verdicts[0].verdict
+            advice.append({"keys": len(keys) or "all others", "advice": verdict})
+            tables.append(assessment.table)
+    counts = pd.DataFrame(advice).value_counts(["keys", "advice"])
+    print(counts.sort_index().to_string(), "\n")
     table = pd.concat(tables)
-    table["above"] = table[["z", "z_permutation"]].max(axis=1) >= Z_SIGNIFICANT
-    z = table.groupby("question", sort=False)["z"].agg(["mean", "std", "max"])
-    print(
-        z.assign(above=table.groupby("question")["above"].mean()).round(3).to_string()
-    )
+    largest_z = table[["z", "z_permutation"]].max(axis=1)
+    table["above"] = largest_z >= Z_SIGNIFICANT
+    questions = table.groupby("question", sort=False)
+    z = questions["z"].agg(["mean", "std", "max"])
+    z["above"] = questions["above"].mean()
+    print(z.round(3).to_string())
 
 
 if __name__ == "__main__":
-    main(*(int(n) for n in (*sys.argv[1:], *("200", "500")[len(sys.argv) - 1 :])))
+    main(*map(int, sys.argv[1:]))
