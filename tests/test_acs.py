@@ -56,10 +56,10 @@ def recoded(*codes: int) -> dict[int, int]:
     return dict(enumerate(codes, start=1))
 
 
-MILITARY = {2008: (1, 1, 1, 2, 3), 2012: (1, 1, 1, 2, 3)}  # MIL, by vintage
-MILITARY |= {2013: (1, 1, 2, 3), 2023: (1, 1, 2, 3)}
 RECODED: dict[str | int, dict[int, int]] = {
-    **{vintage: recoded(*codes) for vintage, codes in MILITARY.items()},
+    # MIL, by vintage.
+    **dict.fromkeys((2008, 2012), recoded(1, 1, 1, 2, 3)),
+    **dict.fromkeys((2013, 2023), recoded(1, 1, 2, 3)),
     "AGEP": {18: 1, 29: 1, 30: 2, 44: 2, 45: 3, 59: 3, 60: 4, 99: 4},
     "RAC1P": recoded(1, 2, 3, 4, 4, 6, 4, 4, 5),
     "SCHL": {1: 1, 15: 1, 16: 2, 17: 2, 18: 3, 19: 3, 20: 4, 24: 4},

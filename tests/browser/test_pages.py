@@ -64,7 +64,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     notebook.cells[1].metadata["tags"].append("hero")
     nbformat.write(notebook, run / "notebook.ipynb")
     script = Path(__file__).with_name("look.js")
-    command = [node, script, browser, report.write(run)]
+    command = [node, str(script), browser, str(report.write(run))]
     looked = subprocess.run(command, capture_output=True, text=True, timeout=400)
     if "Cannot find module" in looked.stderr:
         pytest.skip("needs playwright-core and axe-core (see tests/browser)")
