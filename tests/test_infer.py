@@ -477,18 +477,20 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path):
     assert "leave_out:\n- id\n- one\n" in result.stdout
 
 
-def test_wishes_that_no_column_can_fulfill_are_refused():
+def test_wishes_that_no_column_can_fulfill_are_refused(tmp_path):
     released = table().assign(id=[f"P{i:04d}" for i in range(300)])
-    original = released.assign(one=range(300))
+    files = (tmp_path / "a.csv", tmp_path / "b.csv")
+    write_frame(released.assign(one=range(300)), files[0])
+    write_frame(released, files[1])
 
-    def check(message, original=original, released=released, **wish):
+    def check(message, *tables, **wish):
         with pytest.raises(ValueError, match=message):
-            read_inputs(original, released, **wish)
+            read_inputs(*tables, **wish)
 
     message = "leave_out names 'ID', but no file has such a column"
-    check(message, leave_out=["id", "one", "ID"])
+    check(message, *files, leave_out=["id", "one", "ID"])
     message = "target names 'id', which is among the columns to leave out"
-    check(message, leave_out=["id", "one"], target="id")
+    check(message, *files, leave_out=["id", "one"], target="id")
     constant = table().assign(id="", one=1)
     message = "keys names 'one', which has the same value in every record"
     check(message, constant, constant, keys=["sex", "one"])
