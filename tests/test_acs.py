@@ -49,28 +49,32 @@ ADULT = {
     "SCH": 1,
     "HISP": 1,
 }
+
+
+def recoded(*codes: int) -> dict[int, int]:
+    """The recoded values of the raw codes 1, 2, ..."""
+    return dict(enumerate(codes, start=1))
+
+
 RECODED: dict[str | int, dict[int, int]] = {
-    **{
-        year: {1: 1, 2: 1, 3: 1, 4: 2, 5: 3} for year in (2008, 2012)
-    },  # MIL, by vintage
-    **{year: {1: 1, 2: 1, 3: 2, 4: 3} for year in (2013, 2023)},
+    # MIL, by vintage.
+    **dict.fromkeys((2008, 2012), recoded(1, 1, 1, 2, 3)),
+    **dict.fromkeys((2013, 2023), recoded(1, 1, 2, 3)),
     "AGEP": {18: 1, 29: 1, 30: 2, 44: 2, 45: 3, 59: 3, 60: 4, 99: 4},
-    "RAC1P": {1: 1, 2: 2, 3: 3, 4: 4, 5: 4, 6: 6, 7: 4, 8: 4, 9: 5},
+    "RAC1P": recoded(1, 2, 3, 4, 4, 6, 4, 4, 5),
     "SCHL": {1: 1, 15: 1, 16: 2, 17: 2, 18: 3, 19: 3, 20: 4, 24: 4},
-    "WAOB": {1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: 2},
+    "WAOB": recoded(1, 2, 3, 4, 5, 6, 7, 2),
     "HISP": {1: 1, 2: 2, 24: 2},
-    "MAR": {code: code for code in range(1, 6)},
-    **{name: {1: 1, 2: 2} for name in ("SEX", "LANX", "DIS", "HICOV")},
-    **{name: {1: 1, 2: 2, 3: 3} for name in ("WKL", "MIG", "SCH")},
+    "MAR": recoded(1, 2, 3, 4, 5),
+    **dict.fromkeys(("SEX", "LANX", "DIS", "HICOV"), recoded(1, 2)),
+    **dict.fromkeys(("WKL", "MIG", "SCH"), recoded(1, 2, 3)),
 }
 
 
 def persons(**columns: Any) -> pd.DataFrame:
     """Return adults that differ in the given columns."""
     n = len(next(iter(columns.values())))
-    return pd.DataFrame(
-        {**{name: [code] * n for name, code in ADULT.items()}, **columns}
-    )
+    return pd.DataFrame(ADULT, index=range(n)).assign(**columns)
 
 
 @pytest.mark.parametrize("column", RECODED)
@@ -83,27 +87,18 @@ def test_recode_of_each_code(column):
     assert tuple(result.columns) == ACS.names
 
 
-@pytest.mark.parametrize(
-    ("columns", "vintage", "message"),
-    [
-        (
-            {"MIL": [5, 4, 5]},
-            2013,
-            r"invalid codes of vintage 2013: MIL has '5' \(rows 0, 2\)",
-        ),
-        (
-            {"MIL": [4, 4, 2, 4]},
-            2012,
-            "2013 or later: MIL has code 4 for 3 adults and code 5 for",
-        ),
-        ({"MIL": [5]}, 2007, "vintage is 2007"),
-        (
-            {"SEX": [1, 3, 2], "AGEP": ["x", 40, 40]},
-            2012,
-            r"SEX has '3' \(row 1\); AGEP has 'x' \(row 0\)",
-        ),
-    ],
-)
+NEWER = r"invalid codes of vintage 2013: MIL has '5' \(rows 0, 2\)"
+OLDER = "2013 or later: MIL has code 4 for 3 adults and code 5 for"
+SEVERAL = r"SEX has '3' \(row 1\); AGEP has 'x' \(row 0\)"
+INVALID = [
+    ({"MIL": [5, 4, 5]}, 2013, NEWER),
+    ({"MIL": [4, 4, 2, 4]}, 2012, OLDER),
+    ({"MIL": [5]}, 2007, "vintage is 2007"),
+    ({"SEX": [1, 3, 2], "AGEP": ["x", 40, 40]}, 2012, SEVERAL),
+]
+
+
+@pytest.mark.parametrize(("columns", "vintage", "message"), INVALID)
 def test_codes_that_no_person_file_of_the_vintage_has_are_refused(
     columns, vintage, message
 ):
@@ -112,41 +107,45 @@ def test_codes_that_no_person_file_of_the_vintage_has_are_refused(
 
 
 def test_children_are_left_out_and_missing_values_of_adults_stay_missing():
-    children = persons(
-        AGEP=[17, 18, 0, 80], MIL=[None, 5, None, 5], WKL=["", "1", "", "2"]
-    )
+    ages = [17, 18, 0, 80]
+    children = persons(AGEP=ages, MIL=[None, 5, None, 5], WKL=["", "1", "", "2"])
     assert recode_acs(children, 2012).index.tolist() == [1, 3]
-    recoded = recode_acs(persons(AGEP=[None, 18, 30], MIL=[5.0, None, 5.0]), 2012)
-    assert recoded["AGEP"].isna().tolist() == [True, False, False]
-    assert recoded["MIL"].isna().tolist() == [False, True, False]
+    adults = recode_acs(persons(AGEP=[None, 18, 30], MIL=[5.0, None, 5.0]), 2012)
+    assert adults["AGEP"].isna().tolist() == [True, False, False]
+    assert adults["MIL"].isna().tolist() == [False, True, False]
 
 
 def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
     path = tmp_path / "persons.csv"
-    frame = persons(SCHL=["01", "16"], HISP=["01", "02"]).assign(PUMA=100)
-    pd.concat([frame, persons(AGEP=[5]).assign(PUMA=100)]).to_csv(path, index=False)
+    frame = persons(SCHL=["01", "16", 1], HISP=["01", "02", 1], AGEP=[40, 40, 5])
+    frame.assign(PUMA=100).to_csv(path, index=False)
+
     table = read_table(path)
+
     assert table.schema == ACS
     assert ACS.decode(table.codes, labels=False)["SCHL"].tolist() == ["1", "2"]
-    assert table.notes[0] == "Columns left out: 'PUMA'."
+    left_out, recode = table.notes
+    assert left_out == "Columns left out: 'PUMA'."
+    assert "vintage 2012; records of persons under 18 left out: 1 of 3." in recode
     assert [len(read_uncoded(path, schema).frame) for schema in ("", "acs")] == [3, 2]
-    assert (
-        "vintage 2012; records of persons under 18 left out: 1 of 3." in table.notes[1]
-    )
+
+
+def test_errors_of_a_raw_file_name_its_lines(tmp_path):
+    path = tmp_path / "persons.csv"
     persons(AGEP=[5, 6]).to_csv(path, index=False)
     with pytest.raises(ValueError, match="the table has 0 records"):
         read_table(path)
     persons(AGEP=[5, 40, 40], MIL=["", 5, 4]).to_csv(path, index=False)
-    with pytest.raises(
-        ValueError, match=r"persons\.csv: .* vintage 2013: .*MIL has '5' \(line 3\)"
-    ):
+    message = r"persons\.csv: .* vintage 2013: .*MIL has '5' \(line 3\)"
+    with pytest.raises(ValueError, match=message):
         read_table(path, ACS, vintage=2013)
 
 
 def test_a_recoded_file_is_read_by_its_schema(tmp_path):
+    path = tmp_path / "a.csv"
     table = embedded_population(50, rng=np.random.default_rng(0))
-    table.to_frame(labels=False).assign(RAC1P=9).to_csv(tmp_path / "a.csv", index=False)
-    read = read_table(tmp_path / "a.csv", "acs", ignore_columns=True)
+    table.to_frame(labels=False).assign(RAC1P=9).to_csv(path, index=False)
+    read = read_table(path, "acs", ignore_columns=True)
     np.testing.assert_array_equal(read.codes, table.codes)
 
 
@@ -172,7 +171,7 @@ def test_population_is_reproducible_and_as_sparse_as_the_paper_data(seed):
 def test_population_follows_its_tables():
     """Each variable given its parents, where records are many, at 1 in 10,000."""
     codes = embedded_population(200_000, rng=np.random.default_rng(4)).codes
-    drawn = []
+    children = []
     statistic = 0.0
     degrees = 0.0
     for child, parents, table in read_population(acs.POPULATION.read_text("utf-8")):
@@ -186,8 +185,8 @@ def test_population_follows_its_tables():
         deviations = (observed - expected)[counted]
         statistic += (deviations**2 / expected[counted]).sum()
         degrees += counted.sum() - counted.any(axis=1).sum()
-        drawn.append(child)
-    assert sorted(drawn) == list(range(14))
+        children.append(child)
+    assert sorted(children) == list(range(14))
     assert degrees > 100
     assert stats.chi2.sf(statistic, degrees) > 1e-4
 
@@ -227,9 +226,8 @@ def smallest_p_value(first, second):
 
 def person_zip(member: str) -> bytes:
     rng = np.random.default_rng(2)
-    frame = persons(AGEP=rng.integers(0, 90, 4000)).assign(
-        SERIALNO=rng.integers(0, 10**9, 4000)
-    )
+    frame = persons(AGEP=rng.integers(0, 90, 4000))
+    frame["SERIALNO"] = rng.integers(0, 10**9, 4000)
     frame.loc[frame["AGEP"] < 18, ["MIL", "WKL"]] = None
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -271,15 +269,17 @@ def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(
     server, tmp_path, capsys
 ):
     url, file = server
+    cache = tmp_path / "cache"
+
     with ThreadPoolExecutor(3) as pool:
-        calls = [
-            pool.submit(download_acs, NC, tmp_path / "cache", url) for _ in range(3)
-        ]
+        calls = [pool.submit(download_acs, NC, cache, url) for _ in range(3)]
         ((path, year),) = {call.result() for call in calls}
-    assert (path.read_bytes(), year) == (BODY, 2012)
-    assert files_in(tmp_path / "cache") == [path]
+
+    assert path.read_bytes() == BODY
+    assert year == 2012
+    assert files_in(cache) == [path]
     file.unlink()
-    assert download_acs("acs:2012:NC", tmp_path / "cache", url) == (path, 2012)
+    assert download_acs("acs:2012:NC", cache, url) == (path, 2012)
     assert capsys.readouterr() == ("", "")
 
 
@@ -288,29 +288,25 @@ def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(
 )
 def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(server, tmp_path, body):
     url, file = server
+    cache = tmp_path / "cache"
+    message = "1-year person file of 2012 for NC could not be downloaded"
     file.write_bytes(body)
-    with pytest.raises(
-        ConnectionError,
-        match=r"1-year person file of 2012 for NC could not be downloaded",
-    ):
-        download_acs(NC, tmp_path / "cache", url)
-    assert not files_in(tmp_path / "cache")
+    with pytest.raises(ConnectionError, match=message):
+        download_acs(NC, cache, url)
+    assert not files_in(cache)
     file.write_bytes(BODY)
-    assert download_acs(NC, tmp_path / "cache", url)[0].read_bytes() == BODY
+    assert download_acs(NC, cache, url)[0].read_bytes() == BODY
 
 
 def test_unpublished_files_and_unreachable_servers_are_told_apart(server, tmp_path):
-    with pytest.raises(
-        ValueError,
-        match=r"not published a 1-year person file of 2020 for NC: .*\(404\)",
-    ):
+    message = r"not published a 1-year person file of 2020 for NC: .*\(404\)"
+    with pytest.raises(ValueError, match=message):
         download_acs("acs:2020:nc", tmp_path, server[0])
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
-        with pytest.raises(
-            ConnectionError, match=r"\(ConnectionError\). Is there a network"
-        ):
+        message = r"\(ConnectionError\). Is there a network"
+        with pytest.raises(ConnectionError, match=message):
             download_acs(NC, tmp_path, url)
 
 
@@ -325,12 +321,16 @@ def test_wrong_names_of_person_files_are_refused(data):
 def test_load_recodes_a_person_file(tmp_path, monkeypatch):
     monkeypatch.setattr(acs, "user_cache_dir", lambda name: str(tmp_path))
     for year, member in ((2012, "ss12pnc.csv"), (2019, "psam_p37.csv")):
-        (tmp_path / f"acs/{year}").mkdir(parents=True)
-        (tmp_path / f"acs/{year}/csv_pnc.zip").write_bytes(person_zip(member))
+        file = tmp_path / f"acs/{year}/csv_pnc.zip"
+        file.parent.mkdir(parents=True)
+        file.write_bytes(person_zip(member))
+
     table = load("acs:2012:NC", rng=np.random.default_rng(0), n_records=1000)
-    assert (table.codes.shape, table.schema) == ((1000, 14), ACS)
+
+    assert table.codes.shape == (1000, 14)
+    assert table.schema == ACS
     assert "vintage 2012" in table.notes[1]
     assert "random sample of 1,000" in table.notes[2]
     # The vintage is the year.
-    with pytest.raises(ValueError, match=r"vintage 2019: MIL has '5"):
+    with pytest.raises(ValueError, match="vintage 2019: MIL has '5"):
         load("acs:2019:nc", rng=np.random.default_rng(0), vintage=2012)

@@ -18,16 +18,8 @@ from srlib.runner import course
 from srlib.runner.parameters import UsageError
 
 SECRETS = ["A good answer", "Known to be", "Another secret", "to divide", "share / 3"]
-SECRETS += [
-    "np.log",
-    "0.167",
-    "5]",
-    "Beta",
-    "smith",
-    "not private",
-    "SOLUTION",
-    "AUTOTEST",
-]
+SECRETS += ["np.log", "0.167", "5]", "Beta", "smith", "not private"]
+SECRETS += ["SOLUTION", "AUTOTEST"]
 RESULTS = ["right", "wrong", "not answered yet"]
 ANSWERS = {
     "sixth": ("1 / 6", "0.168", "..."),
@@ -38,8 +30,8 @@ ANSWERS = {
     "suspects": ("{'cook', 'Smith'}", "{'cook'}", "..."),
 }
 NOTEBOOKS = {
-    p: jupytext.read(toy.ROOT / f"notebooks/{p}.py")
-    for p in course.find_assignments(toy.ROOT)
+    paper: jupytext.read(toy.ROOT / f"notebooks/{paper}.py")
+    for paper in course.find_assignments(toy.ROOT)
 }
 CHANCE = {("what_a_risk_means", "0.25")}  # another share of the same example
 
@@ -119,13 +111,17 @@ def test_each_right_name_is_a_point(released: Path, version: Any) -> None:
 def student_sources(notebook: Any) -> list[str]:
     cells = course.assignment_source(notebook).cells
     return [
-        c.source for c in cells if not c.metadata.get("nbgrader", {}).get("solution")
+        cell.source
+        for cell in cells
+        if not cell.metadata.get("nbgrader", {}).get("solution")
     ]
 
 
 def solutions(notebook: Any) -> list[str]:
     return [
-        c.source for c in notebook.cells if "solution" in c.metadata.get("tags", [])
+        cell.source
+        for cell in notebook.cells
+        if "solution" in cell.metadata.get("tags", [])
     ]
 
 

@@ -1,10 +1,11 @@
-"""The guide: links lead somewhere, what it names exists, and numbers are the notebooks'.
+"""The guide: its links lead somewhere, names exist, and numbers are the notebooks'.
 
 Each term of the glossary has a source and is found in the software. References are well
 formed, and each of the papers has one title wherever it is cited.
 """
 
 import inspect
+import itertools
 import pydoc
 import re
 import shlex
@@ -27,7 +28,7 @@ PAGES = sorted(
 )
 NOTEBOOKS = sorted([*ROOT.glob("notebooks/*.md"), *ROOT.glob("notebooks/*.ipynb")])
 every_page = pytest.mark.parametrize(
-    "page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix()
+    "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
 )
 
 
@@ -40,18 +41,15 @@ def text(page: Path) -> str:
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text(page), re.MULTILINE | re.DOTALL)
+    fenced = re.findall(r"(?ms)^```(\w*)\n(.*?)^```", text(page))
     return [body for language, body in fenced if language in languages]
 
 
 def anchors(page: Path) -> set[str]:
-    headings = re.findall(r"^#+ (.+)$", text(page), re.MULTILINE)
-    if page.suffix == ".ipynb":
-        return {heading.replace(" ", "-") for heading in headings}
-    return {
-        re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
-        for heading in headings
-    }
+    headings = "\n".join(re.findall(r"(?m)^#+ (.+)$", text(page)))
+    if page.suffix != ".ipynb":
+        headings = re.sub(r"[^\w\n -]", "", headings).lower()
+    return {*headings.replace(" ", "-").split("\n")}
 
 
 @pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=lambda p: p.name)
@@ -64,23 +62,22 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), link
 
 
+def options_of(command: str) -> set[str]:
+    return {*itertools.chain(*(param.opts for param in main.commands[command].params))}
+
+
 @every_page
 def test_commands_and_targets_exist_and_take_their_options(page: Path) -> None:
     examples = [command.epilog or "" for command in main.commands.values()]
     typed = "\n".join([*blocks(page, "", "bash"), *examples]).replace("\\\n", " ")
-    for line in re.findall(
-        r"^(?:\.venv/bin/|Example: )?srlib (.*)", typed, re.MULTILINE
-    ):
+    for line in re.findall(r"(?m)^(?:\.venv/bin/|Example: )?srlib (.*)", typed):
         name, *words = shlex.split(line, comments=True)
-        assert all(
-            (ROOT / word).is_file() for word in words if word.startswith("params/")
-        )
-        options = {
-            option for param in main.commands[name].params for option in param.opts
-        }
-        assert {word for word in words if re.match(r"--?[a-z]", word)} <= options, line
-    used = set(re.findall(r"(?:^|`)make (\w+)", text(page), re.MULTILINE))
-    assert used <= set(re.findall(r"^(\w+):", text(ROOT / "Makefile"), re.MULTILINE))
+        files = [word for word in words if word.startswith("params/")]
+        assert [file for file in files if not (ROOT / file).is_file()] == []
+        typed_options = {word for word in words if re.match(r"--?[a-z]", word)}
+        assert typed_options <= options_of(name), line
+    targets = re.findall(r"(?m)^(\w+):", text(ROOT / "Makefile"))
+    assert {*re.findall(r"(?m)(?:^|`)make (\w+)", text(page))} <= {*targets}
 
 
 @every_page
@@ -102,79 +99,66 @@ NAMES = r"((?:`[^`]+`(?: \([^)]+\))?(?:, | and )?)+)"
 
 def terms() -> dict[str, str]:
     """Return the text of each term of the glossary, by its heading."""
-    parts = re.split(r"^### (.+)\n", text(GLOSSARY), flags=re.MULTILINE)
-    return {
-        heading: body.partition("\n## ")[0]
-        for heading, body in zip(parts[1::2], parts[2::2], strict=True)
-    }
+    entries = re.findall(r"(?ms)^### (.+?)\n(.*?)(?=^###? |\Z)", text(GLOSSARY))
+    return dict(entries)
 
 
 def named(kind: str) -> list[tuple[str, str]]:
-    """Return the names of a kind, as columns, with what they belong to: a name of srlib or ""."""
-    found = re.findall(rf"\b{kind}s? {NAMES}(?: of `(srlib[\w.]+)`)?", text(GLOSSARY))
-    return [
-        (name, owner)
-        for names, owner in found
-        for name in re.findall(r"`([^`]+)`", names)
-    ]
+    """Return names of a kind, as columns, with their owner: a name of srlib or ""."""
+    owned: list[tuple[str, str]] = []
+    listed = rf"\b{kind}s? {NAMES}(?: of `(srlib[\w.]+)`)?"
+    for names, owner in re.findall(listed, text(GLOSSARY)):
+        owned += [(name, owner) for name in re.findall(r"`([^`]+)`", names)]
+    return owned
 
 
 def test_every_term_that_is_linked_to_is_in_the_glossary() -> None:
-    """In the sources of notebooks as well: those that are not built yet have the links, too."""
-    linked = {
-        slug
-        for page in SOURCES
-        for slug in re.findall(
-            r"glossary\.(?:md|html)#([\w-]+)", page.read_text(encoding="utf-8")
-        )
-    }
+    """In the sources of notebooks as well, also of those that are not built yet."""
+    sources = "\n".join(map(text, SOURCES))
+    linked = {*re.findall(r"glossary\.(?:md|html)#([\w-]+)", sources)}
     assert len(linked) > 20
     assert linked - anchors(GLOSSARY) == set()
 
 
 def test_every_term_is_named_in_the_software_and_has_a_source_or_a_reason() -> None:
-    found = terms()
-    assert len(found) > 50
-    for term, body in found.items():
-        line = body.replace("\n", " ")
+    entries = terms()
+    assert len(entries) > 50
+    for term, entry in entries.items():
+        line = entry.replace("\n", " ")
         assert re.search(r"\*In srlib:\* [`\w]", line), term
         assert re.search(SOURCE, line), term
 
 
 def owner_of(name: str, owner: str) -> Any:
-    """Return the function or class of srlib that the glossary gives as a name's owner."""
-    found = pydoc.locate(owner)
-    assert found is not None, f"{owner} of {name}"
-    return found
+    """Return the function or class of srlib that the glossary gives as owner."""
+    owning = pydoc.locate(owner)
+    assert owning is not None, f"{owner} of {name}"
+    return owning
 
 
 def test_options_arguments_and_attributes_of_the_glossary_exist() -> None:
-    options = {o for c in main.commands.values() for p in c.params for o in p.opts}
+    options = set().union(*map(options_of, main.commands))
     assert {*re.findall(r"`(--[a-z-]+)`", text(GLOSSARY))} <= options
     for name, owner in named("argument"):
-        assert name in inspect.signature(owner_of(name, owner)).parameters, (
-            name,
-            owner,
-        )
+        parameters = inspect.signature(owner_of(name, owner)).parameters
+        assert name in parameters, owner
     for name, owner in named("attribute"):
-        known = owner_of(name, owner)
-        assert name in {*dir(known), *known.__dataclass_fields__}, (name, owner)
+        of_class = owner_of(name, owner)
+        assert name in {*dir(of_class), *of_class.__dataclass_fields__}, owner
 
 
 def test_columns_and_rows_of_the_glossary_exist() -> None:
     """Columns without an owner, and rows, are those of the table of an assessment."""
-    people = pd.DataFrame(
-        {"job": ["cook", "smith"] * 30, "sick": ["no"] * 45 + ["yes"] * 15}
-    )
+    columns = {"job": ["cook", "smith"] * 30, "sick": ["no"] * 45 + ["yes"] * 15}
+    people = pd.DataFrame(columns)
     table = srlib.assess(people, [people], rng=np.random.default_rng(1)).table
     for name, owner in named("column"):
         if owner:
             module = sys.modules[owner_of(name, owner).__module__]
-            assert f'"{name}"' in inspect.getsource(module), (name, owner)
+            assert f'"{name}"' in inspect.getsource(module), owner
         else:
-            assert name in table, name
-    modules = ROOT.glob("srlib/assessment/*.py")
-    source = "\n".join(module.read_text(encoding="utf-8") for module in modules)
+            assert name in table
+    source = "\n".join(map(text, ROOT.glob("srlib/assessment/*.py")))
     assert [name for name, _ in named("row") if f'"{name}"' not in source] == []
 
 
@@ -187,41 +171,39 @@ def test_the_tests_of_the_promises_exist() -> None:
 
 def test_jupyterlab_opens_with_a_page_that_leads_to_every_notebook() -> None:
     linked = re.findall(r"\]\((.+?)\)", text(ROOT / "notebooks/START_HERE.md"))
-    assert sorted(linked) == sorted(
-        path.name for path in ROOT.glob("notebooks/*.ipynb")
-    )
+    notebooks = [path.name for path in ROOT.glob("notebooks/*.ipynb")]
+    assert sorted(linked) == sorted(notebooks)
 
 
 def shown(notebook: str) -> str:
     """Return what a committed notebook shows, without bold type."""
     cells = nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", as_version=4).cells
-    found = [
-        output.data
-        for c in cells
-        for output in c.get("outputs", [])
-        if "data" in output
-    ]
-    both = "\n".join(data.get("text/markdown", data["text/plain"]) for data in found)
-    return both.replace("**", "").replace("\N{NO-BREAK SPACE}", " ")
+    texts = []
+    for output in itertools.chain(*(cell.get("outputs", []) for cell in cells)):
+        if "data" in output:
+            data = output.data
+            texts.append(data.get("text/markdown", data["text/plain"]))
+    return "\n".join(texts).replace("**", "").replace("\N{NO-BREAK SPACE}", " ")
 
 
-TREES = r"Risk and utility loss; trees by(?s:.*?)\n{}(?:  +\S+){{{}}}  +(\S+)"  # row, cells before
-UNPRUNED, PRUNED, LARGE = (
-    "unpruned trees, 5",
-    "pruned as rpart, 5",
-    "unpruned trees, 50",
-)
+# A row, and the number of cells before the one that is read.
+TREES = r"Risk and utility loss; trees by(?s:.*?)\n{}(?:  +\S+){{{}}}  +(\S+)"
+UNPRUNED = "unpruned trees, 5"
+PRUNED = "pruned as rpart, 5"
+LARGE = "unpruned trees, 50"
 CELLS = [(UNPRUNED, 3), (PRUNED, 3), (LARGE, 3), (LARGE, 5), (PRUNED, 5)]
-SCORES = [
-    rf"(?m)^{score} +as printed .*?(\S+)$" for score in ("distance", "P", "log P")
-]
+SCORE = r"(?m)^{} +as printed .*?(\S+)$"
 PARAGRAPHS = [
     (
         "400 simulated adults",
         "sequential_trees",
         [TREES.format(*cell) for cell in CELLS],
     ),
-    ("advertised at an epsilon", "charest", SCORES),
+    (
+        "advertised at an epsilon",
+        "charest",
+        [SCORE.format(score) for score in ("distance", "P", "log P")],
+    ),
 ]
 
 
@@ -231,12 +213,12 @@ def test_numbers_are_those_of_the_notebook(
 ) -> None:
     """Decimals of the paragraph that has the words, in their order."""
     paragraphs = text(ROOT / "docs/notebooks.md").split("\n\n")
-    (said,) = [paragraph for paragraph in paragraphs if words in paragraph]
-    for number, one in zip(re.findall(r"\d*\.\d+", said), computed, strict=True):
-        (exact,) = set(re.findall(one, shown(notebook)))
-        unit = 10.0 ** -len(
-            number.partition(".")[2]
-        )  # .14 and .15 are both roundings of .145
+    (paragraph,) = [paragraph for paragraph in paragraphs if words in paragraph]
+    typed = re.findall(r"\d*\.\d+", paragraph)
+    for number, pattern in zip(typed, computed, strict=True):
+        (exact,) = set(re.findall(pattern, shown(notebook)))
+        unit = 10.0 ** -len(number.partition(".")[2])
+        # .14 and .15 are both roundings of .145.
         assert float(number) == pytest.approx(float(exact), abs=0.51 * unit, rel=0)
 
 
@@ -253,6 +235,8 @@ PLACES = ("*.md", "docs/*.*", "docs/guide/*.md", "srlib/**/*.py", "notebooks/*.p
 TEXTS = [path for place in PLACES for path in ROOT.glob(place)]
 DOI = r"10\.\d{4,9}/[\w.()/:;-]*\w"
 ADDRESS = f"https://doi\\.org/{DOI}"
+SITE = r"https://(?!(?:\w+\.)?arxiv\.org|[^/]*doi\.org)[\w-]+(\.[\w-]+)+(/\S*\w/?)?"
+WELL_FORMED = f"{SITE}|{ADDRESS}"  # arXiv has DOIs, too
 MALFORMED = [
     "<https://doi.org/10.1007/11681878_14.>",
     "<http://doi.org/10.1007/11681878_14>",
@@ -267,28 +251,20 @@ MALFORMED = [
 
 def faults(text: str) -> list[str]:
     """Links and DOIs in a text that are not of the form that resolves."""
-    found = [
-        link
-        for link in re.findall(r"https?:/*[^\s<>\"'`\])}]+", text)
-        if "{" not in link
-    ]
-    form = rf"https://(?!(?:\w+\.)?arxiv\.org|[^/]*doi\.org)[\w-]+(\.[\w-]+)+(/\S*\w/?)?|{ADDRESS}"
+    links = re.findall(r"https?:/*[^\s<>\"'`\])}]+", text)
     bad = [
-        link for link in found if not re.fullmatch(form, link)
-    ]  # arXiv has DOIs, too
-    for said, link in re.findall(r"\[([^\]]+)\]\((https:[^)\s]+)\)", text):
-        if (
-            re.match(r"10\.|http", said)
-            and link.removeprefix("https://doi.org/") != said
-        ):
-            bad.append(said)
-    return bad + re.findall(
-        r"\b10\.\d{4,9}/\S+", re.sub(rf"{ADDRESS}|\[{DOI}\]", "", text)
-    )
+        link for link in links if not ("{" in link or re.fullmatch(WELL_FORMED, link))
+    ]
+    for label, link in re.findall(r"\[([^\]]+)\]\((https:[^)\s]+)\)", text):
+        is_address = re.match(r"10\.|http", label)
+        if is_address and link.removeprefix("https://doi.org/") != label:
+            bad.append(label)
+    unlinked = re.sub(rf"{ADDRESS}|\[{DOI}\]", "", text)
+    return bad + re.findall(r"\b10\.\d{4,9}/\S+", unlinked)
 
 
 def test_links_are_well_formed() -> None:
-    bad = {path.name: faults(path.read_text(encoding="utf-8")) for path in TEXTS}
+    bad = {path.name: faults(text(path)) for path in TEXTS}
     assert {name: links for name, links in bad.items() if links} == {}
     assert [malformed for malformed in MALFORMED if not faults(malformed)] == []
 
@@ -298,21 +274,16 @@ def test_the_papers_have_one_title_wherever_they_are_cited() -> None:
         """Letters and figures, small, without the marks between them."""
         return " ".join(re.findall(r"[^\W_]+", re.sub(r"<\S+>", " ", text.lower())))
 
-    texts = {path: plain(path.read_text(encoding="utf-8")) for path in TEXTS}
-    works = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))[
-        "references"
-    ]
-    for title in (plain(work["title"]) for work in works):
+    texts = [plain(text(path)) for path in TEXTS]
+    for work in yaml.safe_load(text(ROOT / "CITATION.cff"))["references"]:
+        title = plain(work["title"])
         beginning = " ".join(title.split()[:4])
-        assert sum(text.count(title) for text in texts.values()) > 1
-        assert [
-            p for p, t in texts.items() if t.count(title) != t.count(beginning)
-        ] == []
+        n_citations = [text.count(title) for text in texts]
+        assert sum(n_citations) > 1
+        assert n_citations == [text.count(beginning) for text in texts], title
 
 
 def test_files_that_a_notebook_names_exist() -> None:
-    text = "\n".join(
-        path.read_text(encoding="utf-8") for path in ROOT.glob("notebooks/*.py")
-    )
-    named = re.findall(r"`((?:docs|params|srlib|tests|notebooks)/[\w./-]+)`", text)
-    assert [name for name in named if not (ROOT / name).exists()] == []
+    sources = "\n".join(map(text, ROOT.glob("notebooks/*.py")))
+    files = re.findall(r"`((?:docs|params|srlib|tests|notebooks)/[\w./-]+)`", sources)
+    assert [file for file in files if not (ROOT / file).exists()] == []

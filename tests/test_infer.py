@@ -1,8 +1,6 @@
 """Inferred schemas: bins, missing values, unseen levels, dates, decimal commas."""
 
-import math
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
+from test_microdata import write_frame
 
 from srlib.assessment import read_inputs
 from srlib.assessment.attribute import attribute_disclosure
@@ -36,6 +35,17 @@ SEX_OWN = Schema(
     (Variable("sex", ("f", "m")), Variable("own", ("no", "yes"), drop_missing=True)),
     ("id", "age", "income", "code"),
 )
+
+
+def schema_of(*arguments: Any, **options: Any) -> Schema:
+    """A schema of one variable."""
+    return Schema((Variable(*arguments, **options),))
+
+
+def codes_of(values: Any, schema: Schema) -> list[int]:
+    """The codes of a table of one column, which the schema has."""
+    frame = pd.DataFrame({schema.names[0]: values})
+    return Microdata.from_frame(frame, schema).codes[:, 0].tolist()
 
 
 def table(n: int = 300) -> pd.DataFrame:
@@ -69,11 +79,10 @@ def test_quantile_bins_are_never_empty_and_rarely_large(values, bins, unit):
 def test_cut_points_are_round_and_a_frequent_number_has_its_own_bin():
     cut_points = quantile_cut_points(np.arange(16, 96), np.ones(80), 10)
     assert all(edge % 5 == 0 for edge in cut_points)
+
     cut_points = quantile_cut_points([-5, 0, 3, 7, 20, 60], [5, 60, 10, 10, 10, 5], 10)
-    below, zero, minus_zero, above = np.searchsorted(
-        cut_points, [-5, 0, -0.0, 3], side="right"
-    )
-    assert (below, above, minus_zero) == (zero - 1, zero + 1, zero)
+    bins = np.searchsorted(cut_points, [-5, 0, -0.0, 3], side="right")
+    assert (bins - bins[1]).tolist() == [-1, 0, 0, 1]
 
 
 @given(
@@ -82,40 +91,36 @@ def test_cut_points_are_round_and_a_frequent_number_has_its_own_bin():
 )
 def test_labels_of_bins_state_their_range(cut_points, value):
     cut_points = sorted(cut_points)
-    names = infer.bin_labels(list(map(float, cut_points)), whole=True)
-    assert len(set(names)) == len(cut_points) + 1
-    name = names[int(np.searchsorted(cut_points, value, side="right"))]
-    low, _, high = (
-        name.removesuffix(" or more").removeprefix("below ").partition(" to ")
-    )
-    least = -math.inf if name.startswith("below") else int(low)
-    most = int(low) - 1 if name.startswith("below") else int(high or low)
-    assert least <= value <= (math.inf if name.endswith("or more") else most)
+    labels = infer.bin_labels([*map(float, cut_points)], whole=True)
+    assert len(set(labels)) == len(cut_points) + 1
+    label = labels[int(np.searchsorted(cut_points, value, side="right"))]
+    numbers = [int(number) for number in re.findall(r"-?\d+", label)]
+    if label.startswith("below "):
+        assert value < numbers[0]
+    elif label.endswith(" or more"):
+        assert value >= numbers[0]
+    else:
+        assert numbers[0] <= value <= numbers[-1]
 
 
 def test_numbers_are_binned_by_one_table_only():
     first = pd.DataFrame({"x": np.arange(100)})
-    schema, notes = bin_numbers(Schema((Variable("x", bins=4),)), first)
-    assert (
-        "x is binned near the original's quantiles, with cut points 20, 50, 80."
-        in notes
-    )
-    assert schema.variables[0].levels == (
-        "below 20",
-        "20 to 49",
-        "50 to 79",
-        "80 or more",
-    )
-    other = pd.DataFrame({"x": [-1e9, 19.5, 20, 1e9]})
-    assert Microdata.from_frame(other, schema).codes[:, 0].tolist() == [0, 0, 1, 3]
-    far = table()[::-1].assign(age=table()["age"] + 1000)
-    found = read_inputs(table(), [table(), far])
-    assert (
-        found.schema.variables[0] == read_inputs(table(), table()).schema.variables[0]
-    )
-    assert set(found.synthesizers["release 2"][0].codes[:, 0]) == {
-        len(found.schema.variables[0].cut_points)
-    }
+
+    schema, notes = bin_numbers(schema_of("x", bins=4), first)
+
+    choice = "x is binned near the original's quantiles, with cut points 20, 50, 80."
+    assert choice in notes
+    labels = ("below 20", "20 to 49", "50 to 79", "80 or more")
+    assert schema.variables[0].levels == labels
+    assert codes_of([-1e9, 19.5, 20, 1e9], schema) == [0, 0, 1, 3]
+
+    original = table()
+    far = original[::-1].assign(age=original["age"] + 1000)
+    inputs = read_inputs(original, [original, far])
+    age = inputs.schema.variables[0]
+    assert age == read_inputs(original, original).schema.variables[0]
+    far_codes = inputs.synthesizers["release 2"][0].codes[:, 0]
+    assert set(far_codes) == {len(age.cut_points)}
 
 
 def test_declared_cut_points_bin_a_file(tmp_path):
@@ -125,33 +130,29 @@ def test_declared_cut_points_bin_a_file(tmp_path):
         "leave_out: [code, sex]\nvariables:\n- {name: age, cut_points: [20, 50]}\n"
         "- {name: income, cut_points: [0.5], missing_codes: [N], missing: level}\n"
     )
-    found = read_table(tmp_path / "a.csv", tmp_path / "schema.yaml")
-    age, income = found.schema.variables
+
+    read = read_table(tmp_path / "a.csv", tmp_path / "schema.yaml")
+
+    age, income = read.schema.variables
     assert age.levels == ("below 20", "20 to 49", "50 or more")
     assert income.levels == ("below 0.5", "0.5 or more", "missing")
-    assert "age is binned at the declared cut points 20, 50." in found.notes
-    with pytest.raises(
-        ValueError, match=r"columns 'age', 'income' are not binned; read_table bins"
-    ):
+    assert "age is binned at the declared cut points 20, 50." in read.notes
+    message = "columns 'age', 'income' are not binned; read_table bins"
+    with pytest.raises(ValueError, match=message):
         Microdata.from_frame(frame, Schema.from_yaml(tmp_path / "schema.yaml"))
 
 
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        (
-            ["1", "1"],
-            "x is declared to be numeric but has 1 distinct numbers; binning needs",
-        ),
-        (
-            ["1", "2", *map("n{}".format, range(101))],
-            "but has 101 values that are not numbers, such as 'n0'",
-        ),
-    ],
-)
+NOT_NUMERIC = ["1", "2", *(f"n{i}" for i in range(101))]
+UNBINNED = [
+    (["1", "1"], "x is declared to be numeric but has 1 distinct numbers; binning"),
+    (NOT_NUMERIC, "but has 101 values that are not numbers, such as 'n0'"),
+]
+
+
+@pytest.mark.parametrize(("column", "message"), UNBINNED)
 def test_columns_that_cannot_be_binned(column, message):
     with pytest.raises(ValueError, match=message):
-        bin_numbers(Schema((Variable("x", bins=2),)), pd.DataFrame({"x": column}))
+        bin_numbers(schema_of("x", bins=2), pd.DataFrame({"x": column}))
 
 
 @pytest.mark.parametrize(
@@ -165,52 +166,45 @@ def test_columns_that_cannot_be_binned(column, message):
 )
 def test_codes_of_texts_as_they_are_written(variable, texts, codes):
     assert variable.codes_of(texts.split()) == codes
-    assert (
-        variable.add_missing_level().add_missing_level() == variable.add_missing_level()
-    )
-    assert Variable("x", ("missing", "no")).add_missing_level().levels == (
-        "missing",
-        "no",
-        "missing 2",
-    )
+    with_missing = variable.add_missing_level()
+    assert with_missing.add_missing_level() == with_missing
+
+
+def test_the_level_of_missing_values_has_a_name_of_its_own():
+    variable = Variable("x", ("missing", "no")).add_missing_level()
+    assert variable.levels == ("missing", "no", "missing 2")
 
 
 def test_codes_that_say_that_a_variable_does_not_apply():
-    frame = pd.DataFrame({"x": [1, 2, 3, "-9", "-9.0", "N", None]})
-    schema = Schema((Variable("x", cut_points=(2.0,), not_applicable=("-9", "N")),))
-    schema, _ = add_missing_levels(bin_numbers(schema, frame)[0], frame)
+    values = [1, 2, 3, "-9", "-9.0", "N", None]
+    frame = pd.DataFrame({"x": values})
+    declared = schema_of("x", cut_points=(2.0,), not_applicable=("-9", "N"))
+
+    schema, _ = add_missing_levels(bin_numbers(declared, frame)[0], frame)
+
     x = schema.variables[0]
     assert x.levels == ("below 2", "2 or more", "-9", "N", "missing")
-    assert Microdata.from_frame(frame, schema).codes[:, 0].tolist() == [
-        0,
-        1,
-        1,
-        2,
-        2,
-        3,
-        4,
-    ]
+    assert codes_of(values, schema) == [0, 1, 1, 2, 2, 3, 4]
     assert x.codes_without_value == (2, 3, 4)
-    np.testing.assert_array_equal(
-        x.numbers_of(["1", "-9.0", "N", "x"]), [1, *[np.nan] * 3]
-    )
+    numbers = x.numbers_of(["1", "-9.0", "N", "x"])
+    np.testing.assert_array_equal(numbers, [1, np.nan, np.nan, np.nan])
 
 
 def test_people_without_a_value_of_the_target_are_not_counted():
     frame = pd.DataFrame({"key": [*"aabbcc"], "x": ["1", "1", "N", "N", "2", "N"]})
     none = Variable("x", ("1", "2"), not_applicable=("N",))
     schema = Schema((Variable("key", ("a", "b", "c")), none))
-    found = read_inputs(frame, frame, target="x", schema=schema)
-    assert "x is missing or not applicable for 3 of 6 people" in " ".join(found.notes)
-    codes, levels = found.original.codes, found.schema.n_levels.tolist()
-    for codes_without_value, expected in (
-        ((), 4 / 6),
-        (found.schema.variables[1].codes_without_value, 2 / 3),
-    ):
-        people = attribute_disclosure(
-            Files(codes, codes, levels), Attack([0], 1, codes_without_value)
-        )  # a and b; or a, c has two answers
-        assert people.release[people.eligible].mean() == expected
+
+    inputs = read_inputs(frame, frame, target="x", schema=schema)
+
+    assert "x is missing or not applicable for 3 of 6 people" in " ".join(inputs.notes)
+    codes = inputs.original.codes
+    files = Files(codes, codes, inputs.schema.n_levels.tolist())
+    # a and b; or a, c has two answers.
+    shares = {(): 4 / 6, inputs.schema.variables[1].codes_without_value: 2 / 3}
+    for codes_without_value, share in shares.items():
+        people = attribute_disclosure(files, Attack([0], 1, codes_without_value))
+        assert people.release[people.eligible].mean() == share
 
 
 def test_missing_values_are_a_level_wherever_one_table_has_them():
@@ -241,98 +235,80 @@ def test_missing_values_are_a_level_wherever_one_table_has_them():
 def test_levels_of_another_table_in_other_case_with_decimals_or_new(
     levels, other, meant
 ):
-    schema, notes = infer.add_unseen_levels(
-        Schema((Variable("a", levels),)), pd.DataFrame({"a": other})
-    )
-    found, more = (
-        schema.variables[0].levels,
-        [text for text in meant if text not in levels],
-    )
-    codes = Microdata.from_frame(pd.DataFrame({"a": other}), schema).codes[:, 0]
-    assert [found[code] for code in codes] == meant
-    assert found == (*levels, *more)
-    assert notes == tuple(
-        f"Levels that the original does not have: a {new!r}." for new in more
-    )
-    assert infer.add_unseen_levels(schema, pd.DataFrame({"a": [*other, "NA"]})) == (
-        schema,
-        (),
-    )
+    declared = schema_of("a", levels)
+
+    schema, notes = infer.add_unseen_levels(declared, pd.DataFrame({"a": other}))
+
+    extended = schema.variables[0].levels
+    unseen = [text for text in meant if text not in levels]
+    assert [extended[code] for code in codes_of(other, schema)] == meant
+    assert extended == (*levels, *unseen)
+    message = "Levels that the original does not have: a {!r}."
+    assert notes == tuple(map(message.format, unseen))
+    again = infer.add_unseen_levels(schema, pd.DataFrame({"a": [*other, "NA"]}))
+    assert again == (schema, ())
 
 
 def test_a_text_that_matches_two_levels_but_for_case_is_an_error():
-    schema = Schema((Variable("sick", ("Yes", "YES", "No")),))
+    schema = schema_of("sick", ("Yes", "YES", "No"))
     frame = pd.DataFrame({"sick": ["Yes", "yes", "no"]})
     message = r"sick has 'yes'.*, which matches several of the levels"
     with pytest.raises(ValueError, match=message):
         Microdata.from_frame(frame, schema)
     with pytest.raises(ValueError, match=message):
         infer.add_unseen_levels(schema, frame)
-    exact = pd.DataFrame({"sick": ["Yes", "YES", "no"]})
-    assert Microdata.from_frame(exact, schema).codes[:, 0].tolist() == [0, 1, 2]
+    assert codes_of(["Yes", "YES", "no"], schema) == [0, 1, 2]
+
+
+UNKNOWN_SEX = (
+    "sex has values that the original does not have, 'x'; the original has 'f', 'm'"
+)
+UNKNOWN_AGE = "age has values.* and 297 more; the original has numbers"
+YEARS = [f"{i} years" for i in range(300)]
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"sex": "x"},
-            "sex has values that the original does not have, 'x'; "
-            "the original has 'f', 'm'",
-        ),
-        (
-            {"age": [f"{i} years" for i in range(300)]},
-            "age has values.* and 297 more; the original has numbers",
-        ),
-    ],
+    ("change", "message"), [({"sex": "x"}, UNKNOWN_SEX), ({"age": YEARS}, UNKNOWN_AGE)]
 )
 def test_values_of_which_none_is_known_are_an_error(change, message):
     original = table().drop(columns="own")
     with pytest.raises(ValueError, match=f"^made: {message}"):
         read_inputs(original, {"made": original.assign(**change)})
-    some = original.assign(
-        age=original["age"].astype(object).where(original["sex"] == "f", "old")
-    )
-    found = read_inputs(original, some[::-1])
-    assert "Levels that the original does not have: age 'old'." in found.notes
+    ages = original["age"].astype(object).where(original["sex"] == "f", "old")
+    inputs = read_inputs(original, original.assign(age=ages)[::-1])
+    assert "Levels that the original does not have: age 'old'." in inputs.notes
 
 
 def test_numbers_are_binned_and_texts_and_codes_are_levels():
-    found = infer_schema(table())
-    assert [bool(v.bins) for v in found.variables] == [True, True, False, False, False]
-    income = bin_numbers(found, table())[0].variables[1]
-    assert (income.levels[-1], len(income.levels)) == ("N", len(income.cut_points) + 2)
-    assert (
-        not infer_schema(table().astype({"age": "category"})).variables[0].needs_binning
-    )
-    weight = pd.DataFrame(
-        {"weight": np.random.default_rng(1).random(300)}
-    )  # all of them differ
-    assert infer_schema(weight).variables[0].needs_binning
+    schema = infer_schema(table())
+    binned = [variable.name for variable in schema.variables if variable.bins]
+    assert binned == ["age", "income"]
+    income = bin_numbers(schema, table())[0].variables[1]
+    assert income.levels[-1] == "N"
+    assert len(income.levels) == len(income.cut_points) + 2
+    categories = infer_schema(table().astype({"age": "category"}))
+    assert not categories.variables[0].needs_binning
+    weights = np.random.default_rng(1).random(300)  # all of them differ
+    assert infer_schema(pd.DataFrame({"weight": weights})).variables[0].needs_binning
 
 
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        (
-            [f"2020-01-{i % 40 + 1:02d}" for i in range(300)],
-            "day: it has dates, but some are not in",
-        ),
-        (np.arange(300), "day: it is unique for every record, like a name or an ID"),
-        ([f"name {i}" for i in range(300)], "day: it is unique for every record"),
-    ],
-)
+DATES = [f"2020-01-{i % 40 + 1:02d}" for i in range(300)]
+UNUSABLE = [
+    (DATES, "day: it has dates, but some are not in"),
+    (np.arange(300), "day: it is unique for every record, like a name or an ID"),
+    ([f"name {i}" for i in range(300)], "day: it is unique for every record"),
+]
+
+
+@pytest.mark.parametrize(("column", "message"), UNUSABLE)
 def test_columns_that_cannot_be_used_are_named_at_once(column, message):
-    frame = table().assign(day=column, place=[f"street {i % 150}" for i in range(300)])
+    streets = [f"street {i % 150}" for i in range(300)]
     with pytest.raises(ValueError, match=message) as refused:
-        infer_schema(frame)
-    assert "place: it has 150 values that are not numbers, such as 'street 0'" in str(
-        refused.value
-    )
-    assert "Leave these columns out with --leave-out day --leave-out place (in" in str(
-        refused.value
-    )
-    assert "srlib schema ORIGINAL RELEASED suggests one" in str(refused.value)
+        infer_schema(table().assign(day=column, place=streets))
+    whole = str(refused.value)
+    assert "place: it has 150 values that are not numbers, such as 'street 0'" in whole
+    assert "Leave these columns out with --leave-out day --leave-out place (in" in whole
+    assert "srlib schema ORIGINAL RELEASED suggests one" in whole
 
 
 @pytest.mark.parametrize(
@@ -354,11 +330,11 @@ def test_decimal_commas_are_read_if_they_are_certain(tmp_path, texts, meant):
     for mark, name in ((";", "a.csv"), ("\t", "a.tsv"), (",", "b.csv")):
         frame = pd.DataFrame({"x": texts, "y": "a"})
         frame.to_csv(tmp_path / name, index=False, sep=mark)
-        found = read_uncoded(tmp_path / name)
-        read = meant if meant and mark != "," else texts
-        assert found.frame["x"].fillna("NA").tolist() == read
-        told = ("Numbers with a decimal comma: 'x'.",)
-        assert found.notes == (told if read == meant else ())
+        uncoded = read_uncoded(tmp_path / name)
+        expected = meant if meant and mark != "," else texts
+        assert uncoded.frame["x"].fillna("NA").tolist() == expected
+        notes = ("Numbers with a decimal comma: 'x'.",) if expected == meant else ()
+        assert uncoded.notes == notes
 
 
 def test_points_that_may_stand_between_thousands_are_noted(tmp_path):
@@ -373,30 +349,32 @@ def test_points_that_may_stand_between_thousands_are_noted(tmp_path):
     ):
         frame = pd.DataFrame({"x": texts, "y": "a"})
         frame.to_csv(tmp_path / "points.csv", index=False, sep=mark)
-        found = read_uncoded(tmp_path / "points.csv")
-        assert (found.frame["x"].tolist(), found.notes) == (texts, notes)
+        uncoded = read_uncoded(tmp_path / "points.csv")
+        assert uncoded.frame["x"].tolist() == texts
+        assert uncoded.notes == notes
 
 
 def test_decimal_commas_and_points_are_the_same_numbers(tmp_path):
     """Binned numbers, and few numbers that are levels; levels of a schema stay."""
     rng = np.random.default_rng(2)
-    frame = pd.DataFrame(
-        {"height": rng.normal(1.7, 0.1, 200).round(3), "sick": [*"ny"] * 100}
-    )
+    heights = rng.normal(1.7, 0.1, 200).round(3)
+    frame = pd.DataFrame({"height": heights, "sick": [*"ny"] * 100})
     frame["dose"] = rng.choice([0.5, 1.25, 2], 200)
-    frame.to_csv(tmp_path / "comma.csv", index=False, sep=";", decimal=",")
-    frame.to_csv(tmp_path / "point.csv", index=False)
-    comma, point = (str(tmp_path / f"{name}.csv") for name in ("comma", "point"))
+    comma = tmp_path / "comma.csv"
+    point = tmp_path / "point.csv"
+    frame.to_csv(comma, index=False, sep=";", decimal=",")
+    frame.to_csv(point, index=False)
+
     for original, released in ((comma, point), (point, comma)):
-        found = read_inputs(original, released)
-        (made,) = found.synthesizers[Path(released).name]
-        np.testing.assert_array_equal(made.codes, found.original.codes)
-        np.testing.assert_array_equal(made.numbers[0], frame["height"])
-        (told,) = [note for note in found.choices if "decimal comma" in note]
-        assert told.endswith("comma: 'height', 'dose'.")
-    schema = Schema(
-        (Variable("dose", ("0,5", "1,25", "2,0")), Variable("sick", ("n", "y")))
-    )
+        inputs = read_inputs(original, released)
+        (made,) = inputs.synthesizers[released.name]
+        np.testing.assert_array_equal(made.codes, inputs.original.codes)
+        np.testing.assert_array_equal(made.numbers[0], heights)
+        (choice,) = [note for note in inputs.choices if "decimal comma" in note]
+        assert choice.endswith("comma: 'height', 'dose'.")
+
+    dose = Variable("dose", ("0,5", "1,25", "2,0"))
+    schema = Schema((dose, Variable("sick", ("n", "y"))))
     assert read_table(comma, schema, ignore_columns=True).schema == schema
 
 
@@ -418,44 +396,46 @@ def test_decimal_commas_and_points_are_the_same_numbers(tmp_path):
     ],
 )
 def test_dates_are_read_where_all_values_are_dates(texts, meant):
-    found, notes = harmonize_notation(pd.DataFrame({"day": texts}), None)
-    assert found["day"].dropna().tolist() == (meant or texts)
+    frame, notes = harmonize_notation(pd.DataFrame({"day": texts}), None)
+    assert frame["day"].dropna().tolist() == (meant or texts)
     assert notes == (["Dates, read as numbers of days: 'day'."] if meant else [])
-    with pytest.raises(
-        ValueError, match=r"dates of 'day' may be day/month/year or month/day/year"
-    ):
-        harmonize_notation(pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]}), None)
+
+
+def test_dates_whose_day_may_be_the_month_are_refused():
+    frame = pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]})
+    message = "dates of 'day' may be day/month/year or month/day/year"
+    with pytest.raises(ValueError, match=message):
+        harmonize_notation(frame, None)
 
 
 def test_dates_are_binned_as_days_in_any_notation(tmp_path):
     rng = np.random.default_rng(3)
-    born = pd.Series(
-        pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 20_000, 200), "D")
-    )
+    days = rng.integers(0, 20_000, 200) - 7305
+    born = pd.Series(pd.Timestamp(0) + pd.to_timedelta(days, "D"))
     frame = pd.DataFrame({"born": born, "sick": [*"ny"] * 100})
+    german = frame.assign(born=born.dt.strftime("%d.%m.%Y"))
+    german.to_csv(tmp_path / "a.csv", index=False)
     frame.to_parquet(tmp_path / "a.parquet")
     frame.to_stata(tmp_path / "a.dta", write_index=False)
-    frame.assign(born=born.dt.strftime("%d.%m.%Y")).to_csv(
-        tmp_path / "a.csv", index=False
-    )
-    files = [tmp_path / name for name in ("a.csv", "a.parquet", "a.dta")]
-    found = read_inputs(
-        frame, dict(zip("abc", files, strict=True)), within={"born": 365}
-    )
-    born_on = found.schema.variables[0]
-    days = (born - pd.Timestamp(0)) / pd.Timedelta(days=1)
-    for file in (found.original, *(file for (file,) in found.synthesizers.values())):
+    released = {kind: tmp_path / f"a.{kind}" for kind in ("csv", "parquet", "dta")}
+
+    inputs = read_inputs(frame, released, within={"born": 365})
+
+    files = [inputs.original, *(file for (file,) in inputs.synthesizers.values())]
+    for file in files:
         np.testing.assert_array_equal(file.numbers[0], days)
-        np.testing.assert_array_equal(file.codes, found.original.codes)
-    assert all(re.search(r"\d{4}-\d\d-\d\d", level) for level in born_on.levels)
-    assert any(
-        "born is binned near the original's quantiles, with cut points 19" in note
-        for note in found.choices
+        np.testing.assert_array_equal(file.codes, inputs.original.codes)
+    levels = inputs.schema.variables[0].levels
+    assert all(re.search(r"\d{4}-\d\d-\d\d", level) for level in levels)
+    choice = "born is binned near the original's quantiles, with cut points 19"
+    assert choice in " ".join(inputs.choices)
+
+    schema = tmp_path / "schema.yaml"
+    schema.write_text(
+        "variables:\n- {name: born, cut_points: [1970-01-01, 1990-01-01]}\n"
+        "- {name: sick, levels: [n, y]}"
     )
-    born = "{name: born, cut_points: [1970-01-01, 1990-01-01]}"
-    text = f"variables: [{born}, {{name: sick, levels: [n, y]}}]"
-    (tmp_path / "schema.yaml").write_text(text)
-    read = read_table(files[0], tmp_path / "schema.yaml")
+    read = read_table(released["csv"], schema)
     assert read.schema.variables[0].levels[1] == "1970-01-01 to 1989-12-31"
     np.testing.assert_array_equal(read.codes[:, 0], np.digitize(days, [0, 7305]))
 
@@ -465,51 +445,59 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path):
     released = original.drop(columns="one").iloc[::-1].reset_index(drop=True)
     released.loc[0, "id"] = None
     released.loc[1, "own"] = None
-    files, frames = (tmp_path / "a.csv", tmp_path / "b.csv"), (original, released)
-    for file, frame in zip(files, frames, strict=True):
-        frame.to_csv(file, index=False)
-    alone = tmp_path / "schema.yaml"
-    alone.write_text("leave_out: [id, one]")
-    both = ["id", "one"]
-    asked: list[tuple[Any, dict[str, Any]]] = [
-        (files, {"leave_out": both}),
-        (frames, {"leave_out": both}),
-        (files, {"schema": alone}),
+    frames = (original, released)
+    files = (tmp_path / "a.csv", tmp_path / "b.csv")
+    original.to_csv(files[0], index=False)
+    released.to_csv(files[1], index=False)
+    schema = tmp_path / "schema.yaml"
+    schema.write_text("leave_out: [id, one]")
+    wishes: list[tuple[Any, dict[str, Any]]] = [
+        (files, {"leave_out": ["id", "one"]}),
+        (frames, {"leave_out": ["id", "one"]}),
+        (files, {"schema": schema}),
         (files, {"schema": SEX_OWN, "leave_out": "one"}),
     ]
-    for tables, wish in asked:
-        found = read_inputs(*tables, **wish)
-        ((made,),) = found.synthesizers.values()
-        assert {"id", "one"}.isdisjoint(found.schema.names)
-        drops = wish.get("schema") is SEX_OWN
-        for of, frame in ((found.original, original), (made, released)):
-            expected = frame.loc[frame["own"].notna() | (not drops), "id"]
-            assert of.left_out["id"].fillna("").tolist() == expected.fillna("").tolist()
-        assert len(found.original.left_out["one"]) == len(found.original)
+    for tables, wish in wishes:
+        inputs = read_inputs(*tables, **wish)
+        ((made,),) = inputs.synthesizers.values()
+        assert {"id", "one"}.isdisjoint(inputs.schema.names)
+        for file, frame in ((inputs.original, original), (made, released)):
+            kept = (
+                frame.dropna(subset="own") if wish.get("schema") is SEX_OWN else frame
+            )
+            expected = kept["id"].fillna("").tolist()
+            assert file.left_out["id"].fillna("").tolist() == expected
+        assert len(inputs.original.left_out["one"]) == len(inputs.original)
         assert "one" not in made.left_out
     assert read_inputs(table(), table()).original.left_out == {}
-    with pytest.raises(
-        ValueError, match="leave_out names 'ID', but no file has such a column"
-    ):
-        read_inputs(*files, leave_out=["id", "one", "ID"])
-    with pytest.raises(
-        ValueError, match="target names 'id', which is among the columns to leave out"
-    ):
-        read_inputs(*files, leave_out=["id", "one"], target="id")
-    constant = [frame.assign(id="", one=1) for frame in frames]
-    with pytest.raises(
-        ValueError, match="keys names 'one', which has the same value in every record"
-    ):
-        read_inputs(*constant, keys=["sex", "one"])
-    result = CliRunner().invoke(
-        main, ["schema", *map(str, files), "--leave-out", "id", "--leave-out", "one"]
-    )
+
+    leave_out = ["--leave-out", "id", "--leave-out", "one"]
+    result = CliRunner().invoke(main, ["schema", *map(str, files), *leave_out])
     assert "id is left out: you named it in leave_out." in result.stderr
     assert "leave_out:\n- id\n- one\n" in result.stdout
 
 
+def test_wishes_that_no_column_can_fulfill_are_refused(tmp_path):
+    released = table().assign(id=[f"P{i:04d}" for i in range(300)])
+    files = (tmp_path / "a.csv", tmp_path / "b.csv")
+    write_frame(released.assign(one=range(300)), files[0])
+    write_frame(released, files[1])
+
+    def check(message, *tables, **wish):
+        with pytest.raises(ValueError, match=message):
+            read_inputs(*tables, **wish)
+
+    message = "leave_out names 'ID', but no file has such a column"
+    check(message, *files, leave_out=["id", "one", "ID"])
+    message = "target names 'id', which is among the columns to leave out"
+    check(message, *files, leave_out=["id", "one"], target="id")
+    constant = table().assign(id="", one=1)
+    message = "keys names 'one', which has the same value in every record"
+    check(message, constant, constant, keys=["sex", "one"])
+
+
 @pytest.mark.parametrize(
-    ("ours", "theirs", "told"),
+    ("ours", "theirs", "message"),
     [
         (["1", "0"], ["True", "False"], "true/false here and 1/0 in the original"),
         (["yes", "no"], ["y", "n"], "y/n here and yes/no in the original"),
@@ -522,31 +510,28 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path):
         ),
     ],
 )
-def test_a_message_names_different_codings(ours, theirs, told):
+def test_a_message_names_different_codings(ours, theirs, message):
     frame = table().drop(columns="own")
-    original, released = (frame.assign(sick=each * 150) for each in (ours, theirs))
-    with pytest.raises(ValueError, match=told) as refused:
-        read_inputs(original, released)
-    assert (
-        "leave the column out: --leave-out sick (in Python leave_out=['sick'])"
-        in str(refused.value)
-    )
+    released = frame.assign(sick=theirs * 150)
+    with pytest.raises(ValueError, match=message) as refused:
+        read_inputs(frame.assign(sick=ours * 150), released)
+    hint = "leave the column out: --leave-out sick (in Python leave_out=['sick'])"
+    assert hint in str(refused.value)
 
 
 def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path):
     original = table().drop(columns=["own", "code"])
-    given = original.assign(
-        country="CA", none="", flag=np.where(original["sex"] == "f", "1", "")
-    )
+    flag = np.where(original["sex"] == "f", "1", "")
+    text = original.assign(country="CA", none="", flag=flag).to_csv(index=False)
     path = tmp_path / "a.csv"
-    path.write_text(
-        given.to_csv(index=False).replace("\n", ",,\n")
-    )  # as spreadsheets leave them
-    found = read_inputs(path, path)
-    assert found.schema.names == (*original.columns, "flag")
-    assert found.schema.variables[-1].levels == ("1", "missing")
-    left = "of the original, or none: 'country', 'none', 'column 7', 'column 8'."
-    assert any(left in note for note in found.notes)
+    path.write_text(text.replace("\n", ",,\n"))  # as spreadsheets leave them
+
+    inputs = read_inputs(path, path)
+
+    assert inputs.schema.names == (*original.columns, "flag")
+    assert inputs.schema.variables[-1].levels == ("1", "missing")
+    note = "of the original, or none: 'country', 'none', 'column 7', 'column 8'."
+    assert note in " ".join(inputs.notes)
 
 
 DECLARED = """
@@ -563,9 +548,8 @@ variables:
 
 def test_a_schema_is_read_from_a_file(tmp_path):
     (tmp_path / "schema.yaml").write_text(DECLARED)
-    sex = Variable(
-        "sex", ("f", "m"), ("female", "male"), not_applicable=("N",)
-    ).add_missing_level()
+    sex = Variable("sex", ("f", "m"), ("female", "male"), not_applicable=("N",))
+    sex = sex.add_missing_level()
     age = Variable("age", title="age in years", bins=5, missing="missing")
     income = Variable(
         "income", cut_points=(0, 1e4), drop_missing=True, missing_codes=("N", "-9")
@@ -617,68 +601,67 @@ def test_wrong_declarations_are_refused(tmp_path, text, message):
     path.write_text(f"variables: [{text}]")
     with pytest.raises(ValueError, match=f"schema.yaml: .*{message}"):
         Schema.from_yaml(path)
+
+
+def test_a_schema_file_needs_variables_or_columns_to_leave_out(tmp_path):
+    path = tmp_path / "schema.yaml"
     path.write_text("variables: 3")
-    with pytest.raises(
-        ValueError, match="the file must have a list 'variables', or leave_out"
-    ):
+    message = "the file must have a list 'variables', or leave_out"
+    with pytest.raises(ValueError, match=message):
         Schema.from_yaml(path)
 
 
 def test_the_command_suggests_a_schema(tmp_path):
-    original = table().assign(
-        id=np.arange(300), day=[f"31.12.{i % 90:02d}" for i in range(300)]
-    )
+    days = [f"31.12.{i % 90:02d}" for i in range(300)]
+    original = table().assign(id=np.arange(300), day=days)
     released = original[::-1].assign(sex=original["sex"].replace("m", "x"), draw=1)
     released.loc[0, "own"] = "NO"
-    original["weight"] = 1
     files = [str(tmp_path / name) for name in ("a.csv", "b.tsv")]
-    original.to_csv(files[0], index=False)
+    original.assign(weight=1).to_csv(files[0], index=False)
     released.to_csv(files[1], index=False, sep="\t")
-    given = CliRunner().invoke(main, ["schema", *files])
-    assert given.exit_code == 0
-    left = {"id": "it is unique for every record", "day": "it has dates"}
-    left |= dict.fromkeys(("weight", "draw"), "it is not in all files")
-    assert all(f"{of} is left out: {why}" in given.stderr for of, why in left.items())
+
+    suggested = CliRunner().invoke(main, ["schema", *files])
+
+    assert suggested.exit_code == 0
+    reasons = {"id": "it is unique for every record", "day": "it has dates"}
+    reasons |= dict.fromkeys(("weight", "draw"), "it is not in all files")
+    for name, reason in reasons.items():
+        assert f"{name} is left out: {reason}" in suggested.stderr
     path = tmp_path / "schema.yaml"
-    path.write_text(given.stdout)
+    path.write_text(suggested.stdout)
     schema = Schema.from_yaml(path)
-    assert schema.leave_out == tuple(left)
+    assert schema.leave_out == tuple(reasons)
     *_, sex, own = schema.variables
-    assert (sex.levels, own.levels) == (("f", "m", "x"), ("no", "yes", "missing"))
-    assert read_inputs(*files, schema=path).schema.names == (
-        "age",
-        "income",
-        "code",
-        "sex",
-        "own",
-    )
-    with pytest.raises(
-        ValueError, match="no column can be used: it is not in all files"
-    ):
-        infer.suggest_schema([original[["age"]], released[["own"]]])
+    assert sex.levels == ("f", "m", "x")
+    assert own.levels == ("no", "yes", "missing")
+    names = ("age", "income", "code", "sex", "own")
+    assert read_inputs(*files, schema=path).schema.names == names
+
+
+def test_no_schema_is_suggested_for_files_without_a_common_column():
+    message = "no column can be used: it is not in all files"
+    with pytest.raises(ValueError, match=message):
+        infer.suggest_schema([table()[["age"]], table()[["own"]]])
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "dta", "sav"])
 def test_files_with_types_read_as_text_does(tmp_path, suffix):
-    spss: Any = pytest.importorskip("pyreadstat") if suffix == "sav" else None
     frame = table().astype({"income": str, "code": str, "sex": "category"})
     frame["own"] = frame["own"].fillna("no")
-    text, typed = tmp_path / "a.csv", tmp_path / f"a.{suffix}"
+    text = tmp_path / "a.csv"
+    typed = tmp_path / f"a.{suffix}"
     frame.to_csv(text, index=False)
-    if suffix == "parquet":
-        frame.to_parquet(typed)
-    elif suffix == "dta":
-        frame.to_stata(typed, write_index=False)
-    else:
-        labels = {"sex": {"f": "f", "m": "m"}}
-        spss.write_sav(frame.astype({"sex": str}), typed, variable_value_labels=labels)
-    one, other = read_inputs(text, text), read_inputs(typed, typed)
-    assert other.schema == one.schema
-    np.testing.assert_array_equal(other.original.codes, one.original.codes)
-    assert other.original.lines[0] == 1  # records are numbered where there are no lines
+    spss = {"variable_value_labels": {"sex": {"f": "f", "m": "m"}}}
+    write_frame(frame, typed, **(spss if suffix == "sav" else {}))
+
+    inputs = read_inputs(typed, typed)
+
+    of_text = read_inputs(text, text)
+    assert inputs.schema == of_text.schema
+    np.testing.assert_array_equal(inputs.original.codes, of_text.original.codes)
+    assert inputs.original.lines[0] == 1  # records are numbered where no lines are
     typed.write_bytes(b"SECRET")
-    with pytest.raises(
-        ValueError, match=f"{typed.name}: the file cannot be read as"
-    ) as refused:
+    message = f"{typed.name}: the file cannot be read as"
+    with pytest.raises(ValueError, match=message) as refused:
         read_table(typed)
     assert "SECRET" not in str(refused.value)

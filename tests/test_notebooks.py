@@ -118,12 +118,15 @@ def prose(text: Path) -> str:
 def test_typed_numbers_are_exact_or_printed(text: Path) -> None:
     """What a run decides is printed by a cell: no profile contradicts its text."""
     code = "\n".join(cell.source for cell in code_cells(text))
-    known = {*map(float, re.findall(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)", code))}
-    if (file := text.with_suffix(".csv")).exists():
-        known |= {*pd.read_csv(file)["printed"].astype(float)}
-    for number in {*NUMBER.findall(prose(text))} - EXACT.get(text.stem, set()):
+    literals = re.findall(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)", code)
+    sourced = {*map(float, literals)}
+    of_paper = text.with_suffix(".csv")
+    if of_paper.exists():
+        sourced |= {*pd.read_csv(of_paper)["printed"].astype(float)}
+    typed = {*NUMBER.findall(prose(text))}
+    for number in typed - EXACT.get(text.stem, set()):
         value = float(number.replace(",", ""))
-        assert {value, value / 100, round(1 - value, 12)} & known, number
+        assert {value, value / 100, round(1 - value, 12)} & sourced, number
 
 
 def test_cells_that_record_public_files_are_tagged(text: Path) -> None:
@@ -143,8 +146,9 @@ def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text: Path) -> No
     given |= {"outputs": Outputs(""), "output_dir": "", "display": str}
     for cell in jupytext.read(text).cells:
         imports = not tags(cell) and cell.source.startswith(("import ", "from "))
-        words = re.search(r"\.(verdicts|public_table)\(", cell.source)
-        if imports or ("public" in tags(cell) and not words):
+        has_words = re.search(r"\.(verdicts|public_table)\(", cell.source)
+        is_public = "public" in tags(cell) and not has_words
+        if imports or is_public:
             exec(cell.source, given)
 
 
@@ -158,9 +162,11 @@ def test_a_cell_that_needs_something_names_a_parameter(text: Path) -> None:
 
 def test_solutions_leave_the_names_of_the_notebook_alone(text: Path) -> None:
     """So that a cell above can be run again after an exercise."""
-    bound: dict[bool, set[str]] = {True: set(), False: set()}
+    of_solutions: set[str] = set()
+    of_notebook: set[str] = set()
     for cell in code_cells(text):
+        names = of_solutions if "solution" in tags(cell) else of_notebook
         for step in dis.get_instructions(cell.source):
             if step.opname == "STORE_NAME":
-                bound["solution" in tags(cell)].add(step.argval)
-    assert bound[True] & bound[False] == set()
+                names.add(step.argval)
+    assert of_solutions.isdisjoint(of_notebook)

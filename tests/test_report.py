@@ -160,6 +160,7 @@ def test_a_chart_that_is_none_is_shown_as_its_best_picture(spec: Any) -> None:
 
 
 TABLES = {"data": "people.csv", "within": {"income": 2.0}, "keys": [["town"]]}
+# Parameters, provenance, and whether the run is on a user's file.
 FILES = [
     (TABLES, COMPLETE, True),
     ({"released": ["people.csv"]}, COMPLETE, True),
@@ -178,9 +179,8 @@ def test_of_a_users_file_nothing_is_public_that_is_not_marked(
     seed = {"seed": 48151623}
     parameters = parameters and parameters | seed
     provenance = provenance and provenance | seed
-    injected = code(
-        'data = "people.csv"\nseed = 48151623', tags=("injected-parameters",)
-    )
+    source = 'data = "people.csv"\nseed = 48151623'
+    injected = code(source, tags=("injected-parameters",))
     outputs = [displayed({"text/plain": "12th"}), chart("record 12")]
     cell = code("1", *outputs, tags=("confidential",))
     caption = text("**It rises.** Yes.\n\nAfter it.")
@@ -231,6 +231,7 @@ def test_a_report_opens_with_title_lead_picture_paper_and_verdicts() -> None:
     ]
 
     html = render(nbformat.v4.new_notebook(cells=cells), {"n": 1}, COMPLETE)
+
     page: Any = BeautifulSoup(html, "html.parser")
     parts = ["A finding", "Hu, J", "The lead", "It rises", "By two", "depends 1"]
     assert re.findall("|".join(parts), page.header.get_text(" ", strip=True)) == parts
@@ -275,13 +276,11 @@ def test_code_and_small_print_are_folded() -> None:
 
 
 def test_how_a_report_was_made_stands_at_its_end() -> None:
-    about = {
-        "versions": {"numpy": "2.5"},
-        "inputs": {"people.csv": "e3b0c442"},
-        "seed": 48151623,
-    }
-    parameters = {"data": "people.csv", "n": 31}
-    html = render(notebook(), parameters, COMPLETE | about)
+    about: dict[str, Any] = {"versions": {"numpy": "2.5"}, "seed": 48151623}
+    about["inputs"] = {"people.csv": "e3b0c442"}
+
+    html = render(notebook(), {"data": "people.csv", "n": 31}, COMPLETE | about)
+
     footer = " ".join(html.partition("<footer")[2].split())
     title = yaml_io.read(TEMPLATES.parents[2] / "CITATION.cff")["title"]
     facts = ["profile <code>people", "people.csv", "e3b0c442", "2.5", "48151623", "31"]

@@ -1,5 +1,6 @@
 """Runs by the command: complete or kept as failed, private, and ended by any signal."""
 
+import contextlib
 import errno
 import itertools
 import json
@@ -8,8 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import killed
 import nbformat
@@ -52,6 +54,10 @@ def srlib(
     return done
 
 
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
 def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
     cells = toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE
     (project / "notebooks/toy.py").write_text(cells)
@@ -71,9 +77,8 @@ def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
         assert str(project) not in path.read_text(encoding="utf-8")
     for path in (final, *final.rglob("*")):
         assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
-    results = json.loads((final / "results.json").read_text())
-    assert results == {"threads": 1, "total": 5.0}
-    provenance = json.loads((final / "provenance.json").read_text())
+    assert read_json(final / "results.json") == {"threads": 1, "total": 5.0}
+    provenance = read_json(final / "provenance.json")
     assert provenance["status"] == "complete"
     assert provenance["changed_parameters"] == {"names": ["x", "y"]}
     assert provenance["seed"] == 1
@@ -147,8 +152,8 @@ def test_a_built_notebook_has_no_paths(
     first = built.read_text(encoding="utf-8")
     assert "papermill" not in first
     assert str(project) not in first
-    again = run.normalized(nbformat.read(built, as_version=4))
-    assert nbformat.writes(again) + "\n" == first
+    normalized = run.normalized(nbformat.read(built, as_version=4))
+    assert nbformat.writes(normalized) + "\n" == first
 
     monkeypatch.setattr(run, "_execute", lambda *_, **__: STOPPED)
     result = toy.call("build", "toy")
@@ -195,8 +200,9 @@ def test_a_run_not_to_be_trusted_is_kept_as_failed(
     with pytest.raises(run.NotebookFailed, match=message):
         execute(project, changed, error, data="records.csv")
 
-    failed = json.loads(Path("outputs/toy/default.failed/provenance.json").read_text())
-    assert (failed["status"], failed["error"]) == ("failed", reason)
+    failed = read_json(Path("outputs/toy/default.failed/provenance.json"))
+    assert failed["status"] == "failed"
+    assert failed["error"] == reason
     assert failed["source_sha256"] == json.loads(before)["source_sha256"]
     assert complete.read_text() == before
 
@@ -218,20 +224,27 @@ def test_a_folder_that_no_run_has_written_stays(
     assert sorted(path.name for path in folder.iterdir()) == sorted(files)
 
 
+@contextlib.contextmanager
+def at_call(number: int, when: str, act: Callable[[], None]) -> Iterator[None]:
+    """Act before or after a system call, which is counted from one."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in killed.CALLS:
+            patch.setattr(module, name, getattr(module, name))  # which gives it back
+        killed.end_at(number, when, act)
+        yield
+
+
 def interrupted(final: Path, number: int, when: str) -> bool:
     """Return whether replacing a run reached a system call, where it is interrupted."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    with pytest.MonkeyPatch.context() as patch:
-        for module, name in killed.CALLS:
-            patch.setattr(module, name, getattr(module, name))  # which gives it back
-        killed.end_at(number, when, interrupt)
-        try:
+    try:
+        with at_call(number, when, interrupt):
             killed.write(final, "new")
-        except KeyboardInterrupt:
-            return True
+    except KeyboardInterrupt:
+        return True
     return False
 
 
@@ -281,10 +294,7 @@ def test_a_run_goes_on_whenever_another_command_begins(
         files.settle_leftovers(tmp_path)
 
     for number in itertools.count(1):
-        with pytest.MonkeyPatch.context() as patch:
-            for module, name in killed.CALLS:
-                patch.setattr(module, name, getattr(module, name))
-            killed.end_at(number, when, settle)
+        with at_call(number, when, settle):
             killed.write(final, str(number))
         assert (final / "provenance.json").read_text() == str(number)
         assert {*tmp_path.iterdir()} == {final}

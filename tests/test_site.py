@@ -1,4 +1,7 @@
-"""The site: Sphinx builds it without a warning, links lead somewhere, reports are public."""
+"""The site: Sphinx builds it without a warning, links lead somewhere.
+
+Reports on it are public ones.
+"""
 
 import json
 import re
@@ -20,8 +23,9 @@ REPORT = "reports/what_a_risk_means.html"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site with the committed notebooks in the place of runs, and one run on a user's file."""
-    runs, built = tmp_path_factory.mktemp("runs"), tmp_path_factory.mktemp("site")
+    """The site of the committed notebooks as runs, and of one run on a user's file."""
+    runs = tmp_path_factory.mktemp("runs")
+    built = tmp_path_factory.mktemp("site")
     for notebook in toy.ROOT.glob("notebooks/*.ipynb"):
         published = (toy.ROOT / f"params/{notebook.stem}/published.yaml").exists()
         run = runs / notebook.stem / ("published" if published else "default")
@@ -38,11 +42,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+def read(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
 def links(page: Path) -> tuple[list[str], set[str]]:
-    """Return what a page leads to and loads, and the places in it that a link can lead to."""
-    html = re.sub(
-        r"(?s)(<script[^>]*>).*?</script>", r"\1", page.read_text(encoding="utf-8")
-    )
+    """Return what a page leads to and loads, and the places that links can lead to."""
+    html = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", read(page))
     addresses = re.findall(r'<[^<>]*?\s(?:href|src)="([^"]*)"', html)
     places = re.findall(r'<[^<>]*?\sid="([^"]*)"', html)
     return [*map(unescape, addresses)], {"", "top", *map(unescape, places)}
@@ -53,22 +59,23 @@ def test_links_lead_to_what_is_there(site: Path) -> None:
     dead = []
     for page, (addresses, _) in pages.items():
         for address in addresses:
+            if re.match(r"https?:|mailto:|data:", address):
+                continue
             file, _, place = (unquote(part) for part in address.partition("#"))
-            to = (page.parent / file.partition("?")[0]).resolve() if file else page
-            local = not re.match(r"https?:|mailto:|data:", address)
-            if local and (
-                not to.exists() or (to in pages and place not in pages[to][1])
-            ):
+            path = file.partition("?")[0]
+            target = (page.parent / path).resolve() if file else page
+            is_page = target in pages
+            if not target.exists() or (is_page and place not in pages[target][1]):
                 dead.append((page.name, address))
     assert dead == []
-    between = [address.partition("#")[0] for address in links(site / REPORT)[0]]
-    assert {"hu_reiter_wang.html", "../index.html"} <= {*between}
+    pages_linked = {address.partition("#")[0] for address in links(site / REPORT)[0]}
+    assert {"hu_reiter_wang.html", "../index.html"} <= pages_linked
 
 
 def test_the_search_leads_to_sections_of_reports(site: Path) -> None:
-    index = (site / "searchindex.js").read_text(encoding="utf-8")
-    names = re.findall(r'"docnames":(\[.+?\]),"\w+":', index)
-    sections = [name.split("#", 1) for name in json.loads(names[0]) if "#" in name]
+    index = read(site / "searchindex.js")
+    names = json.loads(re.findall(r'"docnames":(\[.+?\]),"\w+":', index)[0])
+    sections = [name.split("#", 1) for name in names if "#" in name]
     places = {page: links(site / f"{page}.html")[1] for page, _ in sections}
     assert {f"{page}.html" for page in places} == REPORTS
     assert [part for page, part in sections if part not in places[page]] == []
@@ -76,7 +83,7 @@ def test_the_search_leads_to_sections_of_reports(site: Path) -> None:
 
 
 def test_the_front_page_leads_agencies_teachers_and_researchers(site: Path) -> None:
-    html = (site / "index.html").read_text(encoding="utf-8")
+    html = read(site / "index.html")
     assert html.count('<img alt="') == html.count('class="vega-lite"') == 3
     front = {"guide/assess.html", "guide/teaching.html", "notebooks.html"}
     assert front <= {*links(site / "index.html")[0]}
@@ -84,24 +91,18 @@ def test_the_front_page_leads_agencies_teachers_and_researchers(site: Path) -> N
 
 
 def test_the_reference_has_each_name_once_and_all_of_the_front_door(site: Path) -> None:
-    pages = [
-        (site / f"{name}.html").read_text(encoding="utf-8")
-        for name in ("api", "packages")
-    ]
-    at_the_door, further = (
-        re.findall(r'<dt class="sig[^>]* id="([\w.]+)">', p) for p in pages
-    )
-    described = [*at_the_door, *further]
+    heading = re.compile(r'<dt class="sig[^>]* id="([\w.]+)">')
+    at_the_door = heading.findall(read(site / "api.html"))
+    described = at_the_door + heading.findall(read(site / "packages.html"))
     assert len(described) == len({*described})
     shown = {name for name in srlib.__all__ if callable(getattr(srlib, name))}
     assert {f"srlib.{name}" for name in shown} <= {*at_the_door}
-    assert not shown & {
-        name.rpartition(".")[2] for name in described if name.count(".") > 1
-    }
+    below = {name.rpartition(".")[2] for name in described if name.count(".") > 1}
+    assert shown.isdisjoint(below)
 
 
 def test_the_site_shows_of_a_users_file_what_is_public(site: Path) -> None:
-    html = (site / "reports/assess.html").read_text(encoding="utf-8")
+    html = read(site / "reports/assess.html")
     assert "first in years" in html
-    html += (site / "searchindex.js").read_text(encoding="utf-8")
-    assert not re.search("record 12|canary9z|secret in years", html)
+    text = html + read(site / "searchindex.js")
+    assert not re.search("record 12|canary9z|secret in years", text)

@@ -24,9 +24,16 @@ pytestmark = pytest.mark.usefixtures("project")
 
 
 def read(text: str, name: str = "sweep_x") -> list[Request]:
+    """Write the file of a sweep and return its points."""
     file = Path(f"{name}.yaml").absolute()
     file.write_text(f"paper: toy\n{text}\n", encoding="utf-8")
-    return sweep.read_sweep(file.parent, file, file.parent / "outputs")[0]
+    points, _ = sweep.read_sweep(file.parent, file, file.parent / "outputs")
+    return points
+
+
+def write_notebook(line: str) -> None:
+    """Write the notebook with another line in the place of the marked one."""
+    Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, line))
 
 
 def sweep_x(*options: str) -> Result:
@@ -72,9 +79,10 @@ def test_names_change_with_notebook_and_parameters() -> None:
     first = point()
     other = point(", share: 0.7")
     sweep.run_sweep([first], [first])
-    assert (point().folder, point().status) == (first.folder, "done")
+    assert point().status == "done"
     Path("people.csv").write_text("2")
-    assert (point().folder, point().status) == (first.folder, "open")
+    assert point().status == "open"
+    assert point().folder == first.folder
     with Path("notebooks/toy.py").open("a") as notebook:
         notebook.write("\n# %%\n1 + 1\n")
     assert len({first.folder, other.folder, point().folder}) == 3
@@ -119,7 +127,9 @@ def test_points_that_fail_are_told_and_the_rest_is_not_repeated(
     executed: list[int],
 ) -> None:
     folder = read("grid: {n: [1, 2, 3]}")[0].folder.parent
+
     result = sweep_x()
+
     assert result.exit_code == 1
     assert result.stdout == "outputs/toy/sweep_x: 2 of 3 points are done\n"
     assert "toy: cell 4: stopped\nkept: outputs/toy/sweep_x/n=2-" in result.stderr
@@ -129,12 +139,14 @@ def test_points_that_fail_are_told_and_the_rest_is_not_repeated(
     assert sweep_x("--dry-run").stdout == result.stdout
 
     done = "outputs/toy/sweep_x: 1 of 1 points are done\n"
-    assert (sweep_x("--shard", "1/3").stdout, executed) == (done, [1, 2, 3])
-    assert (sweep_x("--shard", "2/3").stdout, executed) == (done, [1, 2, 3, 2])
-    assert (sweep_x().exit_code, executed) == (0, [1, 2, 3, 2])
+    assert sweep_x("--shard", "1/3").stdout == done
+    assert executed == [1, 2, 3]
+    assert sweep_x("--shard", "2/3").stdout == done
+    assert sweep_x().exit_code == 0
     for point in [*folder.glob("n=*")]:
         toy.leave_hidden(point)
-    assert (sweep_x().exit_code, executed) == (0, [1, 2, 3, 2])
+    assert sweep_x().exit_code == 0
+    assert executed == [1, 2, 3, 2]
 
 
 @pytest.mark.usefixtures("executed")
@@ -161,8 +173,7 @@ def test_tables_have_parameters_before_and_provenance_behind() -> None:
 @toy.posix
 def test_a_killed_kernel_fails_its_point(work: Path) -> None:
     """In a folder from which nothing is imported."""
-    killed = f"{toy.MARK}\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
-    Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, killed))
+    write_notebook("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
     (work / "x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
     done = srlib(work, "sweep", "x.yaml", "--output", "out", "--jobs", "2")
     assert done.returncode == 1
@@ -175,7 +186,7 @@ def test_a_killed_kernel_fails_its_point(work: Path) -> None:
 @toy.posix
 def test_a_killed_sweep_leaves_no_process_and_the_next_command_no_records() -> None:
     """And no kernel's sockets."""
-    Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
+    write_notebook(toy.WAITS)
     points = read("grid: {n: [1, 3]}")
     folder = points[0].folder.parent
     with tempfile.TemporaryDirectory() as sockets:
@@ -207,14 +218,12 @@ def test_an_interruption_kills_the_workers_at_once() -> None:
 
 @toy.posix
 def test_semaphores_of_an_ended_process_are_no_news() -> None:
-    code = (
-        "import os\n"
-        "from srlib.runner.sweep import workers\n"
-        "with workers(1): os._exit(1)"
-    )
+    code = "import os\nfrom srlib.runner.sweep import workers\n"
+    code += "with workers(1): os._exit(1)"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout + done.stderr) == (1, "")
+    assert done.returncode == 1
+    assert done.stdout + done.stderr == ""
 
 
 @toy.posix
@@ -227,24 +236,25 @@ def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> No
         "    os.rename('starting', 'started')\n"
         "    for _ in range(1200): os.path.exists('go') or time.sleep(0.05)\n"
     )
-    code = (
-        "from srlib.runner.sweep import workers\n"
-        "with workers(1) as pool: pool.submit(print)"
-    )
+    code = "from srlib.runner.sweep import workers\n"
+    code += "with workers(1) as pool: pool.submit(print)"
+    command = [sys.executable, "-c", code]
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    parent = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment
-    )
-    toy.wait_until((tmp_path / "started").exists)
+    started = tmp_path / "started"
+
+    parent = subprocess.Popen(command, cwd=tmp_path, env=environment)
+    toy.wait_until(started.exists)
     parent.kill()
     parent.wait()
     (tmp_path / "go").touch()
-    toy.wait_until(lambda: not toy.alive(int((tmp_path / "started").read_text())))
+
+    worker = int(started.read_text())
+    toy.wait_until(lambda: not toy.alive(worker))
 
 
 def test_a_dask_cluster_runs_the_points() -> None:
     distributed = pytest.importorskip("distributed")
-    Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
+    write_notebook(toy.WAITS)
     Path("go").touch()
     settings: dict = {"dashboard_address": ":0", "silence_logs": "CRITICAL"}
     settings |= {"protocol": "tcp", "n_workers": 1, "threads_per_worker": 2}

@@ -1,8 +1,8 @@
-"""A report in a browser: both themes, narrow and wide, on paper, by keyboard, and by axe-core.
+"""A report in a browser: in both themes, narrow and wide, on paper, by keyboard.
 
-Needs Chromium (or the path of one in CHROMIUM), node, and the packages of
-``package.json``: ``npm install`` in this folder, or their folder in NODE_PATH. Without
-them the tests are skipped.
+axe-core checks it for accessibility. Needs Chromium (or the path of one in CHROMIUM),
+node, and the packages of ``package.json``: ``npm install`` in this folder, or their
+folder in NODE_PATH. Without them the tests are skipped.
 """
 
 import json
@@ -30,17 +30,16 @@ RUN += f"<math><mtext><style>{IMAGE}"
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     """Observations of a report with active content, in both themes and two widths."""
-    known = (
-        shutil.which("chromium")
-        or shutil.which("google-chrome")
-        or shutil.which("chrome")
-    )
-    node, browser = shutil.which("node"), os.environ.get("CHROMIUM", known)
+    names = ("chromium", "google-chrome", "chrome")
+    installed = next(filter(None, map(shutil.which, names)), None)
+    browser = os.environ.get("CHROMIUM", installed)
+    node = shutil.which("node")
     if not (node and browser):
         pytest.skip("needs Chromium and node (see tests/browser)")
     run = toy.finished(tmp_path_factory.mktemp("outputs"))
     notebook = nbformat.read(run / "notebook.ipynb", as_version=4)
-    x, y = {"field": "x", "title": RUN}, {"field": "width", "aggregate": "sum"}
+    x = {"field": "x", "title": RUN}
+    y = {"field": "width", "aggregate": "sum"}
     spec = {
         "description": RUN,
         "mark": "bar",
@@ -64,19 +63,13 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     notebook.cells[-1:-1] = [toy.text(folded, "appendix")]
     notebook.cells[1].metadata["tags"].append("hero")
     nbformat.write(notebook, run / "notebook.ipynb")
-    command = [
-        node,
-        str(Path(__file__).with_name("look.js")),
-        browser,
-        str(report.write(run)),
-    ]
-    told = subprocess.run(
-        command, capture_output=True, text=True, timeout=400, check=False
-    )
-    if "Cannot find module" in told.stderr:
+    script = Path(__file__).with_name("look.js")
+    command = [node, str(script), browser, str(report.write(run))]
+    looked = subprocess.run(command, capture_output=True, text=True, timeout=400)
+    if "Cannot find module" in looked.stderr:
         pytest.skip("needs playwright-core and axe-core (see tests/browser)")
-    assert told.returncode == 0, told.stderr
-    return json.loads(told.stdout)
+    assert looked.returncode == 0, looked.stderr
+    return json.loads(looked.stdout)
 
 
 PAPER = {
