@@ -1,8 +1,9 @@
-"""Sphinx: the guide, the API reference from docstrings, and the notebooks' reports beside them.
+"""Sphinx: the guide, the API reference, and the notebooks' reports.
 
     sphinx-build -W docs outputs/site
 
-The pages open from disk without a network: the theme brings its own files, and formulas are MathML.
+The pages open from disk without a network: the theme brings its own files, and formulas
+are MathML.
 """
 
 import re
@@ -58,10 +59,10 @@ html_math_renderer = "mathml"
 
 
 def write_reports(app: Sphinx) -> list[Any]:
-    """Write each notebook's public report beside the guide, with links to the others and back.
+    """Write each notebook's public report beside the guide, with links.
 
-    Sphinx parses nothing that a run has written, since directives can open files; only its search
-    index gets the text.
+    Sphinx parses nothing that a run has written, since directives can open files; only
+    its search index gets the text.
     """
     notebooks = {path.stem for path in ROOT.glob("notebooks/*.py")}
     for name in sorted(notebooks):
@@ -97,7 +98,7 @@ def index_sections(app: Sphinx, name: str, html: str) -> None:
 
 
 def lead_to_reports(app: Sphinx, page: str, source: list[str]) -> None:
-    """Point links to notebooks, which open them on GitHub, to their reports on the site."""
+    """Point links to notebooks on GitHub to their reports on the site."""
     there = "../" * page.count("/") + "reports"
     link = r"\[([^]]+)\]\((?:\.\./)+notebooks/(\w+)\.ipynb(#[^)]*)?\)"
     source[0] = re.sub(link, rf'<a href="{there}/\2.html\3">\1</a>', source[0])
@@ -113,8 +114,12 @@ def skip_exported(
 
 
 ACCESSIBILITY = {  # fixes for screen readers and keyboards that the theme lacks
-    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
-    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
+    '<p class="caption" role="heading">': (
+        '<p class="caption" role="heading" aria-level="2">'
+    ),
+    '<aside class="sidebar-drawer">': (
+        '<aside class="sidebar-drawer" aria-label="Pages">'
+    ),
     '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
     '<div class="formula">': '<div tabindex="0" class="formula">',
 }

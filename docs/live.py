@@ -1,10 +1,10 @@
-"""Show the output of a run's cell on a page of the guide: an interactive chart, or a table.
+"""Show the output of a run's cell in the guide: an interactive chart, or a table.
 
     :::{live} sequential_trees figure one_person
     :::
 
-shows the output of the cell with ``outputs.figure("one_person", ...)``. The script of the reports
-draws the chart over the static picture in the notebook.
+shows the output of the cell with ``outputs.figure("one_person", ...)``. The script of
+the reports draws the chart over the static picture in the notebook.
 """
 
 import json
@@ -23,14 +23,14 @@ SCRIPT = "charts.js"
 
 
 def run_of(config: Any, notebook: str) -> Path:
-    """Folder of a notebook's run at its published profile, or at its defaults if there is none."""
+    """Folder of a notebook's run at its published profile, or else at its defaults."""
     here = Path(__file__).parent
     published = (here.parent / "params" / notebook / "published.yaml").exists()
     return here / config.runs / notebook / ("published" if published else "default")
 
 
 class Live(Directive):
-    """Directive with three arguments: the notebook, ``figure`` or ``table``, and its name there."""
+    """Directive with the notebook, ``figure`` or ``table``, and its name there."""
 
     required_arguments = 3
     has_content = True
@@ -64,7 +64,8 @@ class Live(Directive):
                         escape(spec["description"]),
                     )
                     html += f'<img alt="{about}" src="data:image/svg+xml,{picture}">'
-                    html += f'<script type="application/json" class="vega-lite">{text}</script>'
+                    kind = 'type="application/json" class="vega-lite"'
+                    html += f"<script {kind}>{text}</script>"
                 elif kind == "table" and "text/html" in data:
                     html += markup.clean(data["text/html"])
         return [nodes.raw("", f'<div class="chart">{html}</div>', format="html")]
@@ -84,7 +85,7 @@ def write_script(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Add the directive ``live``, which reads from the folder in the option ``runs``."""
+    """Add the directive ``live``, which reads from the folder in ``runs``."""
     app.add_directive("live", Live)
     app.connect("html-page-context", add_script)
     app.connect("build-finished", write_script)

@@ -456,7 +456,11 @@ def total_variation(
     return float(distance), float(mean), float(sd)
 
 
-def _mean_deviation(n: int, m: int, cells: Counts) -> Floats:
+def _mean_deviation(
+    n: int,
+    m: int,
+    cells: Counts,
+) -> Floats:
     """Return E |X - n c / N| of the count X in each cell among n of N = n + m records.
 
     This is de Moivre's closed form; c is the cell's count in all records.

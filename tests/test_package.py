@@ -1,4 +1,4 @@
-"""The package: what `import srlib` shows, what it needs, what a wheel holds, how large it is."""
+"""The package: what it shows, what it needs, what a wheel holds, how large it is."""
 
 import ast
 import doctest
@@ -159,7 +159,7 @@ def arrows() -> set[tuple[str, str]]:
 def test_the_picture_of_the_architecture_has_the_imports() -> None:
     text = (toy.ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     drawn = set()
-    for package, imported in re.findall(r"^ +(\w+) --> ([\w &]+)$", text, re.MULTILINE):
+    for package, imported in re.findall(r"^(\w+) --> ([\w &]+)$", text, re.MULTILINE):
         drawn |= {(package, other) for other in imported.split(" & ")}
     assert drawn == arrows()
 
@@ -235,7 +235,7 @@ def test_an_installed_package_assesses_files_in_a_folder_of_their_own(
 
 @pytest.mark.slow
 def test_a_fresh_install_assesses_and_runs_a_paper(own: Path) -> None:
-    """A wheel of the last commit in an environment of its own, with the index's packages."""
+    """A wheel of the last commit in an environment of its own."""
     folder = own.with_name("fresh")
     scripts = folder / "venv/bin"
     run("git", "clone", "--quiet", toy.ROOT, folder / "clone")
@@ -262,14 +262,14 @@ def test_a_fresh_install_assesses_and_runs_a_paper(own: Path) -> None:
 
 
 def tokens_by_line(text: str) -> Counter[int]:
-    """Count the names, operators and numbers on each line; strings and comments do not count."""
+    """Count the names, operators and numbers on each line."""
     counted = (tokenize.NAME, tokenize.OP, tokenize.NUMBER)
     found = tokenize.generate_tokens(io.StringIO(text).readline)
     return Counter(token.start[0] for token in found if token.type in counted)
 
 
 def texts(folder: str) -> dict[str, str]:
-    """Texts of the Python files of a folder; of srlib's ground floor for ``srlib/ground``."""
+    """Texts of the Python files of a folder, or of ``srlib/ground``."""
     pattern = "srlib/*.py" if folder == "srlib/ground" else f"{folder}/**/*.py"
     files = sorted(toy.ROOT.glob(pattern))
     return {
@@ -289,7 +289,7 @@ def functions(folder: str) -> Iterator[tuple[int, str]]:
 
 
 def complexities(folder: str) -> Iterator[tuple[int, str]]:
-    """Yield the cognitive complexity of each function and its name, as ``file:function``."""
+    """Yield the cognitive complexity and the name of each function."""
     for file in texts(folder):
         for function in complexipy.file_complexity(str(toy.ROOT / file)).functions:
             yield function.complexity, f"{file}:{function.name}"
@@ -303,7 +303,7 @@ def binds_several(node: ast.Assign) -> bool:
 
 @pytest.mark.parametrize("folder", SIZE["tokens"])
 def test_tokens(folder: str) -> None:
-    """A package is no larger than its limit, and its lines are no denser than theirs."""
+    """A package is no larger, and its lines are no denser, than the limits."""
     counts = [tokens_by_line(text) for text in texts(folder).values()]
     tokens = sum(count.total() for count in counts)
     lines = sum(len(count) for count in counts)

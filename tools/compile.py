@@ -1,4 +1,4 @@
-"""Compile numba's functions of `mixture` or `trees`, so that runs and tests need not wait."""
+"""Compile numba's functions of `mixture` or `trees`, so that nothing need wait."""
 
 import sys
 

@@ -1,14 +1,15 @@
-"""Estimate the conditional probability tables that ship as srlib/data/acs_population.txt.
+"""Estimate the probability tables that ship as srlib/data/acs_population.txt.
 
-    python tools/estimate_acs_population.py PERSON_FILE.csv > srlib/data/acs_population.txt
+    python tools/estimate_acs_population.py PERSON_FILE.csv >
+    srlib/data/acs_population.txt
 
-The tables are a Bayesian network over the 14 variables of Hu, Reiter and Wang (2014), Table 1.
-The order of the variables is fixed. Parents are chosen greedily: the pair of variables whose
-joint distribution under the network is furthest from the file's gets an edge, until all pairs
-are near or every table that would help has reached its largest size. Each table is made of
-smoothed counts raked to the observed joint distributions of the child with each parent, so that
-sparse rows follow the pairs and rich rows follow the file. All random numbers are seeded: the same
-file gives the same tables.
+The tables are a Bayesian network over the 14 variables of Hu, Reiter and Wang (2014),
+Table 1. The order of the variables is fixed. Parents are chosen greedily: the pair of
+variables whose joint distribution under the network is furthest from the file's gets an
+edge, until all pairs are near or every table that would help has reached its largest
+size. Each table is made of smoothed counts raked to the observed joint distributions of
+the child with each parent, so that sparse rows follow the pairs and rich rows follow
+the file. All random numbers are seeded: the same file gives the same tables.
 """
 
 import sys
@@ -32,8 +33,9 @@ MARGIN_PRIOR = 0.02
 # Weight, in records, of a combination of the parents' levels that is not in the file.
 EMPTY_ROW = 1e-3
 RAKING_SWEEPS = 60
-# An edge is worth adding if a test with 10,000 and 4,942 records would detect the misfit: the
-# noncentrality of the two-sample chi-square test, in standard deviations of the statistic.
+# An edge is worth adding if a test with 10,000 and 4,942 records would detect the
+# misfit: the noncentrality of the two-sample chi-square test, in standard deviations of
+# the statistic.
 TEST_RECORDS = 10_000 * 4_942 / (10_000 + 4_942)
 NEAR_ENOUGH = 0.3
 SIMULATED_RECORDS = 200_000
@@ -45,7 +47,7 @@ Tables = dict[int, NDArray[np.float64]]
 def raked_table(
     codes: NDArray[np.integer], child: int, parents: list[int]
 ) -> NDArray[np.float64]:
-    """Return p(child | parents), one row for each combination of the parents' levels."""
+    """Return p(child | parents), a row for each combination of the parents' levels."""
     shape = (*ACS.n_levels[parents], ACS.n_levels[child])
     counts = joint(codes, [*parents, child]).reshape(shape)
     rows = np.maximum(counts.sum(axis=-1, keepdims=True), EMPTY_ROW)
@@ -75,7 +77,7 @@ def joint(codes: NDArray[np.integer], variables: list[int]) -> NDArray[np.float6
 def simulate(
     network: Network, tables: Tables, uniforms: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Draw records from the network, (n_variables, n) uniforms to (n, n_variables) codes."""
+    """Draw records from the network, from (n_variables, n) uniforms."""
     codes = np.zeros(uniforms.T.shape, np.int64)
     for child, parents in network.items():
         cumulative = np.cumsum(tables[child], axis=1)[:, :-1]
@@ -87,7 +89,7 @@ def simulate(
 def misfit(
     codes: NDArray[np.integer], simulated: NDArray[np.integer], pair: tuple[int, int]
 ) -> float:
-    """Return the difference of a pair's joint distributions, in standard deviations of a test."""
+    """Return the difference of a pair's joint distributions as a deviate."""
     p = joint(codes, list(pair)) / len(codes)
     q = joint(simulated, list(pair)) / len(simulated)
     seen = p + q > 0
@@ -124,24 +126,25 @@ def estimate(codes: NDArray[np.integer]) -> tuple[Network, Tables]:
 
 
 def in_units(table: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return probabilities as whole units that sum to ``PROBABILITY_UNITS`` in each row."""
+    """Return probabilities as units that sum to ``PROBABILITY_UNITS`` in each row."""
     upper = np.rint(np.cumsum(table, axis=1) * PROBABILITY_UNITS).astype(np.int64)
     return np.diff(upper, axis=1, prepend=0)
 
 
 def main() -> None:
-    """Write the tables of the person file named on the command line to standard output."""
+    """Write the tables of the person file on the command line to standard output."""
     if len(sys.argv) != 2:
         sys.exit("usage: python tools/estimate_acs_population.py PERSON_FILE.csv")
     codes = read_table(sys.argv[1], ACS, vintage=VINTAGE).codes
     network, tables = estimate(codes)
     about = (
-        "Conditional probability tables of the 14 variables of Hu, Reiter and Wang (2014), "
-        f"Table 1, for adults in the United States, estimated from {len(codes):,} records of "
-        "the 2011 American Community Survey public use microdata sample by "
-        "tools/estimate_acs_population.py. For each variable: its name | its parents, then one "
-        "line for each combination of the parents' levels in lexicographic order with the "
-        "probabilities of all levels but the last, in units of 1/10,000."
+        "Conditional probability tables of the 14 variables of Hu, Reiter and Wang "
+        "(2014), Table 1, for adults in the United States, estimated from "
+        f"{len(codes):,} records of the 2011 American Community Survey public use "
+        "microdata sample by tools/estimate_acs_population.py. For each variable: its "
+        "name | its parents, then one line for each combination of the parents' levels "
+        "in lexicographic order with the probabilities of all levels but the last, in "
+        "units of 1/10,000."
     )
     print(*(f"# {line}" for line in wrap(about, 96)), sep="\n")
     for child, parents in network.items():

@@ -1,9 +1,10 @@
-"""Compute reference values with the R package rpart, and write them to tests/rpart.json.
+"""Compute reference values with R's rpart, and write them to tests/rpart.json.
 
-Needs R with rpart (Debian: r-base-core, r-cran-rpart). From 500 records of the embedded population,
-rpart grows a tree for each variable given the ones before it, with synthpop's default settings but
-without surrogate splits. Its trees give the probability of a release: given these records, and
-given records of which one differs in one variable. Run it from the project's root:
+Needs R with rpart (Debian: r-base-core, r-cran-rpart). From 500 records of the embedded
+population, rpart grows a tree for each variable given the ones before it, with
+synthpop's default settings but without surrogate splits. Its trees give the probability
+of a release: given these records, and given records of which one differs in one
+variable. Run it from the project's root:
 
     .venv/bin/python tools/rpart_reference.py
 """
@@ -27,7 +28,9 @@ suppressMessages(library(rpart))
 read <- function(name) unname(as.matrix(read.csv(name, header = FALSE)))
 levels_of <- read("levels.csv")[1, ]
 frame <- function(codes) {
-  columns <- lapply(seq_along(levels_of), function(j) factor(codes[, j], 0:(levels_of[j] - 1)))
+  columns <- lapply(seq_along(levels_of), function(j) {
+    factor(codes[, j], 0:(levels_of[j] - 1))
+  })
   setNames(as.data.frame(columns), paste0("v", seq_along(levels_of)))
 }
 data <- frame(read("data.csv"))

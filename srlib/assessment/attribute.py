@@ -96,7 +96,11 @@ def attribute_disclosure(files: Files, attack: Attack) -> AttributeDisclosure:
     )
 
 
-def _by_margins(n_records: Ints, share: Floats, kept: float) -> Floats:
+def _by_margins(
+    n_records: Ints,
+    share: Floats,
+    kept: float,
+) -> Floats:
     """Return the probability that a release of the margins discloses each person.
 
     Each of the key matches is not kept, or has the target, a share of the release; one
@@ -106,7 +110,11 @@ def _by_margins(n_records: Ints, share: Floats, kept: float) -> Floats:
     return np.where(n_records > 0, prob, 0.0)
 
 
-def _agree_probability(n_records: Ints, n_agreeing: Ints, kept: float) -> Floats:
+def _agree_probability(
+    n_records: Ints,
+    n_agreeing: Ints,
+    kept: float,
+) -> Floats:
     """Return the probability that some records are kept and all of these agree.
 
     (1 - b)^(d - d_t) (1 - (1 - b)^d_t), with d records, d_t agreeing, b the share kept.
@@ -141,7 +149,11 @@ def _values(files: Files, attack: Attack) -> list[Floats]:
     return exact if len(exact) == len(targets) else [*exact, np.zeros(0)]
 
 
-def _count_near_anywhere(truth: Floats, values: Floats, within: float) -> Ints:
+def _count_near_anywhere(
+    truth: Floats,
+    values: Floats,
+    within: float,
+) -> Ints:
     """Return the number of records within the distance, whatever their keys."""
     nobody = np.zeros(len(truth), np.intp)
     same_key = np.zeros(len(values), np.intp)

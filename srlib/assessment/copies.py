@@ -199,7 +199,11 @@ def copies(files: Files) -> Copies:
     )
 
 
-def _identical_records(files: Files, groups: _Groups, problem: str) -> Row:
+def _identical_records(
+    files: Files,
+    groups: _Groups,
+    problem: str,
+) -> Row:
     """Return the row of the released records identical to an original record."""
     m = len(files.released)
     n_identical = int(groups.s[groups.o > 0].sum())
@@ -294,7 +298,11 @@ def _upper_limit(row: Row) -> float:
     return float(np.nan_to_num(row["estimate"] + special.ndtri(LIMIT) * row["se"]))
 
 
-def _undetected_copies(files: Files, groups: _Groups, at_most: float) -> Row:
+def _undetected_copies(
+    files: Files,
+    groups: _Groups,
+    at_most: float,
+) -> Row:
     """Return the row of the upper limit of that share; NaN without uniques.
 
     If all identical records were copies, their weighted number would be Poisson.
@@ -485,7 +493,11 @@ def _search_release(files: Files, groups: _Groups) -> _Searched | None:
     return joined if len(joined.group) else None
 
 
-def _unique_rows(rows: Ints, size: int, group_of: Ints) -> Ints:
+def _unique_rows(
+    rows: Ints,
+    size: int,
+    group_of: Ints,
+) -> Ints:
     """Return those of `size` evenly spaced rows whose group no other of them has."""
     rows = rows[np.arange(size) * len(rows) // size]
     return rows[counts_at(group_of[rows], group_of[rows]) == 1]
@@ -615,7 +627,11 @@ def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]
     return float(means[best]), float(means[second_best]), z_score(difference, error)
 
 
-def _agreement(original: Codes, released: Codes, offset: int) -> Floats:
+def _agreement(
+    original: Codes,
+    released: Codes,
+    offset: int,
+) -> Floats:
     """Return the share of values that agree in each pair of rows at an offset."""
     original = original[max(-offset, 0) :][:ROWS]
     released = released[max(offset, 0) :][:ROWS]

@@ -89,7 +89,11 @@ class Disclosure:
         """Return the row of all eligible people."""
         return self.compare_group(np.ones(len(self.eligible), bool), 0.0)
 
-    def compare_group(self, group: Bools, least_error: float = MIN_ERROR) -> Row:
+    def compare_group(
+        self,
+        group: Bools,
+        least_error: float = MIN_ERROR,
+    ) -> Row:
         """Return the row of the eligible people of a group, NaN where there are none.
 
         `least_error` is that of the number of people above the margins.

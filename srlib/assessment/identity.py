@@ -200,7 +200,11 @@ class _ShareInBin(NamedTuple):
     prior: Floats
 
 
-def _share_in_bin(bins: Ints, ids: Ints, n: int) -> _ShareInBin:
+def _share_in_bin(
+    bins: Ints,
+    ids: Ints,
+    n: int,
+) -> _ShareInBin:
     """Count the records with the numbers and bins of the first n."""
     _, first = np.unique(ids, return_index=True)
     n_distinct = np.bincount(bins[first])[bins[:n]]
@@ -308,7 +312,10 @@ class _Parts(NamedTuple):
 
 
 def _expected_companions(
-    files: Files, keys: Sequence[int], people: Ints, is_person: Bools
+    files: Files,
+    keys: Sequence[int],
+    people: Ints,
+    is_person: Bools,
 ) -> Floats:
     """Return the expected number of each person's companions in another such file.
 
@@ -324,7 +331,11 @@ def _expected_companions(
     return companions
 
 
-def _effective_trials(n_unique: int, unmatched: float, again: float) -> float:
+def _effective_trials(
+    n_unique: int,
+    unmatched: float,
+    again: float,
+) -> float:
     """Return the number of equal trials with the variance of the number of matches.
 
     The probability of two matches, `unmatched` to the power `again`, shows how much

@@ -235,7 +235,11 @@ def _by_synthesizer(
     return synthesizers
 
 
-def _check_arguments(schema: Any, within: Any, leave_out: Any) -> None:
+def _check_arguments(
+    schema: Any,
+    within: Any,
+    leave_out: Any,
+) -> None:
     """Refuse arguments of a wrong type."""
     if not isinstance(schema, Schema | str | Path | None):
         raise ValueError(
@@ -501,7 +505,11 @@ def _as_text(column: pd.Series) -> pd.Series:
     return pd.Series(np.array([*values, None], object)[ids], dtype="string")
 
 
-def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
+def _check_synthetic(
+    schema: Schema,
+    original: Codes,
+    released: Codes,
+) -> None:
     """Refuse a release that keeps some variables of the original row by row."""
     if len(original) != len(released) or len(original) < MIN_RECORDS_JUDGED:
         return
@@ -518,7 +526,11 @@ def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
         )
 
 
-def _check_holdout(schema: Schema, original: Codes, holdout: Codes) -> None:
+def _check_holdout(
+    schema: Schema,
+    original: Codes,
+    holdout: Codes,
+) -> None:
     """Refuse a holdout that contains people of the original beyond doubt."""
     found = copies(Files(original, holdout, schema.n_levels.tolist()))
     row = found.rows["copied uniques"]
@@ -539,7 +551,11 @@ class _Roles(NamedTuple):
     notes: list[str]
 
 
-def _resolve_roles(schema: Schema, keys: Any, targets: Names) -> _Roles:
+def _resolve_roles(
+    schema: Schema,
+    keys: Any,
+    targets: Names,
+) -> _Roles:
     """Find the columns of keys and targets, and choose those that are not given."""
     names = schema.names
     if len(names) < 2:

@@ -69,7 +69,11 @@ def most_repeated_unique(
     }
 
 
-def _series(counts: Ints, neighbors: Ints, where: Ints) -> Floats:
+def _series(
+    counts: Ints,
+    neighbors: Ints,
+    where: Ints,
+) -> Floats:
     """Return x of the log series of counts at the densities of `where`, (n_places,).
 
     It is 1 where nothing is known: all counts are then equally probable.
@@ -91,7 +95,11 @@ def _series(counts: Ints, neighbors: Ints, where: Ints) -> Floats:
     return series
 
 
-def _most(counts: Ints, neighbors: Ints, where: Ints) -> Ints:
+def _most(
+    counts: Ints,
+    neighbors: Ints,
+    where: Ints,
+) -> Ints:
     """Return the largest count at the densities of `where`, (n_places,)."""
     density, strata = _density(neighbors), _density(where)
     most = np.zeros(int(max(density.max(), strata.max())) + 1, int)

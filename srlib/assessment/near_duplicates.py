@@ -42,7 +42,11 @@ class _Neighbors(NamedTuple):
     edges: Edges
 
 
-def find_near_duplicates(original: Codes, released: Codes, n_levels: Levels) -> Row:
+def find_near_duplicates(
+    original: Codes,
+    released: Codes,
+    n_levels: Levels,
+) -> Row:
     """Test for near-duplicates at every distance.
 
     The larger file is thinned to the size of the smaller: with equal sizes, no release
@@ -167,7 +171,11 @@ def _thinned(table: Codes, size: int) -> Codes:
     return table[np.linspace(0, len(table) - 1, size).astype(int)]
 
 
-def _nearest(groups: Codes, o: Ints, s: Ints) -> _Neighbors:
+def _nearest(
+    groups: Codes,
+    o: Ints,
+    s: Ints,
+) -> _Neighbors:
     """Find the nearest other groups of all groups, or of evenly spaced ones."""
     n_groups, n_variables = groups.shape
     most = max(MOST_COMPARED // (n_groups * n_variables), FEWEST_ASKED)

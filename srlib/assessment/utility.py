@@ -153,7 +153,11 @@ def largest_distance(
     )
 
 
-def _is_larger(estimate: Floats, baseline: Floats, spread: Floats) -> Bools:
+def _is_larger(
+    estimate: Floats,
+    baseline: Floats,
+    spread: Floats,
+) -> Bools:
     """Return whether each of several distances is larger than by chance.
 
     Distances have gamma rather than normal tails, with their mean and deviation; the
@@ -169,7 +173,11 @@ def _is_larger(estimate: Floats, baseline: Floats, spread: Floats) -> Bools:
 
 
 @one_blas_thread
-def distinguishability(original: Codes, released: Codes, schema: Schema) -> Distance:
+def distinguishability(
+    original: Codes,
+    released: Codes,
+    schema: Schema,
+) -> Distance:
     """Return the share of the variance of a record's file explained by regression."""
     free = schema.n_levels - 1  # parameters of each variable
     n_single = 1.0 + free.sum()
@@ -197,7 +205,11 @@ def distinguishability(original: Codes, released: Codes, schema: Schema) -> Dist
     return replace(distance, where=where)
 
 
-def _explained_distance(n_parameters: int, size: int, explained: float) -> Distance:
+def _explained_distance(
+    n_parameters: int,
+    size: int,
+    explained: float,
+) -> Distance:
     """Compare the share of the variance explained with that under a random split.
 
     It is then beta distributed, as for normal errors.

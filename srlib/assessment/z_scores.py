@@ -126,7 +126,11 @@ def permutation_z(of_original: Ints, of_release: Ints) -> float:
 
 
 @one_blas_thread
-def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
+def bernoulli_z(
+    hit: Bools,
+    prob: Floats,
+    weight: Floats,
+) -> float:
     """Return the deviate of the upper tail of a weighted sum of Bernoulli variables.
 
     They are independent. By Barndorff-Nielsen's saddlepoint approximation, at the sum
@@ -148,7 +152,11 @@ def bernoulli_z(hit: Bools, prob: Floats, weight: Floats) -> float:
     return _saddlepoint_deviate(x, prob, weight)
 
 
-def _saddlepoint_deviate(x: float, prob: Floats, weight: Floats) -> float:
+def _saddlepoint_deviate(
+    x: float,
+    prob: Floats,
+    weight: Floats,
+) -> float:
     """Return the deviate of a weighted sum of Bernoulli variables above its mean.
 
     With K the cumulant generating function and K'(h) = x: r = sqrt(2 (h x - K(h))), u =
@@ -190,7 +198,11 @@ class Edges(NamedTuple):
         return Edges(self.source[chosen], self.target[chosen], self.weight[chosen])
 
 
-def crossing_z(edges: Edges, o: Ints, s: Ints) -> float:
+def crossing_z(
+    edges: Edges,
+    o: Ints,
+    s: Ints,
+) -> float:
     r"""Return z of the weight of edges between the files, by a random split.
 
     With :math:`a_{ij}` the weight of the edges between two records in either direction,

@@ -216,7 +216,12 @@ class _Intervals:
     percent: bool
     width: int
 
-    def panel(self, name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+    def panel(
+        self,
+        name: str,
+        rows: pd.DataFrame,
+        x_title: str | None,
+    ) -> Chart:
         """Draw a panel: ticks of the baselines, intervals and points."""
         base = self._rows(rows)
         drawn = base.encode(color=self.color)
@@ -300,13 +305,22 @@ def histograms(
     ends = [significant(edges[0]), significant(edges[-1])]
     kind: Any = "sqrt" if square_root else "linear"
     counts = alt.Scale(type=kind, domain=[0, int(binned["count"].max())])
-    y = alt.Y("count:Q", title=y_title, scale=counts, axis=alt.Axis(tickCount=5))
+    y = alt.Y(
+        "count:Q",
+        title=y_title,
+        scale=counts,
+        axis=alt.Axis(tickCount=5),
+    )
     color = method_color("panel", list(values)).legend(None)
     tips = _tips("panel", low="from", high="to", count=y_title)
     rule = alt.Chart(pd.DataFrame([reference]).map(significant)).mark_rule(**REFERENCE)
     rule = rule.encode(**{name: f"{name}:Q" for name in reference})
 
-    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+    def panel(
+        name: str,
+        rows: pd.DataFrame,
+        x_title: str | None,
+    ) -> Chart:
         bars = alt.Chart(rows[rows["count"] > 0]).mark_bar(binSpacing=0.5)
         x = alt.X(
             "low:Q",
@@ -315,7 +329,13 @@ def histograms(
             scale=alt.Scale(domain=ends, nice=False),
             axis=alt.Axis(grid=False, tickCount=10),
         )
-        drawn = bars.encode(x=x, x2="high:Q", y=y, color=color, tooltip=tips)
+        drawn = bars.encode(
+            x=x,
+            x2="high:Q",
+            y=y,
+            color=color,
+            tooltip=tips,
+        )
         layers = [drawn, rule] if reference else [drawn]
         return alt.layer(*layers).properties(width=WIDTH - 20, height=150)
 
@@ -368,12 +388,21 @@ def agreement(
     color = _count_color(max(2, len(frame) // 20))
     tips = _tips(None, count="combinations", x="x", y="y")
 
-    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+    def panel(
+        name: str,
+        rows: pd.DataFrame,
+        x_title: str | None,
+    ) -> Chart:
         x = alt.X("x:Q", title=x_title, scale=scale, axis=axis)
         squares = alt.Chart(compact(_squares(rows, edges)))
         marks = squares.mark_square(size=(side / n_bins) ** 2, opacity=1)
         layers = [
-            marks.encode(x=x, y=y, color=color, tooltip=tips),
+            marks.encode(
+                x=x,
+                y=y,
+                color=color,
+                tooltip=tips,
+            ),
             diagonal.encode(x=x, y=y),
             _corner_text(_correlation(rows)),
         ]
@@ -386,7 +415,12 @@ def agreement(
 def _count_color(most: int) -> alt.Color:
     """Return a color encoding by number, with ends visible on white and on black."""
     hues = ["#3B8FD0", "#7D5BC4", "#C2366B"]
-    shade = alt.Scale(type="log", domain=[1, most], clamp=True, range=hues)
+    shade = alt.Scale(
+        type="log",
+        domain=[1, most],
+        clamp=True,
+        range=hues,
+    )
     return alt.Color("count:Q", title="Combinations", scale=shade)
 
 
@@ -398,7 +432,11 @@ def _corner_text(text: str) -> alt.Chart:
         fontSize=13,
         fontWeight="bold",
     )
-    return mark.encode(x=alt.value(8), y=alt.value(8), text="r:N")
+    return mark.encode(
+        x=alt.value(8),
+        y=alt.value(8),
+        text="r:N",
+    )
 
 
 def _squares(rows: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:
@@ -440,7 +478,11 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     scale = alt.Scale(domain=chains, range=hues)
     color = alt.Color("chain:N", title="Chain", scale=scale).legend(columns=8)
 
-    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+    def panel(
+        name: str,
+        rows: pd.DataFrame,
+        x_title: str | None,
+    ) -> Chart:
         wide = rows.pivot_table(index="draw", columns="chain", values="value")
         wide = compact(wide.set_axis(chains, axis=1)).reset_index()
         folded = alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])

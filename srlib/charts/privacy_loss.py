@@ -84,7 +84,11 @@ class _Panels:
         rule = alt.Chart(ends).mark_rule(**PRINTED, style="ink")
         return rule.encode(x=self.loss(title))
 
-    def releases(self, rows: pd.DataFrame, top: float) -> Chart:
+    def releases(
+        self,
+        rows: pd.DataFrame,
+        top: float,
+    ) -> Chart:
         """Draw the probability of each release at its loss, and the mean loss."""
         y = _y("probability:Q", "Probability of the release", top)
         shown = rows[["neighbor", "release", "loss", "probability"]]
@@ -115,7 +119,11 @@ class _Panels:
             ),
         )
 
-    def posterior(self, releases: pd.DataFrame, prior: float) -> Chart:
+    def posterior(
+        self,
+        releases: pd.DataFrame,
+        prior: float,
+    ) -> Chart:
         """Draw the posterior probability of the true value for each loss."""
         grid = np.linspace(-self.end, self.end, 81)
         curve = pd.DataFrame({"loss": grid, "posterior": _posterior(grid, prior)})

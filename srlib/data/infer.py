@@ -379,7 +379,11 @@ def quantile_cut_points(
     return tuple(cut_points[i] for i in first)
 
 
-def _roundest(above: float, near: float, most: float) -> float:
+def _roundest(
+    above: float,
+    near: float,
+    most: float,
+) -> float:
     """Return the number in (above, most] with the fewest digits that is nearest."""
     largest = max(abs(above), abs(most))
     first = int(np.floor(np.log10(largest))) + 1

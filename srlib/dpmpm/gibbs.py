@@ -66,7 +66,11 @@ class Sampler:
         table, log_scale = empty_tables(self._groups, n_classes, np.float32)
         self._scratch = (table, log_scale, np.zeros(table.shape, dtype=np.int64))
 
-    def advance(self, n_iterations: int, power: float = 1.0) -> None:
+    def advance(
+        self,
+        n_iterations: int,
+        power: float = 1.0,
+    ) -> None:
         """Run iterations; with a `power` below one they are of an annealed start."""
         self.alpha = iterate(
             n_iterations,

@@ -233,7 +233,15 @@ def mixture_log_prob(table, log_scale, rows, log_prob):
 
 
 @_compiled
-def cell_log_probs(pi, phi, groups, table, log_scale, rows, log_prob):
+def cell_log_probs(
+    pi,
+    phi,
+    groups,
+    table,
+    log_scale,
+    rows,
+    log_prob,
+):
     """Fill `mixture_log_prob` for each of many draws, (n_draws, n_combinations)."""
     for draw in range(pi.shape[0]):
         fill_tables(pi[draw], phi[draw], groups, table, log_scale)
@@ -291,7 +299,15 @@ def _last_class(cumulated, lanes):
 
 
 @_compiled
-def _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng):
+def _allocate(
+    table,
+    rows,
+    counts,
+    n_classes,
+    cell_counts,
+    class_of,
+    rng,
+):
     """Draw the class of every record from the full conditional of eta, and count them.
 
     ``cell_counts`` receives the records by group row and class; ``class_of`` the class

@@ -118,7 +118,11 @@ class Mechanism:
         return self.block(np.arange(self.n_inputs), np.array([index]))[:, 0]
 
 
-def _names(argument: str, names: Sequence, size: int) -> Sequence:
+def _names(
+    argument: str,
+    names: Sequence,
+    size: int,
+) -> Sequence:
     """Return the names of the rows or columns, by default their positions."""
     if len(names) == 0:
         return range(size)

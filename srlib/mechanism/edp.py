@@ -59,7 +59,11 @@ class EDP:
     by_neighbor: Floats
 
 
-def beta_posterior(x: int, n: int, alpha: float) -> Any:
+def beta_posterior(
+    x: int,
+    n: int,
+    alpha: float,
+) -> Any:
     """Return the posterior of a proportion from x ones in n records.
 
     The prior is Beta(alpha, alpha).
@@ -463,7 +467,11 @@ def _bin_ends(size: int, bins: int) -> Ints:
     return np.round(ends).astype(np.int64)
 
 
-def _refitted(log_prob: Floats, draws: ArrayLike, edges: Floats) -> Floats:
+def _refitted(
+    log_prob: Floats,
+    draws: ArrayLike,
+    edges: Floats,
+) -> Floats:
     """Return log bin probabilities from draws of a refit, with tails from the weights.
 
     The weights of a record that needs a refit are unreliable in the bulk of the
@@ -565,7 +573,11 @@ def _scalar_refit(
     return refit_scalar
 
 
-def _entry(group: Any, name: str, where: str) -> Any:
+def _entry(
+    group: Any,
+    name: str,
+    where: str,
+) -> Any:
     """Return a group of the tree, or a variable of a group."""
     try:
         return group[name]

@@ -112,7 +112,11 @@ def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
     return _calibrated_alpha(epsilon, n_s, numerator=1, divisor=n_s)
 
 
-def private_plugin(epsilon: float, n: int, n_s: int) -> Mechanism:
+def private_plugin(
+    epsilon: float,
+    n: int,
+    n_s: int,
+) -> Mechanism:
     """Return `bernoulli_plugin` with the alpha = beta that has this exact epsilon."""
     return bernoulli_plugin(n, n_s, bernoulli_plugin_alpha(epsilon, n_s))
 
@@ -197,7 +201,11 @@ def apportion(shares: ArrayLike, n: int) -> Ints:
     return counts
 
 
-def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
+def dirichlet_multinomial(
+    n: int,
+    n_s: int,
+    alpha: ArrayLike,
+) -> Mechanism:
     """Return the synthesizer of a Dirichlet-multinomial posterior predictive.
 
     Rows are all tables of n records on K cells, with replace-one neighbors; columns are

@@ -169,7 +169,11 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
     return float(deltas.max(initial=0.0))
 
 
-def _hockey_stick(log_p: Floats, log_q: Floats, epsilon: float) -> Floats:
+def _hockey_stick(
+    log_p: Floats,
+    log_q: Floats,
+    epsilon: float,
+) -> Floats:
     """Return the sums of max(0, p - exp(epsilon) q) over outputs, (n_pairs,)."""
     loss = log_difference(log_p, log_q)
     # p - exp(epsilon) q = p (1 - exp(epsilon - loss))

@@ -46,7 +46,11 @@ class Pairs:
     risk: Floats
     utility: Floats
 
-    def event_probability(self, event: Bools, size: int = 1) -> float:
+    def event_probability(
+        self,
+        event: Bools,
+        size: int = 1,
+    ) -> float:
         """Return the probability of an event, (k,) bool, in any of `size` pairs."""
         single = min(1.0, float(self.probability[event].sum()))
         if single == 1:

@@ -117,7 +117,11 @@ def exponential(
     return mechanism
 
 
-def calibrate_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> float:
+def calibrate_rate(
+    score: ArrayLike,
+    epsilon: float,
+    neighbors: ArrayLike,
+) -> float:
     """Return the rate at which `gibbs` has this exact epsilon, or by rounding less.
 
     The search starts at the exponential mechanism's rate, epsilon / (2 sensitivity),

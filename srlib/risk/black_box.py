@@ -146,7 +146,11 @@ def release_counts(
     return data_counts, rng.permutation(changed_counts)
 
 
-def _check_alternatives(alternatives: NDArray, truth: Codes, levels: Ints) -> None:
+def _check_alternatives(
+    alternatives: NDArray,
+    truth: Codes,
+    levels: Ints,
+) -> None:
     """Raise a ValueError unless there are records of codes, all unlike the true one."""
     has_shape = alternatives.ndim == 2 and alternatives.shape[1] == len(truth)
     if not (has_shape and len(alternatives) and alternatives.dtype.kind in "iu"):
@@ -287,7 +291,10 @@ def _scores(
 
 
 def _bounds(
-    scores: Sequence[Floats], thresholds: Floats, confidence: float, prior: float
+    scores: Sequence[Floats],
+    thresholds: Floats,
+    confidence: float,
+    prior: float,
 ) -> Floats:
     """Return epsilon, probability and advantage, (3, n), from limits of error rates."""
     limit_confidence = 1 - (1 - confidence) / 2  # two limits, which must hold together
@@ -303,7 +310,11 @@ def _bounds(
     return np.stack([np.maximum(0, epsilon), probability, np.maximum(0, a - b)])
 
 
-def _posterior_term(u: Floats, v: Floats, prior: float) -> Floats:
+def _posterior_term(
+    u: Floats,
+    v: Floats,
+    prior: float,
+) -> Floats:
     """Return f(u, v) = p u^2 / (p u + (1 - p) v), with the prior p; f(0, 0) = 0."""
     evidence = np.maximum(prior * u + (1 - prior) * v, np.finfo(float).tiny)
     return prior * u**2 / evidence

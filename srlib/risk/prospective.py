@@ -443,7 +443,11 @@ def _multisets(n: int, size: int) -> Ints:
     return np.array(list(combinations_with_replacement(range(n), size)))
 
 
-def quantile(values: Floats, weights: Floats, level: float) -> Floats:
+def quantile(
+    values: Floats,
+    weights: Floats,
+    level: float,
+) -> Floats:
     """Return the least value with cumulative weight `level` or more, (n, k) to (k,)."""
     # Rounding must not carry the sum of 95 weights of 1 / 100 across the level.
     level -= 1e-9

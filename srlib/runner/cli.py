@@ -442,7 +442,11 @@ def course(papers: Sequence[str], output: Path) -> None:
     "--public", is_flag=True, help="For a user's file: only what is marked public."
 )
 @click.option("--open", "opened", is_flag=True, help="Open the report in the browser.")
-def report(run_dir: Path, public: bool, opened: bool) -> None:
+def report(
+    run_dir: Path,
+    public: bool,
+    opened: bool,
+) -> None:
     """Write the self-contained HTML report of a run's folder.
 
     The file is report.html; with --public it is report-public.html.

@@ -55,7 +55,11 @@ class Parameter(NamedTuple):
     type: TypeAdapter[Any]
 
 
-def _declare(annotation: str, default: Any, comment: str) -> Parameter:
+def _declare(
+    annotation: str,
+    default: Any,
+    comment: str,
+) -> Parameter:
     """Return the parameter of a literal with its comment."""
     kind = eval(annotation, {"__builtins__": _TYPES})
     allowed = annotation

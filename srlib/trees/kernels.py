@@ -692,7 +692,15 @@ def _down(task, tree, release, work, node, change):
 
 
 @_compiled
-def _joined(task, release, work, node, child, sibling, change):
+def _joined(
+    task,
+    release,
+    work,
+    node,
+    child,
+    sibling,
+    change,
+):
     """Return the subtree of a node from its children's, or the node if pruned."""
     log_prob = child.log_prob + sibling.log_prob
     below = child.errors + sibling.errors
