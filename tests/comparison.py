@@ -92,8 +92,10 @@ def other_than_locked(lock: Path) -> list[str]:
 def number(text: str) -> float:
     """Return the number that a text found by `NUMBER` stands for."""
     plain = text.replace(",", "").replace("−", "-")
-    mantissa, _, exponent = re.sub(r"\s×\s10", "e", plain).partition("e")
-    return float(f"{mantissa}e{exponent.translate(_RAISED) or 0}")
+    mantissa, *exponent = re.split(r"\s×\s10", plain)
+    if exponent:
+        return float(f"{mantissa}e{exponent[0].translate(_RAISED)}")
+    return float(mantissa)
 
 
 def _words(text: str) -> list[str]:

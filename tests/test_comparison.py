@@ -26,6 +26,8 @@ def views(*numbers, digits="1d"):
         (TABLE, TABLE.replace("  ", " ")),
         ("<td>0.1234</td>", "<td>0.12340000001</td>"),
         ("<svg>1</svg>", "<svg>2</svg>"),
+        ("1.5e-3 and 2E5", "1.50000000001E-3 and 2e5"),
+        ("1.5 × 10⁻³", "1.50000000001 × 10⁻³"),
         # Altair names data by a hash of all their digits, and views by one of all they
         # show.
         (views(0, 1, 0), views(11, 1, 11, digits="2e")),
