@@ -439,7 +439,12 @@ def _judge(row: Any, missing: str | None) -> tuple[float, str, str]:
 
 
 def _verdict(row: Any, missing: str | None) -> tuple[float, str, str | None]:
-    """Return the computed number of a row, its verdict and a remark."""
+    """Return the computed number of a row, its verdict and a remark.
+
+    A setting of the paper's design is judged before all else. A consistency check takes
+    the place of a number that is skipped or not computed; without one, such a number
+    has no verdict, for the reason given with it or with all (`missing`).
+    """
     value = math.nan if row.computed is None else float(row.computed)
     if row.settings is not None:
         value = float(row.settings)

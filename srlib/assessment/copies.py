@@ -303,7 +303,7 @@ def _undetected_copies(
     groups: _Groups,
     at_most: float,
 ) -> Row:
-    """Return the row of the upper limit of that share; NaN without uniques.
+    """Return the row of the upper limit of the copied share; NaN without uniques.
 
     If all identical records were copies, their weighted number would be Poisson.
     """

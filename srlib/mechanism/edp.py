@@ -89,9 +89,10 @@ def beta_neighbors(
 
 
 def normal_posterior(y: Floats) -> Any:
-    """Return the posterior of a normal mean with prior N(10, 3); the variance is 5.
+    """Return the posterior of a normal mean, given observations with variance 5.
 
-    This is the example of Charest and Han, section 3.3.
+    The prior has mean 10 and variance 3. This is the example of Charest and Han,
+    section 3.3.
     """
     precision = len(y) / 5.0 + 1 / 3.0
     mean = (y.sum() / 5.0 + 10.0 / 3.0) / precision

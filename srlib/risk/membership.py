@@ -138,8 +138,8 @@ class MembershipTest:
         """Return whether the holdout is large enough for false-positive rates.
 
         On average at least one holdout person per target record has to be above the
-        threshold. With fewer, neither the threshold is known nor are ratios as large as
-        it may be: by Markov's inequality up to one over the rate.
+        threshold. With fewer, the threshold cannot be estimated: by Markov's inequality
+        it may be as large as one over the rate, and no ratio is seen that large.
         """
         return rates * self.holdout_rows.shape[1] >= 1 - 1e-9
 

@@ -128,7 +128,11 @@ class PosteriorRisk:
 
     @property
     def reliable(self) -> Bools:
-        """Whether R-hat and Pareto k of each combination are within limits, (n,)."""
+        """Whether each combination's risk is reliable, (n,).
+
+        Its chains agree by R-hat, or it is exact; its error is finite; and Pareto k,
+        where there is one, is within its limit.
+        """
         agree = self.exact | (self.r_hat <= diagnostics.MAX_R_HAT)
         return agree & np.isfinite(self.log_mcse) & ~(self.pareto_k > MAX_PARETO_K)
 

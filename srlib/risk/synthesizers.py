@@ -207,9 +207,10 @@ def map_changes(
     rows: Ints,
     candidates: Codes,
 ) -> NDArray:
-    """Return a function of the data with a row changed to each candidate.
+    """Evaluate a function of the data with each row changed to each of its candidates.
 
-    The arguments are those of `log_likelihoods`, the result is (n, support_size).
+    The other arguments are those of `log_likelihoods`; the values have the shape (n,
+    support_size).
     """
     changed = np.array(data)
     values = []
