@@ -118,7 +118,7 @@ n_records < MIN_RECORDS_JUDGED => len(copies.identical) < MIN_RECORDS_JUDGED # t
 row["n"] >= MIN_RECORDS and => row["n"] > MIN_RECORDS and # ten are too few
 assessment/run
 is_matched[:n].mean() => is_matched.mean() # people held out are among those in the file
-rows[:3], family=False => rows[:2], family=False # the first guess is one of a family
+rows[:n_first], family=False => rows[:2], family=False # the first guess is one of a family
 < ratings.MIN_RECORDS_JUDGED => <= ratings.MIN_RECORDS_JUDGED # one more record is needed
 assessment/verdict
 enough = rows["n"] >= MIN_RECORDS => enough = rows["n"] > MIN_RECORDS # ten are too few

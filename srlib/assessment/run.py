@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from srlib.arrays import Ints
 from srlib.assessment import ratings, utility, verdict
-from srlib.assessment.attribute import ATTRIBUTE, INTERVAL, repu_and_tcap
+from srlib.assessment.attribute import INTERVAL, repu_and_tcap
 from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counts import (
     COLUMNS,
@@ -25,8 +25,6 @@ from srlib.assessment.counts import (
 from srlib.assessment.disclosure import Attack, Disclosure, Question
 from srlib.assessment.files import Files
 from srlib.assessment.identifiers import common_identifiers
-from srlib.assessment.identity import IDENTITY
-from srlib.assessment.inference import INFERENCE
 from srlib.assessment.inputs import (
     CodedTable,
     Names,
@@ -400,11 +398,11 @@ def questions(tables: Tables) -> list[tuple[Question, Attack]]:
         return Attack(keys, target, variables[target].codes_without_value)
 
     asked = []
+    on_keys, *on_target = verdict.QUESTIONS
     for keys in tables.keys:
-        asked.append((IDENTITY, Attack(keys)))
+        asked.append((on_keys, Attack(keys)))
         for target in tables.targets:
-            asked.append((ATTRIBUTE, attack(keys, target)))
-            asked.append((INFERENCE, attack(keys, target)))
+            asked += [(question, attack(keys, target)) for question in on_target]
     for target, distance in tables.within.items():
         on_number = attack(tables.keys[0], target)._replace(within=distance)
         asked.append((INTERVAL, on_number))
@@ -446,16 +444,9 @@ def _answer_questions(
             groups += _group_rows(tables, row, answers)
     n_records = [len(table) for file in files for table in file.tables[:2]]
     few = min(n_records) < ratings.MIN_RECORDS_JUDGED
-    ratings.rate(
-        rows[:3],
-        family=False,
-        few=few,
-    )
-    ratings.rate(
-        rows[3:],
-        family=True,
-        few=few,
-    )
+    n_first = len(verdict.QUESTIONS)
+    ratings.rate(rows[:n_first], family=False, few=few)
+    ratings.rate(rows[n_first:], family=True, few=few)
     ratings.rate(groups, family=True)
     ratings.cap_unsupported_ratings(rows)
     ratings.cap_unsupported_ratings(groups)

@@ -37,8 +37,11 @@ VERDICTS = (
     "do not release",
 )  # the best first
 
+# Questions on each set of keys: the first without a target, the others on each target.
+# Those on the first keys and the first target are tested by themselves.
+QUESTIONS = (IDENTITY, ATTRIBUTE, INFERENCE)
 # Lines of the card, by question; the utility loss stands below them.
-CARD = {question.name: question.line for question in (IDENTITY, ATTRIBUTE, INFERENCE)}
+CARD = {question.name: question.line for question in QUESTIONS}
 CARD |= {
     "identical records": "records identical to an original",
     "copied uniques": "uniques (all variables) copied beyond chance",
