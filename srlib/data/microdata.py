@@ -274,6 +274,18 @@ def check_leave_out(leave_out: Iterable[str], tables: Iterable[UncodedTable]) ->
         )
 
 
+# What the readers raise for a file that is none of their kind, or damaged.
+_UNREADABLE = (
+    ValueError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    StopIteration,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
 def column_names(path: str | Path) -> tuple[str, ...]:
     """Return the names of a file's columns; none if its header cannot be read."""
     path = Path(path)
@@ -283,7 +295,7 @@ def column_names(path: str | Path) -> tuple[str, ...]:
         else:
             _, records = _records(path)
             _, names = next(records)
-    except Exception:  # each reader has its own kinds
+    except _UNREADABLE:
         return ()
     return tuple(name.strip() for name in names)
 
