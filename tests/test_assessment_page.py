@@ -170,3 +170,14 @@ def test_with_a_model_another_intruder_was_not_tested(several):
     model_row = rows[:1].assign(question="model: target", in_verdict=False)
     modeled = verdict.judge("fresh", pd.concat([rows, model_row]))
     assert f"Not tested: {verdict.NOT_TESTED_WITH_MODEL}." in modeled.sentence
+
+
+def test_the_longest_label_of_the_chart_is_not_cut_off(several) -> None:
+    (left,) = set(re.findall(r'viewBox="(-\d+) ', several.to_html()))
+    (end,) = set(re.findall(r'x="(\d+)" y="\d+" text-anchor="end"', several.to_html()))
+    labels = [*verdict.CARD.values(), *verdict.DECIDING.values()]
+    labels.append("utility loss, largest of 1,225 two-way tables")
+
+    width = 7 * max(map(len, labels))  # pixels, at most 7 a character
+
+    assert int(end) - int(left) >= width
