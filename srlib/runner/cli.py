@@ -18,6 +18,7 @@ from srlib.checks import printable
 from srlib.runner.files import whole
 from srlib.runner.parameters import (
     SHIPPED,
+    Values,
     find_outputs,
     find_papers,
     find_root,
@@ -113,12 +114,7 @@ def run(
     "--keys age,town --target income"
 )
 @click.argument("original", type=click.Path(exists=True, dir_okay=False))
-@click.argument(
-    "released",
-    type=click.Path(exists=True),
-    nargs=-1,
-    required=True,
-)
+@click.argument("released", type=click.Path(exists=True), nargs=-1, required=True)
 @click.option(
     "--fail-on",
     type=click.Choice(["undecided", "review", "do not release"]),
@@ -159,8 +155,7 @@ def assess(
 
     start = time.monotonic()
     inputs = hash_inputs(tables)
-    key_sets = [names.split(",") for names in tables["keys"]]
-    tables["keys"] = [[key.strip() for key in keys] for keys in key_sets]
+    tables["keys"] = [re.split(r"\s*,\s*", keys.strip()) for keys in tables["keys"]]
     tables["within"] = dict(tables["within"])
     assessment = _assessment(tables, model)
     if hash_inputs(tables) != inputs:
@@ -178,21 +173,16 @@ def assess(
         raise SystemExit(3)
 
 
-def _assessment(tables: dict[str, Any], model: bool) -> "Assessment":
+def _assessment(tables: Values, model: bool) -> "Assessment":
     """Assess the tables; an error's message has no values from the files."""
     from srlib.assessment import read_inputs, run_assessment
     from srlib.runner import confidential
 
     try:
-        return run_assessment(
-            read_inputs(**tables),
-            model=model,
-            seed=SEED,
-        )
+        return run_assessment(read_inputs(**tables), model=model, seed=SEED)
     except Exception as error:
         kind = type(error).__name__
-        columns = confidential.columns_of(tables)
-        message = confidential.without_values(kind, str(error), tables, columns)
+        message = confidential.without_values(kind, str(error), tables)
         is_usage = isinstance(error, ValueError | OSError)
         shown_as = UsageError if is_usage else ClickException
         raise shown_as(message.removeprefix(f"{kind}: ")) from None
@@ -201,8 +191,7 @@ def _assessment(tables: dict[str, Any], model: bool) -> "Assessment":
 def _folder_name(name: str, released: Sequence[str]) -> str:
     """Return a name for an assessment's folder that no other has."""
     if not name:
-        stem = Path(released[0]).resolve().name.partition(".")[0]
-        name = stem[:60]
+        name = Path(released[0]).resolve().name.partition(".")[0][:60]
         if len(released) > 1:
             name += f"_and_{len(released) - 1}_more"
     # Not a hash of the files: names are printed, and it would let guesses at records be
@@ -214,7 +203,7 @@ def _folder_name(name: str, released: Sequence[str]) -> str:
 def _write(
     assessment: "Assessment",
     folder: Path,
-    parameters: dict[str, Any],
+    parameters: Values,
     inputs: dict[str, str],
     seconds: float,
 ) -> Path:
@@ -249,11 +238,7 @@ def _document(assessment: "Assessment", report: Path) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _summary(
-    assessment: "Assessment",
-    report: Path,
-    tables: dict[str, Any],
-) -> str:
+def _summary(assessment: "Assessment", report: Path, tables: Values) -> str:
     """Return an assessment's verdict, the choices that it rests on, and its report."""
     from srlib.runner.confidential import masked
 
@@ -267,7 +252,7 @@ def _summary(
     return f"{assessment.verdict()}\n\n{listed}report: {shown(report)}"
 
 
-def _command(parameters: dict[str, Any]) -> str:
+def _command(parameters: Values) -> str:
     """Return the command that assesses with these parameters, as one types it."""
     words = ["srlib", "assess", parameters["original"], *parameters["released"]]
     for name, value in parameters.items():
@@ -291,14 +276,9 @@ def _operands(value: Any) -> list[list[str]]:
 
 
 # The other options of `assess` are the parameters of its notebook, with their defaults.
-_DISTANCE = click.FloatRange(
-    min=0,
-    max=math.inf,
-    min_open=True,
-    max_open=True,
-)
+_DISTANCE = click.FloatRange(min=0, max=math.inf, min_open=True, max_open=True)
 _DISTANCE.name = "float"
-_TYPES: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
+_TYPES: Values = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
 for _name, _parameter in read_parameters(ASSESSMENT).items():
     if _name not in ("original", "released", "seed"):
         _option = click.Option(
@@ -442,11 +422,7 @@ def course(papers: Sequence[str], output: Path) -> None:
     "--public", is_flag=True, help="For a user's file: only what is marked public."
 )
 @click.option("--open", "opened", is_flag=True, help="Open the report in the browser.")
-def report(
-    run_dir: Path,
-    public: bool,
-    opened: bool,
-) -> None:
+def report(run_dir: Path, public: bool, opened: bool) -> None:
     """Write the self-contained HTML report of a run's folder.
 
     The file is report.html; with --public it is report-public.html.

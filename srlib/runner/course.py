@@ -151,11 +151,7 @@ def find_assignments(root: Path) -> list[str]:
     )
 
 
-def write_assignment(
-    root: Path,
-    paper: str,
-    folder: Path,
-) -> None:
+def write_assignment(root: Path, paper: str, folder: Path) -> None:
     """Write the source of a paper's assignment and nbgrader's configuration."""
     notebook = nbformat.read(root / "notebooks" / f"{paper}.ipynb", as_version=4)
     contents = {

@@ -11,11 +11,10 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import jupytext
@@ -33,6 +32,7 @@ from srlib.runner.parameters import (
     OUTPUT_DIR,
     SHIPPED,
     Request,
+    Values,
     hash_inputs,
     read_parameters,
     shown,
@@ -53,7 +53,7 @@ class NotebookFailed(ClickException):
 def _execute(
     text: bytes,
     saved: Path,
-    parameters: Mapping[str, Any],
+    parameters: Values,
     *,
     cwd: Path | None = None,
     bar: str = "",
@@ -81,7 +81,7 @@ def _execute(
             papermill.execute_notebook(
                 path,
                 path,
-                dict(parameters),
+                parameters,
                 kernel_name="python3",
                 language="python",
                 cwd=cwd,
@@ -106,11 +106,7 @@ def _sockets_folder() -> Path:
     return Path("/tmp/kernel")
 
 
-def _failure(
-    saved: Path,
-    error: Exception,
-    typed: Mapping[str, Any] | None,
-) -> str:
+def _failure(saved: Path, error: Exception, typed: Values | None) -> str:
     """Return a failure's place and reason; on a user's file, without values from it.
 
     Messages from other code may quote anything, so that only their type is returned.
@@ -127,9 +123,7 @@ def _failure(
         return f"{place}: {kind}: {message}"
     if not _is_ours(getattr(error, "traceback", [])):
         return f"{place}: {kind}"
-    columns = confidential.columns_of(typed)
-    reason = confidential.without_values(kind, message, typed, columns)
-    return f"{place}: {reason}"
+    return f"{place}: {confidential.without_values(kind, message, typed)}"
 
 
 def _is_ours(frames: Sequence[str]) -> bool:
@@ -167,13 +161,13 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _provenance(request: Request) -> dict[str, Any]:
+def _provenance(request: Request) -> Values:
     """Return the provenance of a run that begins."""
     return {
         "paper": request.notebook.stem,
         "profile": request.folder.name,
-        "changed_parameters": dict(request.changed),
-        "inputs": dict(request.inputs),
+        "changed_parameters": request.changed,
+        "inputs": request.inputs,
         "seed": request.parameters.get("seed"),
         "git_commit": _git_commit(request.notebook.parents[1]) or None,
         "source_sha256": request.source,
@@ -255,18 +249,12 @@ def build(root: Path, paper: str) -> Path:
     saving it in JupyterLab changes nothing.
     """
     source = root / "notebooks" / f"{paper}.py"
-    text = source.read_bytes()
     final = source.with_suffix(".ipynb")
     read_parameters(source)  # which checks them
+    text = source.read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         saved = Path(folder) / final.name
-        if error := _execute(
-            text,
-            saved,
-            {},
-            cwd=source.parent,
-            bar=paper,
-        ):
+        if error := _execute(text, saved, {}, cwd=source.parent, bar=paper):
             raise NotebookFailed(f"{paper}: {error}")
         notebook = nbformat.read(saved, as_version=4)
         built = nbformat.writes(normalized(notebook))
