@@ -226,7 +226,7 @@ def _write(
     with whole(folder) as new:
         (new / "tables").mkdir()
         for file, text in contents.items():
-            (new / file).write_text(text, encoding="utf-8")
+            (new / file).write_text(text, "utf-8")
     return folder / "report.html"
 
 

@@ -92,7 +92,7 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
     The parameters cell has only annotated literals, each with a comment, such as
     ``n_draws: int = 100  # [1, 10000] draws that are kept``.
     """
-    cell = _CELL.search(notebook.read_text(encoding="utf-8") + "\n")
+    cell = _CELL.search(notebook.read_text("utf-8") + "\n")
     source = cell[1] if cell else ""
     declared: dict[str, Parameter] = {}
     errors: list[str] = []
@@ -151,10 +151,10 @@ def find_outputs(start: Path) -> Path:
 
 def find_papers(root: Path, asked: Sequence[str] = ()) -> list[str]:
     """Return the requested papers, each once; by default, all notebooks, sorted."""
-    papers = sorted(path.stem for path in (root / "notebooks").glob("*.py"))
-    if unknown := [paper for paper in asked if paper not in papers]:
-        lines = [unknown_name("paper", paper, papers) for paper in unknown]
-        raise UsageError("\n".join(lines))
+    papers = sorted(path.stem for path in root.glob("notebooks/*.py"))
+    unknown = [paper for paper in asked if paper not in papers]
+    if unknown:
+        raise UsageError("\n".join(unknown_name("paper", p, papers) for p in unknown))
     return list(dict.fromkeys(asked)) or papers
 
 
@@ -306,14 +306,12 @@ def check_values(
 
 def _read_profile(root: Path, paper: str, profile: str) -> Values:
     """Return the values of a paper's profile; the default may have no file."""
-    profiles: dict[str, Path | None] = {"default": None}
-    for file in sorted(root.glob(f"params/{paper}/*.yaml")):
-        if not file.match("sweep_*"):
-            profiles[file.stem] = file
-    if profile not in profiles:
-        raise UsageError(f"{paper}: {unknown_name('profile', profile, profiles)}")
-    path = profiles[profile]
-    return read_mapping(path) if path else {}
+    files = sorted(root.glob(f"params/{paper}/*.yaml"))
+    profiles = {file.stem: file for file in files if not file.match("sweep_*")}
+    names = dict.fromkeys(["default", *profiles])
+    if profile not in names:
+        raise UsageError(f"{paper}: {unknown_name('profile', profile, names)}")
+    return read_mapping(profiles[profile]) if profile in profiles else {}
 
 
 def resolve(

@@ -141,7 +141,7 @@ def _shown_cells(
 def script(charts: bool) -> str:
     """Return a page's script; it has a megabyte if it draws charts."""
     names = ["report.js", "charts.js"] if charts else ["report.js"]
-    parts = [(TEMPLATES / name).read_text(encoding="utf-8") for name in names]
+    parts = [(TEMPLATES / name).read_text("utf-8") for name in names]
     if charts:
         import vl_convert  # 50 MB, and Altair: for reports with charts only
 

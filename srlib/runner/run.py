@@ -51,7 +51,7 @@ class NotebookFailed(ClickException):
 
 
 def _execute(
-    text: bytes,
+    source: Path,
     saved: Path,
     parameters: Values,
     *,
@@ -59,13 +59,12 @@ def _execute(
     bar: str = "",
     of_user: bool = False,
 ) -> str:
-    """Execute a notebook's text, saving after each cell; return the error, or ""."""
+    """Execute a text notebook, saving after each cell; return the error, or ""."""
     # Parameters were checked before; papermill only warns about them. Failures are
     # raised, so the logs of papermill and of interrupted kernels add nothing.
     for name in ("papermill", "asyncio", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    notebook = jupytext.reads(text.decode("utf-8"), fmt="py")
-    nbformat.write(notebook, saved)
+    nbformat.write(jupytext.read(source, fmt="py"), saved)
     # Papermill formats it.
     path = saved.as_posix().replace("{", "{{").replace("}", "}}")
     # Kernels that start together race for ports; by default, sockets are in the working
@@ -150,15 +149,12 @@ def _git_commit(root: Path) -> str:
 
 def _versions() -> dict[str, str]:
     """Return the versions of Python, of the library and of the packages it requires."""
-    versions = {"python": platform.python_version()}
     # The command requires these two extras.
-    other_extras = re.compile("extra == .(?!charts|notebooks)")
-    required = importlib.metadata.requires("srlib") or []
-    for line in ["srlib", *required]:
-        if not other_extras.search(line):
-            name = re.split(r"[^\w.-]", line, maxsplit=1)[0]
-            versions[name] = importlib.metadata.version(name)
-    return versions
+    needed = r"(?m)^([\w.-]+)(?!.*extra == .(?!charts|notebooks))"
+    required = "\n".join(importlib.metadata.requires("srlib") or [])
+    names = ["srlib", *re.findall(needed, required)]
+    versions = {name: importlib.metadata.version(name) for name in names}
+    return {"python": platform.python_version()} | versions
 
 
 def _provenance(request: Request) -> Values:
@@ -195,7 +191,7 @@ def run(request: Request, *, bar: bool = False) -> Path:
     check_replaceable(request.failed)
     with whole(request.folder) as folder:
         (folder / "parameters.yaml").write_text(
-            yaml_io.dump(request.parameters), encoding="utf-8"
+            yaml_io.dump(request.parameters), "utf-8"
         )
         of_user = confidential.of_users_file(request.parameters, provenance)
         error = _execute_in(folder, request, paper if bar else "", of_user)
@@ -204,7 +200,7 @@ def run(request: Request, *, bar: bool = False) -> Path:
             provenance["error"] = error
         provenance["seconds"] = round(time.monotonic() - start, 1)
         (folder / "provenance.json").write_text(
-            json.dumps(provenance, indent=2), encoding="utf-8"
+            json.dumps(provenance, indent=2), "utf-8"
         )
         if error:
             replace(folder, request.failed)
@@ -222,13 +218,12 @@ def _execute_in(
     """Execute a request's notebook in a folder; return the error, or ""."""
     saved = folder / "notebook.ipynb"
     parameters = {OUTPUT_DIR: folder.as_posix(), **request.parameters}
-    text = request.notebook.read_bytes()
-    error = _execute(text, saved, parameters, bar=bar, of_user=of_user)
+    error = _execute(request.notebook, saved, parameters, bar=bar, of_user=of_user)
     # The notebook names its folder by the place where it will be.
     final = request.folder.relative_to(request.folder.parents[2]).as_posix()
-    written = saved.read_text(encoding="utf-8")
+    written = saved.read_text("utf-8")
     renamed = written.replace(folder.as_posix(), final)
-    saved.write_text(renamed, encoding="utf-8")
+    saved.write_text(renamed, "utf-8")
     return error or _changed_meanwhile(request)
 
 
@@ -248,17 +243,16 @@ def build(root: Path, paper: str) -> Path:
     depends only on sources, outputs and the version of Python: building it again or
     saving it in JupyterLab changes nothing.
     """
-    source = root / "notebooks" / f"{paper}.py"
+    source = root / f"notebooks/{paper}.py"
     final = source.with_suffix(".ipynb")
     read_parameters(source)  # which checks them
-    text = source.read_bytes()
     with tempfile.TemporaryDirectory() as folder:
-        saved = Path(folder) / final.name
-        if error := _execute(text, saved, {}, cwd=source.parent, bar=paper):
+        saved = Path(folder, final.name)
+        if error := _execute(source, saved, {}, cwd=source.parent, bar=paper):
             raise NotebookFailed(f"{paper}: {error}")
         notebook = nbformat.read(saved, as_version=4)
         built = nbformat.writes(normalized(notebook))
-    final.write_text(built + "\n", encoding="utf-8", newline="\n")
+    final.write_text(built + "\n", "utf-8", newline="\n")
     return final
 
 

@@ -310,8 +310,6 @@ def load(folder: Path, table: str = "") -> "pd.DataFrame":
 
 def _with_provenance(frame: "pd.DataFrame", point: Path) -> "pd.DataFrame":
     """Return a point's table with its varying parameters, its name and the commit."""
-    import pandas as pd
-
     provenance = read_mapping(point / "provenance.json")
     parameters = {}
     for name, value in provenance["changed_parameters"].items():
@@ -320,6 +318,5 @@ def _with_provenance(frame: "pd.DataFrame", point: Path) -> "pd.DataFrame":
         if not isinstance(value, str | int | float):
             value = json.dumps(value)
         parameters[f"parameter_{name}" if name in frame else name] = value
-    varying = pd.DataFrame(parameters, frame.index)
-    frame = pd.concat([varying, frame], axis=1)
+    frame = frame.assign(**parameters)[[*parameters, *frame]]
     return frame.assign(point=point.name, git_commit=provenance.get("git_commit"))
