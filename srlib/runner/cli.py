@@ -35,9 +35,10 @@ if TYPE_CHECKING:  # importing it takes seconds
 MOST_CHOICES = 12  # shown on the terminal
 SEED = 2026  # of assessments: the same files and options give the same report
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 OUTPUT = click.option(
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     default=lambda: find_outputs(Path.cwd()),
     help="Folder to write to; default: outputs/ of the project "
     "or of the working folder.",
@@ -417,7 +418,7 @@ def course(papers: Sequence[str], output: Path) -> None:
 
 
 @main.command()
-@click.argument("run_dir", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("run_dir", type=FOLDER)
 @click.option(
     "--public", is_flag=True, help="For a user's file: only what is marked public."
 )

@@ -193,8 +193,7 @@ def run(request: Request, *, bar: bool = False) -> Path:
         (folder / "parameters.yaml").write_text(
             yaml_io.dump(request.parameters), "utf-8"
         )
-        of_user = confidential.of_users_file(request.parameters, provenance)
-        error = _execute_in(folder, request, paper if bar else "", of_user)
+        error = _execute_in(folder, request, paper if bar else "")
         provenance["status"] = "failed" if error else "complete"
         if error:
             provenance["error"] = error
@@ -209,15 +208,11 @@ def run(request: Request, *, bar: bool = False) -> Path:
     return request.folder
 
 
-def _execute_in(
-    folder: Path,
-    request: Request,
-    bar: str,
-    of_user: bool,
-) -> str:
+def _execute_in(folder: Path, request: Request, bar: str) -> str:
     """Execute a request's notebook in a folder; return the error, or ""."""
     saved = folder / "notebook.ipynb"
     parameters = {OUTPUT_DIR: folder.as_posix(), **request.parameters}
+    of_user = confidential.of_users_file(request.parameters, {"inputs": request.inputs})
     error = _execute(request.notebook, saved, parameters, bar=bar, of_user=of_user)
     # The notebook names its folder by the place where it will be.
     final = request.folder.relative_to(request.folder.parents[2]).as_posix()
