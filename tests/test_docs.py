@@ -30,7 +30,11 @@ def paths(*patterns: str) -> list[Path]:
     return sorted(itertools.chain(*map(ROOT.glob, patterns)))
 
 
-PAGES = paths("*.md", "docs/*.md", "docs/guide/*.md")
+PAGES = paths(
+    "*.md",
+    "docs/*.md",
+    "docs/guide/*.md",
+)
 NOTEBOOKS = paths("notebooks/*.md", "notebooks/*.ipynb")
 every_page = pytest.mark.parametrize(
     "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
@@ -68,7 +72,10 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def options_of(command: str) -> set[str]:
-    return {*itertools.chain(*(param.opts for param in main.commands[command].params))}
+    options: set[str] = set()
+    for parameter in main.commands[command].params:
+        options.update(parameter.opts)
+    return options
 
 
 @every_page
@@ -77,9 +84,9 @@ def test_commands_and_targets_exist_and_take_their_options(page: Path) -> None:
     typed = "\n".join([*blocks(page, "", "bash"), *examples]).replace("\\\n", " ")
     for line in re.findall(r"(?m)^(?:\.venv/bin/|Example: )?srlib (.*)", typed):
         name, *words = shlex.split(line, comments=True)
-        files = [word for word in words if word.startswith("params/")]
-        assert [file for file in files if not (ROOT / file).is_file()] == []
-        typed_options = {word for word in words if re.match(r"--?[a-z]", word)}
+        for file in filter(re.compile("params/").match, words):
+            assert (ROOT / file).is_file(), line
+        typed_options = {*filter(re.compile("--?[a-z]").match, words)}
         assert typed_options <= options_of(name), line
     targets = re.findall(r"(?m)^(\w+):", text(ROOT / "Makefile"))
     assert {*re.findall(r"(?m)(?:^|`)make (\w+)", text(page))} <= {*targets}
@@ -90,8 +97,9 @@ def test_code_and_text_name_what_the_library_has(page: Path) -> None:
     names = set(re.findall(r"\bsrlib(?:\.[A-Za-z]\w*)+", text(page)))
     for module, imported in re.findall(r"from (srlib[\w.]*) import (.+)", text(page)):
         names |= {f"{module}.{name}" for name in imported.split(", ")}
-    missing = [name for name in names if pydoc.locate(name) is None]
-    assert missing == [] or page.name == "CHANGELOG.md"  # of what was
+    if page.name != "CHANGELOG.md":  # of what was
+        for name in names:
+            assert pydoc.locate(name) is not None, name
 
 
 # ----------------------------------------------------------------------------- glossary
@@ -162,7 +170,8 @@ def test_columns_and_rows_of_the_glossary_exist() -> None:
         else:
             assert name in table
     source = "\n".join(map(text, ROOT.glob("srlib/assessment/*.py")))
-    assert [name for name, _ in named("row") if f'"{name}"' not in source] == []
+    for name, _ in named("row"):
+        assert f'"{name}"' in source
 
 
 def test_the_tests_of_the_promises_exist() -> None:
@@ -180,12 +189,11 @@ def test_jupyterlab_opens_with_a_page_that_leads_to_every_notebook() -> None:
 
 def shown(notebook: str) -> str:
     """Return what a committed notebook shows, without bold type."""
-    cells = nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", as_version=4).cells
     texts = []
-    for output in itertools.chain(*(cell.get("outputs", []) for cell in cells)):
-        if "data" in output:
-            data = output.data
-            texts.append(data.get("text/markdown", data["text/plain"]))
+    for cell in nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", 4).cells:
+        for output in cell.get("outputs", []):
+            if data := output.get("data"):
+                texts.append(data.get("text/markdown", data["text/plain"]))
     return "\n".join(texts).replace("**", "").replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -201,8 +209,11 @@ CELLS = [
     TREES.format(LARGE, 5),
     TREES.format(PRUNED, 5),
 ]
+SCORE = r"(?m)^{} +as printed .*?(\S+)$"
 SCORES = [
-    rf"(?m)^{score} +as printed .*?(\S+)$" for score in ("distance", "P", "log P")
+    SCORE.format("distance"),
+    SCORE.format("P"),
+    SCORE.format("log P"),
 ]
 PARAGRAPHS = [
     ("400 simulated adults", "sequential_trees", CELLS),
@@ -228,13 +239,20 @@ def test_numbers_are_those_of_the_notebook(
 @pytest.mark.parametrize("page", ["README.md", "docs/start.md", "docs/guide/assess.md"])
 def test_examples_are_what_the_notebook_shows(page: str) -> None:
     (example,) = blocks(ROOT / page, "text")
-    lines = [line.removesuffix("...").strip() for line in example.splitlines()]
-    assert [line for line in lines if line not in shown("assess")] == []
+    output = shown("assess")
+    for line in example.splitlines():
+        assert line.removesuffix("...").strip() in output
 
 
 # --------------------------------------------------------------------------- references
 
-TEXTS = paths("*.md", "docs/*.*", "docs/guide/*.md", "srlib/**/*.py", "notebooks/*.py")
+TEXTS = paths(
+    "*.md",
+    "docs/*.*",
+    "docs/guide/*.md",
+    "srlib/**/*.py",
+    "notebooks/*.py",
+)
 DOI = r"10\.\d{4,9}/[\w.()/:;-]*\w"
 ADDRESS = f"https://doi\\.org/{DOI}"
 SITE = r"https://(?!(?:\w+\.)?arxiv\.org|[^/]*doi\.org)[\w-]+(\.[\w-]+)+(/\S*\w/?)?"
@@ -288,4 +306,5 @@ def test_the_papers_have_one_title_wherever_they_are_cited() -> None:
 def test_files_that_a_notebook_names_exist() -> None:
     sources = "\n".join(map(text, ROOT.glob("notebooks/*.py")))
     files = re.findall(r"`((?:docs|params|srlib|tests|notebooks)/[\w./-]+)`", sources)
-    assert [file for file in files if not (ROOT / file).exists()] == []
+    for file in files:
+        assert (ROOT / file).exists(), file
