@@ -58,9 +58,13 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
+def write_notebook(line: str, more: str = "") -> None:
+    """Write the notebook with another line in the place of the marked one."""
+    Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, line) + more)
+
+
 def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
-    cells = toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE
-    (project / "notebooks/toy.py").write_text(cells)
+    write_notebook(LOOK, toy.TABLE)
     long = project / ("long" * 30)  # for a path of a socket
     long.mkdir()
     environment = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
@@ -92,7 +96,7 @@ def test_the_assessment_imports_nothing_from_the_working_folder(work: Path) -> N
 
 @toy.posix
 def test_a_run_that_is_told_to_end_leaves_nothing(project: Path) -> None:
-    (project / "notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
+    write_notebook(toy.WAITS)
     process = subprocess.Popen(
         [SCRIPT, "run", "toy"],
         stderr=subprocess.PIPE,

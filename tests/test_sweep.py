@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import toy
 from click.testing import Result
-from test_run import SCRIPT, srlib
+from test_run import SCRIPT, srlib, write_notebook
 
 from srlib.__main__ import main
 from srlib.runner import run, sweep
@@ -30,11 +30,6 @@ def read(text: str, name: str = "sweep_x") -> list[Request]:
     file.write_text(f"paper: toy\n{text}\n", "utf-8")
     points, _ = sweep.read_sweep(file.parent, file, file.parent / "outputs")
     return points
-
-
-def write_notebook(line: str) -> None:
-    """Write the notebook with another line in the place of the marked one."""
-    Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, line))
 
 
 def sweep_x(*options: str) -> Result:

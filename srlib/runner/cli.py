@@ -115,7 +115,12 @@ def run(
     "--keys age,town --target income"
 )
 @click.argument("original", type=click.Path(exists=True, dir_okay=False))
-@click.argument("released", type=click.Path(exists=True), nargs=-1, required=True)
+@click.argument(
+    "released",
+    type=click.Path(exists=True),
+    nargs=-1,
+    required=True,
+)
 @click.option(
     "--fail-on",
     type=click.Choice(["undecided", "review", "do not release"]),
@@ -277,7 +282,12 @@ def _operands(value: Any) -> list[list[str]]:
 
 
 # The other options of `assess` are the parameters of its notebook, with their defaults.
-_DISTANCE = click.FloatRange(min=0, max=math.inf, min_open=True, max_open=True)
+_DISTANCE = click.FloatRange(
+    min=0,
+    max=math.inf,
+    min_open=True,
+    max_open=True,
+)
 _DISTANCE.name = "float"
 _TYPES: Values = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
 for _name, _parameter in read_parameters(ASSESSMENT).items():
@@ -309,7 +319,7 @@ def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
     from srlib.data.microdata import check_leave_out, read_uncoded
     from srlib.runner.confidential import columns_of, masked
 
-    columns = columns_of({"data": list(map(str, files))})
+    columns = columns_of({"data": files})
     try:
         tables = [read_uncoded(file, leave_out=leave_out) for file in files]
         check_leave_out(leave_out, tables)

@@ -109,7 +109,11 @@ def _make_public(cell: NotebookNode) -> None:
         cell.metadata["tags"] = [*tags, "lost-figure"]
 
 
-def without_values(kind: str, message: str, typed: Values) -> str:
+def without_values(
+    kind: str,
+    message: str,
+    typed: Values,
+) -> str:
     """Return an error's type, with its message's first line if that names places.
 
     Of the line, what is typed and the columns of the files stay.
@@ -120,7 +124,11 @@ def without_values(kind: str, message: str, typed: Values) -> str:
     return f"{kind}: {masked(line, typed, columns_of(typed))}"
 
 
-def masked(message: str, typed: object, columns: Collection[str]) -> str:
+def masked(
+    message: str,
+    typed: object,
+    columns: Collection[str],
+) -> str:
     """Return a message with dots for quotations but column names and typed texts."""
     texts = [repr((typed, _OURS, list(columns))), *columns]
     known = set(itertools.chain(*map(_find_texts, texts)))

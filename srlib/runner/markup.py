@@ -49,7 +49,11 @@ def clean(html: str) -> Markup:
     guide.
     """
 
-    def value_of(tag: str, name: str, value: str) -> str | None:
+    def value_of(
+        tag: str,
+        name: str,
+        value: str,
+    ) -> str | None:
         return value if re.match(_VALUES.get(name, ""), value) else None
 
     return Markup(nh3.clean(html, attribute_filter=value_of, **_ALLOWED))
@@ -58,7 +62,12 @@ def clean(html: str) -> Markup:
 class _Renderer(IPythonRenderer):
     """Renderer of Markdown to HTML, and of its formulas to MathML."""
 
-    def image(self, text: str, url: str, title: str | None = None) -> str:
+    def image(
+        self,
+        text: str,
+        url: str,
+        title: str | None = None,
+    ) -> str:
         # A text notebook has no attachments.
         return super(IPythonRenderer, self).image(text, url, title)
 

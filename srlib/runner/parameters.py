@@ -56,7 +56,11 @@ class Parameter(NamedTuple):
     type: TypeAdapter[Any]
 
 
-def _declare(annotation: str, default: Any, comment: str) -> Parameter:
+def _declare(
+    annotation: str,
+    default: Any,
+    comment: str,
+) -> Parameter:
     """Return the parameter of a literal with its comment."""
     kind = eval(annotation, {"__builtins__": _TYPES})
     allowed = annotation
@@ -69,7 +73,13 @@ def _declare(annotation: str, default: Any, comment: str) -> Parameter:
         else:
             kind = _restricted(kind, values[0])
             allowed += f" in {values[0]}"
-    return Parameter(annotation, default, allowed, comment.strip(), TypeAdapter(kind))
+    return Parameter(
+        annotation,
+        default,
+        allowed,
+        comment.strip(),
+        TypeAdapter(kind),
+    )
 
 
 def _restricted(kind: Any, values: str) -> Any:
@@ -158,7 +168,11 @@ def find_papers(root: Path, asked: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(asked)) or papers
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(
+    kind: str,
+    name: str,
+    known: Iterable[str],
+) -> str:
     """Return the message for a name that is not among the known ones."""
     return f"unknown {kind} {name!r} (known: {', '.join(known) or 'none'})"
 

@@ -117,7 +117,11 @@ def read_sweep(
     # No profile begins with sweep_, so the folders differ from those of runs.
     folder = base.folder.with_name("sweep_" + file.stem.removeprefix("sweep_"))
     common = base.parameters | base_values
-    base = base._replace(folder=folder, parameters=common, inputs=hash_inputs(common))
+    base = base._replace(
+        folder=folder,
+        parameters=common,
+        inputs=hash_inputs(common),
+    )
     points = [_point(base, row) for row in rows]
     distinct = {point.folder: point for point in points}
     return list(distinct.values()), plan.collect
@@ -195,7 +199,13 @@ def _run_points(
         pool.submit(_run_point, point, Path.cwd()): point.folder.name
         for point in points
     }
-    bar = tqdm(as_completed(futures), title, len(futures), unit="point", disable=None)
+    bar = tqdm(
+        as_completed(futures),
+        title,
+        len(futures),
+        unit="point",
+        disable=None,
+    )
     for future in bar:
         if error := future.exception():  # also if a worker was lost
             message = type(error).__name__
