@@ -19,6 +19,7 @@ from srlib.data.infer import infer_schema
 from srlib.data.microdata import read_table, read_uncoded
 from srlib.data.schema import Schema, Variable
 from srlib.runner import confidential, report
+from srlib.runner.parameters import LIBRARY
 from srlib.runner.run import _failure, _is_ours
 
 # Rare levels, the outcome of the record that has each, and names of folder and files.
@@ -35,15 +36,14 @@ LEVELS = {
     "town": ["north", "south", TOWN],
     "sick": ["well", SICK],
 }
-LIBRARY = Path(confidential.__file__).parents[1]
 
 
-def people(n: int = 120) -> pd.DataFrame:
-    towns = pd.Series(["north", "south"] * (n // 2)).sample(frac=1, random_state=1)
+def people() -> pd.DataFrame:
+    towns = pd.Series(["north", "south"] * 60).sample(frac=1, random_state=1)
     columns = {
-        "job": ["clerk", "cook"] * (n // 2),
+        "job": ["clerk", "cook"] * 60,
         "town": towns.to_list(),
-        "sick": ["well", SICK, SICK, "well", "well"] * (n // 5),
+        "sick": ["well", SICK, SICK, "well", "well"] * 24,
     }
     frame = pd.DataFrame(columns)
     frame.loc[5, "job"] = JOB
@@ -53,7 +53,7 @@ def people(n: int = 120) -> pd.DataFrame:
 
 def write_schema(file: Path, levels: dict[str, list[str]]) -> None:
     variables = [{"name": name, "levels": values} for name, values in levels.items()]
-    file.write_text(yaml.safe_dump({"variables": variables}), encoding="utf-8")
+    file.write_text(yaml.safe_dump({"variables": variables}), "utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def canaries_in(text: str) -> list[str]:
     """Return the canaries in a text: plain, URL-encoded or in base64 at any offset."""
-    plain = "\n".join([text, urllib.parse.unquote(text)]).casefold()
+    plain = f"{text}\n{urllib.parse.unquote(text)}".casefold()
     canaries = [canary for canary in CANARIES if canary.casefold() in plain]
     for canary, offset in itertools.product(CANARIES, range(3)):
         encoded = base64.b64encode(b" " * offset + canary.encode()).decode()
@@ -100,7 +100,15 @@ def canaries_in(text: str) -> list[str]:
 
 
 def canaries_of(file: Path) -> set[str]:
-    return {*canaries_in(file.read_text(encoding="utf-8"))}
+    return {*canaries_in(file.read_text("utf-8"))}
+
+
+def refused(*arguments: object) -> str:
+    """Return what the command prints when it refuses a file, without a canary."""
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert canaries_in(result.output) == []
+    return result.output
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +121,7 @@ def leaving(runs: Path) -> dict[str, str]:
         pages[f"site {run.parent.name}"] = page
     files = [*runs.glob("*/*/public/*"), *runs.glob("*/*/report-public.html")]
     for file in files:
-        pages[str(file.relative_to(runs))] = file.read_text(encoding="utf-8")
+        pages[str(file.relative_to(runs))] = file.read_text("utf-8")
     return pages
 
 
@@ -133,9 +141,15 @@ def test_canaries_are_where_they_should_be(runs: Path) -> None:
 
 
 def test_no_canary_leaves(leaving: dict[str, str]) -> None:
-    sites = {"site assess", "site hu_reiter_wang"}
-    assert {"assess/default/public/in_public.csv", *sites} <= leaving.keys()
-    assert sum(name.endswith("report-public.html") for name in leaving) == 3
+    pages = {
+        "assess/default/public/in_public.csv",
+        "assess/default/report-public.html",
+        "assess/command/report-public.html",
+        "hu_reiter_wang/default/report-public.html",
+        "site assess",
+        "site hu_reiter_wang",
+    }
+    assert pages <= leaving.keys()
     for name, text in leaving.items():
         assert canaries_in(text) == [], name
 
@@ -154,8 +168,8 @@ def test_no_chart_and_no_coefficient_leaves(
         assert 'class="vega-lite"' not in text
         assert "image/svg+xml" not in text
         # A number is one of them if it agrees in all decimals that it is shown with.
-        body = text[text.find("<main" if "<main" in text else "<body") :]
-        for shown in set(re.findall(r"\d+\.\d{3,}", body)):
+        body = re.sub("(?s).*?<body", "", text, count=1)
+        for shown in re.findall(r"\d+\.\d{3,}", body):
             n_decimals = len(shown.partition(".")[2])
             assert shown not in {f"{number:.{n_decimals}f}" for number in numbers}
 
@@ -164,8 +178,10 @@ def test_the_words_of_a_verdict_leave_and_the_rule(
     runs: Path, leaving: dict[str, str]
 ) -> None:
     words = pd.read_csv(runs / "assess/default/tables/in_public.csv")
-    rules = {"default": confidential.RULE}
-    rules["command"] = "Ratings that rest on ten people or more"
+    rules = {
+        "default": confidential.RULE,
+        "command": "Ratings that rest on ten people or more",
+    }
     for run, rule in rules.items():
         page = leaving[f"assess/{run}/report-public.html"]
         assert f">{words.loc[0, 'utility']}</td>" in page
@@ -185,29 +201,27 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
     schema = f"{lacking}/schema.yaml"
     base = {"original": file, "schema": schema, "released": [file]}
     sweep = {"paper": "assess", "base": base, "grid": {"by": ["town"]}}
-    (lacking / "sweep_x.yaml").write_text(yaml.safe_dump(sweep), encoding="utf-8")
+    (lacking / "sweep_x.yaml").write_text(yaml.safe_dump(sweep), "utf-8")
     result = call("sweep", lacking / "sweep_x.yaml", "--output", lacking / "o")
     assert result.exit_code == 1
     (failed,) = lacking.glob("o/assess/sweep_x/*.failed")
-    index = (failed.parent / "index.csv").read_text(encoding="utf-8")
-    provenance = json.loads((failed / "provenance.json").read_text(encoding="utf-8"))
+    index = (failed.parent / "index.csv").read_text("utf-8")
+    provenance = json.loads((failed / "provenance.json").read_text("utf-8"))
     for text in (result.output, index, provenance["error"]):
         assert "job has '...' (line 7)" in text
         assert canaries_in(text) == []
-    assert JOB in (failed / "notebook.ipynb").read_text(encoding="utf-8")
+    assert JOB in (failed / "notebook.ipynb").read_text("utf-8")
 
-    result = call("report", failed, "--public")
-    assert (result.exit_code, canaries_in(result.output)) == (2, [])
-    assert "a failed run has no public report" in result.output
+    message = refused("report", failed, "--public")
+    assert "a failed run has no public report" in message
     assert not (failed / "report-public.html").exists()
 
 
 def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
     file = lacking / "people.csv"
     schema = lacking / "schema.yaml"
-    result = call("assess", file, file, "--schema", schema, "--output", lacking)
-    assert (result.exit_code, canaries_in(result.output)) == (2, [])
-    assert "job has '...' (line 7)" in result.output
+    message = refused("assess", file, file, "--schema", schema, "--output", lacking)
+    assert "job has '...' (line 7)" in message
 
 
 MESSAGES = [
@@ -231,9 +245,13 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(("message", "masked"), MESSAGES)
-def test_values_are_cut_from_messages(message: str, masked: str) -> None:
-    columns = ["ill", "o'k", "say 'a'"]
-    reason = confidential.without_values("ValueError", message, ["jobb"], columns)
+def test_values_are_cut_from_messages(
+    tmp_path: Path, message: str, masked: str
+) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("ill,o'k,say 'a'\n1,2,3\n")
+    typed = {"data": str(file), "keys": ["jobb"]}
+    reason = confidential.without_values("ValueError", message, typed)
     assert reason == f"ValueError: {masked}"
 
 
@@ -251,9 +269,7 @@ def test_columns_are_named_wherever_they_stand(tmp_path: Path) -> None:
         "the values of 'job', 't own' equal the original row by row, and only 'x' dif"
     )
 
-    result = call("assess", original, released, "--output", tmp_path)
-    assert (result.exit_code, canaries_in(result.output)) == (2, [])
-    assert message in result.stderr
+    assert message in refused("assess", original, released, "--output", tmp_path)
 
     error: Any = RuntimeError()
     error.ename = "ValueError"
@@ -287,12 +303,12 @@ def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
     messages = []
     for kind, known in itertools.product(kinds, (schema, uncut, None)):
         file = tmp_path / f"a.{kind}"
-        file.write_text(f"job,town\n{rows}", encoding="utf-8")
+        file.write_text(f"job,town\n{rows}", "utf-8")
         try:
             read_table(file, known)
             infer_schema(read_uncoded(file, known).frame)
         except ValueError as error:
-            messages.append(confidential.without_values("ValueError", str(error)))
+            messages.append(confidential.without_values("ValueError", str(error), {}))
     assert len(messages) > 2 * len(kinds)
     assert canaries_in("\n".join(messages)) == []
 
@@ -309,4 +325,4 @@ FRAMES = {
 def test_messages_of_other_code_are_cut_altogether(last_frame: str, ours: bool) -> None:
     frames = ["-----", "Cell In[2], line 1", last_frame, "ValueError: job is x"]
     assert _is_ours(frames) == ours
-    assert confidential.without_values("KeyError", "'secret'") == "KeyError"
+    assert confidential.without_values("KeyError", "'secret'", {}) == "KeyError"

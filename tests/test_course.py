@@ -18,8 +18,8 @@ from srlib.runner import course
 from srlib.runner.parameters import UsageError
 
 SECRETS = ["A good answer", "Known to be", "Another secret", "to divide", "share / 3"]
-SECRETS += ["np.log", "0.167", "5]", "Beta", "smith", "not private"]
-SECRETS += ["SOLUTION", "AUTOTEST"]
+SECRETS += ["np.log", "0.167", "5]", "Beta", "smith", "not private", "SOLUTION"]
+SECRETS.append("AUTOTEST")
 RESULTS = ["right", "wrong", "not answered yet"]
 ANSWERS = {
     "sixth": ("1 / 6", "0.168", "..."),
@@ -62,7 +62,8 @@ def version(released: Path) -> Any:
 
 def test_a_student_version_has_no_solution(version: Any) -> None:
     text = "\n".join(cell.source for cell in version.cells)
-    assert [secret for secret in SECRETS if secret in text] == []
+    for secret in SECRETS:
+        assert secret not in text
     kept = [
         "To three digits (`sixth`).\n<details><summary>Hint 1</summary>\n\nHalf is",
         "## A part with a spoiler\n\n*This text reveals the solution of Exercise 1.",
@@ -72,7 +73,8 @@ def test_a_student_version_has_no_solution(version: Any) -> None:
         "*Your answer in words.*",
         "](../other/other.ipynb#part)",
     ]
-    assert [words for words in kept if words not in text] == []
+    for words in kept:
+        assert words in text
 
 
 @pytest.mark.parametrize("result", RESULTS)
@@ -85,7 +87,7 @@ def test_a_check_accepts_the_answer_and_no_other(version, capsys, result):
     exec("\n".join([helpers, "import numpy as np", *given]), names)
 
     code = "\n".join(cell.source for cell in version.cells)
-    checks = re.findall(r"^points_for\(.*", code, re.MULTILINE)
+    checks = re.findall(r"(?m)^points_for\(.*", code)
     points = [eval(check, names) for check in checks]
     assert points == [result == "right"] * len(ANSWERS)
     messages = capsys.readouterr().out.splitlines()
@@ -102,14 +104,14 @@ def test_each_right_name_is_a_point(released: Path, version: Any) -> None:
     nbformat.write(version, submitted)
     nbgrader(released, "autograde", "toy")
     nbgrader(released, "export")
-    grades = (released / "grades.csv").read_text(encoding="utf-8")
+    grades = (released / "grades.csv").read_text("utf-8")
     (row,) = csv.DictReader(grades.splitlines())
     assert float(row["raw_score"]) == 2
     assert float(row["max_score"]) == 7  # words are still to read
 
 
-def student_sources(notebook: Any) -> list[str]:
-    cells = course.assignment_source(notebook).cells
+def student_sources(paper: str) -> list[str]:
+    cells = course.assignment_source(NOTEBOOKS[paper]).cells
     return [
         cell.source
         for cell in cells
@@ -117,21 +119,22 @@ def student_sources(notebook: Any) -> list[str]:
     ]
 
 
-def solutions(notebook: Any) -> list[str]:
+def solutions(paper: str) -> list[str]:
     return [
         cell.source
-        for cell in notebook.cells
+        for cell in NOTEBOOKS[paper].cells
         if "solution" in cell.metadata.get("tags", [])
     ]
 
 
 def test_no_student_version_has_an_answer() -> None:
     """Neither a solution's code nor its number, to three digits in other ones."""
-    versions = {paper: "\n".join(student_sources(n)) for paper, n in NOTEBOOKS.items()}
+    versions = {paper: "\n".join(student_sources(paper)) for paper in NOTEBOOKS}
     revealed = set()
-    for paper, notebook in NOTEBOOKS.items():
-        assert [cell for cell in solutions(notebook) if cell in versions[paper]] == []
-        code = "\n".join(solutions(notebook))
+    for paper in NOTEBOOKS:
+        for solution in solutions(paper):
+            assert solution not in versions[paper]
+        code = "\n".join(solutions(paper))
         answers = re.findall(r"(?m)^assert .*== \[?-?([\d.]+)", code)
         for number in answers:
             digits = len(number.replace(".", "").strip("0"))
@@ -145,17 +148,17 @@ def test_no_student_version_has_an_answer() -> None:
 
 @pytest.mark.parametrize("paper", NOTEBOOKS)
 def test_what_a_question_asks_for_is_checked(paper: str) -> None:
-    version = student_sources(NOTEBOOKS[paper])
-    solution = "\n".join(solutions(NOTEBOOKS[paper]))
+    version = student_sources(paper)
+    solution = "\n".join(solutions(paper))
     questions = [text for text in version if text.startswith("### Exercise ")]
     assert 3 <= len(questions) <= 5
     asked = set(re.findall(r"`(\w+)`", "\n".join(questions)))
-    targets = str(re.findall(r"^([\w, ]+) = ", solution, re.MULTILINE))
+    targets = str(re.findall(r"(?m)^([\w, ]+) = ", solution))
     assigned = set(re.findall(r"\w+", targets))
     checked = set(re.findall(r"AUTOTEST as_text\((\w+), \d\)", "\n".join(version)))
     assert asked & assigned == checked
-    text = "\n".join(cell.source for cell in NOTEBOOKS[paper].cells)
-    assert not re.search(r"^(def )?(as_text|points_for|sha256)\b", text, re.M)
+    for cell in NOTEBOOKS[paper].cells:
+        assert not re.search(r"(?m)^(def )?(as_text|points_for|sha256)\b", cell.source)
 
 
 def test_notebooks_must_have_been_built(

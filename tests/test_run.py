@@ -58,9 +58,13 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
+def write_notebook(line: str, more: str = "") -> None:
+    """Write the notebook with another line in the place of the marked one."""
+    Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, line) + more)
+
+
 def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
-    cells = toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE
-    (project / "notebooks/toy.py").write_text(cells)
+    write_notebook(LOOK, toy.TABLE)
     long = project / ("long" * 30)  # for a path of a socket
     long.mkdir()
     environment = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
@@ -74,14 +78,13 @@ def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
     written = sorted(path for path in final.rglob("*") if path.is_file())
     assert [path.relative_to(final).as_posix() for path in written] == WHOLE
     for path in written:
-        assert str(project) not in path.read_text(encoding="utf-8")
+        assert str(project) not in path.read_text("utf-8")
     for path in (final, *final.rglob("*")):
         assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
     assert read_json(final / "results.json") == {"threads": 1, "total": 5.0}
     provenance = read_json(final / "provenance.json")
-    assert provenance["status"] == "complete"
-    assert provenance["changed_parameters"] == {"names": ["x", "y"]}
-    assert provenance["seed"] == 1
+    expected = {"status": "complete", "changed_parameters": {"names": ["x", "y"]}}
+    assert provenance == provenance | expected | {"seed": 1}
     assert len(provenance["source_sha256"]) == 64
 
 
@@ -93,7 +96,7 @@ def test_the_assessment_imports_nothing_from_the_working_folder(work: Path) -> N
 
 @toy.posix
 def test_a_run_that_is_told_to_end_leaves_nothing(project: Path) -> None:
-    (project / "notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
+    write_notebook(toy.WAITS)
     process = subprocess.Popen(
         [SCRIPT, "run", "toy"],
         stderr=subprocess.PIPE,
@@ -149,7 +152,7 @@ def test_a_built_notebook_has_no_paths(
     result = toy.call("build", "toy")
     assert (result.exit_code, result.output) == (0, "toy: notebooks/toy.ipynb\n")
     built = project / "notebooks/toy.ipynb"
-    first = built.read_text(encoding="utf-8")
+    first = built.read_text("utf-8")
     assert "papermill" not in first
     assert str(project) not in first
     normalized = run.normalized(nbformat.read(built, as_version=4))
@@ -158,7 +161,7 @@ def test_a_built_notebook_has_no_paths(
     monkeypatch.setattr(run, "_execute", lambda *_, **__: STOPPED)
     result = toy.call("build", "toy")
     assert (result.exit_code, result.stderr) == (1, f"Error: toy: {STOPPED}\n")
-    assert built.read_text(encoding="utf-8") == first
+    assert built.read_text("utf-8") == first
 
 
 # --------------------------------------------------------------------- without a kernel
@@ -169,7 +172,7 @@ def execute(
 ) -> Path:
     """Run the notebook without a kernel, while a file changes or the run fails."""
 
-    def executed(text: bytes, saved: Path, *_: object, **__: object) -> str:
+    def executed(source: Path, saved: Path, *_: object, **__: object) -> str:
         saved.write_text("{}")
         (project / changed).write_text("2")
         return error
@@ -201,8 +204,7 @@ def test_a_run_not_to_be_trusted_is_kept_as_failed(
         execute(project, changed, error, data="records.csv")
 
     failed = read_json(Path("outputs/toy/default.failed/provenance.json"))
-    assert failed["status"] == "failed"
-    assert failed["error"] == reason
+    assert (failed["status"], failed["error"]) == ("failed", reason)
     assert failed["source_sha256"] == json.loads(before)["source_sha256"]
     assert complete.read_text() == before
 
@@ -320,19 +322,20 @@ def test_where_files_cannot_be_locked_nothing_of_others_is_removed(
 @toy.posix
 def test_a_run_in_another_container_goes_on(tmp_path: Path) -> None:
     """Two containers may share a folder, host name and process IDs."""
-    options = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
-    container = ["unshare", *options]
+    container = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+    container.append("--mount-proc")
     if not shutil.which("unshare") or subprocess.run([*container, "true"]).returncode:
         pytest.skip("no containers are allowed here")
     # The numbers of its processes are larger than those of the second.
     numbers = 'for _ in 1 2 3; do true & done; wait; "$@"; exit $?'
     first = [*container, "sh", "-c", numbers, "sh", sys.executable, killed.__file__]
     second = [*container, sys.executable, killed.__file__]
+    second += [str(tmp_path / "other"), "0", ""]
     # It waits as soon as it has made its folder.
-    arguments = [str(tmp_path / "run"), "4", "after", "wait"]
-    waiting = subprocess.Popen([*first, *arguments], stdin=subprocess.PIPE)
+    first += [str(tmp_path / "run"), "4", "after", "wait"]
+    waiting = subprocess.Popen(first, stdin=subprocess.PIPE)
     toy.wait_until(lambda: [*tmp_path.glob(".run*/new")])
-    subprocess.run([*second, str(tmp_path / "other"), "0", ""], check=True)
+    subprocess.run(second, check=True)
     waiting.communicate(timeout=60)
     assert waiting.returncode == 0
     assert {path.name for path in tmp_path.iterdir()} == {"run", "other"}

@@ -14,26 +14,22 @@ import pandas as pd
 import pytest
 import toy
 from click.testing import Result
-from test_run import SCRIPT, srlib
+from test_run import SCRIPT, srlib, write_notebook
 
 from srlib.__main__ import main
 from srlib.runner import run, sweep
 from srlib.runner.parameters import Request
 
+WORKERS = "from srlib.runner.sweep import workers\nwith workers(1)"
 pytestmark = pytest.mark.usefixtures("project")
 
 
 def read(text: str, name: str = "sweep_x") -> list[Request]:
     """Write the file of a sweep and return its points."""
     file = Path(f"{name}.yaml").absolute()
-    file.write_text(f"paper: toy\n{text}\n", encoding="utf-8")
+    file.write_text(f"paper: toy\n{text}\n", "utf-8")
     points, _ = sweep.read_sweep(file.parent, file, file.parent / "outputs")
     return points
-
-
-def write_notebook(line: str) -> None:
-    """Write the notebook with another line in the place of the marked one."""
-    Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, line))
 
 
 def sweep_x(*options: str) -> Result:
@@ -51,18 +47,18 @@ def test_points_are_all_combinations() -> None:
         "grid: {n: [1, 2], method: [exact, simulated]}\n"
         "points: [{share: 0.1, names: [a]}, {names: [b, c]}]"
     )
-    assert len(points) == len({point.folder for point in points}) == 2 * 2 * 2
+    assert len(points) == len({point.folder for point in points}) == 8
     name = "n=1,method=exact,share=0.1,names=a-[0-9a-f]{12}"
     assert re.fullmatch(name, points[0].folder.name)
-    pairs = {(p.changed.get("share"), tuple(p.changed["names"])) for p in points}
-    assert pairs == {(0.1, ("a",)), (None, ("b", "c"))}
+    pairs = {(p.changed.get("share"), *p.changed["names"]) for p in points}
+    assert pairs == {(0.1, "a"), (None, "b", "c")}
     assert {point.parameters["seed"] for point in points} == {3}
 
 
 def test_seeds_of_replicates_are_those_that_they_always_were() -> None:
-    points = read("replicates: 2\nseed: 5\n")
-    seeds = [point.parameters["seed"] for point in points]
-    assert seeds == [1098639371749156, 6300548710043576]
+    first, second = read("replicates: 2\nseed: 5\n")
+    assert first.parameters["seed"] == 1098639371749156
+    assert second.parameters["seed"] == 6300548710043576
     seeds = [row["seed"] for row in sweep.Plan(paper="toy", replicates=10_000).rows()]
     assert len(set(seeds)) == 10_000
     assert all(seed == int(float(seed)) for seed in seeds)
@@ -109,13 +105,14 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     begun: list[int] = []
 
     def execute(
-        text: bytes, saved: Path, parameters: dict[str, int], **_: object
+        source: Path, saved: Path, parameters: dict[str, int], **_: object
     ) -> str:
         begun.append(parameters["n"])
-        (saved.parent / "tables").mkdir()
         saved.write_text("{}")
-        (saved.parent / "results.json").write_text('{"total": 1}')
-        (saved.parent / "tables/t.csv").write_text("n,x\n1,2\n")
+        saved.with_name("results.json").write_text('{"total": 1}')
+        table = saved.with_name("tables") / "t.csv"
+        table.parent.mkdir()
+        table.write_text("n,x\n1,2\n")
         return "cell 4: stopped" if begun.count(2) == begun[-1] - 1 == 1 else ""
 
     monkeypatch.setattr(run, "_execute", execute)
@@ -154,8 +151,14 @@ def test_tables_have_parameters_before_and_provenance_behind() -> None:
     points = read("grid: {n: [1, 2], names: [[a], [a, b]]}\ncollect: [t]")
     folder = points[0].folder.parent
     sweep_x()
-    index = pd.read_csv(folder / "index.csv")
-    assert [*index] == ["point", "status", "error", "seconds", "n", "names"]
+    assert [*pd.read_csv(folder / "index.csv")] == [
+        "point",
+        "status",
+        "error",
+        "seconds",
+        "n",
+        "names",
+    ]
     names = sweep.load(folder, "t")["names"].tolist()
     assert names == ["a", '["a", "b"]', '["a", "b"]']
     assert not (folder / "t.csv").exists()
@@ -195,14 +198,13 @@ def test_a_killed_sweep_leaves_no_process_and_the_next_command_no_records() -> N
         kernel, worker = toy.kernel(1)
         process.kill()
         process.wait()
-        toy.wait_until(lambda: not toy.alive(worker) and not toy.alive(kernel))
-        assert len(list(folder.glob(".n=1-*/*/parameters.yaml"))) == 1
-        assert len(list(Path(sockets).glob("*/*/kernel.json"))) == 1
+        toy.wait_until(lambda: not (toy.alive(worker) or toy.alive(kernel)))
+        assert len([*folder.glob(".n=1-*/*/parameters.yaml")]) == 1
+        assert len([*Path(sockets).glob("*/*/kernel.json")]) == 1
         Path("go").touch()
         srlib(Path(), "sweep", "sweep_x.yaml", "--shard", "1/2", TMPDIR=sockets)
-        names = {path.name for path in folder.iterdir()}
-        assert names == {"index.csv", points[0].folder.name}
-        assert list(Path(sockets).iterdir()) == []
+        assert {*folder.iterdir()} == {folder / "index.csv", points[0].folder}
+        assert [*Path(sockets).iterdir()] == []
 
 
 @toy.posix
@@ -218,12 +220,9 @@ def test_an_interruption_kills_the_workers_at_once() -> None:
 
 @toy.posix
 def test_semaphores_of_an_ended_process_are_no_news() -> None:
-    code = "import os\nfrom srlib.runner.sweep import workers\n"
-    code += "with workers(1): os._exit(1)"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert done.stdout + done.stderr == ""
+    command = [sys.executable, "-c", f"import os\n{WORKERS}: os._exit(1)"]
+    done = subprocess.run(command, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
 
 
 @toy.posix
@@ -236,9 +235,7 @@ def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> No
         "    os.rename('starting', 'started')\n"
         "    for _ in range(1200): os.path.exists('go') or time.sleep(0.05)\n"
     )
-    code = "from srlib.runner.sweep import workers\n"
-    code += "with workers(1) as pool: pool.submit(print)"
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", f"{WORKERS} as pool: pool.submit(print)"]
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     started = tmp_path / "started"
 
@@ -256,8 +253,13 @@ def test_a_dask_cluster_runs_the_points() -> None:
     distributed = pytest.importorskip("distributed")
     write_notebook(toy.WAITS)
     Path("go").touch()
-    settings: dict = {"dashboard_address": ":0", "silence_logs": "CRITICAL"}
-    settings |= {"protocol": "tcp", "n_workers": 1, "threads_per_worker": 2}
+    settings = {
+        "dashboard_address": ":0",
+        "silence_logs": "CRITICAL",
+        "protocol": "tcp",
+        "n_workers": 1,
+        "threads_per_worker": 2,
+    }
     with distributed.LocalCluster(**settings) as cluster:
         points = read("grid: {n: [1]}")
         sweep.run_sweep(points, points, scheduler=cluster.scheduler_address)

@@ -18,6 +18,7 @@ from srlib.checks import printable
 from srlib.runner.files import whole
 from srlib.runner.parameters import (
     SHIPPED,
+    Values,
     find_outputs,
     find_papers,
     find_root,
@@ -34,9 +35,10 @@ if TYPE_CHECKING:  # importing it takes seconds
 MOST_CHOICES = 12  # shown on the terminal
 SEED = 2026  # of assessments: the same files and options give the same report
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 OUTPUT = click.option(
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     default=lambda: find_outputs(Path.cwd()),
     help="Folder to write to; default: outputs/ of the project "
     "or of the working folder.",
@@ -159,8 +161,7 @@ def assess(
 
     start = time.monotonic()
     inputs = hash_inputs(tables)
-    key_sets = [names.split(",") for names in tables["keys"]]
-    tables["keys"] = [[key.strip() for key in keys] for keys in key_sets]
+    tables["keys"] = [re.split(r"\s*,\s*", keys.strip()) for keys in tables["keys"]]
     tables["within"] = dict(tables["within"])
     assessment = _assessment(tables, model)
     if hash_inputs(tables) != inputs:
@@ -178,21 +179,16 @@ def assess(
         raise SystemExit(3)
 
 
-def _assessment(tables: dict[str, Any], model: bool) -> "Assessment":
+def _assessment(tables: Values, model: bool) -> "Assessment":
     """Assess the tables; an error's message has no values from the files."""
     from srlib.assessment import read_inputs, run_assessment
     from srlib.runner import confidential
 
     try:
-        return run_assessment(
-            read_inputs(**tables),
-            model=model,
-            seed=SEED,
-        )
+        return run_assessment(read_inputs(**tables), model=model, seed=SEED)
     except Exception as error:
         kind = type(error).__name__
-        columns = confidential.columns_of(tables)
-        message = confidential.without_values(kind, str(error), tables, columns)
+        message = confidential.without_values(kind, str(error), tables)
         is_usage = isinstance(error, ValueError | OSError)
         shown_as = UsageError if is_usage else ClickException
         raise shown_as(message.removeprefix(f"{kind}: ")) from None
@@ -201,8 +197,7 @@ def _assessment(tables: dict[str, Any], model: bool) -> "Assessment":
 def _folder_name(name: str, released: Sequence[str]) -> str:
     """Return a name for an assessment's folder that no other has."""
     if not name:
-        stem = Path(released[0]).resolve().name.partition(".")[0]
-        name = stem[:60]
+        name = Path(released[0]).resolve().name.partition(".")[0][:60]
         if len(released) > 1:
             name += f"_and_{len(released) - 1}_more"
     # Not a hash of the files: names are printed, and it would let guesses at records be
@@ -214,7 +209,7 @@ def _folder_name(name: str, released: Sequence[str]) -> str:
 def _write(
     assessment: "Assessment",
     folder: Path,
-    parameters: dict[str, Any],
+    parameters: Values,
     inputs: dict[str, str],
     seconds: float,
 ) -> Path:
@@ -237,7 +232,7 @@ def _write(
     with whole(folder) as new:
         (new / "tables").mkdir()
         for file, text in contents.items():
-            (new / file).write_text(text, encoding="utf-8")
+            (new / file).write_text(text, "utf-8")
     return folder / "report.html"
 
 
@@ -249,11 +244,7 @@ def _document(assessment: "Assessment", report: Path) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _summary(
-    assessment: "Assessment",
-    report: Path,
-    tables: dict[str, Any],
-) -> str:
+def _summary(assessment: "Assessment", report: Path, tables: Values) -> str:
     """Return an assessment's verdict, the choices that it rests on, and its report."""
     from srlib.runner.confidential import masked
 
@@ -267,7 +258,7 @@ def _summary(
     return f"{assessment.verdict()}\n\n{listed}report: {shown(report)}"
 
 
-def _command(parameters: dict[str, Any]) -> str:
+def _command(parameters: Values) -> str:
     """Return the command that assesses with these parameters, as one types it."""
     words = ["srlib", "assess", parameters["original"], *parameters["released"]]
     for name, value in parameters.items():
@@ -298,7 +289,7 @@ _DISTANCE = click.FloatRange(
     max_open=True,
 )
 _DISTANCE.name = "float"
-_TYPES: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
+_TYPES: Values = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
 for _name, _parameter in read_parameters(ASSESSMENT).items():
     if _name not in ("original", "released", "seed"):
         _option = click.Option(
@@ -328,7 +319,7 @@ def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
     from srlib.data.microdata import check_leave_out, read_uncoded
     from srlib.runner.confidential import columns_of, masked
 
-    columns = columns_of({"data": list(map(str, files))})
+    columns = columns_of({"data": files})
     try:
         tables = [read_uncoded(file, leave_out=leave_out) for file in files]
         check_leave_out(leave_out, tables)
@@ -437,16 +428,12 @@ def course(papers: Sequence[str], output: Path) -> None:
 
 
 @main.command()
-@click.argument("run_dir", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("run_dir", type=FOLDER)
 @click.option(
     "--public", is_flag=True, help="For a user's file: only what is marked public."
 )
 @click.option("--open", "opened", is_flag=True, help="Open the report in the browser.")
-def report(
-    run_dir: Path,
-    public: bool,
-    opened: bool,
-) -> None:
+def report(run_dir: Path, public: bool, opened: bool) -> None:
     """Write the self-contained HTML report of a run's folder.
 
     The file is report.html; with --public it is report-public.html.

@@ -19,13 +19,14 @@ are public.
 import copy
 import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import nbformat
+from nbformat import NotebookNode
 
 from srlib.display import MIN_RECORDS, NOT_SHOWN
-from srlib.runner.parameters import FILE_PARAMETERS, UsageError, input_files
+from srlib.runner.parameters import FILE_PARAMETERS, UsageError, Values, input_files
 
 RULE = (
     f"For a run on a user's file, only words over at least {MIN_RECORDS} records "
@@ -44,21 +45,20 @@ _ERRORS_WITH_PLACES = {
 # Words that our messages quote: keys of a schema file, and values of parameters.
 _OURS = ("variables", "name", "levels", "labels", "", "acs")
 _TEXT = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
+_find_texts = re.compile(_TEXT).findall
 _SOME_TEXT = re.compile("'[^']|\"[^\"]").search
 _QUOTED = re.compile(f"{_TEXT}(?:, {_TEXT})*")
 
 
-def of_users_file(parameters: Mapping[str, Any], provenance: Mapping[str, Any]) -> bool:
+def of_users_file(parameters: Values, provenance: Values) -> bool:
     """Return whether a run is on a user's file; True also if that is unknown."""
     named = any(parameters.get(name, "") not in _NO_FILE for name in FILE_PARAMETERS)
     return named or bool(provenance.get("inputs")) or not (parameters and provenance)
 
 
 def public_run(
-    notebook: nbformat.NotebookNode,
-    parameters: Mapping[str, Any],
-    provenance: Mapping[str, Any],
-) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
+    notebook: NotebookNode, parameters: Values, provenance: Values
+) -> tuple[NotebookNode, Values, Values]:
     """Return the public part of a run: notebook, parameters and provenance.
 
     If the run is on no user's file, everything is public. Else text stays, source code
@@ -71,7 +71,7 @@ def public_run(
     if provenance.get("status") == "failed":
         raise UsageError("a failed run has no public report")
     if not of_users_file(parameters, provenance):
-        return notebook, dict(parameters), dict(provenance)
+        return notebook, parameters, provenance
     public = copy.deepcopy(notebook)
     public.metadata.clear()
     for cell in public.cells:
@@ -86,7 +86,7 @@ def public_run(
     return public, values, about
 
 
-def _make_public(cell: nbformat.NotebookNode) -> None:
+def _make_public(cell: NotebookNode) -> None:
     """Leave what is public in a cell of a run on a user's file."""
     tags = cell.metadata.get("tags", [])
     outputs = cell.get("outputs", [])
@@ -112,35 +112,35 @@ def _make_public(cell: nbformat.NotebookNode) -> None:
 def without_values(
     kind: str,
     message: str,
-    typed: object = "",
-    columns: Collection[str] = (),
+    typed: Values,
 ) -> str:
-    """Return an error's type, with its message's first line if that names places."""
+    """Return an error's type, with its message's first line if that names places.
+
+    Of the line, what is typed and the columns of the files stay.
+    """
     if kind not in _ERRORS_WITH_PLACES:
         return kind
     line = message.partition("\n")[0]
-    return f"{kind}: {masked(line, typed, columns)}"
+    return f"{kind}: {masked(line, typed, columns_of(typed))}"
 
 
 def masked(
     message: str,
-    typed: object = "",
-    columns: Collection[str] = (),
+    typed: object,
+    columns: Collection[str],
 ) -> str:
     """Return a message with dots for quotations but column names and typed texts."""
-    quotations = repr((typed, _OURS, list(columns)))
-    known = set(re.findall(_TEXT, quotations))
-    for name in columns:
-        known.update(re.findall(_TEXT, name))
+    texts = [repr((typed, _OURS, list(columns))), *columns]
+    known = set(itertools.chain(*map(_find_texts, texts)))
 
     def mask(quotation: re.Match[str]) -> str:
-        is_known = known.issuperset(re.findall(_TEXT, quotation[0]))
+        is_known = known.issuperset(_find_texts(quotation[0]))
         return quotation[0] if is_known else "'...'"
 
     return _QUOTED.sub(mask, message)
 
 
-def columns_of(parameters: Mapping[str, Any]) -> set[str]:
+def columns_of(parameters: Values) -> set[str]:
     """Return the column names in the headers of all tables that parameters name."""
     # Imports pandas, which reports do not need.
     from srlib.data.microdata import column_names

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -24,7 +23,7 @@ _EXERCISE = re.compile(r"### Exercise (\d+)\b")
 
 def assignment_source(notebook: NotebookNode) -> NotebookNode:
     """Return an assignment's source, from which nbgrader generates student versions."""
-    checks = _cell("checks", _template("checks.py"), locked=True)
+    checks = _cell("checks", _template("checks.py"))
     cells = [new_markdown_cell(_template("how.md"), id="how"), checks]
     for position, cell in enumerate(notebook.cells, 1):
         if number := _EXERCISE.match(cell.source):
@@ -43,7 +42,7 @@ def assignment_source(notebook: NotebookNode) -> NotebookNode:
 def _template(name: str) -> str:
     """Return the text of a template."""
     file = Path(__file__).with_name("templates") / f"{name}.txt"
-    return file.read_text(encoding="utf-8").rstrip("\n")
+    return file.read_text("utf-8").rstrip("\n")
 
 
 def _tags(cell: NotebookNode) -> set[str]:
@@ -56,25 +55,22 @@ def _is_part(cell: NotebookNode) -> bool:
     return not _tags(cell).isdisjoint(("hint", "solution"))
 
 
-def _cell(name: str, text: str, points: int = 0, **role: bool) -> NotebookNode:
+def _cell(
+    name: str, text: str, points: int = 0, solution: bool = False
+) -> NotebookNode:
     """Return a cell that nbgrader knows by name; hidden unless students write in it."""
-    nbgrader: dict[str, Any] = {
+    nbgrader = {
         "schema_version": 3,
         "grade_id": name,
         "task": False,
         "points": points,
         "grade": points > 0,
-        "solution": False,
-        "locked": False,
+        "solution": solution,
+        "locked": not solution,
     }
-    nbgrader |= role
-    hidden = {"source_hidden": not nbgrader["solution"]}
+    metadata = {"nbgrader": nbgrader, "jupyter": {"source_hidden": not solution}}
     make = new_markdown_cell if name.endswith("-words") else new_code_cell
-    return make(
-        text,
-        id=name,
-        metadata={"nbgrader": nbgrader, "jupyter": hidden},
-    )
+    return make(text, id=name, metadata=metadata)
 
 
 def _exercise_cells(
@@ -91,12 +87,7 @@ def _exercise_cells(
         )
     if "written" in _tags(question):
         words = _text(solution, "markdown")
-        yield _cell(
-            f"{key}-words",
-            words,
-            points=1,
-            solution=True,
-        )
+        yield _cell(f"{key}-words", words, points=1, solution=True)
     stubs = "\n".join(f"{name} = ..." for name in assertions)
     text = f"{stubs}\n### BEGIN SOLUTION\n{code}\n### END SOLUTION"
     yield _cell(f"{key}-answers", text, solution=True)
@@ -104,12 +95,7 @@ def _exercise_cells(
         decimals = re.search(r"== \[?-?\d*\.(\d+)", assertion)
         digits = len(decimals[1]) if decimals else 3
         test = f"# Is {name} right?\n### HASHED AUTOTEST as_text({name}, {digits})"
-        yield _cell(
-            f"{key}-{name}",
-            test,
-            points=1,
-            locked=True,
-        )
+        yield _cell(f"{key}-{name}", test, points=1)
 
 
 def _text(cells: list[NotebookNode], kind: str) -> str:
@@ -129,15 +115,14 @@ def _assertions(question: str, code: str) -> dict[str, str]:
 
 def _without_spoiler(cell: NotebookNode) -> NotebookNode:
     """Return a cell without its text, or its code's output, if it is a spoiler."""
-    spoilers = [tag for tag in _tags(cell) if tag.startswith("spoiler-")]
-    if not spoilers:
+    spoiler = re.search(r"\bspoiler-(\d+)", " ".join(_tags(cell)))
+    if not spoiler:
         return cell
-    number = spoilers[0].removeprefix("spoiler-")
     if cell.cell_type == "code":
-        kept_back = _template("kept_back.py").format(number)
+        kept_back = _template("kept_back.py").format(spoiler[1])
         return new_code_cell(f"{kept_back}\n{cell.source}", id=cell.id)
     headings = re.findall(r"^#.*", cell.source, re.MULTILINE)
-    left_out = _template("left_out.md").format(number)
+    left_out = _template("left_out.md").format(spoiler[1])
     text = "\n\n".join([*headings, left_out])
     return new_markdown_cell(text, id=cell.id)
 
@@ -147,15 +132,11 @@ def find_assignments(root: Path) -> list[str]:
     return sorted(
         path.stem
         for path in root.glob("notebooks/*.py")
-        if "\n# ### Exercise 1" in path.read_text(encoding="utf-8")
+        if "\n# ### Exercise 1" in path.read_text("utf-8")
     )
 
 
-def write_assignment(
-    root: Path,
-    paper: str,
-    folder: Path,
-) -> None:
+def write_assignment(root: Path, paper: str, folder: Path) -> None:
     """Write the source of a paper's assignment and nbgrader's configuration."""
     notebook = nbformat.read(root / "notebooks" / f"{paper}.ipynb", as_version=4)
     contents = {
@@ -166,7 +147,7 @@ def write_assignment(
     for name, text in contents.items():
         path = folder / name
         content = f"{text}\n"
-        if path.exists() and path.read_text(encoding="utf-8") != content:
+        if path.exists() and path.read_text("utf-8") != content:
             raise UsageError(f"{path} exists with other contents; move it away")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
+        path.write_text(content, "utf-8")

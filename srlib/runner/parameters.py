@@ -5,7 +5,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
@@ -16,6 +16,7 @@ from pydantic import Field, TypeAdapter
 from srlib import yaml_io
 from srlib.checks import printable
 
+Values = dict[str, Any]  # of parameters, or of a document of YAML or JSON
 OUTPUT_DIR = "output_dir"  # the parameter that the runner sets
 # The parameters that name users' files.
 FILE_PARAMETERS = ("data", "original", "released", "schema", "holdout")
@@ -25,7 +26,7 @@ SHIPPED = LIBRARY / "shipped"
 # Code that runs notebooks and draws charts: changing it changes no number.
 _NO_METHODS = {"__main__.py", "__pycache__", "charts", "runner", SHIPPED.name}
 
-_TYPES: dict[str, Any] = {
+_TYPES: Values = {
     "bool": bool,
     "int": int,
     "float": float,
@@ -72,7 +73,13 @@ def _declare(
         else:
             kind = _restricted(kind, values[0])
             allowed += f" in {values[0]}"
-    return Parameter(annotation, default, allowed, comment.strip(), TypeAdapter(kind))
+    return Parameter(
+        annotation,
+        default,
+        allowed,
+        comment.strip(),
+        TypeAdapter(kind),
+    )
 
 
 def _restricted(kind: Any, values: str) -> Any:
@@ -81,7 +88,7 @@ def _restricted(kind: Any, values: str) -> Any:
     if values[0] == "{":
         return Literal[tuple(inner)]
     low, high = map(float, inner)
-    limits: dict[str, Any] = {
+    limits: Values = {
         "ge" if values[0] == "[" else "gt": low,
         "le" if values[-1] == "]" else "lt": high,
     }
@@ -95,7 +102,7 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
     The parameters cell has only annotated literals, each with a comment, such as
     ``n_draws: int = 100  # [1, 10000] draws that are kept``.
     """
-    cell = _CELL.search(notebook.read_text(encoding="utf-8") + "\n")
+    cell = _CELL.search(notebook.read_text("utf-8") + "\n")
     source = cell[1] if cell else ""
     declared: dict[str, Parameter] = {}
     errors: list[str] = []
@@ -154,10 +161,10 @@ def find_outputs(start: Path) -> Path:
 
 def find_papers(root: Path, asked: Sequence[str] = ()) -> list[str]:
     """Return the requested papers, each once; by default, all notebooks, sorted."""
-    papers = sorted(path.stem for path in (root / "notebooks").glob("*.py"))
-    if unknown := [paper for paper in asked if paper not in papers]:
-        lines = [unknown_name("paper", paper, papers) for paper in unknown]
-        raise UsageError("\n".join(lines))
+    papers = sorted(path.stem for path in root.glob("notebooks/*.py"))
+    unknown = [paper for paper in asked if paper not in papers]
+    if unknown:
+        raise UsageError("\n".join(unknown_name("paper", p, papers) for p in unknown))
     return list(dict.fromkeys(asked)) or papers
 
 
@@ -170,7 +177,7 @@ def unknown_name(
     return f"unknown {kind} {name!r} (known: {', '.join(known) or 'none'})"
 
 
-def read_mapping(path: Path) -> dict[str, Any]:
+def read_mapping(path: Path) -> Values:
     """Return the mapping in a YAML or JSON file; errors name the file, no value."""
     try:
         if path.exists() and not path.is_file():
@@ -205,9 +212,9 @@ class Request(NamedTuple):
 
     notebook: Path
     folder: Path
-    parameters: Mapping[str, Any]
-    changed: Mapping[str, Any]
-    inputs: Mapping[str, str]
+    parameters: Values
+    changed: Values
+    inputs: dict[str, str]
     source: str
 
     @property
@@ -216,7 +223,7 @@ class Request(NamedTuple):
         return self.folder.with_name(f"{self.folder.name}.failed")
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> Values:
         """The provenance on disk of a run with the same files, or an empty mapping."""
         for folder in (self.folder, self.failed):
             with suppress(UsageError):  # there is none, or it is damaged
@@ -245,7 +252,7 @@ def source_hash(notebook: Path) -> str:
     return digest.hexdigest()
 
 
-def _named_files(parameters: Mapping[str, Any]) -> list[str]:
+def _named_files(parameters: Values) -> list[str]:
     """Return the files and folders that parameters name."""
     names: list[str] = []
     for parameter in FILE_PARAMETERS:
@@ -254,7 +261,7 @@ def _named_files(parameters: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def input_files(parameters: Mapping[str, Any]) -> list[Path]:
+def input_files(parameters: Values) -> list[Path]:
     """Return the files that parameters name, and those in folders, unless hidden."""
     files: list[Path] = []
     for path in map(Path, _named_files(parameters)):
@@ -262,7 +269,7 @@ def input_files(parameters: Mapping[str, Any]) -> list[Path]:
     return list(filter(Path.is_file, files))
 
 
-def missing_files(parameters: Mapping[str, Any]) -> list[str]:
+def missing_files(parameters: Values) -> list[str]:
     """Return a message for each file that parameters name and that does not exist."""
     return [
         f"file {yaml_io.brief(name)} does not exist"
@@ -271,7 +278,7 @@ def missing_files(parameters: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
+def hash_inputs(parameters: Values) -> dict[str, str]:
     """Return the SHA-256 of each file that parameters name.
 
     A public report must not contain them: with a hash of confidential records, anyone
@@ -285,10 +292,8 @@ def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_values(
-    declared: Mapping[str, Parameter],
-    values: Mapping[str, Any],
-    typed: bool = False,
-) -> tuple[dict[str, Any], list[str]]:
+    declared: dict[str, Parameter], values: Values, typed: bool = False
+) -> tuple[Values, list[str]]:
     """Return values in their parameters' types, and messages about all others.
 
     Values typed on a command line are YAML, except for texts, which are taken
@@ -313,20 +318,14 @@ def check_values(
     return valid, errors
 
 
-def _read_profile(
-    root: Path,
-    paper: str,
-    profile: str,
-) -> dict[str, Any]:
+def _read_profile(root: Path, paper: str, profile: str) -> Values:
     """Return the values of a paper's profile; the default may have no file."""
-    profiles: dict[str, Path | None] = {"default": None}
-    for file in sorted(root.glob(f"params/{paper}/*.yaml")):
-        if not file.match("sweep_*"):
-            profiles[file.stem] = file
-    if profile not in profiles:
-        raise UsageError(f"{paper}: {unknown_name('profile', profile, profiles)}")
-    path = profiles[profile]
-    return read_mapping(path) if path else {}
+    files = sorted(root.glob(f"params/{paper}/*.yaml"))
+    profiles = {file.stem: file for file in files if not file.match("sweep_*")}
+    names = dict.fromkeys(["default", *profiles])
+    if profile not in names:
+        raise UsageError(f"{paper}: {unknown_name('profile', profile, names)}")
+    return read_mapping(profiles[profile]) if profile in profiles else {}
 
 
 def resolve(
@@ -335,7 +334,7 @@ def resolve(
     paper: str,
     profile: str = "default",
     params_file: Path | None = None,
-    overrides: Mapping[str, str] | None = None,
+    overrides: dict[str, str] | None = None,
 ) -> Request:
     """Return the checked request for a run into ``outputs/<paper>/<profile>``.
 

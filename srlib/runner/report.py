@@ -21,14 +21,16 @@ import nbformat
 from bs4 import BeautifulSoup
 from markupsafe import Markup
 from nbconvert.filters import Highlight2HTML, ansi2html
+from nbformat import NotebookNode
 
 from srlib.checks import printable
 from srlib.runner import confidential
 from srlib.runner.files import settle_leftovers, write_whole
 from srlib.runner.markup import clean, markdown, mathml
-from srlib.runner.parameters import UsageError, read_mapping
+from srlib.runner.parameters import UsageError, Values, read_mapping
 
 TEMPLATES = Path(__file__).parent / "templates"
+_FONTS = TEMPLATES / "fonts"
 _GUIDE_PAGE = re.compile(r"\.\./docs/guide/(\w+)\.md(.*)")
 _OUTSIDE = re.compile("https?:|mailto:")
 _PICTURE = re.compile(r"vegalite\.v[56]|image/(svg\+xml|png|jpeg|webp|gif)")
@@ -42,7 +44,7 @@ def write(run_dir: Path, public: bool = False) -> Path:
     return path
 
 
-def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
+def read(run_dir: Path) -> tuple[NotebookNode, Values, Values]:
     """Read a run's notebook, parameters and provenance; errors name a damaged file."""
     # Reports are passed on, and a link may lead to any file.
     for file in run_dir.rglob("*"):
@@ -63,7 +65,7 @@ def read(run_dir: Path) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str
     return notebook, parameters, provenance
 
 
-def _read_notebook(path: Path) -> nbformat.NotebookNode:
+def _read_notebook(path: Path) -> NotebookNode:
     """Read an executed notebook; an error's message quotes nothing from it."""
     text = json.dumps(read_mapping(path), ensure_ascii=False)
     text = text.encode(errors="replace").decode()
@@ -83,9 +85,9 @@ def _read_notebook(path: Path) -> nbformat.NotebookNode:
 
 
 def render(
-    notebook: nbformat.NotebookNode,
-    parameters: dict[str, Any],
-    provenance: dict[str, Any],
+    notebook: NotebookNode,
+    parameters: Values,
+    provenance: Values,
     public: bool = False,
     reports: Collection[str] = (),
 ) -> str:
@@ -116,16 +118,16 @@ def render(
         of_users_file=of_users_file,
         rule=confidential.RULE,
         script=Markup(code),
-        script_hash=_in_base64(digest),
+        script_hash=base64.b64encode(digest).decode(),
     )
 
 
 def _shown_cells(
-    notebook: nbformat.NotebookNode,
-    parameters: dict[str, Any],
+    notebook: NotebookNode,
+    parameters: Values,
     of_users_file: bool,
     public: bool,
-) -> list[nbformat.NotebookNode]:
+) -> list[NotebookNode]:
     """Return the cells of a notebook that its report shows."""
     hidden = {"notebook-only", "hint", "solution", "parameters", "injected-parameters"}
     if not (public and of_users_file):
@@ -139,7 +141,7 @@ def _shown_cells(
 def script(charts: bool) -> str:
     """Return a page's script; it has a megabyte if it draws charts."""
     names = ["report.js", "charts.js"] if charts else ["report.js"]
-    parts = [(TEMPLATES / name).read_text(encoding="utf-8") for name in names]
+    parts = [(TEMPLATES / name).read_text("utf-8") for name in names]
     if charts:
         import vl_convert  # 50 MB, and Altair: for reports with charts only
 
@@ -150,15 +152,13 @@ def script(charts: bool) -> str:
     return "\n".join(parts).replace("</script", "<\\/script")
 
 
-def _lay_out(html: str, reports: Collection[str]) -> dict[str, Any]:
+def _lay_out(html: str, reports: Collection[str]) -> Values:
     """Return the parts of a page with a notebook's cells."""
     soup: Any = BeautifulSoup(html, "html.parser")
     _move_captions(soup)
     _adapt_links(soup, reports)
-    callouts = _read_callouts(soup)
-    # The first verdict on each claim.
-    verdicts = {c.claim: c for c in reversed(callouts) if c.claim}
-    _link_verdicts(soup, callouts, verdicts)
+    verdicts = _mark_verdicts(soup)
+    _link_claims(soup, verdicts)
     title = soup.select_one("section:first-child > h1:first-child")
     opening = [title.parent, *soup.select("figure.hero")[:1]] if title else []
     return {
@@ -210,39 +210,30 @@ def _adapt_links(soup: Any, reports: Collection[str]) -> None:
             link.unwrap()
 
 
-class _Callout(NamedTuple):
-    """A callout: the claim that it decides, if any, and the words of its verdict."""
+class _Verdict(NamedTuple):
+    """The words of a verdict, and the class of its color."""
 
-    quote: Any
-    claim: str | None
     words: str
-
-    @property
-    def kind(self) -> str:
-        """The class of its color."""
-        return f"said-{self.words.partition(' ')[0].lower()}"
+    kind: str
 
 
-def _read_callouts(soup: Any) -> list[_Callout]:
-    """Return the callouts of a page, in order."""
-    callouts = []
+def _mark_verdicts(soup: Any) -> dict[str, _Verdict]:
+    """Color callouts, and return the first verdict on each claim, which gets an id."""
+    verdicts: dict[str, _Verdict] = {}
     for title in soup.select("blockquote > p:first-child > strong:first-child"):
         text = title.get_text().removesuffix(".")
         claim, words = re.match(r"(?s)(?:(C\d+\w*) )?(.*)", text).groups()  # type: ignore[union-attr]
-        callouts.append(_Callout(title.find_parent("blockquote"), claim, words))
-    return callouts
+        kind = f"said-{words.partition(' ')[0].lower()}"
+        callout = title.find_parent("blockquote")
+        callout["class"] = f"callout {kind}"
+        if claim and claim not in verdicts:
+            callout["id"] = f"verdict-{claim}"
+            verdicts[claim] = _Verdict(words, kind)
+    return verdicts
 
 
-def _link_verdicts(
-    soup: Any,
-    callouts: list[_Callout],
-    verdicts: dict[str, _Callout],
-) -> None:
-    """Color callouts, and link the list of claims to their verdicts."""
-    for callout in callouts:
-        callout.quote["class"] = f"callout {callout.kind}"
-    for claim, verdict in verdicts.items():
-        verdict.quote["id"] = f"verdict-{claim}"
+def _link_claims(soup: Any, verdicts: dict[str, _Verdict]) -> None:
+    """Link the list of claims to their verdicts."""
     for cell in soup.select("td:first-child:has(> strong) ~ td"):
         claim = cell.parent.td.get_text()
         if claim in verdicts and verdicts[claim].words == cell.get_text():
@@ -250,11 +241,6 @@ def _link_verdicts(
             link["class"] = f"verdict {verdicts[claim].kind}"
             link.extend(cell)
             cell.append(link)
-
-
-def _in_base64(content: bytes) -> str:
-    """Return bytes as text."""
-    return base64.b64encode(content).decode()
 
 
 _environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -268,6 +254,6 @@ _environment.filters.update(
     markdown=markdown,
     quoted=quote,
     code=Highlight2HTML(pygments_lexer="ipython3"),
-    font=lambda name: _in_base64((TEMPLATES / "fonts" / name).read_bytes()),
+    font=lambda name: base64.b64encode((_FONTS / name).read_bytes()).decode(),
     sections=re.compile("^(?=<h[2-6])", re.MULTILINE).split,
 )

@@ -11,11 +11,10 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import jupytext
@@ -33,6 +32,7 @@ from srlib.runner.parameters import (
     OUTPUT_DIR,
     SHIPPED,
     Request,
+    Values,
     hash_inputs,
     read_parameters,
     shown,
@@ -51,21 +51,20 @@ class NotebookFailed(ClickException):
 
 
 def _execute(
-    text: bytes,
+    source: Path,
     saved: Path,
-    parameters: Mapping[str, Any],
+    parameters: Values,
     *,
     cwd: Path | None = None,
     bar: str = "",
     of_user: bool = False,
 ) -> str:
-    """Execute a notebook's text, saving after each cell; return the error, or ""."""
+    """Execute a text notebook, saving after each cell; return the error, or ""."""
     # Parameters were checked before; papermill only warns about them. Failures are
     # raised, so the logs of papermill and of interrupted kernels add nothing.
     for name in ("papermill", "asyncio", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    notebook = jupytext.reads(text.decode("utf-8"), fmt="py")
-    nbformat.write(notebook, saved)
+    nbformat.write(jupytext.read(source, fmt="py"), saved)
     # Papermill formats it.
     path = saved.as_posix().replace("{", "{{").replace("}", "}}")
     # Kernels that start together race for ports; by default, sockets are in the working
@@ -81,7 +80,7 @@ def _execute(
             papermill.execute_notebook(
                 path,
                 path,
-                dict(parameters),
+                parameters,
                 kernel_name="python3",
                 language="python",
                 cwd=cwd,
@@ -106,11 +105,7 @@ def _sockets_folder() -> Path:
     return Path("/tmp/kernel")
 
 
-def _failure(
-    saved: Path,
-    error: Exception,
-    typed: Mapping[str, Any] | None,
-) -> str:
+def _failure(saved: Path, error: Exception, typed: Values | None) -> str:
     """Return a failure's place and reason; on a user's file, without values from it.
 
     Messages from other code may quote anything, so that only their type is returned.
@@ -127,9 +122,7 @@ def _failure(
         return f"{place}: {kind}: {message}"
     if not _is_ours(getattr(error, "traceback", [])):
         return f"{place}: {kind}"
-    columns = confidential.columns_of(typed)
-    reason = confidential.without_values(kind, message, typed, columns)
-    return f"{place}: {reason}"
+    return f"{place}: {confidential.without_values(kind, message, typed)}"
 
 
 def _is_ours(frames: Sequence[str]) -> bool:
@@ -156,24 +149,21 @@ def _git_commit(root: Path) -> str:
 
 def _versions() -> dict[str, str]:
     """Return the versions of Python, of the library and of the packages it requires."""
-    versions = {"python": platform.python_version()}
     # The command requires these two extras.
-    other_extras = re.compile("extra == .(?!charts|notebooks)")
-    required = importlib.metadata.requires("srlib") or []
-    for line in ["srlib", *required]:
-        if not other_extras.search(line):
-            name = re.split(r"[^\w.-]", line, maxsplit=1)[0]
-            versions[name] = importlib.metadata.version(name)
-    return versions
+    needed = r"(?m)^([\w.-]+)(?!.*extra == .(?!charts|notebooks))"
+    required = "\n".join(importlib.metadata.requires("srlib") or [])
+    names = ["srlib", *re.findall(needed, required)]
+    versions = {name: importlib.metadata.version(name) for name in names}
+    return {"python": platform.python_version()} | versions
 
 
-def _provenance(request: Request) -> dict[str, Any]:
+def _provenance(request: Request) -> Values:
     """Return the provenance of a run that begins."""
     return {
         "paper": request.notebook.stem,
         "profile": request.folder.name,
-        "changed_parameters": dict(request.changed),
-        "inputs": dict(request.inputs),
+        "changed_parameters": request.changed,
+        "inputs": request.inputs,
         "seed": request.parameters.get("seed"),
         "git_commit": _git_commit(request.notebook.parents[1]) or None,
         "source_sha256": request.source,
@@ -201,16 +191,15 @@ def run(request: Request, *, bar: bool = False) -> Path:
     check_replaceable(request.failed)
     with whole(request.folder) as folder:
         (folder / "parameters.yaml").write_text(
-            yaml_io.dump(request.parameters), encoding="utf-8"
+            yaml_io.dump(request.parameters), "utf-8"
         )
-        of_user = confidential.of_users_file(request.parameters, provenance)
-        error = _execute_in(folder, request, paper if bar else "", of_user)
+        error = _execute_in(folder, request, paper if bar else "")
         provenance["status"] = "failed" if error else "complete"
         if error:
             provenance["error"] = error
         provenance["seconds"] = round(time.monotonic() - start, 1)
         (folder / "provenance.json").write_text(
-            json.dumps(provenance, indent=2), encoding="utf-8"
+            json.dumps(provenance, indent=2), "utf-8"
         )
         if error:
             replace(folder, request.failed)
@@ -219,22 +208,17 @@ def run(request: Request, *, bar: bool = False) -> Path:
     return request.folder
 
 
-def _execute_in(
-    folder: Path,
-    request: Request,
-    bar: str,
-    of_user: bool,
-) -> str:
+def _execute_in(folder: Path, request: Request, bar: str) -> str:
     """Execute a request's notebook in a folder; return the error, or ""."""
     saved = folder / "notebook.ipynb"
     parameters = {OUTPUT_DIR: folder.as_posix(), **request.parameters}
-    text = request.notebook.read_bytes()
-    error = _execute(text, saved, parameters, bar=bar, of_user=of_user)
+    of_user = confidential.of_users_file(request.parameters, {"inputs": request.inputs})
+    error = _execute(request.notebook, saved, parameters, bar=bar, of_user=of_user)
     # The notebook names its folder by the place where it will be.
     final = request.folder.relative_to(request.folder.parents[2]).as_posix()
-    written = saved.read_text(encoding="utf-8")
+    written = saved.read_text("utf-8")
     renamed = written.replace(folder.as_posix(), final)
-    saved.write_text(renamed, encoding="utf-8")
+    saved.write_text(renamed, "utf-8")
     return error or _changed_meanwhile(request)
 
 
@@ -254,23 +238,16 @@ def build(root: Path, paper: str) -> Path:
     depends only on sources, outputs and the version of Python: building it again or
     saving it in JupyterLab changes nothing.
     """
-    source = root / "notebooks" / f"{paper}.py"
-    text = source.read_bytes()
+    source = root / f"notebooks/{paper}.py"
     final = source.with_suffix(".ipynb")
     read_parameters(source)  # which checks them
     with tempfile.TemporaryDirectory() as folder:
-        saved = Path(folder) / final.name
-        if error := _execute(
-            text,
-            saved,
-            {},
-            cwd=source.parent,
-            bar=paper,
-        ):
+        saved = Path(folder, final.name)
+        if error := _execute(source, saved, {}, cwd=source.parent, bar=paper):
             raise NotebookFailed(f"{paper}: {error}")
         notebook = nbformat.read(saved, as_version=4)
         built = nbformat.writes(normalized(notebook))
-    final.write_text(built + "\n", encoding="utf-8", newline="\n")
+    final.write_text(built + "\n", "utf-8", newline="\n")
     return final
 
 

@@ -16,8 +16,7 @@ import re
 import signal
 import sys
 import threading
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import reduce
@@ -29,13 +28,14 @@ from unittest import mock
 from pydantic import BaseModel, Field, ValidationError
 from tqdm import tqdm
 
-from srlib.checks import printable
+from srlib.checks import duplicates, printable
 from srlib.rng import stream
 from srlib.runner.files import settle_leftovers, write_whole
 from srlib.runner.parameters import (
     FILE_PARAMETERS,
     Request,
     UsageError,
+    Values,
     check_values,
     hash_inputs,
     read_mapping,
@@ -63,22 +63,21 @@ class Plan(BaseModel, extra="forbid", strict=True):
 
     paper: str
     profile: str = "default"
-    base: dict[str, Any] = {}
+    base: Values = {}
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
-    points: Annotated[list[dict[str, Any]], Field(min_length=1)] = [{}]
+    points: Annotated[list[Values], Field(min_length=1)] = [{}]
     replicates: Annotated[int, Field(ge=1, le=MOST_POINTS)] | None = None
     seed: Annotated[int, Field(ge=0)] = 0
     collect: list[Annotated[str, Field(pattern="^[A-Za-z0-9_]{1,100}$")]] = []
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Values]:
         """Return the varying values, a mapping for each point."""
-        axes: list[list[dict[str, Any]]] = [
+        axes: list[list[Values]] = [
             [{name: value} for value in values] for name, values in self.grid.items()
         ]
         axes += [self.points, self._seeds()]
         names = [set().union(*axis) for axis in axes]
-        n_axes = Counter(itertools.chain(*names))
-        if twice := sorted(name for name, n in n_axes.items() if n > 1):
+        if twice := sorted(duplicates(itertools.chain(*names))):
             raise UsageError(f"{', '.join(twice)} is varied in two places")
         n_points = math.prod(map(len, axes))
         if n_points > MOST_POINTS:
@@ -88,7 +87,7 @@ class Plan(BaseModel, extra="forbid", strict=True):
             )
         return [reduce(or_, parts, {}) for parts in itertools.product(*axes)]
 
-    def _seeds(self) -> list[dict[str, Any]]:
+    def _seeds(self) -> list[Values]:
         """Return a seed for each replicate, below 2**53: exact as floats, too."""
         if self.replicates is None:
             return [{}]
@@ -117,7 +116,7 @@ def read_sweep(
 
     # No profile begins with sweep_, so the folders differ from those of runs.
     folder = base.folder.with_name("sweep_" + file.stem.removeprefix("sweep_"))
-    common = {**base.parameters, **base_values}
+    common = base.parameters | base_values
     base = base._replace(
         folder=folder,
         parameters=common,
@@ -140,9 +139,9 @@ def _read_plan(file: Path) -> Plan:
         raise usage_error(printable(file), problems) from None
 
 
-def _point(base: Request, row: Mapping[str, Any]) -> Request:
+def _point(base: Request, row: Values) -> Request:
     """Return the request for a point, in a folder in that of the sweep's base."""
-    parameters = {**base.parameters, **row}
+    parameters = base.parameters | row
     inputs = base.inputs  # large files are read once
     if not row.keys().isdisjoint(FILE_PARAMETERS):
         inputs = hash_inputs(parameters)
@@ -269,7 +268,7 @@ def _run_point(point: Request, cwd: Path) -> None:
         run(point)
 
 
-def write_index(points: Sequence[Request], errors: Mapping[str, str]) -> None:
+def write_index(points: Sequence[Request], errors: dict[str, str]) -> None:
     """Write ``index.csv``, a row per point, by the runs on disk.
 
     The errors are those of points that left no run, by name.
@@ -281,13 +280,13 @@ def write_index(points: Sequence[Request], errors: Mapping[str, str]) -> None:
         name = point.folder.name
         provenance = point.provenance
         error = provenance.get("error", "") if provenance else errors.get(name, "")
-        row: dict[str, Any] = {
+        row: Values = {
             "point": name,
             "status": point.status,
             "error": error.partition("\n")[0],
             "seconds": provenance.get("seconds"),
         }
-        rows.append({**row, **point.changed})
+        rows.append(row | point.changed)
     index = pd.DataFrame(rows).to_csv(index=False)
     write_whole(points[0].folder.with_name("index.csv"), index)
 
@@ -321,16 +320,13 @@ def load(folder: Path, table: str = "") -> "pd.DataFrame":
 
 def _with_provenance(frame: "pd.DataFrame", point: Path) -> "pd.DataFrame":
     """Return a point's table with its varying parameters, its name and the commit."""
-    import pandas as pd
-
     provenance = read_mapping(point / "provenance.json")
     parameters = {}
     for name, value in provenance["changed_parameters"].items():
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
-        if not isinstance(value, str | int | float | bool):
+        if not isinstance(value, str | int | float):
             value = json.dumps(value)
         parameters[f"parameter_{name}" if name in frame else name] = value
-    varying = pd.DataFrame(parameters, frame.index)
-    frame = pd.concat([varying, frame], axis=1)
+    frame = frame.assign(**parameters)[[*parameters, *frame]]
     return frame.assign(point=point.name, git_commit=provenance.get("git_commit"))
