@@ -265,3 +265,13 @@ def compact(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with numbers rounded to four significant digits."""
     decimals = frame.select_dtypes("floating").columns
     return frame.assign(**{name: frame[name].map(significant) for name in decimals})
+
+
+def tips(
+    heading: str | None, form: Any = alt.Undefined, **fields: str
+) -> list[alt.Tooltip]:
+    """Return tooltips: a heading, and fields under their titles, in a number format."""
+    heads = [alt.Tooltip(f"{heading}:N", title="title")] if heading else []
+    for field, title in fields.items():
+        heads.append(alt.Tooltip(f"{field}:Q", title=title, format=form))
+    return heads
