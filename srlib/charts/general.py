@@ -4,7 +4,7 @@ Arguments with the same name are documented in `lines`.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,29 +71,33 @@ def lines(
         Hovering shows the values of a point; a click in the legend highlights one
         curve.
     """
-    rows = _curves(frame, errors, log_x, log_y)
-    palette = ordered_color if ordered else method_color
-    base, pick = _picked(rows, "curve", palette("curve", list(map(str, frame))))
-    base = base.encode(
+    base, pick = _picked(
+        _curves(frame, errors, log_x, log_y),
+        "curve",
+        map(str, frame),
+        ordered_color if ordered else method_color,
         x=alt.X("x:Q", title=x_title, scale=_scale(log_x, zero=False, nice=False)),
         y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, zero=zero)),
     )
     # Points are a separate layer: JupyterLab's Vega-Lite has no selection on points of
     # a line.
     point = base.mark_point(filled=True, size=16 if len(frame) <= 25 else 4)
-    layers = [
+    return alt.layer(
         *_rule(reference),
         base.mark_line(strokeWidth=2).add_params(pick),
         point.encode(tooltip=tips("curve", x=x_title, y=y_title)),
-    ]
-    if errors is not None:
-        low = alt.Y("low:Q", title=y_title)
-        layers.append(base.mark_rule().encode(y=low, y2="high:Q"))
-    return alt.layer(*layers, width=WIDTH - 40, height=260, description=description)
+        *_error_bars(base, errors, y_title),
+        width=WIDTH - 40,
+        height=260,
+        description=description,
+    )
 
 
 def _curves(
-    frame: pd.DataFrame, errors: pd.DataFrame | None, log_x: bool, log_y: bool
+    frame: pd.DataFrame,
+    errors: pd.DataFrame | None,
+    log_x: bool,
+    log_y: bool,
 ) -> pd.DataFrame:
     """Return the points of curves, with the ends of their errors if those are given."""
     shown = _long(frame)
@@ -117,6 +121,18 @@ def _long(frame: pd.DataFrame) -> pd.DataFrame:
     return named.melt("x", var_name="curve", value_name="y")
 
 
+def _error_bars(
+    base: alt.Chart,
+    errors: pd.DataFrame | None,
+    y_title: str,
+) -> list[alt.Chart]:
+    """Draw the errors of curves, if they are given."""
+    if errors is None:
+        return []
+    low = alt.Y("low:Q", title=y_title)
+    return [base.mark_rule().encode(y=low, y2="high:Q")]
+
+
 def points(
     frame: pd.DataFrame,
     x_title: str,
@@ -135,9 +151,10 @@ def points(
         (NaN for no interval); case (text) for the color; and label (text, may be empty)
         above the point.
     """
-    colors = method_color("case", list(dict.fromkeys(frame["case"])))
-    base, pick = _picked(frame, "case", colors)
-    base = base.encode(
+    base, pick = _picked(
+        frame,
+        "case",
+        frame["case"],
         x=alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, padding=25)),
         y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, padding=22, zero=False)),
     )
@@ -156,7 +173,11 @@ def points(
     )
 
 
-def _crosses(base: alt.Chart, x_title: str, y_title: str) -> list[alt.Chart]:
+def _crosses(
+    base: alt.Chart,
+    x_title: str,
+    y_title: str,
+) -> list[alt.Chart]:
     """Draw the intervals of points that have them."""
     has_x = base.transform_filter("isValid(datum.x_low)").mark_rule()
     has_y = base.transform_filter("isValid(datum.y_low)").mark_rule()
@@ -188,17 +209,24 @@ def intervals(
     data = compact(frame.assign(panel=frame.get("panel", "")))
     data["case"] = data.get("case", data["panel"])
     cases = list(dict.fromkeys(data["case"]))
-    color = method_color("case", cases)
+    color = method_color("case", cases).legend(offset=12)
+    if "case" not in frame:
+        cases = []
+        color = color.legend(None)
     numbers = data.filter(["low", "high", "value", "baseline"])
     ends = [min(0.0, numbers.min(axis=None)), numbers.max(axis=None)]
     form = "%" if percent else ",.4~r"
     x = alt.X("value:Q", title=title).axis(format=form, tickCount=6)
     longest = max(map(len, data["label"]), default=0)
     drawn = _Intervals(
-        cases=cases if "case" in frame else [],
-        color=color.legend(offset=12) if "case" in frame else color.legend(None),
+        cases=cases,
+        color=color,
         tips=tips(
-            "label", ".1%" if percent else form, value="value", low="from", high="to"
+            "label",
+            form=".1%" if percent else form,
+            value="value",
+            low="from",
+            high="to",
         ),
         width=WIDTH - 7 * min(30, longest),
     )
@@ -271,30 +299,44 @@ def histograms(
     ends = [significant(edges[0]), significant(edges[-1])]
     x = alt.X("low:Q", bin="binned", title=x_title).axis(grid=False, tickCount=10)
     x = x.scale(domain=ends, nice=False)
-    kind: Any = "sqrt" if square_root else "linear"
-    counts = alt.Scale(type=kind, domain=[0, int(binned["count"].max())])
-    y = alt.Y("count:Q", title=y_title, scale=counts).axis(tickCount=5)
-    color = method_color("panel", list(values)).legend(None)
-    bars = (
-        alt.Chart()
-        .mark_bar(binSpacing=0.5)
-        .encode(
-            x2="high:Q",
-            y=y,
-            color=color,
-            tooltip=tips("panel", low="from", high="to", count=y_title),
-        )
-    )
+    bars = _bars(binned, y_title, square_root)
     rule = _dotted(reference)
 
     def panel(rows: pd.DataFrame, x: alt.X) -> Chart:
         filled = bars.encode(x=x).properties(data=rows[rows["count"] > 0])
-        return alt.layer(filled, *rule, width=WIDTH - 20, height=150)
+        return alt.layer(
+            filled,
+            *rule,
+            width=WIDTH - 20,
+            height=150,
+        )
 
     return _panels(compact(binned), x, panel, description)
 
 
-def _binned(name: str, values: np.ndarray, edges: np.ndarray) -> pd.DataFrame:
+def _bars(
+    binned: pd.DataFrame,
+    y_title: str,
+    square_root: bool,
+) -> alt.Chart:
+    """Return bars of all cases, without their data and their axis of x."""
+    kind: Any = "sqrt" if square_root else "linear"
+    scale = alt.Scale(type=kind, domain=[0, int(binned["count"].max())])
+    color = method_color("panel", list(dict.fromkeys(binned["panel"])))
+    bars = alt.Chart().mark_bar(binSpacing=0.5)
+    return bars.encode(
+        x2="high:Q",
+        y=alt.Y("count:Q", title=y_title, scale=scale).axis(tickCount=5),
+        color=color.legend(None),
+        tooltip=tips("panel", low="from", high="to", count=y_title),
+    )
+
+
+def _binned(
+    name: str,
+    values: np.ndarray,
+    edges: np.ndarray,
+) -> pd.DataFrame:
     """Return the bins of a case and their counts."""
     counts, _ = np.histogram(values, edges)
     bins = {"panel": name, "low": edges[:-1], "high": edges[1:], "count": counts}
@@ -335,13 +377,19 @@ def agreement(
     scale = alt.Scale(type="log", domain=ends, nice=False)
     x = alt.X("x:Q", title=x_title, scale=scale).axis(tickCount=4)
     y = alt.Y("y:Q", title=y_title, scale=scale).axis(tickCount=4)
-    line = alt.Chart(pd.DataFrame({"x": ends, "y": ends}))
-    diagonal = line.mark_line(style="ink", strokeWidth=1)
-    color = _count_color(max(2, len(frame) // 20))
+    diagonal = alt.Chart(pd.DataFrame({"x": ends, "y": ends})).mark_line(
+        style="ink",
+        strokeWidth=1,
+    )
+    color = _count_color(len(frame))
 
     def panel(rows: pd.DataFrame, x: alt.X) -> Chart:
         return alt.layer(
-            _squares(rows, edges).encode(x=x, y=y, color=color),
+            _squares(rows, edges).encode(
+                x=x,
+                y=y,
+                color=color,
+            ),
             diagonal.encode(x=x, y=y),
             _correlation(rows),
             width=_SIDE,
@@ -362,10 +410,14 @@ def _grid(frame: pd.DataFrame) -> np.ndarray:
     return np.geomspace(values.min() / 1.05, values.max() * 1.05, _N_SQUARES + 1)
 
 
-def _count_color(most: int) -> alt.Color:
+def _count_color(n: int) -> alt.Color:
     """Return a color encoding by number, with ends visible on white and on black."""
-    hues = ["#3B8FD0", "#7D5BC4", "#C2366B"]
-    shade = alt.Scale(type="log", domain=[1, most], clamp=True, range=hues)
+    shade = alt.Scale(
+        type="log",
+        domain=[1, max(2, n // 20)],
+        clamp=True,
+        range=["#3B8FD0", "#7D5BC4", "#C2366B"],
+    )
     return alt.Color("count:Q", title="Combinations", scale=shade)
 
 
@@ -380,7 +432,7 @@ def _squares(rows: pd.DataFrame, edges: np.ndarray) -> alt.Chart:
     occupied = pd.DataFrame({"x": middle[i], "y": middle[j], "count": counts[i, j]})
     size = (_SIDE / _N_SQUARES) ** 2
     marks = alt.Chart(compact(occupied)).mark_square(size=size, opacity=1)
-    return marks.encode(tooltip=tips(None, count="combinations", x="x", y="y"))
+    return marks.encode(tooltip=tips(count="combinations", x="x", y="y"))
 
 
 def _correlation(rows: pd.DataFrame) -> alt.Chart:
@@ -416,15 +468,20 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     thin = math.ceil(len(frame) / _TRACE_VALUES)
     shown = frame[frame["draw"] % thin == frame["draw"].min() % thin]
     color = method_color("chain", chains).title("Chain").legend(columns=8)
-    x = alt.X("draw:Q", title="Draw").scale(nice=False).axis(grid=False, tickCount=5)
+    x = alt.X("draw:Q", title="Draw").axis(grid=False, tickCount=5)
     y = alt.Y("value:Q", title=None).scale(zero=False).axis(tickCount=4)
 
     def panel(rows: pd.DataFrame, x: alt.X) -> Chart:
         line = _draws(rows, chains).mark_line(strokeWidth=1, opacity=0.8)
-        return line.encode(x=x, y=y, color=color).properties(width=250, height=90)
+        drawn = line.encode(
+            x=x,
+            y=y,
+            color=color,
+        )
+        return drawn.properties(width=250, height=90)
 
     named = shown.assign(panel=shown["quantity"].str.replace("_", " "))
-    return _panels(named, x, panel, description, columns=2)
+    return _panels(named, x.scale(nice=False), panel, description, columns=2)
 
 
 def _draws(rows: pd.DataFrame, chains: list[Any]) -> alt.Chart:
@@ -451,11 +508,13 @@ def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
         probabilities. Points below it are overconfident. A click in the legend
         highlights one curve.
     """
-    colors = method_color("curve", list(dict.fromkeys(frame["curve"])))
-    base, pick = _picked(frame, "curve", colors)
     unit = alt.Scale(domain=[0, 1])
-    x = alt.X("predicted:Q", title="Predicted probability", scale=unit)
-    base = base.encode(x=x)
+    base, pick = _picked(
+        frame,
+        "curve",
+        frame["curve"],
+        x=alt.X("predicted:Q", title="Predicted probability", scale=unit),
+    )
     diagonal = alt.Chart(pd.DataFrame({"x": [0, 1]})).mark_line(**REFERENCE)
     low = alt.Y("low:Q", title="Observed share", scale=unit)
     ends = {"low": "from", "high": "to"}
@@ -512,9 +571,21 @@ def _dotted(values: Mapping[str, float]) -> list[alt.Chart]:
 
 
 def _picked(
-    rows: pd.DataFrame, field: str, color: alt.Color
+    rows: pd.DataFrame,
+    field: str,
+    names: Iterable[str],
+    palette: Callable[[str, list[str]], alt.Color] = method_color,
+    **axes: Any,
 ) -> tuple[alt.Chart, alt.Parameter]:
     """Return a chart whose legend is clicked to highlight rows, and the selection."""
-    pick = alt.selection_point(name="pick", fields=[field], bind="legend")
-    opacity = alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12))
-    return alt.Chart(compact(rows)).encode(color=color, opacity=opacity), pick
+    pick = alt.selection_point(
+        name="pick",
+        fields=[field],
+        bind="legend",
+    )
+    chart = alt.Chart(compact(rows)).encode(
+        **axes,
+        color=palette(field, list(dict.fromkeys(names))),
+        opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
+    )
+    return chart, pick

@@ -1,6 +1,7 @@
 """The privacy loss of one data set, and its summaries in four papers."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -13,6 +14,7 @@ from srlib.charts.style import (
     Chart,
     compact,
     significant,
+    tips,
 )
 
 NEIGHBOR_COLORS = ("#0072B2", "#C46A00")
@@ -70,13 +72,25 @@ class _Panels:
 
     def loss(self, title: str | None = None) -> alt.X:
         """Return the axis of the loss, with labels in the panel that has its title."""
-        axis = alt.Axis(
-            tickCount=7,
+        x = alt.X("loss:Q", title=title).scale(domain=[-self.end, self.end])
+        return x.axis(
             grid=False,
             labels=title is not None,
+            tickCount=7,
         )
-        scale = alt.Scale(domain=[-self.end, self.end])
-        return alt.X("loss:Q", title=title, scale=scale, axis=axis)
+
+    def at_loss(
+        self,
+        marks: alt.Chart,
+        y: alt.Y,
+        title: str | None = None,
+    ) -> alt.Chart:
+        """Draw marks at their losses, in the colors of the neighbors."""
+        return marks.encode(
+            x=self.loss(title),
+            y=y,
+            color=self.color,
+        )
 
     def limits(self, title: str | None = None) -> alt.Chart:
         """Draw lines at plus and minus epsilon."""
@@ -90,33 +104,21 @@ class _Panels:
         top: float,
     ) -> Chart:
         """Draw the probability of each release at its loss, and the mean loss."""
-        y = _y("probability:Q", "Probability of the release", top)
+        y = _y("probability:Q", "Probability of the release", domain=[0, top])
         shown = rows[["neighbor", "release", "loss", "probability"]]
-        mass = alt.Chart(compact(shown)).encode(
-            x=self.loss(),
-            y=y,
-            color=self.color,
-        )
+        mass = self.at_loss(alt.Chart(compact(shown)), y)
         mean = pd.DataFrame({"neighbor": rows["neighbor"].iloc[:1], "probability": 0.0})
         mean["loss"] = rows["loss"] @ rows["probability"]
         triangle = alt.Chart(compact(mean)).mark_point(
             shape="triangle-up", filled=True, size=110
         )
-        tips = [
-            alt.Tooltip("release:N", title="title"),
-            alt.Tooltip("loss:Q", title="privacy loss"),
-            alt.Tooltip("probability:Q", title="probability"),
-        ]
+        heads = tips("release", loss="privacy loss", probability="probability")
         return alt.layer(
             self.limits(),
             mass.mark_rule(strokeWidth=2).encode(y2=alt.datum(0)),
-            mass.mark_point(filled=True, size=30).encode(tooltip=tips),
+            mass.mark_point(filled=True, size=30).encode(tooltip=heads),
             mass.mark_text(dx=-5, dy=-5, align="right").encode(text="release:N"),
-            triangle.encode(
-                x=self.loss(),
-                y=y,
-                color=self.color,
-            ),
+            self.at_loss(triangle, y),
         )
 
     def posterior(
@@ -129,7 +131,8 @@ class _Panels:
         curve = pd.DataFrame({"loss": grid, "posterior": _posterior(grid, prior)})
         after = _posterior(releases["loss"].to_numpy(), prior)
         shown = releases[["neighbor", "loss"]].assign(posterior=after)
-        y = _y("posterior:Q", "Posterior probability of the true value", 1.0)
+        title = "Posterior probability of the true value"
+        y = _y("posterior:Q", title, domain=[0, 1.0])
         start = alt.Chart(pd.DataFrame({"posterior": [significant(prior)]}))
         line = alt.Chart(compact(curve)).mark_line(style="ink", strokeWidth=1)
         dots = alt.Chart(compact(shown)).mark_point(filled=True, size=40)
@@ -137,11 +140,7 @@ class _Panels:
             self.limits(),
             start.mark_rule(**REFERENCE).encode(y=y),
             line.encode(x=self.loss(), y=y),
-            dots.encode(
-                x=self.loss(),
-                y=y,
-                color=self.color,
-            ),
+            self.at_loss(dots, y),
         )
 
     def delta(self, by_neighbor: list[pd.DataFrame]) -> Chart:
@@ -149,14 +148,7 @@ class _Panels:
         tails = pd.concat(_tail(rows, self.end) for rows in by_neighbor)
         line = alt.Chart(compact(tails)).mark_line(strokeWidth=2)
         y = _y("delta:Q", "Delta")
-        return alt.layer(
-            self.limits(),
-            line.encode(
-                x=self.loss(),
-                y=y,
-                color=self.color,
-            ),
-        )
+        return alt.layer(self.limits(), self.at_loss(line, y))
 
     def bins(self, bins: pd.DataFrame) -> Chart:
         """Draw the loss of each bin, on the lowest axis."""
@@ -164,29 +156,12 @@ class _Panels:
         shown = compact(bins[["neighbor", "loss"]])
         ticks = alt.Chart(shown).mark_tick(thickness=2, size=16)
         y = alt.Y("neighbor:N", title="Bins of a posterior draw", sort=self.names)
-        return alt.layer(
-            self.limits(title),
-            ticks.encode(
-                x=self.loss(title),
-                y=y,
-                color=self.color,
-            ),
-        )
+        return alt.layer(self.limits(title), self.at_loss(ticks, y, title))
 
 
-def _y(
-    field: str,
-    title: str,
-    top: float | None = None,
-) -> alt.Y:
-    """Return an axis of y, from zero to `top` if that is given."""
-    scale = alt.Scale(domain=alt.Undefined if top is None else [0, top])
-    return alt.Y(
-        field,
-        title=title,
-        scale=scale,
-        axis=alt.Axis(tickCount=3),
-    )
+def _y(field: str, title: str, **scale: Any) -> alt.Y:
+    """Return an axis of y."""
+    return alt.Y(field, title=title).scale(**scale).axis(tickCount=3)
 
 
 def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
@@ -194,16 +169,12 @@ def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
     return 1 / (1 + np.exp(-loss) * (1 - prior) / prior)
 
 
-def _tail(
-    rows: pd.DataFrame,
-    end: float,
-    n: int = 61,
-) -> pd.DataFrame:
-    """Return delta against one neighbor at `n` values of epsilon, from 0 to `end`.
+def _tail(rows: pd.DataFrame, end: float) -> pd.DataFrame:
+    """Return delta against one neighbor at values of epsilon from 0 to `end`.
 
     delta(epsilon) = sum_z p(z) max(1 - exp(epsilon - loss(z)), 0)
     """
-    epsilon = np.linspace(0, end, n)
+    epsilon = np.linspace(0, end, 61)
     excess = np.maximum(-np.expm1(epsilon[:, None] - rows["loss"].to_numpy()), 0)
     delta = excess @ rows["probability"].to_numpy()
     neighbor = rows["neighbor"].iloc[0]

@@ -251,9 +251,7 @@ def ramp(n: int) -> list[str]:
     position = np.linspace(0, len(anchors) - 1, n)
     positions = np.arange(len(anchors))
     channels = [np.interp(position, positions, channel) for channel in anchors.T]
-    return [
-        f"#{round(r):02X}{round(g):02X}{round(b):02X}" for r, g, b in np.c_[*channels]
-    ]
+    return [f"#{bytes(map(round, rgb)).hex().upper()}" for rgb in np.c_[*channels]]
 
 
 def significant(value: float) -> float:
@@ -267,11 +265,9 @@ def compact(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: frame[name].map(significant) for name in decimals})
 
 
-def tips(
-    heading: str | None, form: Any = alt.Undefined, **fields: str
-) -> list[alt.Tooltip]:
-    """Return tooltips: a heading, and fields under their titles, in a number format."""
-    heads = [alt.Tooltip(f"{heading}:N", title="title")] if heading else []
+def tips(*headings: str, form: Any = alt.Undefined, **fields: str) -> list[alt.Tooltip]:
+    """Return tooltips: headings, and fields under their titles, in a number format."""
+    tips = [alt.Tooltip(f"{heading}:N", title="title") for heading in headings]
     for field, title in fields.items():
-        heads.append(alt.Tooltip(f"{field}:Q", title=title, format=form))
-    return heads
+        tips.append(alt.Tooltip(f"{field}:Q", title=title, format=form))
+    return tips
