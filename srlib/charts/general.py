@@ -83,7 +83,7 @@ def lines(
     # a line.
     point = base.mark_point(filled=True, size=16 if len(frame) <= 25 else 4)
     return alt.layer(
-        *_rule(reference),
+        *_rules("reference", y=reference),
         base.mark_line(strokeWidth=2).add_params(pick),
         point.encode(tooltip=tips("curve", x=x_title, y=y_title)),
         *_error_bars(base, errors, y_title),
@@ -162,7 +162,7 @@ def points(
     setting = alt.Tooltip("label:N", title="setting")
     point = base.mark_point(filled=True, size=50)
     return alt.layer(
-        *_rule(reference),
+        *_rules("reference", y=reference),
         *_crosses(base, x_title, y_title),
         point.encode(tooltip=[case, setting, *values]).add_params(pick),
         base.mark_text(align="left", dx=5, dy=-7).encode(text="label:N"),
@@ -217,20 +217,21 @@ def intervals(
     ends = [min(0.0, numbers.min(axis=None)), numbers.max(axis=None)]
     form = "%" if percent else ",.4~r"
     x = alt.X("value:Q", title=title).axis(format=form, tickCount=6)
-    longest = max(map(len, data["label"]), default=0)
-    drawn = _Intervals(
-        cases=cases,
-        color=color,
-        tips=tips(
-            "label",
-            form=".1%" if percent else form,
-            value="value",
-            low="from",
-            high="to",
-        ),
-        width=WIDTH - 7 * min(30, longest),
+    heads = tips(
+        "label",
+        form=".1%" if percent else form,
+        value="value",
+        low="from",
+        high="to",
     )
-    return _panels(data, x.scale(domain=ends), drawn.panel, description)
+    longest = max(map(len, data["label"]), default=0)
+    drawn = _Intervals(cases, color, heads, WIDTH - 7 * min(30, longest))
+    return _panels(
+        data,
+        x.scale(domain=ends),
+        drawn.panel,
+        description,
+    )
 
 
 @dataclass(frozen=True)
@@ -244,30 +245,31 @@ class _Intervals:
 
     def panel(self, rows: pd.DataFrame, x: alt.X) -> Chart:
         """Draw a panel: ticks of the baselines, intervals and points."""
-        base = self._rows(rows)
+        y = alt.Y("label:N", sort=list(rows["label"]), title=None).axis(labelLimit=210)
+        base = alt.Chart(rows).encode(y=y)
+        if self.cases:
+            base = base.encode(yOffset=alt.YOffset("case:N", sort=self.cases))
         drawn = base.encode(color=self.color)
         layers = []
         if "baseline" in rows:
-            has_baseline = base.transform_filter("isValid(datum.baseline)")
-            tick = has_baseline.mark_tick(style="ink", thickness=2, size=14)
+            tick = base.transform_filter("isValid(datum.baseline)").mark_tick(
+                style="ink",
+                thickness=2,
+                size=14,
+            )
             layers.append(tick.encode(x="baseline:Q"))
         rule = drawn.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2)
-        has_value = drawn.transform_filter("isValid(datum.value)")
-        point = has_value.mark_point(filled=True, size=60, opacity=1)
+        point = drawn.transform_filter("isValid(datum.value)").mark_point(
+            filled=True,
+            size=60,
+            opacity=1,
+        )
         layers += [
             rule.encode(x="low:Q", x2="high:Q"),
             point.encode(x=x, tooltip=self.tips),
         ]
         height = max(22, 14 * len(self.cases)) * rows["label"].nunique()
         return alt.layer(*layers, width=self.width, height=height)
-
-    def _rows(self, rows: pd.DataFrame) -> alt.Chart:
-        """Return the chart of the rows, by label and, if there are any, by case."""
-        y = alt.Y("label:N", sort=list(rows["label"]), title=None)
-        base = alt.Chart(rows).encode(y=y.axis(labelLimit=210))
-        if not self.cases:
-            return base
-        return base.encode(yOffset=alt.YOffset("case:N", sort=self.cases))
 
 
 def histograms(
@@ -295,23 +297,34 @@ def histograms(
     **reference : float
         x or y of a dotted line in every panel, such as the expectation by chance.
     """
-    binned = pd.concat(_binned(name, x, edges) for name, x in values.items())
-    ends = [significant(edges[0]), significant(edges[-1])]
-    x = alt.X("low:Q", bin="binned", title=x_title).axis(grid=False, tickCount=10)
-    x = x.scale(domain=ends, nice=False)
+    binned = pd.concat(
+        pd.DataFrame({"panel": name, "low": edges[:-1], "high": edges[1:]}).assign(
+            count=np.histogram(x, edges)[0]
+        )
+        for name, x in values.items()
+    )
+    x = (
+        alt.X("low:Q", bin="binned", title=x_title)
+        .scale(domain=_ends(edges), nice=False)
+        .axis(grid=False, tickCount=10)
+    )
     bars = _bars(binned, y_title, square_root)
-    rule = _dotted(reference)
 
     def panel(rows: pd.DataFrame, x: alt.X) -> Chart:
         filled = bars.encode(x=x).properties(data=rows[rows["count"] > 0])
         return alt.layer(
             filled,
-            *rule,
+            *_rules(None, **reference),
             width=WIDTH - 20,
             height=150,
         )
 
-    return _panels(compact(binned), x, panel, description)
+    return _panels(
+        compact(binned),
+        x,
+        panel,
+        description,
+    )
 
 
 def _bars(
@@ -328,19 +341,13 @@ def _bars(
         x2="high:Q",
         y=alt.Y("count:Q", title=y_title, scale=scale).axis(tickCount=5),
         color=color.legend(None),
-        tooltip=tips("panel", low="from", high="to", count=y_title),
+        tooltip=tips(
+            "panel",
+            low="from",
+            high="to",
+            count=y_title,
+        ),
     )
-
-
-def _binned(
-    name: str,
-    values: np.ndarray,
-    edges: np.ndarray,
-) -> pd.DataFrame:
-    """Return the bins of a case and their counts."""
-    counts, _ = np.histogram(values, edges)
-    bins = {"panel": name, "low": edges[:-1], "high": edges[1:], "count": counts}
-    return pd.DataFrame(bins)
 
 
 def agreement(
@@ -373,7 +380,7 @@ def agreement(
         If a probability is not positive and finite.
     """
     edges = _grid(frame)
-    ends = [significant(edges[0]), significant(edges[-1])]
+    ends = _ends(edges)
     scale = alt.Scale(type="log", domain=ends, nice=False)
     x = alt.X("x:Q", title=x_title, scale=scale).axis(tickCount=4)
     y = alt.Y("y:Q", title=y_title, scale=scale).axis(tickCount=4)
@@ -384,20 +391,26 @@ def agreement(
     color = _count_color(len(frame))
 
     def panel(rows: pd.DataFrame, x: alt.X) -> Chart:
+        logs = np.log(rows[["x", "y"]].to_numpy(dtype=float))
         return alt.layer(
-            _squares(rows, edges).encode(
+            _squares(logs, edges).encode(
                 x=x,
                 y=y,
                 color=color,
             ),
             diagonal.encode(x=x, y=y),
-            _correlation(rows),
+            _correlation(logs),
             width=_SIDE,
             height=_SIDE,
         )
 
-    named = frame.assign(panel=frame.get("panel", ""))
-    return _panels(named, x, panel, description, columns=2)
+    return _panels(
+        frame,
+        x,
+        panel,
+        description,
+        columns=2,
+    )
 
 
 def _grid(frame: pd.DataFrame) -> np.ndarray:
@@ -408,6 +421,10 @@ def _grid(frame: pd.DataFrame) -> np.ndarray:
             "frame has values of x or y that are not positive and finite; all must be"
         )
     return np.geomspace(values.min() / 1.05, values.max() * 1.05, _N_SQUARES + 1)
+
+
+def _ends(edges: np.ndarray) -> list[float]:
+    return [significant(edges[0]), significant(edges[-1])]
 
 
 def _count_color(n: int) -> alt.Color:
@@ -421,23 +438,21 @@ def _count_color(n: int) -> alt.Color:
     return alt.Color("count:Q", title="Combinations", scale=shade)
 
 
-def _squares(rows: pd.DataFrame, edges: np.ndarray) -> alt.Chart:
+def _squares(logs: np.ndarray, edges: np.ndarray) -> alt.Chart:
     """Draw the occupied squares of a grid at their middles, with their counts."""
     log_edges = np.log(edges)
-    log_x = np.log(rows["x"].to_numpy(dtype=float))
-    log_y = np.log(rows["y"].to_numpy(dtype=float))
-    counts, *_ = np.histogram2d(log_x, log_y, bins=[log_edges, log_edges])
+    counts, *_ = np.histogram2d(logs[:, 0], logs[:, 1], bins=[log_edges, log_edges])
     middle = np.sqrt(edges[1:] * edges[:-1])
     i, j = np.nonzero(counts)
-    occupied = pd.DataFrame({"x": middle[i], "y": middle[j], "count": counts[i, j]})
+    columns = {"x": middle[i], "y": middle[j], "count": counts[i, j]}
+    occupied = alt.Chart(compact(pd.DataFrame(columns)))
     size = (_SIDE / _N_SQUARES) ** 2
-    marks = alt.Chart(compact(occupied)).mark_square(size=size, opacity=1)
+    marks = occupied.mark_square(size=size, opacity=1)
     return marks.encode(tooltip=tips(count="combinations", x="x", y="y"))
 
 
-def _correlation(rows: pd.DataFrame) -> alt.Chart:
+def _correlation(logs: np.ndarray) -> alt.Chart:
     """Write the correlation of the logarithms, if none is constant, into a corner."""
-    logs = np.log(rows[["x", "y"]].to_numpy(dtype=float))
     text = ""
     if logs.std(axis=0).all():
         r = np.corrcoef(logs.T)[0, 1]
@@ -448,7 +463,11 @@ def _correlation(rows: pd.DataFrame) -> alt.Chart:
         fontSize=13,
         fontWeight="bold",
     )
-    return mark.encode(x=alt.value(8), y=alt.value(8), text="r:N")
+    return mark.encode(
+        x=alt.value(8),
+        y=alt.value(8),
+        text="r:N",
+    )
 
 
 def trace(frame: pd.DataFrame, *, description: str) -> Chart:
@@ -464,7 +483,7 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     altair chart
         One panel per quantity, one line per chain.
     """
-    chains: list[Any] = [str(chain) for chain in dict.fromkeys(frame["chain"])]
+    chains: list[Any] = list(map(str, dict.fromkeys(frame["chain"])))
     thin = math.ceil(len(frame) / _TRACE_VALUES)
     shown = frame[frame["draw"] % thin == frame["draw"].min() % thin]
     color = method_color("chain", chains).title("Chain").legend(columns=8)
@@ -481,7 +500,13 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
         return drawn.properties(width=250, height=90)
 
     named = shown.assign(panel=shown["quantity"].str.replace("_", " "))
-    return _panels(named, x.scale(nice=False), panel, description, columns=2)
+    return _panels(
+        named,
+        x.scale(nice=False),
+        panel,
+        description,
+        columns=2,
+    )
 
 
 def _draws(rows: pd.DataFrame, chains: list[Any]) -> alt.Chart:
@@ -517,8 +542,13 @@ def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
     )
     diagonal = alt.Chart(pd.DataFrame({"x": [0, 1]})).mark_line(**REFERENCE)
     low = alt.Y("low:Q", title="Observed share", scale=unit)
-    ends = {"low": "from", "high": "to"}
-    heads = tips("curve", predicted="predicted", observed="observed", **ends)
+    heads = tips(
+        "curve",
+        predicted="predicted",
+        observed="observed",
+        low="from",
+        high="to",
+    )
     point = base.mark_point(filled=True, size=45)
     return alt.layer(
         diagonal.encode(x="x:Q", y="x:Q"),
@@ -538,11 +568,12 @@ def _panels(
     columns: int = 1,
 ) -> alt.ConcatChart:
     """Draw one chart per panel, in order; the lowest have the title of the x axis."""
-    names = list(dict.fromkeys(frame["panel"]))
+    labels = frame.get("panel", pd.Series("", frame.index))
+    names = list(dict.fromkeys(labels))
     drawn = []
     for i, name in enumerate(names):
         is_lowest = i + min(columns, len(names)) >= len(names)
-        chart = draw(frame[frame["panel"] == name], x if is_lowest else x.title(None))
+        chart = draw(frame[labels == name], x if is_lowest else x.title(None))
         drawn.append(chart.properties(title=name) if name else chart)
     return alt.concat(*drawn, columns=columns, description=description)
 
@@ -554,20 +585,16 @@ def _scale(log: bool, padding: int = 5, **linear: Any) -> alt.Scale:
     return alt.Scale(**linear)
 
 
-def _rule(value: float | None) -> list[alt.Chart]:
-    """Return a dotted line at a value of y, if one is given."""
-    if value is None:
-        return []
-    frame = pd.DataFrame({"reference": [significant(value)]})
-    return [alt.Chart(frame).mark_rule(**REFERENCE).encode(y="reference:Q")]
-
-
-def _dotted(values: Mapping[str, float]) -> list[alt.Chart]:
-    """Return a dotted line at the values of x or y, if any is given."""
-    if not values:
-        return []
-    rule = alt.Chart(pd.DataFrame([values]).map(significant)).mark_rule(**REFERENCE)
-    return [rule.encode(**{name: f"{name}:Q" for name in values})]
+def _rules(field: str | None, /, **values: float | None) -> list[alt.Chart]:
+    """Return dotted lines at values of x or y, if they are given."""
+    rules = []
+    for channel, value in values.items():
+        if value is not None:
+            name = field or channel
+            frame = pd.DataFrame({name: [significant(value)]})
+            encoding = {channel: f"{name}:Q"}
+            rules.append(alt.Chart(frame).mark_rule(**REFERENCE).encode(**encoding))
+    return rules
 
 
 def _picked(

@@ -1,6 +1,6 @@
 """The privacy loss of one data set, and its summaries in four papers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import altair as alt
@@ -42,7 +42,9 @@ def privacy_loss(
     possible = releases[releases["probability"] > 0]
     largest = max(possible["loss"].abs().max(), bins["loss"].abs().max())
     panels = _Panels(
-        names, significant(epsilon), significant(1.08 * max(epsilon, largest))
+        names,
+        significant(epsilon),
+        significant(1.08 * max(epsilon, largest)),
     )
     top = significant(1.3 * possible["probability"].max())
     by_neighbor = [possible[possible["neighbor"] == name] for name in names]
@@ -50,10 +52,11 @@ def privacy_loss(
     sized += [
         (panels.posterior(possible, prior), 130),
         (panels.delta(by_neighbor), 80),
-        (panels.bins(bins), 60),
+        (replace(panels, title="Privacy loss (for delta: epsilon)").bins(bins), 60),
     ]
-    drawn = [panel.properties(width=WIDTH - 60, height=size) for panel, size in sized]
-    return alt.vconcat(*drawn).properties(description=description)
+    width = WIDTH - 60
+    drawn = [panel.properties(width=width, height=size) for panel, size in sized]
+    return alt.vconcat(*drawn, description=description)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class _Panels:
     names: list[str]
     epsilon: float
     end: float
+    title: str | None = None
 
     @property
     def color(self) -> alt.Color:
@@ -70,33 +74,29 @@ class _Panels:
         scale = alt.Scale(domain=self.names, range=colors)
         return alt.Color("neighbor:N", title="Neighbor", scale=scale)
 
-    def loss(self, title: str | None = None) -> alt.X:
-        """Return the axis of the loss, with labels in the panel that has its title."""
-        x = alt.X("loss:Q", title=title).scale(domain=[-self.end, self.end])
-        return x.axis(
-            grid=False,
-            labels=title is not None,
-            tickCount=7,
-        )
-
-    def at_loss(
-        self,
-        marks: alt.Chart,
-        y: alt.Y,
-        title: str | None = None,
-    ) -> alt.Chart:
-        """Draw marks at their losses, in the colors of the neighbors."""
-        return marks.encode(
-            x=self.loss(title),
+    def at_loss(self, rows: pd.DataFrame, y: alt.Y) -> alt.Chart:
+        """Return a chart of rows at their losses, in the colors of the neighbors."""
+        return alt.Chart(compact(rows)).encode(
+            x=self.loss,
             y=y,
             color=self.color,
         )
 
-    def limits(self, title: str | None = None) -> alt.Chart:
-        """Draw lines at plus and minus epsilon."""
+    @property
+    def loss(self) -> alt.X:
+        """The axis of the loss, with labels in the panel that has its title."""
+        x = alt.X("loss:Q", title=self.title).scale(domain=[-self.end, self.end])
+        return x.axis(
+            grid=False,
+            labels=self.title is not None,
+            tickCount=7,
+        )
+
+    def over_limits(self, *layers: alt.Chart) -> Chart:
+        """Draw layers over lines at plus and minus epsilon."""
         ends = pd.DataFrame({"loss": [-self.epsilon, self.epsilon]})
         rule = alt.Chart(ends).mark_rule(**PRINTED, style="ink")
-        return rule.encode(x=self.loss(title))
+        return alt.layer(rule.encode(x=self.loss), *layers)
 
     def releases(
         self,
@@ -106,19 +106,20 @@ class _Panels:
         """Draw the probability of each release at its loss, and the mean loss."""
         y = _y("probability:Q", "Probability of the release", domain=[0, top])
         shown = rows[["neighbor", "release", "loss", "probability"]]
-        mass = self.at_loss(alt.Chart(compact(shown)), y)
+        mass = self.at_loss(shown, y)
         mean = pd.DataFrame({"neighbor": rows["neighbor"].iloc[:1], "probability": 0.0})
         mean["loss"] = rows["loss"] @ rows["probability"]
-        triangle = alt.Chart(compact(mean)).mark_point(
-            shape="triangle-up", filled=True, size=110
+        triangle = self.at_loss(mean, y).mark_point(
+            shape="triangle-up",
+            filled=True,
+            size=110,
         )
         heads = tips("release", loss="privacy loss", probability="probability")
-        return alt.layer(
-            self.limits(),
+        return self.over_limits(
             mass.mark_rule(strokeWidth=2).encode(y2=alt.datum(0)),
             mass.mark_point(filled=True, size=30).encode(tooltip=heads),
             mass.mark_text(dx=-5, dy=-5, align="right").encode(text="release:N"),
-            self.at_loss(triangle, y),
+            triangle,
         )
 
     def posterior(
@@ -135,28 +136,23 @@ class _Panels:
         y = _y("posterior:Q", title, domain=[0, 1.0])
         start = alt.Chart(pd.DataFrame({"posterior": [significant(prior)]}))
         line = alt.Chart(compact(curve)).mark_line(style="ink", strokeWidth=1)
-        dots = alt.Chart(compact(shown)).mark_point(filled=True, size=40)
-        return alt.layer(
-            self.limits(),
+        return self.over_limits(
             start.mark_rule(**REFERENCE).encode(y=y),
-            line.encode(x=self.loss(), y=y),
-            self.at_loss(dots, y),
+            line.encode(x=self.loss, y=y),
+            self.at_loss(shown, y).mark_point(filled=True, size=40),
         )
 
     def delta(self, by_neighbor: list[pd.DataFrame]) -> Chart:
         """Draw delta for each epsilon."""
         tails = pd.concat(_tail(rows, self.end) for rows in by_neighbor)
-        line = alt.Chart(compact(tails)).mark_line(strokeWidth=2)
         y = _y("delta:Q", "Delta")
-        return alt.layer(self.limits(), self.at_loss(line, y))
+        return self.over_limits(self.at_loss(tails, y).mark_line(strokeWidth=2))
 
     def bins(self, bins: pd.DataFrame) -> Chart:
         """Draw the loss of each bin, on the lowest axis."""
-        title = "Privacy loss (for delta: epsilon)"
-        shown = compact(bins[["neighbor", "loss"]])
-        ticks = alt.Chart(shown).mark_tick(thickness=2, size=16)
         y = alt.Y("neighbor:N", title="Bins of a posterior draw", sort=self.names)
-        return alt.layer(self.limits(title), self.at_loss(ticks, y, title))
+        ticks = self.at_loss(bins[["neighbor", "loss"]], y)
+        return self.over_limits(ticks.mark_tick(thickness=2, size=16))
 
 
 def _y(field: str, title: str, **scale: Any) -> alt.Y:
@@ -178,4 +174,5 @@ def _tail(rows: pd.DataFrame, end: float) -> pd.DataFrame:
     excess = np.maximum(-np.expm1(epsilon[:, None] - rows["loss"].to_numpy()), 0)
     delta = excess @ rows["probability"].to_numpy()
     neighbor = rows["neighbor"].iloc[0]
-    return pd.DataFrame({"neighbor": neighbor, "loss": epsilon, "delta": delta})
+    columns = {"neighbor": neighbor, "loss": epsilon, "delta": delta}
+    return pd.DataFrame(columns)

@@ -247,7 +247,7 @@ def _by_name(
 
 def ramp(n: int) -> list[str]:
     """Return n colors from dark to light, with contrast on white and on black."""
-    anchors = np.array([list(bytes.fromhex(color[1:])) for color in ORDERED], float)
+    anchors = np.array([list(bytes.fromhex(color[1:])) for color in ORDERED])
     position = np.linspace(0, len(anchors) - 1, n)
     positions = np.arange(len(anchors))
     channels = [np.interp(position, positions, channel) for channel in anchors.T]

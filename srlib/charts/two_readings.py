@@ -67,8 +67,20 @@ def two_readings(
     start = budgets[np.abs(budgets - epsilon).argmin()]
     release = _best_release(frame, start, x)
     clicked = [  # Vega shows the last slider first
-        _clicked("chosen", "release", release, "release, X*", last),
-        _clicked("data", "x", x, "ones in the data, X", n),
+        _clicked(
+            "chosen",
+            "release",
+            release,
+            "release, X*",
+            last,
+        ),
+        _clicked(
+            "data",
+            "x",
+            x,
+            "ones in the data, X",
+            n,
+        ),
     ]
     label = "prior probability of the true value"
     drawn = _panels(_chosen_table(frame, step), n, last, clicked).add_params(
