@@ -64,9 +64,18 @@ def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     mean), ess_bulk, ess_tail (the smaller of those of the 5 % and 95 % quantiles),
     r_hat and verdict: `CONVERGED`, `NOT_MIXED`, `TOO_FEW`, `CONSTANT` or `UNKNOWN`.
     """
-    columns = ["mean", "sd", "mcse", "ess_bulk", "ess_tail", "r_hat", "verdict"]
+    columns = [
+        "quantity",
+        "mean",
+        "sd",
+        "mcse",
+        "ess_bulk",
+        "ess_tail",
+        "r_hat",
+        "verdict",
+    ]
     rows = [{"quantity": name, **_row(name, x)} for name, x in quantities.items()]
-    return pd.DataFrame(rows, columns=["quantity", *columns])
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
@@ -84,14 +93,11 @@ def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
         row["mcse"] = 0.0
     if "mean" in row and not is_constant:
         axes = {"chain_axis": 0, "draw_axis": 1}
-        tails = (0.05, 0.95)
-        mcse = array_stats.mcse(sample, method="mean", **axes)
-        ess_bulk = array_stats.ess(sample, method="bulk", **axes)
-        ess_tail = array_stats.ess(sample, method="tail", prob=tails, **axes)
+        tail = array_stats.ess(sample, method="tail", prob=(0.05, 0.95), **axes)
         # Plain floats: 0-d arrays would make a column of objects.
-        row["mcse"] = float(mcse)
-        row["ess_bulk"] = float(ess_bulk)
-        row["ess_tail"] = float(ess_tail)
+        row["mcse"] = float(array_stats.mcse(sample, method="mean", **axes))
+        row["ess_bulk"] = float(array_stats.ess(sample, method="bulk", **axes))
+        row["ess_tail"] = float(tail)
     row["verdict"] = CONSTANT if is_constant else _convergence(row)
     return row
 

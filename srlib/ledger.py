@@ -223,8 +223,7 @@ def _compare(
     value: ArrayLike, limit: ArrayLike, error: ArrayLike, relation: str
 ) -> pd.DataFrame:
     """Return cases with the margin by which each meets its limit; it holds or fails."""
-    values = value if isinstance(value, pd.Series) else np.atleast_1d(value)
-    cases = pd.DataFrame({"value": values}, dtype=float)
+    cases = pd.Series(value, dtype=float).to_frame("value")
     cases["limit"] = np.asarray(limit, dtype=float)
     cases["error"] = np.asarray(error, dtype=float)
     margin = cases["value"] - cases["limit"]
@@ -328,8 +327,8 @@ def _last_digit(number: str) -> float:
     >>> _last_digit("-0.250"), _last_digit("36")
     (0.001, 1.0)
     """
-    _, _, exponent = Decimal(number).as_tuple()
-    return float(Decimal(1).scaleb(int(exponent)))
+    exponent = Decimal(number).as_tuple().exponent
+    return float(f"1e{exponent}")
 
 
 def ledger(
@@ -487,7 +486,7 @@ def _beside(computed: float, printed: str) -> str:
 def summary(book: pd.DataFrame) -> DisplayGroup:
     """Return the verdicts of a `ledger` by source, and what differs and is skipped."""
     counts = pd.crosstab(book["source"], book["verdict"]).loc[book["source"].unique()]
-    counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
+    counts = counts.filter(VERDICTS)
     counts.loc["all"] = counts.sum()
     by_source = counts.rename_axis(index="printed in", columns=None).reset_index()
     parts = [show(by_source, caption="Printed numbers by source and verdict.")]
