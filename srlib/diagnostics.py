@@ -50,8 +50,8 @@ def r_hat(draws: ArrayLike) -> Floats:
         value = np.asarray(array_stats.rhat(sample, chain_axis=0, draw_axis=1))
     is_stuck = (np.ptp(sample, axis=1) == 0).all(axis=0)  # each chain is constant
     is_constant = np.ptp(sample, axis=(0, 1)) == 0
-    value = np.where(is_stuck, np.inf, value)
-    value = np.where(is_constant, np.nan, value)
+    value[is_stuck] = np.inf
+    value[is_constant] = np.nan
     # A scalar for one quantity: older pandas stores 0-d arrays as objects.
     return value[()]
 
