@@ -80,8 +80,6 @@ def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
 
 def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
     """Return the diagnostics of one quantity, without those that are NaN."""
-    from arviz_stats.base import array_stats
-
     sample = _checked(draws)
     if sample.ndim != 2:
         raise ValueError(f"{name} has shape {sample.shape}; it must be (chains, draws)")
@@ -91,15 +89,24 @@ def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
         row["mean"] = sample.mean()
         row["sd"] = sample.std(ddof=1)
         row["mcse"] = 0.0
-    if "mean" in row and not is_constant:
-        axes = {"chain_axis": 0, "draw_axis": 1}
-        tail = array_stats.ess(sample, method="tail", prob=(0.05, 0.95), **axes)
-        # Plain floats: 0-d arrays would make a column of objects.
-        row["mcse"] = float(array_stats.mcse(sample, method="mean", **axes))
-        row["ess_bulk"] = float(array_stats.ess(sample, method="bulk", **axes))
-        row["ess_tail"] = float(tail)
+        if not is_constant:
+            row |= _effective_draws(sample)
     row["verdict"] = CONSTANT if is_constant else _convergence(row)
     return row
+
+
+def _effective_draws(sample: Floats) -> dict[str, float]:
+    """Return the effective draws of a quantity and the error of its mean."""
+    from arviz_stats.base import array_stats
+
+    axes = {"chain_axis": 0, "draw_axis": 1}
+    tails = (0.05, 0.95)
+    # Plain floats: 0-d arrays would make a column of objects.
+    return {
+        "mcse": float(array_stats.mcse(sample, method="mean", **axes)),
+        "ess_bulk": float(array_stats.ess(sample, method="bulk", **axes)),
+        "ess_tail": float(array_stats.ess(sample, method="tail", prob=tails, **axes)),
+    }
 
 
 def verdict(table: pd.DataFrame) -> Callout:
