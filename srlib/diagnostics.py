@@ -80,6 +80,8 @@ def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
 
 def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
     """Return the diagnostics of one quantity, without those that are NaN."""
+    from arviz_stats.base import array_stats
+
     sample = _checked(draws)
     if sample.ndim != 2:
         raise ValueError(f"{name} has shape {sample.shape}; it must be (chains, draws)")
@@ -90,23 +92,14 @@ def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
         row["sd"] = sample.std(ddof=1)
         row["mcse"] = 0.0
         if not is_constant:
-            row |= _effective_draws(sample)
+            axes = {"chain_axis": 0, "draw_axis": 1}
+            # Plain floats: 0-d arrays would make a column of objects.
+            tail = array_stats.ess(sample, method="tail", prob=(0.05, 0.95), **axes)
+            row["mcse"] = float(array_stats.mcse(sample, method="mean", **axes))
+            row["ess_bulk"] = float(array_stats.ess(sample, method="bulk", **axes))
+            row["ess_tail"] = float(tail)
     row["verdict"] = CONSTANT if is_constant else _convergence(row)
     return row
-
-
-def _effective_draws(sample: Floats) -> dict[str, float]:
-    """Return the effective draws of a quantity and the error of its mean."""
-    from arviz_stats.base import array_stats
-
-    axes = {"chain_axis": 0, "draw_axis": 1}
-    tails = (0.05, 0.95)
-    # Plain floats: 0-d arrays would make a column of objects.
-    return {
-        "mcse": float(array_stats.mcse(sample, method="mean", **axes)),
-        "ess_bulk": float(array_stats.ess(sample, method="bulk", **axes)),
-        "ess_tail": float(array_stats.ess(sample, method="tail", prob=tails, **axes)),
-    }
 
 
 def verdict(table: pd.DataFrame) -> Callout:
