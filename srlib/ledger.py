@@ -384,8 +384,8 @@ def ledger(
         "consistent": consistent or {},
         "notes": notes or {},
     }
-    table = _printed_and_given(paper, given, is_complete=missing is None)
-    judged = [_judge(row, missing) for row in table.itertuples()]
+    table = _printed_and_given(paper, given, missing)
+    judged = map(_judge, table.itertuples())
     table["computed"], table["verdict"], table["note"] = zip(*judged, strict=True)
     unexplained = (table["verdict"] == DIFFERS) & ~table["notes"].astype(bool)
     if unexplained.any():
@@ -399,13 +399,12 @@ def ledger(
 def _printed_and_given(
     paper: str,
     given: Mapping[str, Mapping[str, Any]],
-    *,
-    is_complete: bool,
+    missing: str | None,
 ) -> pd.DataFrame:
     """Return printed numbers with a column for each argument of `ledger`.
 
-    It has None where an argument has no entry. If the arguments are complete, each
-    number must be computed, skipped, a setting or consistent.
+    It has None where an argument has no entry. Numbers that are neither computed,
+    skipped, a setting nor consistent are skipped for the reason `missing`.
     """
     table = printed(paper)
     ids = table["id"].to_list()
@@ -422,27 +421,28 @@ def _printed_and_given(
     explained = {*given["computed"], *given["settings"]}
     explained.update(given["skip"], given["consistent"])
     absent = [key for key in ids if key not in explained]
-    if absent and is_complete:
+    if absent and missing is None:
         raise ValueError(
             f"printed numbers that are neither computed nor skipped: {absent}"
         )
+    table["skip"] = table["skip"].mask(table["id"].isin(absent), missing)
     two_errors = ERRORS * table["errors"].astype(float).fillna(0.0)
     table["tolerance"] = np.maximum(table["tolerance"], two_errors)
     return table
 
 
-def _judge(row: Any, missing: str | None) -> tuple[float, str, str]:
+def _judge(row: Any) -> tuple[float, str, str]:
     """Return the computed number of a row, its verdict and the note."""
-    value, verdict, remark = _verdict(row, missing)
+    value, verdict, remark = _verdict(row)
     return value, verdict, "; ".join(filter(None, [remark, row.notes]))
 
 
-def _verdict(row: Any, missing: str | None) -> tuple[float, str, str | None]:
+def _verdict(row: Any) -> tuple[float, str, str | None]:
     """Return the computed number of a row, its verdict and a remark.
 
     A setting of the paper's design is judged before all else. A consistency check takes
     the place of a number that is skipped or not computed; without one, such a number
-    has no verdict, for the reason given with it or with all (`missing`).
+    has no verdict.
     """
     value = math.nan if row.computed is None else float(row.computed)
     if row.settings is not None:
@@ -452,8 +452,8 @@ def _verdict(row: Any, missing: str | None) -> tuple[float, str, str | None]:
     if row.consistent is not None and (row.skip or row.computed is None):
         value, remark = row.consistent
         return value, CONSISTENT if _agrees(row, value) else DIFFERS, remark
-    if row.skip or (missing and row.computed is None):
-        return value, SKIPPED, row.skip or missing
+    if row.skip:
+        return value, SKIPPED, row.skip
     return value, MATCH if _agrees(row, value) else DIFFERS, None
 
 

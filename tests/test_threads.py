@@ -99,7 +99,8 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
 
 
 if __name__ == "__main__":
-    digests = {}
-    for name, result in computed():
-        digests[name] = hashlib.sha256(pickle.dumps(result)).hexdigest()
+    digests = {
+        name: hashlib.sha256(pickle.dumps(result)).hexdigest()
+        for name, result in computed()
+    }
     print(json.dumps(digests))

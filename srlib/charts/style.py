@@ -148,10 +148,8 @@ def _theme() -> alt.theme.ThemeConfig:
         "concat": {"spacing": 18},
     }
     for part, colors in LIGHT.items():
-        if isinstance(colors, dict):
-            config[part] = {**config.get(part, {}), **colors}
-        else:
-            config[part] = colors
+        sizes = config.get(part)
+        config[part] = {**sizes, **colors} if sizes else colors
     return {"config": config}
 
 
