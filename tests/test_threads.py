@@ -27,10 +27,9 @@ LEVELS = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2])
 
 
 def microdata(codes: NDArray) -> Microdata:
-    variables = []
-    for k, n in enumerate(LEVELS):
-        levels = tuple(map(str, range(n)))
-        variables.append(Variable(f"v{k}", levels))
+    variables = [
+        Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(LEVELS)
+    ]
     return Microdata(codes, Schema(tuple(variables)))
 
 

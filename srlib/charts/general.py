@@ -334,12 +334,13 @@ def _bars(
 ) -> alt.Chart:
     """Return bars of all cases, without their data and their axis of x."""
     kind: Any = "sqrt" if square_root else "linear"
-    scale = alt.Scale(type=kind, domain=[0, int(binned["count"].max())])
+    most = int(binned["count"].max())
+    y = alt.Y("count:Q", title=y_title).scale(domain=[0, most], type=kind)
     color = method_color("panel", list(dict.fromkeys(binned["panel"])))
     bars = alt.Chart().mark_bar(binSpacing=0.5)
     return bars.encode(
         x2="high:Q",
-        y=alt.Y("count:Q", title=y_title, scale=scale).axis(tickCount=5),
+        y=y.axis(tickCount=5),
         color=color.legend(None),
         tooltip=tips(
             "panel",
@@ -429,13 +430,13 @@ def _ends(edges: np.ndarray) -> list[float]:
 
 def _count_color(n: int) -> alt.Color:
     """Return a color encoding by number, with ends visible on white and on black."""
-    shade = alt.Scale(
-        type="log",
-        domain=[1, max(2, n // 20)],
+    color = alt.Color("count:Q", title="Combinations")
+    return color.scale(
         clamp=True,
+        domain=[1, max(2, n // 20)],
         range=["#3B8FD0", "#7D5BC4", "#C2366B"],
+        type="log",
     )
-    return alt.Color("count:Q", title="Combinations", scale=shade)
 
 
 def _squares(logs: np.ndarray, edges: np.ndarray) -> alt.Chart:

@@ -71,8 +71,8 @@ class _Panels:
     @property
     def color(self) -> alt.Color:
         colors = list(NEIGHBOR_COLORS[: len(self.names)])
-        scale = alt.Scale(domain=self.names, range=colors)
-        return alt.Color("neighbor:N", title="Neighbor", scale=scale)
+        color = alt.Color("neighbor:N", title="Neighbor")
+        return color.scale(domain=self.names, range=colors)
 
     def at_loss(self, rows: pd.DataFrame, y: alt.Y) -> alt.Chart:
         """Return a chart of rows at their losses, in the colors of the neighbors."""

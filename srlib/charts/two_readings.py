@@ -197,8 +197,12 @@ def _sentences(base: alt.Chart) -> Chart:
     for i, line in enumerate(lines):
         sentence = chosen.transform_calculate(sentence=line)
         text = sentence.mark_text(align="left", baseline="top", fontSize=13)
-        place: Any = {"x": alt.value(0), "y": alt.value(17 * i)}
-        drawn.append(text.encode(**place, text="sentence:N"))
+        placed = text.encode(
+            x=alt.value(0),
+            y=alt.value(17 * i),
+            text="sentence:N",
+        )
+        drawn.append(placed)
     return alt.layer(*drawn)
 
 
@@ -326,12 +330,7 @@ def _posteriors(base: alt.Chart, last: int) -> Chart:
     )
     # The title is above the numbers of the bars.
     title = "Posterior probability of the true value"
-    y = alt.Y(
-        "posterior:Q",
-        title=title,
-        scale=_UNIT,
-        axis=alt.Axis(titleY=-22),
-    )
+    y = alt.Y("posterior:Q", title=title, scale=_UNIT).axis(titleY=-22)
     # The axis is below the names of the columns.
     bars, numbers = _bars(rows, last, y, None, **_NAMED)
     bound = once.mark_rule(**PRINTED, style="ink")
@@ -348,8 +347,7 @@ def _release_probabilities(base: alt.Chart, last: int) -> Chart:
     """Draw the probability of each release given the data."""
     rows = base.transform_filter("datum.truth")
     rows = rows.transform_calculate(p="exp(datum.log_prob)")
-    axis = alt.Axis(tickCount=2, titleY=-22)
-    y = alt.Y("p:Q", title="p(X* | X)", scale=_UNIT, axis=axis)
+    y = alt.Y("p:Q", title="p(X* | X)", scale=_UNIT).axis(tickCount=2, titleY=-22)
     return alt.layer(*_bars(rows, last, y, "Release X*"))
 
 
