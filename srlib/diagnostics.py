@@ -194,7 +194,7 @@ def pareto_k(log_weights: ArrayLike) -> Floats:
         # psislw fits the largest min(S / 5, 3 sqrt(S)) weights. If they span more than
         # half the range of doubles, its sums overflow and its result is meaningless.
         n_tail = int(np.ceil(min(0.2 * n_draws, 3 * np.sqrt(n_draws))))
-        smallest = np.partition(log, n_draws - n_tail, axis=-1)[:, n_draws - n_tail]
+        smallest = np.partition(log, n_draws - n_tail)[:, n_draws - n_tail]
         k[fits & (largest - smallest > 350)] = np.inf
     return k.reshape(shape[:-1])
 
@@ -246,7 +246,7 @@ def _in_blocks(
 
 def _checked(draws: ArrayLike) -> Floats:
     sample = np.asarray(draws, dtype=float)
-    if sample.ndim not in (2, 3) or sample.shape[0] < 1 or sample.shape[1] < 4:
+    if sample.ndim not in (2, 3) or len(sample) < 1 or sample.shape[1] < 4:
         raise ValueError(
             f"draws has shape {sample.shape}; it must be (chains, draws) or "
             "(chains, draws, quantities) with at least 4 draws"
