@@ -8,37 +8,68 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from srlib import charts as charts
-    from srlib.assessment.run import Assessment as Assessment
-    from srlib.assessment.run import assess as assess
-    from srlib.data.microdata import read_table as read_table
-    from srlib.data.schema import Microdata as Microdata
-    from srlib.data.schema import Schema as Schema
-    from srlib.dpmpm.gibbs import fit_dpmpm as fit_dpmpm
-    from srlib.dpmpm.model import Chains as Chains
-    from srlib.dpmpm.model import Draws as Draws
-    from srlib.dpmpm.model import Prior as Prior
-    from srlib.mechanism import acceptance as acceptance
-    from srlib.mechanism import edp as edp
-    from srlib.mechanism.bayes import posterior as posterior
-    from srlib.mechanism.core import Mechanism as Mechanism
-    from srlib.mechanism.families import bernoulli_plugin as bernoulli_plugin
-    from srlib.mechanism.families import beta_binomial as beta_binomial
-    from srlib.mechanism.families import dirichlet_multinomial as dirichlet_multinomial
-    from srlib.mechanism.privacy import calibrate as calibrate
-    from srlib.mechanism.privacy import conditional_epsilon as conditional_epsilon
-    from srlib.mechanism.privacy import delta as delta
-    from srlib.mechanism.privacy import exact_epsilon as exact_epsilon
-    from srlib.mechanism.scores import exponential as exponential
-    from srlib.risk.black_box import leakage_bound as leakage_bound
-    from srlib.risk.membership import MembershipTest as MembershipTest
-    from srlib.risk.membership import membership_test as membership_test
-    from srlib.risk.posterior import PosteriorRisk as PosteriorRisk
-    from srlib.risk.posterior import posterior_risk as posterior_risk
-    from srlib.risk.prospective import RiskBeforeRelease as RiskBeforeRelease
-    from srlib.risk.prospective import risk_before_release as risk_before_release
-    from srlib.risk.synthesizers import Synthesizer as Synthesizer
-    from srlib.trees.model import fit_trees as fit_trees
+    from srlib import charts
+    from srlib.assessment.run import Assessment, assess
+    from srlib.data.microdata import read_table
+    from srlib.data.schema import Microdata, Schema
+    from srlib.dpmpm.gibbs import fit_dpmpm
+    from srlib.dpmpm.model import Chains, Draws, Prior
+    from srlib.mechanism import acceptance, edp
+    from srlib.mechanism.bayes import posterior
+    from srlib.mechanism.core import Mechanism
+    from srlib.mechanism.families import (
+        bernoulli_plugin,
+        beta_binomial,
+        dirichlet_multinomial,
+    )
+    from srlib.mechanism.privacy import (
+        calibrate,
+        conditional_epsilon,
+        delta,
+        exact_epsilon,
+    )
+    from srlib.mechanism.scores import exponential
+    from srlib.risk.black_box import leakage_bound
+    from srlib.risk.membership import MembershipTest, membership_test
+    from srlib.risk.posterior import PosteriorRisk, posterior_risk
+    from srlib.risk.prospective import RiskBeforeRelease, risk_before_release
+    from srlib.risk.synthesizers import Synthesizer
+    from srlib.trees.model import fit_trees
+
+__all__ = [
+    "Assessment",
+    "Chains",
+    "Draws",
+    "Mechanism",
+    "MembershipTest",
+    "Microdata",
+    "PosteriorRisk",
+    "Prior",
+    "RiskBeforeRelease",
+    "Schema",
+    "Synthesizer",
+    "__version__",
+    "acceptance",
+    "assess",
+    "bernoulli_plugin",
+    "beta_binomial",
+    "calibrate",
+    "charts",
+    "conditional_epsilon",
+    "delta",
+    "dirichlet_multinomial",
+    "edp",
+    "exact_epsilon",
+    "exponential",
+    "fit_dpmpm",
+    "fit_trees",
+    "leakage_bound",
+    "membership_test",
+    "posterior",
+    "posterior_risk",
+    "read_table",
+    "risk_before_release",
+]
 
 _HOME = {
     # disclosure risk of an original and its releases
@@ -77,8 +108,6 @@ _HOME = {
     "acceptance": "mechanism.acceptance",
     "charts": "charts",
 }
-
-__all__ = ["__version__", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:

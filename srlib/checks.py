@@ -90,17 +90,13 @@ def duplicates(texts: Iterable[str]) -> list[str]:
     return [text for text, count in Counter(texts).items() if count > 1]
 
 
-def rows_where(
-    mask: Any,
-    index: Any,
-    limit: int = 5,
-) -> str:
+def rows_where(mask: Any, index: Any) -> str:
     """Return the index labels of a mask's first rows, after the name of the index."""
     labels = index[mask]
     noun = str(index.name or "row")
     if len(labels) > 1:
         noun += "s"
-    return f"{noun} {_listed(labels, limit, str)}"
+    return f"{noun} {_listed(labels, 5, str)}"
 
 
 def _listed(

@@ -50,8 +50,8 @@ def r_hat(draws: ArrayLike) -> Floats:
         value = np.asarray(array_stats.rhat(sample, chain_axis=0, draw_axis=1))
     is_stuck = (np.ptp(sample, axis=1) == 0).all(axis=0)  # each chain is constant
     is_constant = np.ptp(sample, axis=(0, 1)) == 0
-    value = np.where(is_stuck, np.inf, value)
-    value = np.where(is_constant, np.nan, value)
+    value[is_stuck] = np.inf
+    value[is_constant] = np.nan
     # A scalar for one quantity: older pandas stores 0-d arrays as objects.
     return value[()]
 
@@ -64,9 +64,18 @@ def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     mean), ess_bulk, ess_tail (the smaller of those of the 5 % and 95 % quantiles),
     r_hat and verdict: `CONVERGED`, `NOT_MIXED`, `TOO_FEW`, `CONSTANT` or `UNKNOWN`.
     """
-    columns = ["mean", "sd", "mcse", "ess_bulk", "ess_tail", "r_hat", "verdict"]
+    columns = [
+        "quantity",
+        "mean",
+        "sd",
+        "mcse",
+        "ess_bulk",
+        "ess_tail",
+        "r_hat",
+        "verdict",
+    ]
     rows = [{"quantity": name, **_row(name, x)} for name, x in quantities.items()]
-    return pd.DataFrame(rows, columns=["quantity", *columns])
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
@@ -82,16 +91,13 @@ def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
         row["mean"] = sample.mean()
         row["sd"] = sample.std(ddof=1)
         row["mcse"] = 0.0
-    if "mean" in row and not is_constant:
-        axes = {"chain_axis": 0, "draw_axis": 1}
-        tails = (0.05, 0.95)
-        mcse = array_stats.mcse(sample, method="mean", **axes)
-        ess_bulk = array_stats.ess(sample, method="bulk", **axes)
-        ess_tail = array_stats.ess(sample, method="tail", prob=tails, **axes)
-        # Plain floats: 0-d arrays would make a column of objects.
-        row["mcse"] = float(mcse)
-        row["ess_bulk"] = float(ess_bulk)
-        row["ess_tail"] = float(ess_tail)
+        if not is_constant:
+            axes = {"chain_axis": 0, "draw_axis": 1}
+            # Plain floats: 0-d arrays would make a column of objects.
+            tail = array_stats.ess(sample, method="tail", prob=(0.05, 0.95), **axes)
+            row["mcse"] = float(array_stats.mcse(sample, method="mean", **axes))
+            row["ess_bulk"] = float(array_stats.ess(sample, method="bulk", **axes))
+            row["ess_tail"] = float(tail)
     row["verdict"] = CONSTANT if is_constant else _convergence(row)
     return row
 
@@ -188,7 +194,7 @@ def pareto_k(log_weights: ArrayLike) -> Floats:
         # psislw fits the largest min(S / 5, 3 sqrt(S)) weights. If they span more than
         # half the range of doubles, its sums overflow and its result is meaningless.
         n_tail = int(np.ceil(min(0.2 * n_draws, 3 * np.sqrt(n_draws))))
-        smallest = np.partition(log, n_draws - n_tail, axis=-1)[:, n_draws - n_tail]
+        smallest = np.partition(log, n_draws - n_tail)[:, n_draws - n_tail]
         k[fits & (largest - smallest > 350)] = np.inf
     return k.reshape(shape[:-1])
 
@@ -240,7 +246,7 @@ def _in_blocks(
 
 def _checked(draws: ArrayLike) -> Floats:
     sample = np.asarray(draws, dtype=float)
-    if sample.ndim not in (2, 3) or sample.shape[0] < 1 or sample.shape[1] < 4:
+    if sample.ndim not in (2, 3) or len(sample) < 1 or sample.shape[1] < 4:
         raise ValueError(
             f"draws has shape {sample.shape}; it must be (chains, draws) or "
             "(chains, draws, quantities) with at least 4 draws"

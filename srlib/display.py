@@ -89,8 +89,10 @@ class _Column:
         n_texts = sum(_NUMERIC.fullmatch(cell) is None for cell in filled)
         return n_texts >= max(len(filled) / 2, 1)
 
-    def has_longer(self, n_characters: int) -> bool:
-        return any(len(cell) > n_characters for cell in self.cells)
+    @property
+    def longest(self) -> int:
+        """The number of characters of the longest cell."""
+        return max(map(len, self.cells), default=0)
 
 
 @dataclass(frozen=True)
@@ -204,9 +206,9 @@ def numbers(
     >>> numbers([-620.53, 8.4717, 1.2e-5])[:2]
     ['−621', '8.47']
     """
-    column = [float(value) for value in values]
+    column = list(map(float, values))
     finite = [value for value in column if math.isfinite(value) and value]
-    sizes = [abs(value) for value in finite]
+    sizes = list(map(abs, finite))
     if all(map(_is_short, sizes)):
         # Decimals in common of short decimals; none if some are integers.
         places = [len(f"{size:.15f}".rstrip("0").partition(".")[2]) for size in sizes]
@@ -316,9 +318,8 @@ def _cell_text(value: Any) -> str:
 
 
 def _html(columns: Sequence[_Column], caption: str) -> str:
-    kind = "dataframe"
-    if any(column.has_longer(_LONG) for column in columns):
-        kind = "prose"
+    is_prose = any(column.longest > _LONG for column in columns)
+    kind = "prose" if is_prose else "dataframe"
     caption_html = f"  <caption>{escape(caption)}</caption>\n" if caption else ""
     head = _html_row("th", columns, [column.head for column in columns])
     rows = zip(*(column.cells for column in columns), strict=True)
@@ -340,7 +341,7 @@ def _html_row(
         if column.is_text:
             # Reports keep classes and drop styles; JupyterLab has no style for the
             # classes.
-            name = "text long" if column.has_longer(30) else "text"
+            name = "text long" if column.longest > 30 else "text"
             style = f' class="{name}" style="text-align: left"'
         lines.append(f"      <{tag}{style}>{escape(cell, quote=False)}</{tag}>\n")
     return "".join([*lines, "    </tr>\n"])

@@ -223,8 +223,7 @@ def _compare(
     value: ArrayLike, limit: ArrayLike, error: ArrayLike, relation: str
 ) -> pd.DataFrame:
     """Return cases with the margin by which each meets its limit; it holds or fails."""
-    values = value if isinstance(value, pd.Series) else np.atleast_1d(value)
-    cases = pd.DataFrame({"value": values}, dtype=float)
+    cases = pd.Series(value, dtype=float).to_frame("value")
     cases["limit"] = np.asarray(limit, dtype=float)
     cases["error"] = np.asarray(error, dtype=float)
     margin = cases["value"] - cases["limit"]
@@ -328,8 +327,8 @@ def _last_digit(number: str) -> float:
     >>> _last_digit("-0.250"), _last_digit("36")
     (0.001, 1.0)
     """
-    _, _, exponent = Decimal(number).as_tuple()
-    return float(Decimal(1).scaleb(int(exponent)))
+    exponent = Decimal(number).as_tuple().exponent
+    return float(f"1e{exponent}")
 
 
 def ledger(
@@ -385,8 +384,8 @@ def ledger(
         "consistent": consistent or {},
         "notes": notes or {},
     }
-    table = _printed_and_given(paper, given, is_complete=missing is None)
-    judged = [_judge(row, missing) for row in table.itertuples()]
+    table = _printed_and_given(paper, given, missing)
+    judged = map(_judge, table.itertuples())
     table["computed"], table["verdict"], table["note"] = zip(*judged, strict=True)
     unexplained = (table["verdict"] == DIFFERS) & ~table["notes"].astype(bool)
     if unexplained.any():
@@ -400,13 +399,12 @@ def ledger(
 def _printed_and_given(
     paper: str,
     given: Mapping[str, Mapping[str, Any]],
-    *,
-    is_complete: bool,
+    missing: str | None,
 ) -> pd.DataFrame:
     """Return printed numbers with a column for each argument of `ledger`.
 
-    It has None where an argument has no entry. If the arguments are complete, each
-    number must be computed, skipped, a setting or consistent.
+    It has None where an argument has no entry. Numbers that are neither computed,
+    skipped, a setting nor consistent are skipped for the reason `missing`.
     """
     table = printed(paper)
     ids = table["id"].to_list()
@@ -423,27 +421,28 @@ def _printed_and_given(
     explained = {*given["computed"], *given["settings"]}
     explained.update(given["skip"], given["consistent"])
     absent = [key for key in ids if key not in explained]
-    if absent and is_complete:
+    if absent and missing is None:
         raise ValueError(
             f"printed numbers that are neither computed nor skipped: {absent}"
         )
+    table["skip"] = table["skip"].mask(table["id"].isin(absent), missing)
     two_errors = ERRORS * table["errors"].astype(float).fillna(0.0)
     table["tolerance"] = np.maximum(table["tolerance"], two_errors)
     return table
 
 
-def _judge(row: Any, missing: str | None) -> tuple[float, str, str]:
+def _judge(row: Any) -> tuple[float, str, str]:
     """Return the computed number of a row, its verdict and the note."""
-    value, verdict, remark = _verdict(row, missing)
+    value, verdict, remark = _verdict(row)
     return value, verdict, "; ".join(filter(None, [remark, row.notes]))
 
 
-def _verdict(row: Any, missing: str | None) -> tuple[float, str, str | None]:
+def _verdict(row: Any) -> tuple[float, str, str | None]:
     """Return the computed number of a row, its verdict and a remark.
 
     A setting of the paper's design is judged before all else. A consistency check takes
     the place of a number that is skipped or not computed; without one, such a number
-    has no verdict, for the reason given with it or with all (`missing`).
+    has no verdict.
     """
     value = math.nan if row.computed is None else float(row.computed)
     if row.settings is not None:
@@ -453,8 +452,8 @@ def _verdict(row: Any, missing: str | None) -> tuple[float, str, str | None]:
     if row.consistent is not None and (row.skip or row.computed is None):
         value, remark = row.consistent
         return value, CONSISTENT if _agrees(row, value) else DIFFERS, remark
-    if row.skip or (missing and row.computed is None):
-        return value, SKIPPED, row.skip or missing
+    if row.skip:
+        return value, SKIPPED, row.skip
     return value, MATCH if _agrees(row, value) else DIFFERS, None
 
 
@@ -487,7 +486,7 @@ def _beside(computed: float, printed: str) -> str:
 def summary(book: pd.DataFrame) -> DisplayGroup:
     """Return the verdicts of a `ledger` by source, and what differs and is skipped."""
     counts = pd.crosstab(book["source"], book["verdict"]).loc[book["source"].unique()]
-    counts = counts[[verdict for verdict in VERDICTS if verdict in counts]]
+    counts = counts.filter(VERDICTS)
     counts.loc["all"] = counts.sum()
     by_source = counts.rename_axis(index="printed in", columns=None).reset_index()
     parts = [show(by_source, caption="Printed numbers by source and verdict.")]

@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import special
 from scipy.sparse import csgraph
@@ -55,7 +56,7 @@ class Margins(ABC):
         self,
         counts: Counts,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Floats:
         """Draw the level shares of a variable with these counts in the data."""
 
@@ -71,7 +72,7 @@ class Margins(ABC):
         self,
         data: Codes,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> NDArray[np.uint8]:
         """Draw a release with as many records as the data."""
         released = np.empty(data.shape, dtype=np.uint8)
@@ -148,7 +149,6 @@ def _changed(terms: Terms, counts: Counts) -> Floats:
     return log_p
 
 
-@dataclass(frozen=True, eq=False)
 class PlugInMargins(Margins):
     """A synthesizer that draws each variable from its shares in the data.
 
@@ -164,7 +164,7 @@ class PlugInMargins(Margins):
         self,
         counts: Counts,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Floats:
         """Return the shares in the data; nothing is drawn."""
         return counts / counts.sum()
@@ -218,7 +218,7 @@ class LaplaceMargins(Margins):
         self,
         counts: Counts,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Floats:
         """Draw noisy counts, clip them and normalize them."""
         noisy = np.maximum(counts + rng.laplace(scale=self.scale, size=len(counts)), 0)
@@ -267,24 +267,23 @@ def _log_laplace_moments(
 
     u is max(count + Laplace noise, 0).
     """
-    count = counts[:, None]
-    power = powers[:, None]
-    t = np.exp(log_t)
+    s, t, count = np.broadcast_arrays(
+        powers[:, None] + 1.0, np.exp(log_t), counts[:, None]
+    )
     away = count / scale
-    below = _log_below(power + 1.0, t - 1 / scale, count) - away
-    above = _log_above(power + 1.0, t + 1 / scale, count) + away
-    clipped = np.where(power == 0, np.log(scale) - away, -np.inf)
+    below = _log_below(s, t - 1 / scale, count) - away
+    above = _log_above(s, t + 1 / scale, count) + away
+    clipped = np.where(s == 1, np.log(scale) - away, -np.inf)
     not_clipped = np.logaddexp(below, above)
     return np.logaddexp(not_clipped, clipped) - np.log(2 * scale)
 
 
 def _log_below(
-    s: NDArray[np.floating],
+    s: Floats,
     rate: Floats,
     upper: Counts,
 ) -> Floats:
     """Return the log of the integral of u^(s - 1) exp(-rate u) from 0 to `upper`."""
-    s, rate, upper = np.broadcast_arrays(s, rate, upper)
     x = rate * upper
     with np.errstate(divide="ignore"):
         log_integral = s * np.log(upper) - np.minimum(x, s) - np.log(s)
@@ -299,12 +298,11 @@ def _log_below(
 
 
 def _log_above(
-    s: NDArray[np.floating],
+    s: Floats,
     rate: Floats,
     lower: Counts,
 ) -> Floats:
     """Return the log of the integral of u^(s - 1) exp(-rate u) from `lower` on."""
-    s, rate, lower = np.broadcast_arrays(s, rate, lower)
     x = rate * lower
     share = special.gammaincc(s, x)
     with np.errstate(divide="ignore"):
@@ -346,7 +344,7 @@ class DirichletMargins(Margins):
         self,
         counts: Counts,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Floats:
         """Draw the shares from their posterior."""
         return rng.dirichlet(counts + self.concentration)
@@ -386,8 +384,8 @@ def chow_liu_tree(codes: Codes, levels: Sequence[int]) -> Tree:
     weights = information.min() - 1 - information
     tree = csgraph.minimum_spanning_tree(np.triu(weights, 1))
     order, parents = csgraph.breadth_first_order(tree, 0, directed=False)
-    edges = [(0, 0)]
-    edges += [(int(parents[child]), int(child)) for child in order[1:]]
+    parents[0] = 0  # the root is its own parent
+    edges = [(int(parents[child]), int(child)) for child in order]
     return {edge: two_way_table(codes, levels, *edge) for edge in edges}
 
 
@@ -453,7 +451,7 @@ def total_variation(
     scale = (1 / n + 1 / m) / 2
     sd = scale * np.sqrt(max(variance, 0.0))
     mean = scale * deviation.sum()
-    return float(distance), float(mean), float(sd)
+    return distance, mean, sd
 
 
 def _mean_deviation(
@@ -468,14 +466,12 @@ def _mean_deviation(
     total = n + m
     above = n * cells // total + 1
     log_prob = log_choose(cells, above) + log_choose(total - cells, n - above)
-    log_prob -= log_choose(np.array(total), n)
-    possible = above <= np.minimum(cells, n)
-    possible &= n - above <= total - cells
+    log_prob -= log_choose(total, n)
     tail = above * (total - cells - n + above) / total
-    return np.where(possible, 2 * tail * np.exp(log_prob), 0.0)
+    return 2 * tail * np.exp(log_prob)
 
 
-def log_choose(n: Counts, k: Counts | int) -> Floats:
+def log_choose(n: Counts | int, k: Counts | int) -> Floats:
     """Return the log of the number of ways to choose k of n, -inf if there is none."""
     possible = (k >= 0) & (k <= n)
     chosen = np.where(possible, k, 0)

@@ -46,9 +46,8 @@ class Output(str):
             return NotImplemented
         words = _words(self)
         other_words = _words(other)
-        if len(words) != len(other_words):
-            return False
-        return all(map(_agree, words, other_words))
+        same_length = len(words) == len(other_words)
+        return same_length and all(map(_agree, words, other_words))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -78,10 +77,8 @@ def other_than_locked(lock: Path) -> list[str]:
     """Return the platform and versions here that are not those of the lock."""
     text = lock.read_text(encoding="utf-8")
     locked = dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.M))
-    other = []
     here = f"{sys.platform} {platform.machine()}"
-    if here != "linux x86_64":
-        other.append(here)
+    other = [here] if here != "linux x86_64" else []
     for name in COMPUTING:
         installed = version(name)
         if installed != locked[name]:

@@ -50,7 +50,8 @@ def test_errors_have_two_digits_and_asked_decimals_are_given():
 
 @given(st.lists(st.floats(-1e200, 1e200), max_size=6))
 def test_a_text_is_near_its_number_and_never_zero_for_another(values):
-    for value, text in zip(values, numbers(values), strict=True):
+    texts = numbers(values)
+    for value, text in zip(values, texts, strict=True):
         assert not re.search(r"[-e]|\.$", text)
         assert (text == "0") == (value == 0)
         assert ("−" in text) == (value < 0)
@@ -62,17 +63,21 @@ def test_a_text_is_near_its_number_and_never_zero_for_another(values):
 
 
 def test_a_table_has_words_for_readers_and_escapes_text():
-    frame = pd.DataFrame(
-        {"<b>": ["<i>", "-1.5"], "r_hat": [1.5, np.nan], "is_late": [True, False]}
-    )
+    columns = {
+        "<b>": ["<i>", "-1.5"],
+        "r_hat": [1.5, np.nan],
+        "is_late": [True, False],
+    }
+    frame = pd.DataFrame(columns)
 
     html = show(frame, caption="a & b", names={"is_late": "late?"}).html
 
     parts = re.findall(r"<(?:caption|t[dh])(.*?)>(.*?)</", html)
-    cells = [content for _, content in parts]
-    assert cells[:4] == ["a &amp; b", "&lt;b&gt;", "R-hat", "late?"]
-    assert cells[4:] == ["&lt;i&gt;", "1.5", "yes", "−1.5", "", "no"]
-    assert ["left" in mark for mark, _ in parts[1:]] == [True, False, True] * 3
+    marks, cells = zip(*parts, strict=True)
+    assert cells[:4] == ("a &amp; b", "&lt;b&gt;", "R-hat", "late?")
+    assert cells[4:] == ("&lt;i&gt;", "1.5", "yes", "−1.5", "", "no")
+    is_left = ["left" in mark for mark in marks[1:]]
+    assert is_left == [True, False, True] * 3
     assert repr(show(frame)).splitlines()[0] == "<b>   R-hat  is late"
 
 
@@ -83,7 +88,13 @@ def test_heads_of_several_rows_are_one():
 
 
 def test_cells_of_one_column_are_written_by_their_kind():
-    cells = [np.float64(0.12345), "none", None, True, np.int64(3)]
+    cells = [
+        np.float64(0.12345),
+        "none",
+        None,
+        True,
+        np.int64(3),
+    ]
     text = repr(show(pd.DataFrame({"x": cells})))
     assert text.split() == ["x", "0.12", "none", "yes", "3.00"]
 
@@ -98,7 +109,8 @@ WORDS = [["18-29", "60+"], ["1 year", "2 years"], ["1", "none", "some"]]
 
 @pytest.mark.parametrize("cells", NUMERIC + WORDS)
 def test_cells_of_texts_with_numbers_stand_on_the_right(cells):
-    assert ("left" in show(pd.DataFrame({"x": cells})).html) == (cells in WORDS)
+    html = show(pd.DataFrame({"x": cells})).html
+    assert ("left" in html) == (cells in WORDS)
 
 
 def test_a_hyphen_before_a_number_becomes_a_minus_sign():

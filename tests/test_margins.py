@@ -35,14 +35,8 @@ def test_densities_sum_to_one(records):
 
 def test_many_levels_alone_do_not_make_a_pair(rng):
     """A third variable has so many levels that it seems to inform on the others."""
-    combinations = [
-        (0, 0),
-        (0, 1),
-        (1, 0),
-        (1, 1),
-    ]
-    pairs = np.repeat(combinations, [65, 35, 35, 65], axis=0)
+    pairs = np.repeat(np.indices((2, 2)).reshape(2, -1), [65, 35, 35, 65], axis=1)
     many = rng.permutation(np.arange(200) % 50)
-    codes = np.column_stack([pairs, many])
+    codes = np.column_stack([*pairs, many])
     tree = chow_liu_tree(codes, [2, 2, 50])
     assert (0, 1) in tree

@@ -27,10 +27,9 @@ LEVELS = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2])
 
 
 def microdata(codes: NDArray) -> Microdata:
-    variables = []
-    for k, n in enumerate(LEVELS):
-        levels = tuple(map(str, range(n)))
-        variables.append(Variable(f"v{k}", levels))
+    variables = [
+        Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(LEVELS)
+    ]
     return Microdata(codes, Schema(tuple(variables)))
 
 
@@ -99,7 +98,8 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
 
 
 if __name__ == "__main__":
-    digests = {}
-    for name, result in computed():
-        digests[name] = hashlib.sha256(pickle.dumps(result)).hexdigest()
+    digests = {
+        name: hashlib.sha256(pickle.dumps(result)).hexdigest()
+        for name, result in computed()
+    }
     print(json.dumps(digests))

@@ -4,7 +4,7 @@ Arguments with the same name are documented in `lines`.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from srlib.charts.style import (
-    OTHER_COLORS,
     REFERENCE,
     WIDTH,
     Chart,
@@ -21,9 +20,12 @@ from srlib.charts.style import (
     method_color,
     ordered_color,
     significant,
+    tips,
 )
 
 _TRACE_VALUES = 3000
+_SIDE = 230  # pixels of a panel of `agreement`
+_N_SQUARES = 40  # along a side
 
 
 def lines(
@@ -69,48 +71,66 @@ def lines(
         Hovering shows the values of a point; a click in the legend highlights one
         curve.
     """
-    shown = _long(frame, "y")
-    if errors is not None:
-        error = _long(errors.reindex_like(frame), "error")["error"].fillna(0)
-        shown["low"] = shown["y"] - 2 * error
-        shown["high"] = shown["y"] + 2 * error
-        if log_y:
-            shown["low"] = shown["low"].clip(lower=shown["y"] / 10)
-    shown = shown[shown["y"].notna()]
-    if log_x:
-        shown = shown[shown["x"] > 0]
-    if log_y:
-        shown = shown[shown["y"] > 0]
-    pick, opacity = _picked("curve")
-    color = ordered_color if ordered else method_color
-    base = alt.Chart(compact(shown)).encode(
-        x=alt.X(
-            "x:Q",
-            title=x_title,
-            scale=_scale(log_x, zero=False, nice=False),
-        ),
-        y=alt.Y(
-            "y:Q",
-            title=y_title,
-            scale=_scale(log_y, zero=zero),
-        ),
-        color=color("curve", [str(name) for name in frame]),
-        opacity=opacity,
+    base, pick = _picked(
+        _curves(frame, errors, log_x, log_y),
+        "curve",
+        map(str, frame),
+        ordered_color if ordered else method_color,
+        x=alt.X("x:Q", title=x_title, scale=_scale(log_x, zero=False, nice=False)),
+        y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, zero=zero)),
     )
     # Points are a separate layer: JupyterLab's Vega-Lite has no selection on points of
     # a line.
     point = base.mark_point(filled=True, size=16 if len(frame) <= 25 else 4)
-    layers = [
-        *_rule(reference),
+    return alt.layer(
+        *_rules("reference", y=reference),
         base.mark_line(strokeWidth=2).add_params(pick),
-        point.encode(tooltip=_tips("curve", x=x_title, y=y_title)),
-    ]
-    if errors is not None:
-        low = alt.Y("low:Q", title=y_title)
-        layers.append(base.mark_rule().encode(y=low, y2="high:Q"))
-    return alt.layer(*layers).properties(
-        width=WIDTH - 40, height=260, description=description
+        point.encode(tooltip=tips("curve", x=x_title, y=y_title)),
+        *_error_bars(base, errors, y_title),
+        width=WIDTH - 40,
+        height=260,
+        description=description,
     )
+
+
+def _curves(
+    frame: pd.DataFrame,
+    errors: pd.DataFrame | None,
+    log_x: bool,
+    log_y: bool,
+) -> pd.DataFrame:
+    """Return the points of curves, with the ends of their errors if those are given."""
+    shown = _long(frame)
+    if errors is not None:
+        error = _long(errors.reindex_like(frame))["y"].fillna(0)
+        shown["low"] = shown["y"] - 2 * error
+        shown["high"] = shown["y"] + 2 * error
+        if log_y:
+            shown["low"] = shown["low"].clip(lower=shown["y"] / 10)
+    shown = shown.dropna(subset="y")
+    if log_x:
+        shown = shown[shown["x"] > 0]
+    if log_y:
+        shown = shown[shown["y"] > 0]
+    return shown
+
+
+def _long(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame in long format, with columns x, curve and y."""
+    named = frame.rename_axis("x").rename(columns=str).reset_index()
+    return named.melt("x", var_name="curve", value_name="y")
+
+
+def _error_bars(
+    base: alt.Chart,
+    errors: pd.DataFrame | None,
+    y_title: str,
+) -> list[alt.Chart]:
+    """Draw the errors of curves, if they are given."""
+    if errors is None:
+        return []
+    low = alt.Y("low:Q", title=y_title)
+    return [base.mark_rule().encode(y=low, y2="high:Q")]
 
 
 def points(
@@ -131,41 +151,39 @@ def points(
         (NaN for no interval); case (text) for the color; and label (text, may be empty)
         above the point.
     """
-    pick, opacity = _picked("case")
-    base = alt.Chart(compact(frame)).encode(
-        x=alt.X(
-            "x:Q",
-            title=x_title,
-            scale=alt.Scale(zero=False, padding=25),
-        ),
-        y=alt.Y(
-            "y:Q",
-            title=y_title,
-            scale=_scale(log_y, padding=22, zero=False),
-        ),
-        color=method_color("case", list(dict.fromkeys(frame["case"]))),
-        opacity=opacity,
+    base, pick = _picked(
+        frame,
+        "case",
+        frame["case"],
+        x=alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, padding=25)),
+        y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, padding=22, zero=False)),
     )
-    has_x = base.transform_filter("isValid(datum.x_low)").mark_rule()
-    has_y = base.transform_filter("isValid(datum.y_low)").mark_rule()
-    tips = [
-        alt.Tooltip("case:N", title="title"),
-        alt.Tooltip("label:N", title="setting"),
-        *_tips(None, x=x_title, y=y_title),
-    ]
-    drawn = alt.layer(
-        *_rule(reference),
-        has_x.encode(x=alt.X("x_low:Q", title=x_title), x2="x_high:Q"),
-        has_y.encode(y=alt.Y("y_low:Q", title=y_title), y2="y_high:Q"),
-        base.mark_point(filled=True, size=50).encode(tooltip=tips).add_params(pick),
+    case, *values = tips("case", x=x_title, y=y_title)
+    setting = alt.Tooltip("label:N", title="setting")
+    point = base.mark_point(filled=True, size=50)
+    return alt.layer(
+        *_rules("reference", y=reference),
+        *_crosses(base, x_title, y_title),
+        point.encode(tooltip=[case, setting, *values]).add_params(pick),
         base.mark_text(align="left", dx=5, dy=-7).encode(text="label:N"),
-    )
-    return drawn.properties(
         width=WIDTH - 20,
         height=300,
         description=description,
         usermeta={"scales": True},
     )
+
+
+def _crosses(
+    base: alt.Chart,
+    x_title: str,
+    y_title: str,
+) -> list[alt.Chart]:
+    """Draw the intervals of points that have them."""
+    has_x = base.transform_filter("isValid(datum.x_low)").mark_rule()
+    has_y = base.transform_filter("isValid(datum.y_low)").mark_rule()
+    x = alt.X("x_low:Q", title=x_title)
+    y = alt.Y("y_low:Q", title=y_title)
+    return [has_x.encode(x=x, x2="x_high:Q"), has_y.encode(y=y, y2="y_high:Q")]
 
 
 def intervals(
@@ -191,19 +209,29 @@ def intervals(
     data = compact(frame.assign(panel=frame.get("panel", "")))
     data["case"] = data.get("case", data["panel"])
     cases = list(dict.fromkeys(data["case"]))
-    color = method_color("case", cases)
+    color = method_color("case", cases).legend(offset=12)
+    if "case" not in frame:
+        cases = []
+        color = color.legend(None)
     numbers = data.filter(["low", "high", "value", "baseline"])
-    low = min(0.0, float(numbers.min(axis=None)))
-    high = float(numbers.max(axis=None))
-    longest = max(map(len, data["label"]), default=0)
-    drawn = _Intervals(
-        cases=cases if "case" in frame else [],
-        color=color.legend(offset=12) if "case" in frame else color.legend(None),
-        ends=[low, high],
-        percent=percent,
-        width=WIDTH - 7 * min(30, longest),
+    ends = [min(0.0, numbers.min(axis=None)), numbers.max(axis=None)]
+    form = "%" if percent else ",.4~r"
+    x = alt.X("value:Q", title=title).axis(format=form, tickCount=6)
+    heads = tips(
+        "label",
+        form=".1%" if percent else form,
+        value="value",
+        low="from",
+        high="to",
     )
-    return _panels(data, title, drawn.panel).properties(description=description)
+    longest = max(map(len, data["label"]), default=0)
+    drawn = _Intervals(cases, color, heads, WIDTH - 7 * min(30, longest))
+    return _panels(
+        data,
+        x.scale(domain=ends),
+        drawn.panel,
+        description,
+    )
 
 
 @dataclass(frozen=True)
@@ -212,63 +240,36 @@ class _Intervals:
 
     cases: list[str]
     color: alt.Color
-    ends: list[float]
-    percent: bool
+    tips: list[alt.Tooltip]
     width: int
 
-    def panel(
-        self,
-        name: str,
-        rows: pd.DataFrame,
-        x_title: str | None,
-    ) -> Chart:
+    def panel(self, rows: pd.DataFrame, x: alt.X) -> Chart:
         """Draw a panel: ticks of the baselines, intervals and points."""
-        base = self._rows(rows)
+        y = alt.Y("label:N", sort=list(rows["label"]), title=None).axis(labelLimit=210)
+        base = alt.Chart(rows).encode(y=y)
+        if self.cases:
+            base = base.encode(yOffset=alt.YOffset("case:N", sort=self.cases))
         drawn = base.encode(color=self.color)
         layers = []
         if "baseline" in rows:
-            has_baseline = base.transform_filter("isValid(datum.baseline)")
-            tick = has_baseline.mark_tick(style="ink", thickness=2, size=14)
+            tick = base.transform_filter("isValid(datum.baseline)").mark_tick(
+                style="ink",
+                thickness=2,
+                size=14,
+            )
             layers.append(tick.encode(x="baseline:Q"))
         rule = drawn.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2)
-        has_value = drawn.transform_filter("isValid(datum.value)")
-        point = has_value.mark_point(filled=True, size=60, opacity=1)
+        point = drawn.transform_filter("isValid(datum.value)").mark_point(
+            filled=True,
+            size=60,
+            opacity=1,
+        )
         layers += [
             rule.encode(x="low:Q", x2="high:Q"),
-            point.encode(x=self._x(x_title), tooltip=self._tips()),
+            point.encode(x=x, tooltip=self.tips),
         ]
         height = max(22, 14 * len(self.cases)) * rows["label"].nunique()
-        return alt.layer(*layers).properties(width=self.width, height=height)
-
-    def _rows(self, rows: pd.DataFrame) -> alt.Chart:
-        y = alt.Y(
-            "label:N",
-            sort=list(rows["label"]),
-            title=None,
-            axis=alt.Axis(labelLimit=210),
-        )
-        base = alt.Chart(rows).encode(y=y)
-        if not self.cases:
-            return base
-        return base.encode(yOffset=alt.YOffset("case:N", sort=self.cases))
-
-    def _x(self, title: str | None) -> alt.X:
-        form = "%" if self.percent else ",.4~r"
-        return alt.X(
-            "value:Q",
-            title=title,
-            scale=alt.Scale(domain=self.ends),
-            axis=alt.Axis(format=form, tickCount=6),
-        )
-
-    def _tips(self) -> list[alt.Tooltip]:
-        form = ".1%" if self.percent else ",.4~r"
-        return [
-            alt.Tooltip("label:N", title="title"),
-            alt.Tooltip("value:Q", title="value", format=form),
-            alt.Tooltip("low:Q", title="from", format=form),
-            alt.Tooltip("high:Q", title="to", format=form),
-        ]
+        return alt.layer(*layers, width=self.width, height=height)
 
 
 def histograms(
@@ -302,44 +303,52 @@ def histograms(
         )
         for name, x in values.items()
     )
-    ends = [significant(edges[0]), significant(edges[-1])]
-    kind: Any = "sqrt" if square_root else "linear"
-    counts = alt.Scale(type=kind, domain=[0, int(binned["count"].max())])
-    y = alt.Y(
-        "count:Q",
-        title=y_title,
-        scale=counts,
-        axis=alt.Axis(tickCount=5),
+    x = (
+        alt.X("low:Q", bin="binned", title=x_title)
+        .scale(domain=_ends(edges), nice=False)
+        .axis(grid=False, tickCount=10)
     )
-    color = method_color("panel", list(values)).legend(None)
-    tips = _tips("panel", low="from", high="to", count=y_title)
-    rule = alt.Chart(pd.DataFrame([reference]).map(significant)).mark_rule(**REFERENCE)
-    rule = rule.encode(**{name: f"{name}:Q" for name in reference})
+    bars = _bars(binned, y_title, square_root)
 
-    def panel(
-        name: str,
-        rows: pd.DataFrame,
-        x_title: str | None,
-    ) -> Chart:
-        bars = alt.Chart(rows[rows["count"] > 0]).mark_bar(binSpacing=0.5)
-        x = alt.X(
-            "low:Q",
-            bin="binned",
-            title=x_title,
-            scale=alt.Scale(domain=ends, nice=False),
-            axis=alt.Axis(grid=False, tickCount=10),
+    def panel(rows: pd.DataFrame, x: alt.X) -> Chart:
+        filled = bars.encode(x=x).properties(data=rows[rows["count"] > 0])
+        return alt.layer(
+            filled,
+            *_rules(None, **reference),
+            width=WIDTH - 20,
+            height=150,
         )
-        drawn = bars.encode(
-            x=x,
-            x2="high:Q",
-            y=y,
-            color=color,
-            tooltip=tips,
-        )
-        layers = [drawn, rule] if reference else [drawn]
-        return alt.layer(*layers).properties(width=WIDTH - 20, height=150)
 
-    return _panels(compact(binned), x_title, panel).properties(description=description)
+    return _panels(
+        compact(binned),
+        x,
+        panel,
+        description,
+    )
+
+
+def _bars(
+    binned: pd.DataFrame,
+    y_title: str,
+    square_root: bool,
+) -> alt.Chart:
+    """Return bars of all cases, without their data and their axis of x."""
+    kind: Any = "sqrt" if square_root else "linear"
+    most = int(binned["count"].max())
+    y = alt.Y("count:Q", title=y_title).scale(domain=[0, most], type=kind)
+    color = method_color("panel", list(dict.fromkeys(binned["panel"])))
+    bars = alt.Chart().mark_bar(binSpacing=0.5)
+    return bars.encode(
+        x2="high:Q",
+        y=y.axis(tickCount=5),
+        color=color.legend(None),
+        tooltip=tips(
+            "panel",
+            low="from",
+            high="to",
+            count=y_title,
+        ),
+    )
 
 
 def agreement(
@@ -371,61 +380,84 @@ def agreement(
     ValueError
         If a probability is not positive and finite.
     """
+    edges = _grid(frame)
+    ends = _ends(edges)
+    scale = alt.Scale(type="log", domain=ends, nice=False)
+    x = alt.X("x:Q", title=x_title, scale=scale).axis(tickCount=4)
+    y = alt.Y("y:Q", title=y_title, scale=scale).axis(tickCount=4)
+    diagonal = alt.Chart(pd.DataFrame({"x": ends, "y": ends})).mark_line(
+        style="ink",
+        strokeWidth=1,
+    )
+    color = _count_color(len(frame))
+
+    def panel(rows: pd.DataFrame, x: alt.X) -> Chart:
+        logs = np.log(rows[["x", "y"]].to_numpy(dtype=float))
+        return alt.layer(
+            _squares(logs, edges).encode(
+                x=x,
+                y=y,
+                color=color,
+            ),
+            diagonal.encode(x=x, y=y),
+            _correlation(logs),
+            width=_SIDE,
+            height=_SIDE,
+        )
+
+    return _panels(
+        frame,
+        x,
+        panel,
+        description,
+        columns=2,
+    )
+
+
+def _grid(frame: pd.DataFrame) -> np.ndarray:
+    """Return the edges of a grid over the probabilities, on both axes."""
     values = frame[["x", "y"]].to_numpy(dtype=float)
     if not (np.isfinite(values) & (values > 0)).all():
         raise ValueError(
             "frame has values of x or y that are not positive and finite; all must be"
         )
-    side = 230
-    n_bins = 40
-    edges = np.geomspace(values.min() / 1.05, values.max() * 1.05, n_bins + 1)
-    ends = [significant(edges[0]), significant(edges[-1])]
-    scale = alt.Scale(type="log", domain=ends, nice=False)
-    axis = alt.Axis(tickCount=4)
-    y = alt.Y("y:Q", title=y_title, scale=scale, axis=axis)
-    diagonal = alt.Chart(pd.DataFrame({"x": ends, "y": ends}))
-    diagonal = diagonal.mark_line(style="ink", strokeWidth=1)
-    color = _count_color(max(2, len(frame) // 20))
-    tips = _tips(None, count="combinations", x="x", y="y")
-
-    def panel(
-        name: str,
-        rows: pd.DataFrame,
-        x_title: str | None,
-    ) -> Chart:
-        x = alt.X("x:Q", title=x_title, scale=scale, axis=axis)
-        squares = alt.Chart(compact(_squares(rows, edges)))
-        marks = squares.mark_square(size=(side / n_bins) ** 2, opacity=1)
-        layers = [
-            marks.encode(
-                x=x,
-                y=y,
-                color=color,
-                tooltip=tips,
-            ),
-            diagonal.encode(x=x, y=y),
-            _corner_text(_correlation(rows)),
-        ]
-        return alt.layer(*layers).properties(width=side, height=side)
-
-    named = frame.assign(panel=frame.get("panel", ""))
-    return _panels(named, x_title, panel, columns=2).properties(description=description)
+    return np.geomspace(values.min() / 1.05, values.max() * 1.05, _N_SQUARES + 1)
 
 
-def _count_color(most: int) -> alt.Color:
+def _ends(edges: np.ndarray) -> list[float]:
+    return [significant(edges[0]), significant(edges[-1])]
+
+
+def _count_color(n: int) -> alt.Color:
     """Return a color encoding by number, with ends visible on white and on black."""
-    hues = ["#3B8FD0", "#7D5BC4", "#C2366B"]
-    shade = alt.Scale(
-        type="log",
-        domain=[1, most],
+    color = alt.Color("count:Q", title="Combinations")
+    return color.scale(
         clamp=True,
-        range=hues,
+        domain=[1, max(2, n // 20)],
+        range=["#3B8FD0", "#7D5BC4", "#C2366B"],
+        type="log",
     )
-    return alt.Color("count:Q", title="Combinations", scale=shade)
 
 
-def _corner_text(text: str) -> alt.Chart:
-    """Draw a text in the upper left corner."""
+def _squares(logs: np.ndarray, edges: np.ndarray) -> alt.Chart:
+    """Draw the occupied squares of a grid at their middles, with their counts."""
+    log_edges = np.log(edges)
+    counts, *_ = np.histogram2d(logs[:, 0], logs[:, 1], bins=[log_edges, log_edges])
+    middle = np.sqrt(edges[1:] * edges[:-1])
+    i, j = np.nonzero(counts)
+    columns = {"x": middle[i], "y": middle[j], "count": counts[i, j]}
+    occupied = alt.Chart(compact(pd.DataFrame(columns)))
+    size = (_SIDE / _N_SQUARES) ** 2
+    marks = occupied.mark_square(size=size, opacity=1)
+    return marks.encode(tooltip=tips(count="combinations", x="x", y="y"))
+
+
+def _correlation(logs: np.ndarray) -> alt.Chart:
+    """Write the correlation of the logarithms, if none is constant, into a corner."""
+    text = ""
+    if logs.std(axis=0).all():
+        r = np.corrcoef(logs.T)[0, 1]
+        text = f"correlation r = {r:.2f}".replace("-", "−")
     mark = alt.Chart(pd.DataFrame({"r": [text]})).mark_text(
         align="left",
         baseline="top",
@@ -437,25 +469,6 @@ def _corner_text(text: str) -> alt.Chart:
         y=alt.value(8),
         text="r:N",
     )
-
-
-def _squares(rows: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:
-    """Return the occupied squares of a grid, with their middles and their counts."""
-    log_edges = np.log(edges)
-    log_x = np.log(rows["x"].to_numpy(dtype=float))
-    log_y = np.log(rows["y"].to_numpy(dtype=float))
-    counts, *_ = np.histogram2d(log_x, log_y, bins=[log_edges, log_edges])
-    middle = np.sqrt(edges[1:] * edges[:-1])
-    i, j = np.nonzero(counts)
-    return pd.DataFrame({"x": middle[i], "y": middle[j], "count": counts[i, j]})
-
-
-def _correlation(rows: pd.DataFrame) -> str:
-    """Say the correlation of the logarithms; nothing where one of them is constant."""
-    logs = np.log(rows[["x", "y"]].to_numpy(dtype=float))
-    if not logs.std(axis=0).all():
-        return ""
-    return f"correlation r = {np.corrcoef(logs.T)[0, 1]:.2f}".replace("-", "−")
 
 
 def trace(frame: pd.DataFrame, *, description: str) -> Chart:
@@ -471,45 +484,37 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     altair chart
         One panel per quantity, one line per chain.
     """
-    chains: list[Any] = [str(chain) for chain in dict.fromkeys(frame["chain"])]
+    chains: list[Any] = list(map(str, dict.fromkeys(frame["chain"])))
     thin = math.ceil(len(frame) / _TRACE_VALUES)
     shown = frame[frame["draw"] % thin == frame["draw"].min() % thin]
-    hues = [OTHER_COLORS[i % len(OTHER_COLORS)] for i in range(len(chains))]
-    scale = alt.Scale(domain=chains, range=hues)
-    color = alt.Color("chain:N", title="Chain", scale=scale).legend(columns=8)
+    color = method_color("chain", chains).title("Chain").legend(columns=8)
+    x = alt.X("draw:Q", title="Draw").axis(grid=False, tickCount=5)
+    y = alt.Y("value:Q", title=None).scale(zero=False).axis(tickCount=4)
 
-    def panel(
-        name: str,
-        rows: pd.DataFrame,
-        x_title: str | None,
-    ) -> Chart:
-        wide = rows.pivot_table(index="draw", columns="chain", values="value")
-        wide = compact(wide.set_axis(chains, axis=1)).reset_index()
-        folded = alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])
-        line = folded.mark_line(strokeWidth=1, opacity=0.8)
-        draw, value = _trace_axes(x_title)
-        drawn = line.encode(x=draw, y=value, color=color)
+    def panel(rows: pd.DataFrame, x: alt.X) -> Chart:
+        line = _draws(rows, chains).mark_line(strokeWidth=1, opacity=0.8)
+        drawn = line.encode(
+            x=x,
+            y=y,
+            color=color,
+        )
         return drawn.properties(width=250, height=90)
 
     named = shown.assign(panel=shown["quantity"].str.replace("_", " "))
-    return _panels(named, "Draw", panel, columns=2).properties(description=description)
+    return _panels(
+        named,
+        x.scale(nice=False),
+        panel,
+        description,
+        columns=2,
+    )
 
 
-def _trace_axes(x_title: str | None) -> tuple[alt.X, alt.Y]:
-    """Return the axes of a trace plot: draws and values."""
-    draw = alt.X(
-        "draw:Q",
-        title=x_title,
-        scale=alt.Scale(nice=False),
-        axis=alt.Axis(grid=False, tickCount=5),
-    )
-    value = alt.Y(
-        "value:Q",
-        title=None,
-        scale=alt.Scale(zero=False),
-        axis=alt.Axis(tickCount=4),
-    )
-    return draw, value
+def _draws(rows: pd.DataFrame, chains: list[Any]) -> alt.Chart:
+    """Return the draws of one quantity, kept small by one row for all chains."""
+    wide = rows.pivot_table(index="draw", columns="chain", values="value")
+    wide = compact(wide.set_axis(chains, axis=1)).reset_index()
+    return alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])
 
 
 def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
@@ -529,25 +534,27 @@ def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
         probabilities. Points below it are overconfident. A click in the legend
         highlights one curve.
     """
-    pick, opacity = _picked("curve")
     unit = alt.Scale(domain=[0, 1])
-    base = alt.Chart(compact(frame)).encode(
+    base, pick = _picked(
+        frame,
+        "curve",
+        frame["curve"],
         x=alt.X("predicted:Q", title="Predicted probability", scale=unit),
-        color=method_color("curve", list(dict.fromkeys(frame["curve"]))),
-        opacity=opacity,
     )
     diagonal = alt.Chart(pd.DataFrame({"x": [0, 1]})).mark_line(**REFERENCE)
     low = alt.Y("low:Q", title="Observed share", scale=unit)
-    tips = _tips(
-        "curve", predicted="predicted", observed="observed", low="from", high="to"
+    heads = tips(
+        "curve",
+        predicted="predicted",
+        observed="observed",
+        low="from",
+        high="to",
     )
     point = base.mark_point(filled=True, size=45)
-    layers = [
+    return alt.layer(
         diagonal.encode(x="x:Q", y="x:Q"),
         base.mark_rule(strokeWidth=2).encode(y=low, y2="high:Q"),
-        point.encode(y="observed:Q", tooltip=tips).add_params(pick),
-    ]
-    return alt.layer(*layers).properties(
+        point.encode(y="observed:Q", tooltip=heads).add_params(pick),
         width=380,
         height=380,
         description=description,
@@ -556,24 +563,20 @@ def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
 
 def _panels(
     frame: pd.DataFrame,
-    x_title: str,
-    draw: Callable[[str, pd.DataFrame, str | None], Chart],
+    x: alt.X,
+    draw: Callable[[pd.DataFrame, alt.X], Chart],
+    description: str,
     columns: int = 1,
 ) -> alt.ConcatChart:
     """Draw one chart per panel, in order; the lowest have the title of the x axis."""
-    names = list(dict.fromkeys(frame["panel"]))
+    labels = frame.get("panel", pd.Series("", frame.index))
+    names = list(dict.fromkeys(labels))
     drawn = []
     for i, name in enumerate(names):
-        last = i + min(columns, len(names)) >= len(names)
-        chart = draw(name, frame[frame["panel"] == name], x_title if last else None)
+        is_lowest = i + min(columns, len(names)) >= len(names)
+        chart = draw(frame[labels == name], x if is_lowest else x.title(None))
         drawn.append(chart.properties(title=name) if name else chart)
-    return alt.concat(*drawn, columns=columns)
-
-
-def _long(frame: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Return the frame in long format, with columns x, curve and the value."""
-    named = frame.rename_axis("x").rename(columns=str).reset_index()
-    return named.melt("x", var_name="curve", value_name=value)
+    return alt.concat(*drawn, columns=columns, description=description)
 
 
 def _scale(log: bool, padding: int = 5, **linear: Any) -> alt.Scale:
@@ -583,25 +586,34 @@ def _scale(log: bool, padding: int = 5, **linear: Any) -> alt.Scale:
     return alt.Scale(**linear)
 
 
-def _rule(value: float | None) -> list[alt.Chart]:
-    """Return a dotted line at a value of y, if one is given."""
-    if value is None:
-        return []
-    frame = pd.DataFrame({"reference": [significant(value)]})
-    return [alt.Chart(frame).mark_rule(**REFERENCE).encode(y="reference:Q")]
+def _rules(field: str | None, /, **values: float | None) -> list[alt.Chart]:
+    """Return dotted lines at values of x or y, if they are given."""
+    rules = []
+    for channel, value in values.items():
+        if value is not None:
+            name = field or channel
+            frame = pd.DataFrame({name: [significant(value)]})
+            encoding = {channel: f"{name}:Q"}
+            rules.append(alt.Chart(frame).mark_rule(**REFERENCE).encode(**encoding))
+    return rules
 
 
-def _picked(field: str) -> tuple[alt.Parameter, Any]:
-    """Return a selection by clicks in the legend, and the opacity it leads to."""
+def _picked(
+    rows: pd.DataFrame,
+    field: str,
+    names: Iterable[str],
+    palette: Callable[[str, list[str]], alt.Color] = method_color,
+    **axes: Any,
+) -> tuple[alt.Chart, alt.Parameter]:
+    """Return a chart whose legend is clicked to highlight rows, and the selection."""
     pick = alt.selection_point(
         name="pick",
         fields=[field],
         bind="legend",
     )
-    return pick, alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12))
-
-
-def _tips(heading: str | None, **fields: str) -> list[alt.Tooltip]:
-    """Return tooltips: a heading, and each field under its title."""
-    tips = [alt.Tooltip(f"{field}:Q", title=title) for field, title in fields.items()]
-    return [alt.Tooltip(f"{heading}:N", title="title"), *tips] if heading else tips
+    chart = alt.Chart(compact(rows)).encode(
+        **axes,
+        color=palette(field, list(dict.fromkeys(names))),
+        opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
+    )
+    return chart, pick

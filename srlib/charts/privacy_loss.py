@@ -1,6 +1,7 @@
 """The privacy loss of one data set, and its summaries in four papers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -13,6 +14,7 @@ from srlib.charts.style import (
     Chart,
     compact,
     significant,
+    tips,
 )
 
 NEIGHBOR_COLORS = ("#0072B2", "#C46A00")
@@ -40,7 +42,9 @@ def privacy_loss(
     possible = releases[releases["probability"] > 0]
     largest = max(possible["loss"].abs().max(), bins["loss"].abs().max())
     panels = _Panels(
-        names, significant(epsilon), significant(1.08 * max(epsilon, largest))
+        names,
+        significant(epsilon),
+        significant(1.08 * max(epsilon, largest)),
     )
     top = significant(1.3 * possible["probability"].max())
     by_neighbor = [possible[possible["neighbor"] == name] for name in names]
@@ -48,10 +52,11 @@ def privacy_loss(
     sized += [
         (panels.posterior(possible, prior), 130),
         (panels.delta(by_neighbor), 80),
-        (panels.bins(bins), 60),
+        (replace(panels, title="Privacy loss (for delta: epsilon)").bins(bins), 60),
     ]
-    drawn = [panel.properties(width=WIDTH - 60, height=size) for panel, size in sized]
-    return alt.vconcat(*drawn).properties(description=description)
+    width = WIDTH - 60
+    drawn = [panel.properties(width=width, height=size) for panel, size in sized]
+    return alt.vconcat(*drawn, description=description)
 
 
 @dataclass(frozen=True)
@@ -61,28 +66,37 @@ class _Panels:
     names: list[str]
     epsilon: float
     end: float
+    title: str | None = None
 
     @property
     def color(self) -> alt.Color:
         colors = list(NEIGHBOR_COLORS[: len(self.names)])
-        scale = alt.Scale(domain=self.names, range=colors)
-        return alt.Color("neighbor:N", title="Neighbor", scale=scale)
+        color = alt.Color("neighbor:N", title="Neighbor")
+        return color.scale(domain=self.names, range=colors)
 
-    def loss(self, title: str | None = None) -> alt.X:
-        """Return the axis of the loss, with labels in the panel that has its title."""
-        axis = alt.Axis(
-            tickCount=7,
-            grid=False,
-            labels=title is not None,
+    def at_loss(self, rows: pd.DataFrame, y: alt.Y) -> alt.Chart:
+        """Return a chart of rows at their losses, in the colors of the neighbors."""
+        return alt.Chart(compact(rows)).encode(
+            x=self.loss,
+            y=y,
+            color=self.color,
         )
-        scale = alt.Scale(domain=[-self.end, self.end])
-        return alt.X("loss:Q", title=title, scale=scale, axis=axis)
 
-    def limits(self, title: str | None = None) -> alt.Chart:
-        """Draw lines at plus and minus epsilon."""
+    @property
+    def loss(self) -> alt.X:
+        """The axis of the loss, with labels in the panel that has its title."""
+        x = alt.X("loss:Q", title=self.title).scale(domain=[-self.end, self.end])
+        return x.axis(
+            grid=False,
+            labels=self.title is not None,
+            tickCount=7,
+        )
+
+    def over_limits(self, *layers: alt.Chart) -> Chart:
+        """Draw layers over lines at plus and minus epsilon."""
         ends = pd.DataFrame({"loss": [-self.epsilon, self.epsilon]})
         rule = alt.Chart(ends).mark_rule(**PRINTED, style="ink")
-        return rule.encode(x=self.loss(title))
+        return alt.layer(rule.encode(x=self.loss), *layers)
 
     def releases(
         self,
@@ -90,33 +104,22 @@ class _Panels:
         top: float,
     ) -> Chart:
         """Draw the probability of each release at its loss, and the mean loss."""
-        y = _y("probability:Q", "Probability of the release", top)
+        y = _y("probability:Q", "Probability of the release", domain=[0, top])
         shown = rows[["neighbor", "release", "loss", "probability"]]
-        mass = alt.Chart(compact(shown)).encode(
-            x=self.loss(),
-            y=y,
-            color=self.color,
-        )
+        mass = self.at_loss(shown, y)
         mean = pd.DataFrame({"neighbor": rows["neighbor"].iloc[:1], "probability": 0.0})
         mean["loss"] = rows["loss"] @ rows["probability"]
-        triangle = alt.Chart(compact(mean)).mark_point(
-            shape="triangle-up", filled=True, size=110
+        triangle = self.at_loss(mean, y).mark_point(
+            shape="triangle-up",
+            filled=True,
+            size=110,
         )
-        tips = [
-            alt.Tooltip("release:N", title="title"),
-            alt.Tooltip("loss:Q", title="privacy loss"),
-            alt.Tooltip("probability:Q", title="probability"),
-        ]
-        return alt.layer(
-            self.limits(),
+        heads = tips("release", loss="privacy loss", probability="probability")
+        return self.over_limits(
             mass.mark_rule(strokeWidth=2).encode(y2=alt.datum(0)),
-            mass.mark_point(filled=True, size=30).encode(tooltip=tips),
+            mass.mark_point(filled=True, size=30).encode(tooltip=heads),
             mass.mark_text(dx=-5, dy=-5, align="right").encode(text="release:N"),
-            triangle.encode(
-                x=self.loss(),
-                y=y,
-                color=self.color,
-            ),
+            triangle,
         )
 
     def posterior(
@@ -129,64 +132,32 @@ class _Panels:
         curve = pd.DataFrame({"loss": grid, "posterior": _posterior(grid, prior)})
         after = _posterior(releases["loss"].to_numpy(), prior)
         shown = releases[["neighbor", "loss"]].assign(posterior=after)
-        y = _y("posterior:Q", "Posterior probability of the true value", 1.0)
+        title = "Posterior probability of the true value"
+        y = _y("posterior:Q", title, domain=[0, 1.0])
         start = alt.Chart(pd.DataFrame({"posterior": [significant(prior)]}))
         line = alt.Chart(compact(curve)).mark_line(style="ink", strokeWidth=1)
-        dots = alt.Chart(compact(shown)).mark_point(filled=True, size=40)
-        return alt.layer(
-            self.limits(),
+        return self.over_limits(
             start.mark_rule(**REFERENCE).encode(y=y),
-            line.encode(x=self.loss(), y=y),
-            dots.encode(
-                x=self.loss(),
-                y=y,
-                color=self.color,
-            ),
+            line.encode(x=self.loss, y=y),
+            self.at_loss(shown, y).mark_point(filled=True, size=40),
         )
 
     def delta(self, by_neighbor: list[pd.DataFrame]) -> Chart:
         """Draw delta for each epsilon."""
         tails = pd.concat(_tail(rows, self.end) for rows in by_neighbor)
-        line = alt.Chart(compact(tails)).mark_line(strokeWidth=2)
         y = _y("delta:Q", "Delta")
-        return alt.layer(
-            self.limits(),
-            line.encode(
-                x=self.loss(),
-                y=y,
-                color=self.color,
-            ),
-        )
+        return self.over_limits(self.at_loss(tails, y).mark_line(strokeWidth=2))
 
     def bins(self, bins: pd.DataFrame) -> Chart:
         """Draw the loss of each bin, on the lowest axis."""
-        title = "Privacy loss (for delta: epsilon)"
-        shown = compact(bins[["neighbor", "loss"]])
-        ticks = alt.Chart(shown).mark_tick(thickness=2, size=16)
         y = alt.Y("neighbor:N", title="Bins of a posterior draw", sort=self.names)
-        return alt.layer(
-            self.limits(title),
-            ticks.encode(
-                x=self.loss(title),
-                y=y,
-                color=self.color,
-            ),
-        )
+        ticks = self.at_loss(bins[["neighbor", "loss"]], y)
+        return self.over_limits(ticks.mark_tick(thickness=2, size=16))
 
 
-def _y(
-    field: str,
-    title: str,
-    top: float | None = None,
-) -> alt.Y:
-    """Return an axis of y, from zero to `top` if that is given."""
-    scale = alt.Scale(domain=alt.Undefined if top is None else [0, top])
-    return alt.Y(
-        field,
-        title=title,
-        scale=scale,
-        axis=alt.Axis(tickCount=3),
-    )
+def _y(field: str, title: str, **scale: Any) -> alt.Y:
+    """Return an axis of y."""
+    return alt.Y(field, title=title).scale(**scale).axis(tickCount=3)
 
 
 def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
@@ -194,17 +165,14 @@ def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
     return 1 / (1 + np.exp(-loss) * (1 - prior) / prior)
 
 
-def _tail(
-    rows: pd.DataFrame,
-    end: float,
-    n: int = 61,
-) -> pd.DataFrame:
-    """Return delta against one neighbor at `n` values of epsilon, from 0 to `end`.
+def _tail(rows: pd.DataFrame, end: float) -> pd.DataFrame:
+    """Return delta against one neighbor at values of epsilon from 0 to `end`.
 
     delta(epsilon) = sum_z p(z) max(1 - exp(epsilon - loss(z)), 0)
     """
-    epsilon = np.linspace(0, end, n)
+    epsilon = np.linspace(0, end, 61)
     excess = np.maximum(-np.expm1(epsilon[:, None] - rows["loss"].to_numpy()), 0)
     delta = excess @ rows["probability"].to_numpy()
     neighbor = rows["neighbor"].iloc[0]
-    return pd.DataFrame({"neighbor": neighbor, "loss": epsilon, "delta": delta})
+    columns = {"neighbor": neighbor, "loss": epsilon, "delta": delta}
+    return pd.DataFrame(columns)

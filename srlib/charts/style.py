@@ -148,10 +148,8 @@ def _theme() -> alt.theme.ThemeConfig:
         "concat": {"spacing": 18},
     }
     for part, colors in LIGHT.items():
-        if isinstance(colors, dict):
-            config[part] = {**config.get(part, {}), **colors}
-        else:
-            config[part] = colors
+        sizes = config.get(part)
+        config[part] = {**sizes, **colors} if sizes else colors
     return {"config": config}
 
 
@@ -247,13 +245,11 @@ def _by_name(
 
 def ramp(n: int) -> list[str]:
     """Return n colors from dark to light, with contrast on white and on black."""
-    anchors = np.array([list(bytes.fromhex(color[1:])) for color in ORDERED], float)
+    anchors = np.array([list(bytes.fromhex(color[1:])) for color in ORDERED])
     position = np.linspace(0, len(anchors) - 1, n)
     positions = np.arange(len(anchors))
     channels = [np.interp(position, positions, channel) for channel in anchors.T]
-    return [
-        f"#{round(r):02X}{round(g):02X}{round(b):02X}" for r, g, b in np.c_[*channels]
-    ]
+    return [f"#{bytes(map(round, rgb)).hex().upper()}" for rgb in np.c_[*channels]]
 
 
 def significant(value: float) -> float:
@@ -265,3 +261,11 @@ def compact(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with numbers rounded to four significant digits."""
     decimals = frame.select_dtypes("floating").columns
     return frame.assign(**{name: frame[name].map(significant) for name in decimals})
+
+
+def tips(*headings: str, form: Any = alt.Undefined, **fields: str) -> list[alt.Tooltip]:
+    """Return tooltips: headings, and fields under their titles, in a number format."""
+    tips = [alt.Tooltip(f"{heading}:N", title="title") for heading in headings]
+    for field, title in fields.items():
+        tips.append(alt.Tooltip(f"{field}:Q", title=title, format=form))
+    return tips

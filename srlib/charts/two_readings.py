@@ -16,6 +16,7 @@ from srlib.charts.style import (
     Chart,
     compact,
     significant,
+    tips,
 )
 
 _UNIT = alt.Scale(domain=[0, 1])
@@ -59,47 +60,65 @@ def two_readings(
         each release, with a dotted line at the prior and dashed lines at the bounds
         from epsilon. At the bottom is the probability of each release given the data.
     """
-    frame = frame.reset_index(drop=True)
     n = int(frame["x"].max())
     last = int(frame["release"].max())
     budgets = np.unique(frame["epsilon"])
-    start = float(budgets[np.abs(budgets - epsilon).argmin()])
-    data_row = frame[(frame["epsilon"] == start) & (frame["x"] == x)]
-    release = int(data_row.loc[data_row["log_ratio"].idxmax(), "release"])
-
     step = float(np.diff(budgets).mean()) if len(budgets) > 1 else 1.0
-    epsilons = _range("epsilon", float(budgets[0]), float(budgets[-1]), step)
-    priors = _range("prior probability of the true value", 0.01, 0.99, 0.01)
-    is_chosen = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
-    base = alt.Chart(_packed(frame)).transform_filter(is_chosen)
-    # Posterior odds are prior odds times the ratio of the two entries.
-    base = base.transform_flatten(list(_PACKED)).transform_calculate(
-        truth="datum.x == data_x",
-        other="datum.x == (data_x == 0 ? 1 : data_x - 1)",
-        posterior="1 / (1 + exp(-datum.log_ratio) * (1 - prior) / prior)",
-    )
-    panels = [
-        (_sentences(base), 64),
-        (_entries(base, n, last, x, release), 23 * (n + 2)),
-        (_posteriors(base, last), 74),
-        (_release_probabilities(base, last), 30),
+    start = budgets[np.abs(budgets - epsilon).argmin()]
+    release = _best_release(frame, start, x)
+    clicked = [  # Vega shows the last slider first
+        _clicked(
+            "chosen",
+            "release",
+            release,
+            "release, X*",
+            last,
+        ),
+        _clicked(
+            "data",
+            "x",
+            x,
+            "ones in the data, X",
+            n,
+        ),
     ]
-    width = min(WIDTH - 90, 110 * (last + 1))
-    sized = [panel.properties(height=size, width=width) for panel, size in panels]
-    presets = {"a coin flip": {"prior": 0.5}, "a rare disease": {"prior": 0.01}}
-    drawn = alt.vconcat(*sized, spacing=6).add_params(  # all of it on one screen
-        alt.param(
-            name="epsilon",
-            value=significant(start),
-            bind=epsilons,
-        ),
-        alt.param(
-            name="prior",
-            value=significant(prior),
-            bind=priors,
-        ),
+    label = "prior probability of the true value"
+    drawn = _panels(_chosen_table(frame, step), n, last, clicked).add_params(
+        _slider("epsilon", start, _range("epsilon", budgets[0], budgets[-1], step)),
+        _slider("prior", prior, _range(label, 0.01, 0.99, 0.01)),
     )
+    presets = {"a coin flip": {"prior": 0.5}, "a rare disease": {"prior": 0.01}}
     return drawn.properties(usermeta={"presets": presets}, description=description)
+
+
+def _best_release(frame: pd.DataFrame, epsilon: float, x: int) -> int:
+    """Return the release with the largest posterior."""
+    row = frame[(frame["epsilon"] == epsilon) & (frame["x"] == x)]
+    return int(row["release"].iloc[row["log_ratio"].argmax()])
+
+
+def _slider(name: str, value: float, bind: Any) -> alt.Parameter:
+    return alt.param(name=name, value=significant(value), bind=bind)
+
+
+def _clicked(
+    name: str,
+    field: str,
+    value: int,
+    label: str,
+    last: int,
+) -> alt.Parameter:
+    """Return a slider that clicks on rows and columns also move."""
+    bind: Any = {field: _range(label, 0, last, 1)}
+    click = "click[event.item && event.item.datum && event.item.datum.release >= 0]"
+    return alt.selection_point(
+        name=name,
+        fields=[field],
+        value=[{field: value}],
+        bind=bind,
+        on=click,
+        clear=False,
+    )
 
 
 def _range(
@@ -116,24 +135,35 @@ def _range(
     )
 
 
-def _picked(
-    name: str,
-    field: str,
-    value: int,
-    label: str,
-    last: int,
-) -> Any:
-    """Return a slider that clicks on rows and columns also move."""
-    bind: Any = {field: _range(label, 0, last, 1)}
-    click = "click[event.item && event.item.datum && event.item.datum.release >= 0]"
-    return alt.selection_point(
-        name=name,
-        fields=[field],
-        value=[{field: value}],
-        bind=bind,
-        on=click,
-        clear=False,
+def _chosen_table(frame: pd.DataFrame, step: float) -> alt.Chart:
+    """Return the entries at the chosen budget, with what the intruder compares."""
+    is_chosen = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
+    table = alt.Chart(_packed(frame)).transform_filter(is_chosen)
+    # Posterior odds are prior odds times the ratio of the two entries.
+    return table.transform_flatten(list(_PACKED)).transform_calculate(
+        truth="datum.x == data_x",
+        other="datum.x == (data_x == 0 ? 1 : data_x - 1)",
+        posterior="1 / (1 + exp(-datum.log_ratio) * (1 - prior) / prior)",
     )
+
+
+def _panels(
+    table: alt.Chart,
+    n: int,
+    last: int,
+    clicked: list[alt.Parameter],
+) -> alt.VConcatChart:
+    """Draw the panels, so that all of them fit on one screen."""
+    width = min(WIDTH - 90, 110 * (last + 1))
+    entries = _entries(table, n, last, clicked)
+    panels = [
+        (_sentences(table), 64),
+        (entries, 23 * (n + 2)),
+        (_posteriors(table, last), 74),
+        (_release_probabilities(table, last), 30),
+    ]
+    sized = [panel.properties(height=size, width=width) for panel, size in panels]
+    return alt.vconcat(*sized, spacing=6)
 
 
 # Axes whose labels are drawn as marks.
@@ -167,8 +197,12 @@ def _sentences(base: alt.Chart) -> Chart:
     for i, line in enumerate(lines):
         sentence = chosen.transform_calculate(sentence=line)
         text = sentence.mark_text(align="left", baseline="top", fontSize=13)
-        place: Any = {"x": alt.value(0), "y": alt.value(17 * i)}
-        drawn.append(text.encode(**place, text="sentence:N"))
+        placed = text.encode(
+            x=alt.value(0),
+            y=alt.value(17 * i),
+            text="sentence:N",
+        )
+        drawn.append(placed)
     return alt.layer(*drawn)
 
 
@@ -176,13 +210,35 @@ def _entries(
     base: alt.Chart,
     n: int,
     last: int,
-    x: int,
-    release: int,
+    clicked: list[alt.Parameter],
 ) -> Chart:
     """Draw the table with clickable names, and frames around the compared entries."""
+    x, y = _table_axes(n, last)
+    ends: dict[str, Any] = {"x": x, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
+    compared = "datum.release == chosen_release && (datum.truth || datum.other)"
+    pairs = _boxes(base.transform_filter("datum.attains"), 0.03, height=2)
+    entries = _boxes(base.transform_filter(compared), 0.1)
+    frame: dict[str, Any] = {"filled": False, "strokeWidth": 3}
+    texts = base.transform_calculate(left="datum.release", top="datum.x")
+    texts = texts.encode(x=x, y=y)
+    numbers = texts.mark_text(fontSize=13, color=INK)
+    losses, *beside = _losses(texts, n, last)
+    return alt.layer(
+        _cells(base).add_params(*clicked).encode(**ends),
+        pairs.mark_rect(stroke=INK, **frame).encode(**ends),
+        entries.mark_rect(stroke=TRUTH, **frame).encode(**ends),
+        numbers.encode(text=alt.Text("log_prob:Q", format=".2f")),
+        losses,
+        *_names(texts),
+        *beside,
+    )
+
+
+def _table_axes(n: int, last: int) -> tuple[alt.X, alt.Y]:
+    """Return the axes of columns and rows, without the names of either."""
     title = "Release X* (entries: log probabilities)"
     columns = _release_axis(last, title, orient="top", titlePadding=20, **_NAMED)
-    y = alt.Y(
+    rows = alt.Y(
         "top:Q",
         title="Data set X",
         scale=alt.Scale(domain=[n + 1.5, -0.5], nice=False),
@@ -194,17 +250,7 @@ def _entries(
             **_NAMED,
         ),
     )
-    ends: dict[str, Any] = {"x": columns, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
-    compared = "datum.release == chosen_release && (datum.truth || datum.other)"
-    pairs = _boxes(base.transform_filter("datum.attains"), 0.03, height=2)
-    entries = _boxes(base.transform_filter(compared), 0.1)
-    frame: dict[str, Any] = {"filled": False, "strokeWidth": 3}
-    return alt.layer(
-        _cells(base, x, release, n, last).encode(**ends),
-        pairs.mark_rect(stroke=INK, **frame).encode(**ends),
-        entries.mark_rect(stroke=TRUTH, **frame).encode(**ends),
-        *_words(base, n, last, columns, y),
-    )
+    return columns, rows
 
 
 def _boxes(
@@ -222,84 +268,55 @@ def _boxes(
     )
 
 
-def _cells(
-    base: alt.Chart,
-    x: int,
-    release: int,
-    n: int,
-    last: int,
-) -> alt.Chart:
+def _cells(base: alt.Chart) -> alt.Chart:
     """Draw the entries, shaded by their probability, which clicks choose."""
     shade = alt.Scale(
         domain=[-7, 0], range=["#FFFFFF", "#56B4E9"], clamp=True, interpolate="rgb"
     )
-    tips = [
-        alt.Tooltip("x:Q", title="data set X"),
-        alt.Tooltip("release:Q", title="release X*"),
-        alt.Tooltip("log_prob:Q", title="log probability", format=".2f"),
-    ]
+    heads = tips(x="data set X", release="release X*")
+    heads += tips(log_prob="log probability", form=".2f")
     cells = _boxes(base, 0).mark_rect(stroke="white", cursor="pointer")
     return cells.encode(
         color=alt.Color("log_prob:Q", legend=None, scale=shade),
-        tooltip=tips,
-    ).add_params(
-        # Vega shows the last slider first.
-        _picked("chosen", "release", release, "release, X*", last),
-        _picked("data", "x", x, "ones in the data, X", n),
+        tooltip=heads,
     )
 
 
-def _words(
-    base: alt.Chart,
-    n: int,
-    last: int,
-    columns: alt.X,
-    y: alt.Y,
-) -> list[alt.Chart]:
-    """Draw the numbers of the entries and losses, and the names of rows and columns."""
-    middle = base.transform_calculate(left="datum.release", top="datum.x")
-    row_names = middle.transform_filter("datum.release == chosen_release")
-    data_row = middle.transform_filter("datum.truth")
-    losses = data_row.transform_calculate(top=f"{n + 1}")
-    edge = losses.transform_filter(f"datum.release == {last}")
-    numbers = middle.mark_text(fontSize=13, color=INK)
-    loss_numbers = losses.mark_text(fontSize=13)
-    named = row_names.mark_text(align="right", cursor="pointer")
-    column_named = data_row.mark_text(cursor="pointer")
-    beside: Any = {"align": "left", "dx": 5}
-    true_row = edge.mark_text(color=TRUTH, fontWeight="bold", **beside)
-    right = alt.value("width")
+def _names(texts: alt.Chart) -> list[alt.Chart]:
+    """Draw the names of rows and columns, which clicks choose."""
+    first = texts.transform_filter("datum.release == chosen_release")
+    data_row = texts.transform_filter("datum.truth")
     return [
-        numbers.encode(
-            x=columns,
-            y=y,
-            text=alt.Text("log_prob:Q", format=".2f"),
-        ),
-        loss_numbers.encode(
-            x=columns, y=y, text=alt.Text("log_ratio:Q", format="+.2f")
-        ),
-        named.encode(
+        first.mark_text(align="right", cursor="pointer").encode(
             x=alt.value(-8),
-            y=y,
             text="x:Q",
             tooltip=alt.value("Click to choose this data set"),
         ),
-        column_named.encode(
-            x=columns,
+        data_row.mark_text(cursor="pointer").encode(
             y=alt.value(-10),
             text="release:Q",
             tooltip=alt.value("Click to choose this release"),
         ),
-        true_row.encode(
-            x=right,
-            y="x:Q",
-            text=alt.value("◀ true X"),
+    ]
+
+
+def _losses(
+    texts: alt.Chart,
+    n: int,
+    last: int,
+) -> list[alt.Chart]:
+    """Draw the losses of the data's row below the table, and words beside both."""
+    losses = texts.transform_filter("datum.truth").transform_calculate(top=f"{n + 1}")
+    edge = losses.transform_filter(f"datum.release == {last}")
+    edge = edge.encode(x=alt.value("width"))
+    beside: Any = {"align": "left", "dx": 5}
+    true_row = edge.mark_text(color=TRUTH, fontWeight="bold", **beside)
+    return [
+        losses.mark_text(fontSize=13).encode(
+            text=alt.Text("log_ratio:Q", format="+.2f")
         ),
-        edge.mark_text(**beside).encode(
-            x=right,
-            y=y,
-            text=alt.value("privacy loss"),
-        ),
+        true_row.encode(y="x:Q", text=alt.value("◀ true X")),
+        edge.mark_text(**beside).encode(text=alt.value("privacy loss")),
     ]
 
 
@@ -313,12 +330,7 @@ def _posteriors(base: alt.Chart, last: int) -> Chart:
     )
     # The title is above the numbers of the bars.
     title = "Posterior probability of the true value"
-    y = alt.Y(
-        "posterior:Q",
-        title=title,
-        scale=_UNIT,
-        axis=alt.Axis(titleY=-22),
-    )
+    y = alt.Y("posterior:Q", title=title, scale=_UNIT).axis(titleY=-22)
     # The axis is below the names of the columns.
     bars, numbers = _bars(rows, last, y, None, **_NAMED)
     bound = once.mark_rule(**PRINTED, style="ink")
@@ -335,8 +347,7 @@ def _release_probabilities(base: alt.Chart, last: int) -> Chart:
     """Draw the probability of each release given the data."""
     rows = base.transform_filter("datum.truth")
     rows = rows.transform_calculate(p="exp(datum.log_prob)")
-    axis = alt.Axis(tickCount=2, titleY=-22)
-    y = alt.Y("p:Q", title="p(X* | X)", scale=_UNIT, axis=axis)
+    y = alt.Y("p:Q", title="p(X* | X)", scale=_UNIT).axis(tickCount=2, titleY=-22)
     return alt.layer(*_bars(rows, last, y, "Release X*"))
 
 
