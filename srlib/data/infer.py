@@ -7,9 +7,9 @@ all other tables are read with the resulting schema.
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain, compress, pairwise
 
 import numpy as np
 import pandas as pd
@@ -21,13 +21,12 @@ from srlib.data.codes import (
     AMBIGUOUS,
     MISSING_TEXTS,
     OUTSIDE,
-    count_numbers,
+    are_dates,
     distinct_texts,
     encode_column,
     factorize_texts,
     iso_date,
     observed_levels,
-    parse_days,
     strip_zeros,
 )
 from srlib.data.schema import MAX_LEVELS, MISSING_LEVEL, Schema, Variable
@@ -97,11 +96,11 @@ def _recognized(
     reasons: dict[str, str] = {}
     for name in dict.fromkeys(chain(original, *others)):
         if any(name not in table for table in (original, *others)):
-            reasons[str(name)] = "it is not in all files"
+            reasons[name] = "it is not in all files"
             continue
-        variable = _variable(str(name), original[name])
+        variable = _variable(name, original[name])
         if isinstance(variable, str):
-            reasons[str(name)] = variable
+            reasons[name] = variable
             continue
         for table in () if variable.bins else others:
             unseen, _ = _unseen_texts(variable, table[name])
@@ -116,13 +115,9 @@ def _recognized(
 
 def _variable(name: str, column: pd.Series) -> Variable | str:
     """Return a column's variable, or the reason why it is not one."""
-    texts = [text for text in factorize_texts(column)[1] if text not in MISSING_TEXTS]
-    numeric = Variable(
-        name,
-        bins=N_BINS,
-        dates=_are_dates(texts),
-    )
-    numbers, others = count_numbers(column, number_of=numeric.number_of)
+    texts = distinct_texts(column)
+    numeric = Variable(name, bins=N_BINS, dates=are_dates(texts))
+    numbers, others = _count_numbers(numeric, column)
     if not numeric.dates:
         if len(texts) > MAX_NUMERIC_LEVELS and all(map(_DATE.fullmatch, texts)):
             return _UNCLEAR_DATES
@@ -131,10 +126,27 @@ def _variable(name: str, column: pd.Series) -> Variable | str:
             return "it is unique for every record, like a name or an ID"
     if isinstance(column.dtype, pd.CategoricalDtype):
         return Variable(name, tuple(map(str, column.cat.categories)))
+    is_numeric = len(numbers) > MAX_NUMERIC_LEVELS and len(others) <= MAX_TEXT_CODES
     has_leading_zeros = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
-    if has_leading_zeros or len(others) > MAX_TEXT_CODES:
-        return _categorical(name, column)
-    return numeric if len(numbers) > MAX_NUMERIC_LEVELS else _categorical(name, column)
+    if is_numeric and not has_leading_zeros:
+        return numeric
+    return _categorical(name, column)
+
+
+def _count_numbers(
+    variable: Variable, column: pd.Series
+) -> tuple[pd.Series, list[str]]:
+    """Return the counts of a column's numbers, increasing, and its other texts.
+
+    Missing values are left out, and those that are not applicable.
+    """
+    absent = MISSING_TEXTS.union(variable.missing_codes, variable.not_applicable)
+    ids, texts = factorize_texts(column)
+    numbers = np.array(variable.numbers_of(texts))  # (n_texts,)
+    n_records = np.bincount(ids[ids >= 0], minlength=len(texts))
+    counts = pd.Series(n_records).groupby(numbers).sum()
+    others = compress(texts, np.isnan(numbers))
+    return counts, [t for t in others if absent.isdisjoint({t, strip_zeros(t)})]
 
 
 def _categorical(name: str, column: pd.Series) -> Variable | str:
@@ -152,12 +164,6 @@ def _categorical(name: str, column: pd.Series) -> Variable | str:
     if levels and has_missing:
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
     return SINGLE_VALUE
-
-
-def _are_dates(texts: Collection[str]) -> bool:
-    """Return whether there are texts and all of them are ISO dates."""
-    days = list(map(parse_days, texts))
-    return bool(days) and not np.isnan(days).any()
 
 
 def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
@@ -180,18 +186,16 @@ def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
 def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     """Return a variable binned by a column's numbers, and a note on its cut points."""
     absent = {*variable.missing_codes, *variable.not_applicable}
-    dates = variable.dates or _are_dates(distinct_texts(column) - absent)
+    dates = variable.dates or are_dates(distinct_texts(column) - absent)
     variable = replace(variable, dates=dates)
-    counts, texts = count_numbers(column, *absent, number_of=variable.number_of)
+    counts, texts = _count_numbers(variable, column)
     texts += variable.not_applicable
     if len(texts) > MAX_LEVELS:
         raise ValueError(
             f"{variable.name} is declared to be numeric but has {len(texts)} values "
             f"that are not numbers, such as {quoted(texts, 3)}"
         )
-    cut_points = variable.cut_points
-    if not cut_points:
-        cut_points = _quantile_cuts(variable, counts)
+    cut_points = variable.cut_points or _quantile_cuts(variable, counts)
     are_whole = not np.mod([*counts.index, *cut_points], 1).any()
     text_of = iso_date if variable.dates else format_number
     bins = bin_labels(cut_points, are_whole, text_of)

@@ -20,6 +20,7 @@ from srlib.data.codes import (
     MISSING,
     MISSING_TEXTS,
     OUTSIDE,
+    are_dates,
     distinct_texts,
     encode_column,
     observed_levels,
@@ -168,7 +169,7 @@ class Variable:
         for level, code in exact.items():
             form = strip_zeros(level).casefold()
             alike[form] = AMBIGUOUS if form in alike else code
-        missing = exact[self.missing] if self.missing else MISSING
+        missing = exact.get(self.missing, MISSING)
         exact = dict.fromkeys(MISSING_TEXTS, missing) | exact
         exact |= dict.fromkeys(self.missing_codes, missing)
 
@@ -426,7 +427,7 @@ class Schema:
                 f"missing values: {by_column} ({rows}); "
                 "drop_missing drops these records"
             )
-        smallest = np.min_scalar_type(int(self.n_levels.max()) - 1)
+        smallest = np.min_scalar_type(self.n_levels.max() - 1)
         return codes[kept].astype(smallest), kept
 
     def _encode(self, frame: pd.DataFrame) -> NDArray[np.int32]:
@@ -628,19 +629,23 @@ def _declared_variable(entry: Any, default_rule: Any) -> Variable:
     levels = entry.get("levels")
     if isinstance(levels, dict):
         entry = entry | {"levels": list(levels), "labels": list(levels.values())}
-    lists = {key: _texts(entry, key, what) for key in _LISTS}
+    lists: dict[str, Any] = {key: _texts(entry, key, what) for key in _LISTS}
     rule = entry.get("missing", default_rule)
     if rule not in (None, *MISSING_RULES):
         raise ValueError(f"{what}: missing must be one of level, drop, error")
     bins = entry.get("bins")
     if bins is not None and bins not in map(str, range(2, MAX_LEVELS + 1)):
         raise ValueError(f"{what}: bins must be a whole number, 2 to {MAX_LEVELS}")
-    variable = _with_cut_points(
-        lists.pop("cut_points"),
+    cut_points = lists.pop("cut_points")
+    dates = are_dates(cut_points)
+    number_of = parse_days if dates else parse_number
+    variable = Variable(
         name=entry["name"],
         title=str(entry.get("title", "")),
+        cut_points=tuple(map(number_of, cut_points)),
         drop_missing=MISSING_RULES.get(rule),
         bins=int(bins or 0),
+        dates=dates,
         **lists,
     )
     return variable.add_missing_level() if rule == "level" else variable
@@ -658,14 +663,6 @@ def _checked_entry(entry: Any) -> str:
     if len({"levels", "bins", "cut_points"} & set(entry)) != 1:
         raise ValueError(f"{what} needs exactly one of levels, bins and cut_points")
     return what
-
-
-def _with_cut_points(texts: Sequence[str], **fields: Any) -> Variable:
-    """Return a variable with cut points that are given as dates or as numbers."""
-    days = tuple(map(parse_days, texts))
-    if days and not np.isnan(days).any():
-        return Variable(**fields, cut_points=days, dates=True)
-    return Variable(**fields, cut_points=tuple(map(parse_number, texts)))
 
 
 def _texts(
