@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from srlib import yaml_io
+from srlib.arrays import Ints
 from srlib.checks import quoted
 from srlib.data.codes import (
     AMBIGUOUS,
@@ -85,17 +86,16 @@ def infer_schema(frame: pd.DataFrame) -> Schema:
     return schema
 
 
-def _recognized(
-    original: pd.DataFrame, *others: pd.DataFrame
-) -> tuple[Schema, dict[str, str]]:
+def _recognized(*tables: pd.DataFrame) -> tuple[Schema, dict[str, str]]:
     """Return the schema of tables, and the reason for each column that is left out.
 
-    The original determines the variables; further levels of other tables come last.
+    The first table determines the variables; further levels of the others come last.
     """
+    original, *others = tables
     variables = []
     reasons: dict[str, str] = {}
-    for name in dict.fromkeys(chain(original, *others)):
-        if any(name not in table for table in (original, *others)):
+    for name in dict.fromkeys(chain(*tables)):
+        if not all(name in table for table in tables):
             reasons[name] = "it is not in all files"
             continue
         variable = _variable(name, original[name])
@@ -253,8 +253,7 @@ def add_missing_levels(
 def _count_missing(variable: Variable, frame: pd.DataFrame) -> int:
     """Return the number of records of a table without a value of a variable."""
     codes, _ = encode_column(frame[variable.name], variable.codes_of)
-    (missing,) = variable.codes_of([""])
-    return int(np.count_nonzero(codes == missing))
+    return np.count_nonzero(codes == variable.codes_of([""]))
 
 
 def add_unseen_levels(
@@ -363,31 +362,32 @@ def quantile_cut_points(
     smallest number of the bin above it.
     """
     value = np.asarray(values, np.float64)  # (n_values,)
-    count = np.asarray(counts)
-    cumulative = count.cumsum()
-    share = cumulative[-1] / bins  # of the records
-    is_heavy = count >= share
-    # A cut lies above one number and near another, and is a third at most. Heavy
-    # numbers have a cut below and above.
-    heavy = np.flatnonzero(is_heavy[:-1] | is_heavy[1:]).tolist()
-    cuts = [[i, i + 1, i + 1] for i in heavy]
-    # Ranks a quarter of a bin below, at and above each quantile.
-    ranks = (np.arange(1, bins)[:, None] + [-0.25, 0, 0.25]) * share  # (bins - 1, 3)
-    places = cumulative.searchsorted(ranks, side="right")
-    for low, middle, high in places.clip(max=len(value) - 1):
-        if middle and not is_heavy[low : high + 1].any():
-            cuts.append([max(low - 1, 0), middle, high])
-    cut_points = sorted(_roundest(*value[cut]) for cut in cuts)
+    neighbors = _neighbors_of_cuts(np.asarray(counts), bins)
+    cut_points = sorted(_roundest(*value[i]) for i in neighbors)
     # Two cut points between the same neighbors would leave a bin without records.
     _, first = np.unique(value.searchsorted(cut_points), return_index=True)
     return tuple(cut_points[i] for i in first)
 
 
-def _roundest(
-    above: float,
-    near: float,
-    most: float,
-) -> float:
+def _neighbors_of_cuts(counts: Ints, bins: int) -> list[list[int]]:
+    """Return which numbers each cut is above, near, and not above."""
+    cumulative = counts.cumsum()
+    share = cumulative[-1] / bins  # of the records
+    is_heavy = counts >= share
+    # Heavy numbers have a cut below and above.
+    heavy = np.flatnonzero(is_heavy[:-1] | is_heavy[1:]).tolist()
+    neighbors = [[i, i + 1, i + 1] for i in heavy]
+    # Ranks a quarter of a bin below, at and above each quantile.
+    quarters = np.array([-0.25, 0, 0.25])
+    ranks = (np.arange(1, bins)[:, None] + quarters) * share  # (bins - 1, 3)
+    places = cumulative.searchsorted(ranks, side="right")
+    for low, middle, high in places.clip(max=len(counts) - 1):
+        if middle and not is_heavy[low : high + 1].any():
+            neighbors.append([max(low - 1, 0), middle, high])
+    return neighbors
+
+
+def _roundest(above: float, near: float, most: float) -> float:
     """Return the number in (above, most] with the fewest digits that is nearest."""
     largest = max(abs(above), abs(most))
     first = int(np.floor(np.log10(largest))) + 1

@@ -8,7 +8,6 @@ import csv
 import gzip
 import re
 import zipfile
-import zlib
 from array import array
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -25,7 +24,14 @@ import pandas as pd
 import pyarrow as pa
 
 from srlib.checks import duplicates, printable, quoted
-from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, recode_acs
+from srlib.data.acs import (
+    ACS,
+    DAMAGED,
+    RAW_NAMES,
+    download_acs,
+    embedded_population,
+    recode_acs,
+)
 from srlib.data.infer import bin_numbers
 from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema
@@ -275,15 +281,7 @@ def check_leave_out(leave_out: Iterable[str], tables: Iterable[UncodedTable]) ->
 
 
 # What the readers raise for a file that is none of their kind, or damaged.
-_UNREADABLE = (
-    ValueError,
-    OSError,
-    EOFError,
-    RuntimeError,
-    StopIteration,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+_UNREADABLE = (*DAMAGED, ValueError, OSError, RuntimeError, StopIteration)
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
@@ -332,7 +330,7 @@ def _open_table(
     header = _names(map(str, frame.columns))
     if frame.empty:
         raise ValueError("the file has no records")
-    frame.columns = pd.Index(header)
+    frame.columns = header
     frame.index = pd.RangeIndex(1, len(frame) + 1, name="record")
     return header, frame.__getitem__, False
 
@@ -346,13 +344,13 @@ def _read_columns(
     parts: list[pa.Table] = []
     lines = array("q")
     for chunk in _chunks(records, len(header)):
-        lines.extend(line for line, _ in chunk)
+        line_numbers, fields = zip(*chunk, strict=True)
+        lines.extend(line_numbers)
         if len(lines) * len(wanted) > MAX_VALUES:
             raise ValueError(
                 f"the columns kept have more than {MAX_VALUES:,} values; split the file"
             )
-        columns = zip(*(fields for _, fields in chunk), strict=True)
-        texts = dict(zip(header, columns, strict=True))
+        texts = dict(zip(header, zip(*fields, strict=True), strict=True))
         arrays = {
             name: pa.array(texts[name], pa.string()).dictionary_encode()
             for name in wanted
@@ -362,7 +360,7 @@ def _read_columns(
         raise ValueError("the file has a header but no records")
     table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
     frame = table.to_pandas(types_mapper=pd.ArrowDtype)
-    return frame.set_index(pd.Index(np.asarray(lines), name="line"))
+    return frame.set_index(pd.Index(lines, name="line"))
 
 
 def _chunks(records: Iterator[Record], n_fields: int) -> Iterator[list[Record]]:
@@ -523,7 +521,7 @@ def named_errors(path: Path) -> Iterator[None]:
         raise ValueError(f"{name}: this is not a regular file")
     try:
         yield
-    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
+    except (*DAMAGED, gzip.BadGzipFile, RuntimeError):
         raise ValueError(
             f"{name}: the compressed file is damaged or password-protected"
         ) from None

@@ -291,7 +291,7 @@ class Schema:
     @property
     def n_cells(self) -> int:
         """Number of cells of the contingency table of all variables."""
-        return math.prod(len(v.levels) for v in self.variables)
+        return math.prod(self.n_levels.tolist())
 
     def positions(
         self,

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -109,7 +108,7 @@ def _parquet_size(path: Path) -> tuple[int, int]:
     about = parquet.read_metadata(path)
     if about.num_columns > MAX_COLUMNS:
         return about.num_columns, 0
-    columns = list(map(about.schema.column, range(about.num_columns)))
+    columns = list(about.schema)
     widths = [max(_MIN_VALUE_BYTES, column.length or 0) for column in columns]
     chunks: list[Any] = []
     for i in range(about.num_row_groups):
@@ -146,13 +145,9 @@ def _text_sizes(
 
 def _length(column: pa.Array) -> int:
     """Return the total size of a column's texts, in bytes."""
-    if not pa.types.is_dictionary(column.type):
-        return int(pc.sum(pc.binary_length(column)).as_py() or 0)
-    lengths = pc.fill_null(pc.binary_length(column.dictionary), 0)
-    lengths = lengths.to_numpy(zero_copy_only=False).astype(np.int64)
-    indices = column.indices.drop_null()
-    counts = np.bincount(indices.to_numpy(), minlength=len(lengths))
-    return int(counts @ lengths)
+    column = column.dictionary_encode()
+    lengths = pc.binary_length(column.dictionary).take(column.indices)
+    return pc.sum(lengths).as_py() or 0
 
 
 def _spss_size(path: Path) -> tuple[int, int]:
