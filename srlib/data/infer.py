@@ -13,7 +13,6 @@ from itertools import chain, compress, pairwise
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from srlib import yaml_io
 from srlib.arrays import Ints
@@ -116,8 +115,7 @@ def _recognized(*tables: pd.DataFrame) -> tuple[Schema, dict[str, str]]:
 def _variable(name: str, column: pd.Series) -> Variable | str:
     """Return a column's variable, or the reason why it is not one."""
     texts = distinct_texts(column)
-    numeric = Variable(name, bins=N_BINS, dates=are_dates(texts))
-    numbers, others = _count_numbers(numeric, column)
+    numeric, numbers, others = _read_numbers(Variable(name, bins=N_BINS), column)
     if not numeric.dates:
         if len(texts) > MAX_NUMERIC_LEVELS and all(map(_DATE.fullmatch, texts)):
             return _UNCLEAR_DATES
@@ -133,20 +131,24 @@ def _variable(name: str, column: pd.Series) -> Variable | str:
     return _categorical(name, column)
 
 
-def _count_numbers(
+def _read_numbers(
     variable: Variable, column: pd.Series
-) -> tuple[pd.Series, list[str]]:
-    """Return the counts of a column's numbers, increasing, and its other texts.
+) -> tuple[Variable, pd.Series, list[str]]:
+    """Return the variable, the counts of its numbers, increasing, and its other texts.
 
-    Missing values are left out, and those that are not applicable.
+    The numbers are dates if all values are. Values that are missing or not applicable
+    are left out.
     """
     absent = MISSING_TEXTS.union(variable.missing_codes, variable.not_applicable)
     ids, texts = factorize_texts(column)
+    dates = variable.dates or are_dates({*texts} - absent)
+    variable = replace(variable, dates=dates)
     numbers = np.array(variable.numbers_of(texts))  # (n_texts,)
     n_records = np.bincount(ids[ids >= 0], minlength=len(texts))
     counts = pd.Series(n_records).groupby(numbers).sum()
     others = compress(texts, np.isnan(numbers))
-    return counts, [t for t in others if absent.isdisjoint({t, strip_zeros(t)})]
+    others = [t for t in others if absent.isdisjoint({t, strip_zeros(t)})]
+    return variable, counts, others
 
 
 def _categorical(name: str, column: pd.Series) -> Variable | str:
@@ -185,17 +187,19 @@ def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
 
 def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     """Return a variable binned by a column's numbers, and a note on its cut points."""
-    absent = {*variable.missing_codes, *variable.not_applicable}
-    dates = variable.dates or are_dates(distinct_texts(column) - absent)
-    variable = replace(variable, dates=dates)
-    counts, texts = _count_numbers(variable, column)
+    variable, counts, texts = _read_numbers(variable, column)
     texts += variable.not_applicable
     if len(texts) > MAX_LEVELS:
         raise ValueError(
             f"{variable.name} is declared to be numeric but has {len(texts)} values "
             f"that are not numbers, such as {quoted(texts, 3)}"
         )
-    cut_points = variable.cut_points or _quantile_cuts(variable, counts)
+    if len(counts) < 2 and not variable.cut_points:
+        raise ValueError(
+            f"{variable.name} is declared to be numeric but has {len(counts)} distinct "
+            "numbers; binning needs two or more"
+        )
+    cut_points = variable.cut_points or quantile_cut_points(counts, variable.bins)
     are_whole = not np.mod([*counts.index, *cut_points], 1).any()
     text_of = iso_date if variable.dates else format_number
     bins = bin_labels(cut_points, are_whole, text_of)
@@ -213,16 +217,6 @@ def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     )
     cuts = ", ".join(map(text_of, cut_points))
     return binned, f"{variable.name} is binned {where} cut points {cuts}."
-
-
-def _quantile_cuts(variable: Variable, counts: pd.Series) -> tuple[float, ...]:
-    """Return a variable's cut points near the quantiles of its numbers."""
-    if len(counts) < 2:
-        raise ValueError(
-            f"{variable.name} is declared to be numeric but has {len(counts)} distinct "
-            "numbers; binning needs two or more"
-        )
-    return quantile_cut_points(counts.index, counts, variable.bins)
 
 
 def add_missing_levels(
@@ -350,22 +344,21 @@ def _declaration(variable: Variable) -> dict[str, object]:
     return {key: value for key, value in entry.items() if value}
 
 
-def quantile_cut_points(
-    values: ArrayLike, counts: ArrayLike, bins: int
-) -> tuple[float, ...]:
-    """Return round cut points near the quantiles of increasing numbers.
+def quantile_cut_points(counts: pd.Series, bins: int) -> tuple[float, ...]:
+    """Return round cut points near the quantiles of numbers.
 
-    The bins have about the same number of records. Each cut point is the roundest
-    number within a quarter of a bin around the quantile, so that it reads well and
-    discloses little about single records. A number that fills a bin's share of the
-    records by itself, as zero among incomes, has its own bin. A cut point is the
-    smallest number of the bin above it.
+    The counts of records have the numbers, increasing, as their index. The bins have
+    about the same number of records. Each cut point is the roundest number within a
+    quarter of a bin around the quantile, so that it reads well and discloses little
+    about single records. A number that fills a bin's share of the records by itself, as
+    zero among incomes, has its own bin. A cut point is the smallest number of the bin
+    above it.
     """
-    value = np.asarray(values, np.float64)  # (n_values,)
-    neighbors = _neighbors_of_cuts(np.asarray(counts), bins)
-    cut_points = sorted(_roundest(*value[i]) for i in neighbors)
+    numbers = counts.index.to_numpy()
+    neighbors = _neighbors_of_cuts(counts.to_numpy(), bins)
+    cut_points = sorted(_roundest(*numbers[i]) for i in neighbors)
     # Two cut points between the same neighbors would leave a bin without records.
-    _, first = np.unique(value.searchsorted(cut_points), return_index=True)
+    _, first = np.unique(numbers.searchsorted(cut_points), return_index=True)
     return tuple(cut_points[i] for i in first)
 
 

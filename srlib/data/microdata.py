@@ -184,7 +184,7 @@ def read_table(
     ([[0, 0], [1, 1]], ('job', 'sick'))
     """
     texts = read_uncoded(path, schema, ignore_columns=ignore_columns, vintage=vintage)
-    with named_errors(Path(path)):
+    with named_errors(path):
         if texts.schema:
             complete, notes = bin_numbers(texts.schema, texts.frame)
         else:
@@ -209,10 +209,9 @@ def read_uncoded(
     records count from 1. A raw person file is recoded if the schema is ``ACS``, or if a
     vintage and no schema is given. Columns to leave out may be absent.
     """
-    path = Path(path)
     declared, left_out = exclude_columns(load_schema(schema), leave_out)
     with named_errors(path):
-        header, read, decimal_comma = _open_table(path)
+        header, read, decimal_comma = _open_table(Path(path))
         is_raw = _is_person_file(header, declared, vintage)
         wanted = list(RAW_NAMES.values())
         if not is_raw:
@@ -313,7 +312,7 @@ def _is_person_file(
     vintage: int,
 ) -> bool:
     """Return whether a file has the survey's raw columns, which are to be recoded."""
-    if "RACE1P" in header or not {*RAW_NAMES.values()} <= {*header}:
+    if "RACE1P" in header or not {*header}.issuperset(RAW_NAMES.values()):
         return False
     return {*declared.variables} <= {*ACS.variables} if declared else vintage > 0
 
@@ -514,8 +513,9 @@ def _names(fields: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def named_errors(path: Path) -> Iterator[None]:
+def named_errors(path: str | Path) -> Iterator[None]:
     """Name the file in errors of reading it, without showing its contents."""
+    path = Path(path)
     name = printable(path)
     if path.exists() and not path.is_file():
         raise ValueError(f"{name}: this is not a regular file")

@@ -54,11 +54,11 @@ def harmonize_notation(
     """
     declared = {v.name: v for v in schema.variables} if schema else {}
     columns = {}
-    noted: dict[str, list[str]] = {note: [] for note in (_COMMAS, _POINTS, _DATES, "")}
+    noted: dict[str, list[str]] = {note: [] for note in (_COMMAS, _POINTS, _DATES)}
     for name, column in frame.items():
         columns[name], note = _harmonize(column, declared.get(name), decimal_comma)
-        noted[note].append(name)
-    del noted[""]
+        if note:
+            noted[note].append(name)
     notes = [f"{note}: {quoted(names)}." for note, names in noted.items() if names]
     return pd.DataFrame(columns, frame.index, copy=False), notes
 

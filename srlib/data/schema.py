@@ -381,7 +381,7 @@ class Schema:
         distinct value or more than 100 are refused. Unless `typed`, categories are
         ignored.
         """
-        levels_by_name = []
+        levels_by_column = []
         unsuitable = []
         for name, column in frame.items():
             if typed and isinstance(column.dtype, pd.CategoricalDtype):
@@ -390,13 +390,13 @@ class Schema:
                 levels = observed_levels(column)
                 if not 2 <= len(levels) <= MAX_LEVELS:
                     unsuitable.append(f"{name} {len(levels):,}")
-            levels_by_name.append((str(name), levels))
+            levels_by_column.append(levels)
         if unsuitable:
             raise ValueError(
                 f"columns without 2 to {MAX_LEVELS} distinct values: "
                 f"{', '.join(unsuitable)}; declare a schema"
             )
-        return cls(tuple(Variable(name, levels) for name, levels in levels_by_name))
+        return cls(tuple(map(Variable, map(str, frame), levels_by_column)))
 
     def encode_complete(
         self,
