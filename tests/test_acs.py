@@ -18,13 +18,7 @@ import pytest
 from scipy import stats
 
 from srlib.data import acs
-from srlib.data.acs import (
-    ACS,
-    download_acs,
-    embedded_population,
-    read_population,
-    recode_acs,
-)
+from srlib.data.acs import ACS, download_acs, embedded_population, recode_acs
 from srlib.data.codes import cell_numbers, distinct
 from srlib.data.microdata import load, read_table, read_uncoded
 from srlib.margins import two_way_table
@@ -174,8 +168,8 @@ def test_population_follows_its_tables():
     children = []
     statistic = 0.0
     degrees = 0.0
-    for child, parents, table in read_population(acs.POPULATION.read_text("utf-8")):
-        observed = np.zeros((len(table), ACS.n_levels[child]))
+    for child, parents, table in acs.read_population():
+        observed = np.zeros(table.shape)
         row = cell_numbers(codes[:, parents], ACS.n_levels[parents])
         np.add.at(observed, (row, codes[:, child]), 1)
         n_records = observed.sum(axis=1, keepdims=True)
@@ -243,10 +237,16 @@ WRONG_BIT = BODY[:MIDDLE] + bytes([BODY[MIDDLE] ^ 1]) + BODY[MIDDLE + 1 :]
 
 
 @pytest.fixture
-def server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[str, Path]]:
-    """Serve one file; yield its address and its path."""
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of downloaded files."""
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(acs, "user_cache_dir", lambda _: folder)
+    return folder
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A file that a server has for the address of the Census Bureau."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
     file = tmp_path / "served/2012/1-Year/csv_pnc.zip"
@@ -254,9 +254,11 @@ def server(
     file.write_bytes(BODY)
     handler = partial(SimpleHTTPRequestHandler, directory=tmp_path / "served")
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        monkeypatch.setattr(acs, "CENSUS", url)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", file
+        yield file
         server.shutdown()
         thread.join()
 
@@ -266,48 +268,44 @@ def files_in(folder):
 
 
 def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(
-    server, tmp_path, capsys
+    served, cache, capsys
 ):
-    url, file = server
-    cache = tmp_path / "cache"
-
     with ThreadPoolExecutor(3) as pool:
-        calls = [pool.submit(download_acs, NC, cache, url) for _ in range(3)]
-        ((path, year),) = {call.result() for call in calls}
+        ((path, year),) = set(pool.map(download_acs, [NC] * 3))
 
     assert path.read_bytes() == BODY
     assert year == 2012
     assert files_in(cache) == [path]
-    file.unlink()
-    assert download_acs("acs:2012:NC", cache, url) == (path, 2012)
+    served.unlink()
+    assert download_acs("acs:2012:NC") == (path, 2012)
     assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(
     "body", [WRONG_BIT, BODY[:5000], b"<html>Please sign in</html>"]
 )
-def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(server, tmp_path, body):
-    url, file = server
-    cache = tmp_path / "cache"
+def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(served, cache, body):
     message = "1-year person file of 2012 for NC could not be downloaded"
-    file.write_bytes(body)
+    served.write_bytes(body)
     with pytest.raises(ConnectionError, match=message):
-        download_acs(NC, cache, url)
+        download_acs(NC)
     assert not files_in(cache)
-    file.write_bytes(BODY)
-    assert download_acs(NC, cache, url)[0].read_bytes() == BODY
+    served.write_bytes(BODY)
+    assert download_acs(NC)[0].read_bytes() == BODY
 
 
-def test_unpublished_files_and_unreachable_servers_are_told_apart(server, tmp_path):
+@pytest.mark.usefixtures("served", "cache")
+def test_unpublished_files_and_unreachable_servers_are_told_apart(monkeypatch):
     message = r"not published a 1-year person file of 2020 for NC: .*\(404\)"
     with pytest.raises(ValueError, match=message):
-        download_acs("acs:2020:nc", tmp_path, server[0])
+        download_acs("acs:2020:nc")
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        monkeypatch.setattr(acs, "CENSUS", url)
         message = r"\(ConnectionError\). Is there a network"
         with pytest.raises(ConnectionError, match=message):
-            download_acs(NC, tmp_path, url)
+            download_acs(NC)
 
 
 @pytest.mark.parametrize(
@@ -318,10 +316,9 @@ def test_wrong_names_of_person_files_are_refused(data):
         download_acs(f"acs:{data}")
 
 
-def test_load_recodes_a_person_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(acs, "user_cache_dir", lambda name: str(tmp_path))
+def test_load_recodes_a_person_file(cache):
     for year, member in ((2012, "ss12pnc.csv"), (2019, "psam_p37.csv")):
-        file = tmp_path / f"acs/{year}/csv_pnc.zip"
+        file = cache / f"acs/{year}/csv_pnc.zip"
         file.parent.mkdir(parents=True)
         file.write_bytes(person_zip(member))
 
