@@ -74,8 +74,8 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
         raise ValueError(f"vintage is {vintage}; it must be {FIRST_VINTAGE} or later")
     ids, texts = factorize_texts(frame["AGEP"])
     # Records with a missing or unreadable age stay and are reported.
-    is_child = np.array([*(parse_number(text) < 18 for text in texts), False])
-    frame = frame[~is_child[ids]]
+    ages = np.array([*map(parse_number, texts), np.nan])[ids]
+    frame = frame[~(ages < 18)]
     recoded = {}
     problems = []
     military = {"MIL": "11123" if vintage <= 2012 else "1123"}

@@ -146,8 +146,8 @@ def _read_numbers(
     numbers = np.array(variable.numbers_of(texts))  # (n_texts,)
     n_records = np.bincount(ids[ids >= 0], minlength=len(texts))
     counts = pd.Series(n_records).groupby(numbers).sum()
-    others = compress(texts, np.isnan(numbers))
-    others = [t for t in others if absent.isdisjoint({t, strip_zeros(t)})]
+    not_numbers = compress(texts, np.isnan(numbers))
+    others = [t for t in not_numbers if absent.isdisjoint({t, strip_zeros(t)})]
     return variable, counts, others
 
 
@@ -247,7 +247,7 @@ def add_missing_levels(
 def _count_missing(variable: Variable, frame: pd.DataFrame) -> int:
     """Return the number of records of a table without a value of a variable."""
     codes, _ = encode_column(frame[variable.name], variable.codes_of)
-    return np.count_nonzero(codes == variable.codes_of([""]))
+    return int(np.count_nonzero(codes == variable.codes_of([""])))
 
 
 def add_unseen_levels(

@@ -17,7 +17,7 @@ from functools import partial
 from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -294,7 +294,7 @@ def column_names(path: str | Path) -> tuple[str, ...]:
             _, names = next(records)
     except _UNREADABLE:
         return ()
-    return tuple(name.strip() for name in names)
+    return tuple(map(str.strip, names))
 
 
 def load_schema(schema: SchemaSource) -> Schema | None:
@@ -473,10 +473,10 @@ def _size(path: Path) -> int:
         return int.from_bytes(file.read(4), "little")
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _opened(path: Path) -> IO[bytes] | gzip.GzipFile:
     """Open a file: the content of a compressed file, or the one table of an archive."""
     if path.suffix.lower() == ".gz":
-        return cast(IO[bytes], gzip.open(path))
+        return gzip.GzipFile(path)
     if path.suffix.lower() != ".zip":
         return path.open("rb")
     archive, name = _archive(path)
@@ -499,7 +499,7 @@ def _archive(path: Path) -> tuple[zipfile.ZipFile, str]:
 
 def _names(fields: Iterable[str]) -> list[str]:
     """Return the names of a file's columns, by position where one has no name."""
-    header = [name.strip() for name in fields]
+    header = list(map(str.strip, fields))
     if not any(header):
         raise ValueError("the file is empty, or its header has no column names")
     header = [name or f"column {i}" for i, name in enumerate(header, start=1)]

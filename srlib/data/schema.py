@@ -286,7 +286,7 @@ class Schema:
     @property
     def n_levels(self) -> Ints:
         """Number of levels of each variable, (n_variables,)."""
-        return np.array([len(v.levels) for v in self.variables], dtype=np.int64)
+        return np.array([len(v.levels) for v in self.variables], np.int64)
 
     @property
     def n_cells(self) -> int:

@@ -116,7 +116,7 @@ def _parquet_size(path: Path) -> tuple[int, int]:
     stored = sum(chunk.total_uncompressed_size for chunk in chunks)
     n_bytes = max(about.num_rows * sum(widths), stored)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-    if texts and n_bytes <= MAX_BYTES:
+    if n_bytes <= MAX_BYTES:
         for size in _text_sizes(path, texts, chunks):
             n_bytes += size
             if n_bytes > MAX_BYTES:
@@ -132,12 +132,10 @@ def _text_sizes(
     """Yield the sizes of a Parquet file's texts, in bytes, part by part."""
     # With delta encoding, a text shares a prefix with the one before; each may be as
     # long as all that is stored, and there is no dictionary.
-    shared = {c.path_in_schema for c in chunks if "DELTA_BYTE_ARRAY" in c.encodings}
-    longest = 1
-    if shared:
-        longest = max(chunk.total_uncompressed_size for chunk in chunks)
+    shared = [chunk for chunk in chunks if "DELTA_BYTE_ARRAY" in chunk.encodings]
+    longest = max((chunk.total_uncompressed_size for chunk in shared), default=1)
     n_records = max(1, _PART // max(longest, len(texts)))
-    in_dictionaries = [text for text in texts if text not in shared]
+    in_dictionaries = {*texts} - {chunk.path_in_schema for chunk in shared}
     with parquet.ParquetFile(path, read_dictionary=in_dictionaries) as file:
         for part in file.iter_batches(n_records, columns=texts):
             yield sum(map(_length, part.columns))
