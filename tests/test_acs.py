@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import stats
+from test_microdata import value_error
 
 from srlib.data import acs
 from srlib.data.acs import ACS, download_acs, embedded_population, recode_acs
@@ -96,7 +98,7 @@ INVALID = [
 def test_codes_that_no_person_file_of_the_vintage_has_are_refused(
     columns, vintage, message
 ):
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         recode_acs(persons(**columns), vintage)
 
 
@@ -127,11 +129,11 @@ def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
 def test_errors_of_a_raw_file_name_its_lines(tmp_path):
     path = tmp_path / "persons.csv"
     persons(AGEP=[5, 6]).to_csv(path, index=False)
-    with pytest.raises(ValueError, match="the table has 0 records"):
+    with value_error("the table has 0 records"):
         read_table(path)
     persons(AGEP=[5, 40, 40], MIL=["", 5, 4]).to_csv(path, index=False)
     message = r"persons\.csv: .* vintage 2013: .*MIL has '5' \(line 3\)"
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         read_table(path, ACS, vintage=2013)
 
 
@@ -140,14 +142,14 @@ def test_a_recoded_file_is_read_by_its_schema(tmp_path):
     table = embedded_population(50, rng=np.random.default_rng(0))
     table.to_frame(labels=False).assign(RAC1P=9).to_csv(path, index=False)
     read = read_table(path, "acs", ignore_columns=True)
-    np.testing.assert_array_equal(read.codes, table.codes)
+    assert_array_equal(read.codes, table.codes)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_population_is_reproducible_and_as_sparse_as_the_paper_data(seed):
     table = load("", rng=np.random.default_rng(seed))
     again = embedded_population(10_000, rng=np.random.default_rng(seed))
-    np.testing.assert_array_equal(table.codes, again.codes)
+    assert_array_equal(table.codes, again.codes)
     other = embedded_population(10_000, rng=np.random.default_rng(9))
     assert (other.codes != table.codes).any()
     assert table.codes.shape == (10_000, 14)
@@ -297,7 +299,7 @@ def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(served, cache, bod
 @pytest.mark.usefixtures("served", "cache")
 def test_unpublished_files_and_unreachable_servers_are_told_apart(monkeypatch):
     message = r"not published a 1-year person file of 2020 for NC: .*\(404\)"
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         download_acs("acs:2020:nc")
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -312,7 +314,7 @@ def test_unpublished_files_and_unreachable_servers_are_told_apart(monkeypatch):
     "data", ["2012", "12:nc", "2007:nc", "2012:usa", "2012:../", "²012:nc"]
 )
 def test_wrong_names_of_person_files_are_refused(data):
-    with pytest.raises(ValueError, match="must be acs:YEAR:STATE"):
+    with value_error("must be acs:YEAR:STATE"):
         download_acs(f"acs:{data}")
 
 
@@ -329,5 +331,5 @@ def test_load_recodes_a_person_file(cache):
     assert "vintage 2012" in table.notes[1]
     assert "random sample of 1,000" in table.notes[2]
     # The vintage is the year.
-    with pytest.raises(ValueError, match="vintage 2019: MIL has '5"):
+    with value_error("vintage 2019: MIL has '5"):
         load("acs:2019:nc", rng=np.random.default_rng(0), vintage=2012)

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from pyarrow import parquet
 
 from srlib.data import microdata, size_limits
@@ -44,6 +45,11 @@ def write(path: Path, text: str | bytes) -> Path:
     return path
 
 
+def value_error(message: str) -> Any:
+    """Expect a ValueError with the message."""
+    return pytest.raises(ValueError, match=message)
+
+
 def write_frame(frame: pd.DataFrame, path: Path, **options: Any) -> None:
     """Write a table in the format that its suffix names."""
     if path.suffix == ".parquet":
@@ -56,9 +62,16 @@ def write_frame(frame: pd.DataFrame, path: Path, **options: Any) -> None:
         frame.to_csv(path, index=False)
 
 
+def assert_same(read: Microdata, table: Microdata) -> None:
+    """Records are as they were, and there is nothing to note."""
+    assert_array_equal(read.codes, table.codes)
+    assert read.schema == table.schema
+    assert read.notes == ()
+
+
 def refusal(path: Path, schema: Schema | None = SMALL, **options: bool) -> str:
     """Return the message of the error, which must name the file."""
-    with pytest.raises(ValueError, match=r".") as caught:
+    with value_error(".") as caught:
         read_table(path, schema, **options)
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
@@ -103,10 +116,8 @@ def test_frames_and_files_give_back_their_records(
         read = read_table(path, table.schema)
     categories = Microdata.from_frame(table.to_frame())
     for again in (read, Microdata.from_frame(frame, table.schema), categories):
-        np.testing.assert_array_equal(again.codes, table.codes)
+        assert_same(again, table)
         assert again.codes.dtype == np.uint8
-        assert again.schema == table.schema
-        assert again.notes == ()
 
 
 @given(tables(), st.data())
@@ -119,14 +130,12 @@ def test_labels_come_back_or_are_refused(table, data):
         labels = data.draw(st.lists(label, min_size=n, max_size=n, unique=True))
         variables.append(Variable(variable.name, variable.levels, tuple(labels)))
     labelled = Microdata(table.codes, Schema(tuple(variables)))
+    frame = labelled.to_frame()
     if any(v.labels != v.levels and {*v.labels} == {*v.levels} for v in variables):
-        with pytest.raises(ValueError, match="are both labels and levels"):
-            Microdata.from_frame(labelled.to_frame(), labelled.schema)
+        with value_error("are both labels and levels"):
+            Microdata.from_frame(frame, labelled.schema)
     else:
-        again = Microdata.from_frame(labelled.to_frame(), labelled.schema)
-        np.testing.assert_array_equal(again.codes, labelled.codes)
-        assert again.schema == labelled.schema
-        assert again.notes == ()
+        assert_same(Microdata.from_frame(frame, labelled.schema), labelled)
 
 
 def test_labels_of_a_text_column_are_read_where_none_is_a_level():
@@ -142,7 +151,7 @@ def test_labels_of_a_text_column_are_read_where_none_is_a_level():
     levels = read(["1", "0"])
     assert levels.codes[:, 0].tolist() == [1, 0]
     assert levels.notes == ()
-    with pytest.raises(ValueError, match="values outside the levels: sick has 'no'"):
+    with value_error("values outside the levels: sick has 'no'"):
         read(["no", "1"])
 
 
@@ -157,10 +166,10 @@ def test_distinct_counts_combinations_in_lexicographic_order(table):
     records = map(tuple, codes.tolist())
     counted = zip(map(tuple, combinations.tolist()), counts.tolist(), strict=True)
     assert [*counted] == sorted(Counter(records).items())
-    np.testing.assert_array_equal(combinations[inverse], codes)
+    assert_array_equal(combinations[inverse], codes)
     assert combinations.dtype == codes.dtype
     numbers = row_numbers(codes, codes.max(axis=0, initial=0) + 1)
-    np.testing.assert_array_equal(numbers, pd.factorize(inverse)[0])
+    assert_array_equal(numbers, pd.factorize(inverse)[0])
     assert cell_numbers(codes[:, :0], []).tolist() == [0] * len(codes)
 
 
@@ -169,7 +178,8 @@ def test_codes_of_many_variables_and_levels():
     assert Microdata.from_frame(many).schema.n_cells == 2**70
     wide = Schema((Variable("v", tuple(str(i) for i in range(300))),))
     codes = Microdata.from_frame(pd.DataFrame({"v": [299, 0]}), wide).codes
-    assert (codes.dtype, codes[:, 0].tolist()) == (np.uint16, [299, 0])
+    assert codes.dtype == np.uint16
+    assert codes.tolist() == [[299], [0]]
 
 
 def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
@@ -252,7 +262,7 @@ def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
     ],
 )
 def test_wrong_schemas_codes_and_arguments_are_refused(call, message):
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         call()
 
 
@@ -471,14 +481,16 @@ def test_values_of_a_text_file_are_bounded_where_they_are_kept(tmp_path, monkeyp
     assert refusal(path) == message
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "sav", "dta"])
-def test_a_file_of_very_many_columns_is_refused(tmp_path, monkeypatch, suffix):
-    n = {"csv": 100_000, "parquet": 6_000, "sav": 5_001, "dta": 60}[suffix]
-    frame = pd.DataFrame(np.ones((2, n)), columns=[f"v{i}" for i in range(n)])
+@pytest.mark.parametrize(
+    ("suffix", "n"),
+    [("csv", 100_000), ("parquet", 6_000), ("sav", 5_001), ("dta", 60)],
+)
+def test_a_file_of_very_many_columns_is_refused(tmp_path, monkeypatch, suffix, n):
     path = tmp_path / f"a.{suffix}"
     if suffix == "csv":
-        write(path, ",".join(frame) + "\n" + ",".join("1" * n) + "\n")
+        write(path, ",".join(map(str, range(n))))
     else:
+        frame = pd.DataFrame(np.ones((2, n)), columns=[f"v{i}" for i in range(n)])
         write_frame(frame, path)
     if suffix == "dta":
         monkeypatch.setattr(size_limits, "MAX_COLUMNS", 50)
@@ -486,10 +498,11 @@ def test_a_file_of_very_many_columns_is_refused(tmp_path, monkeypatch, suffix):
 
     start = time.perf_counter()
     refused = refusal(path, None)
-    assert suffix in ("parquet", "dta") or microdata.column_names(path) == ()
+    names = microdata.column_names(path)
     seconds = time.perf_counter() - start
 
     assert refused == f"the file has {n:,} columns; at most {most:,} are allowed"
+    assert suffix in ("parquet", "dta") or names == ()
     assert seconds < 10
 
 
@@ -536,7 +549,7 @@ def test_read_table_takes_a_schema_or_its_path_or_nothing(tmp_path):
     for schema in (path, str(path), declared):
         assert read_table(data, schema).schema == declared
     assert read_table(data).schema.n_levels.tolist() == [2]
-    with pytest.raises(ValueError, match="missing columns SEX"):
+    with value_error("missing columns SEX"):
         read_table(data, "acs")
     quoted = write(tmp_path / "c.csv", '"in a, b";"in c, d"\n1;2\n3;4\n')
     assert read_table(quoted).schema.names == ("in a, b", "in c, d")
@@ -558,7 +571,7 @@ def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
     assert len(sampled(1, 90).notes) == 1
     assert (np.diff(first.codes[:, 0].astype(int)) > 0).all()
     assert first.notes[-1] == "A simple random sample of 40 of the 90 records."
-    np.testing.assert_array_equal(first.codes, sampled(1, 40).codes)
+    assert_array_equal(first.codes, sampled(1, 40).codes)
     assert (first.codes != sampled(2, 40).codes).any()
     assert load("", "acs", rng=RNG, n_records=5).schema is ACS
 
