@@ -26,7 +26,7 @@ from pyarrow import parquet
 
 from srlib.data import microdata, size_limits
 from srlib.data.codes import cell_numbers, distinct, row_numbers
-from srlib.data.microdata import ACS, load, read_table
+from srlib.data.microdata import ACS, column_names, load, read_table
 from srlib.data.schema import Microdata, Schema, Variable
 
 SIZE = Variable("size", ("1", "2"), ("small", "large"), "size of the thing")
@@ -425,11 +425,11 @@ def write_line(path: Path) -> None:
 
 
 LARGE = [
-    (write_dictionary, "a.parquet", 2 * 10**9),
-    (write_shared, "a.parquet", 4 * 10**8),
-    (write_nothing, "a.parquet", 2 * 10**9),
-    (write_spss, "a.sav", 2 * 10**9),
-    (write_line, "a.csv.gz", 2 * 10**9),
+    (write_dictionary, "a.parquet", 2_000_000_000),
+    (write_shared, "a.parquet", 400_000_000),
+    (write_nothing, "a.parquet", 2_000_000_000),
+    (write_spss, "a.sav", 2_000_000_000),
+    (write_line, "a.csv.gz", 2_000_000_000),
 ]
 
 
@@ -498,7 +498,7 @@ def test_a_file_of_very_many_columns_is_refused(tmp_path, monkeypatch, suffix, n
 
     start = time.perf_counter()
     refused = refusal(path, None)
-    names = microdata.column_names(path)
+    names = column_names(path)
     seconds = time.perf_counter() - start
 
     assert refused == f"the file has {n:,} columns; at most {most:,} are allowed"
@@ -510,15 +510,15 @@ def test_a_file_of_very_many_columns_is_refused(tmp_path, monkeypatch, suffix, n
 def test_names_of_columns_are_read_from_the_header(tmp_path, suffix):
     path = tmp_path / f"a.{suffix}"
     write_frame(pd.DataFrame({"job": ["a", "b"], "sick": [1.0, 2.0]}), path)
-    assert microdata.column_names(path) == ("job", "sick")
+    assert column_names(path) == ("job", "sick")
     path.write_bytes(NO_TABLE)
-    assert microdata.column_names(path) == ()
+    assert column_names(path) == ()
 
 
 def test_what_is_no_table_has_no_names_of_columns(tmp_path):
-    assert microdata.column_names(tmp_path / "a.none") == ()
+    assert column_names(tmp_path / "a.none") == ()
     for name in ("a.none", "a.zip"):
-        assert microdata.column_names(write(tmp_path / name, NO_TABLE)) == ()
+        assert column_names(write(tmp_path / name, NO_TABLE)) == ()
 
 
 @pytest.mark.parametrize(

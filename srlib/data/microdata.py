@@ -212,10 +212,9 @@ def read_uncoded(
     declared, left_out = exclude_columns(load_schema(schema), leave_out)
     with named_errors(path):
         header, read, decimal_comma = _open_table(Path(path))
-        is_raw = _is_person_file(header, declared, vintage)
-        wanted = list(RAW_NAMES.values())
-        if not is_raw:
-            wanted = _wanted_columns(header, declared, left_out, ignore_columns)
+        wanted, is_raw = _wanted_columns(
+            header, declared, left_out, ignore_columns, vintage
+        )
         excluded = [name for name in header if name in left_out]
         columns = read(list(dict.fromkeys(wanted + excluded)))
         frame = columns[wanted]
@@ -235,12 +234,20 @@ def _wanted_columns(
     declared: Schema | None,
     left_out: Collection[str],
     ignore_columns: bool,
-) -> list[str]:
-    """Return the columns to read: those of a schema, or all that are not left out."""
-    if declared is None:
-        return [name for name in header if name not in left_out]
-    declared.check_columns(header, ignore_unknown=ignore_columns)
-    return list(declared.names)
+    vintage: int,
+) -> tuple[list[str], bool]:
+    """Return the columns to read, and whether they are raw ones of the survey.
+
+    They are a schema's, or all that are not left out.
+    """
+    raw = list(RAW_NAMES.values())
+    is_survey = {*declared.variables} <= {*ACS.variables} if declared else vintage > 0
+    if is_survey and "RACE1P" not in header and {*raw} <= {*header}:
+        return raw, True
+    if declared:
+        declared.check_columns(header, ignore_unknown=ignore_columns)
+        return list(declared.names), False
+    return [name for name in header if name not in left_out], False
 
 
 def _recoded(
@@ -304,17 +311,6 @@ def load_schema(schema: SchemaSource) -> Schema | None:
     if schema == "acs":
         return ACS
     return Schema.from_yaml(schema) if schema else None
-
-
-def _is_person_file(
-    header: Collection[str],
-    declared: Schema | None,
-    vintage: int,
-) -> bool:
-    """Return whether a file has the survey's raw columns, which are to be recoded."""
-    if "RACE1P" in header or not {*header}.issuperset(RAW_NAMES.values()):
-        return False
-    return {*declared.variables} <= {*ACS.variables} if declared else vintage > 0
 
 
 def _open_table(

@@ -86,19 +86,19 @@ def _undeclared_texts(column: pd.Series, variable: Variable | None) -> set[str]:
     if is_numeric_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype):
         return set()
     texts = distinct_texts(column)
-    if variable is None:
-        return texts
-    no_values = {*variable.missing_codes, *variable.not_applicable}
-    has_levels = texts & {*variable.levels} - no_values
-    return set() if has_levels else texts - no_values
+    if variable:
+        texts = texts.difference(variable.missing_codes, variable.not_applicable)
+        if not texts.isdisjoint(variable.levels):
+            return set()
+    return texts
 
 
 def _has_decimal_commas(texts: Iterable[str]) -> bool:
     """Return whether all numbers can have decimal commas, and some number must."""
     numbers = [text for text in texts if re.search(r"\d", text)]
-    if not all(map(_WITH_COMMA.fullmatch, numbers)):
-        return False
-    return any("," in text and not _EITHER.fullmatch(text) for text in numbers)
+    can_have_commas = all(map(_WITH_COMMA.fullmatch, numbers))
+    must_have = any("," in text and not _EITHER.fullmatch(text) for text in numbers)
+    return can_have_commas and must_have
 
 
 def _may_be_thousands(texts: Iterable[str]) -> bool:
@@ -122,9 +122,7 @@ def _iso_dates(name: str, texts: Sequence[str]) -> dict[str, str]:
             "(in Python leave_out)"
         )
     dates = by_day if all(by_day) else by_month
-    if not all(dates):
-        return {}
-    return dict(zip(texts, dates, strict=True))
+    return dict(zip(texts, dates, strict=True)) if all(dates) else {}
 
 
 def _iso_date(text: str, *, day_first: bool) -> str:

@@ -232,9 +232,7 @@ class Variable:
 
     def add_levels(self, more: Sequence[str]) -> "Variable":
         """Return the variable with further levels, which are their own labels."""
-        levels = (*self.levels, *more)
-        labels = (*self.labels, *more)
-        return replace(self, levels=levels, labels=labels)
+        return replace(self, levels=(*self.levels, *more), labels=(*self.labels, *more))
 
     def add_missing_level(self) -> "Variable":
         """Return the variable with a level for missing values, if it has none."""
@@ -319,7 +317,7 @@ class Schema:
             raise ValueError(
                 f"{argument} is {list(names)}; no variable may be repeated"
             )
-        return [self.names.index(name) for name in names]
+        return list(map(self.names.index, names))
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
@@ -640,7 +638,7 @@ def _declared_variable(entry: Any, default_rule: Any) -> Variable:
     dates = are_dates(cut_points)
     number_of = parse_days if dates else parse_number
     variable = Variable(
-        name=entry["name"],
+        entry["name"],
         title=str(entry.get("title", "")),
         cut_points=tuple(map(number_of, cut_points)),
         drop_missing=MISSING_RULES.get(rule),
