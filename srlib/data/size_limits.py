@@ -174,15 +174,14 @@ def _spss_header(path: Path) -> SpssHeader:
     with path.open("rb") as file:
         head = file.read(176)
         order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
-        (n_records,) = struct.unpack(f"{order}80xi", head[:84])
-        form = struct.Struct(f"{order}6i8x")
+        (n_records,) = struct.unpack_from(f"{order}i", head, 80)
+        form = struct.Struct(f"{order}4i16x")
         while len(record := file.read(form.size)) == form.size:
-            kind, length, has_label, n_missing, _, _ = form.unpack(record)
+            kind, length, has_label, n_missing = form.unpack(record)
             if kind != 2:
                 break
             n_parts += 1
-            if length >= 0:  # -1 continues the text before
-                n_columns += 1
+            n_columns += length >= 0  # -1 continues the text before
             if has_label:
                 (size,) = struct.unpack(f"{order}i", file.read(4))
                 file.seek(-(-size // 4) * 4, 1)
