@@ -44,14 +44,17 @@ def row_numbers(codes: Codes, n_levels: Levels) -> Ints:
     """Return the number of each row's combination, in order of first occurrence.
 
     A row is one integer in mixed radix. Before that would overflow int64, the columns
-    joined so far are numbered anew, with no more numbers than there are rows.
+    joined so far and the next column are numbered anew, with no more numbers than there
+    are rows.
     """
     joined = np.zeros(len(codes), np.int64)  # (n,)
     size = 1
     for column, n in zip(codes.T, map(int, n_levels), strict=True):
         if size * n >= 2**63:
-            joined, values = pd.factorize(joined)
-            size = len(values)
+            joined, joined_values = pd.factorize(joined)
+            column, values = pd.factorize(column)
+            size = len(joined_values)
+            n = len(values)
         joined = joined * n + column
         size *= n
     return pd.factorize(joined)[0]
