@@ -15,16 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import stats
+from test_microdata import value_error, write_frame
 
 from srlib.data import acs
-from srlib.data.acs import (
-    ACS,
-    download_acs,
-    embedded_population,
-    read_population,
-    recode_acs,
-)
+from srlib.data.acs import ACS, download_acs, embedded_population, recode_acs
 from srlib.data.codes import cell_numbers, distinct
 from srlib.data.microdata import load, read_table, read_uncoded
 from srlib.margins import two_way_table
@@ -56,19 +52,46 @@ def recoded(*codes: int) -> dict[int, int]:
     return dict(enumerate(codes, start=1))
 
 
-RECODED: dict[str | int, dict[int, int]] = {
-    # MIL, by vintage.
-    **dict.fromkeys((2008, 2012), recoded(1, 1, 1, 2, 3)),
-    **dict.fromkeys((2013, 2023), recoded(1, 1, 2, 3)),
-    "AGEP": {18: 1, 29: 1, 30: 2, 44: 2, 45: 3, 59: 3, 60: 4, 99: 4},
-    "RAC1P": recoded(1, 2, 3, 4, 4, 6, 4, 4, 5),
-    "SCHL": {1: 1, 15: 1, 16: 2, 17: 2, 18: 3, 19: 3, 20: 4, 24: 4},
-    "WAOB": recoded(1, 2, 3, 4, 5, 6, 7, 2),
-    "HISP": {1: 1, 2: 2, 24: 2},
-    "MAR": recoded(1, 2, 3, 4, 5),
-    **dict.fromkeys(("SEX", "LANX", "DIS", "HICOV"), recoded(1, 2)),
-    **dict.fromkeys(("WKL", "MIG", "SCH"), recoded(1, 2, 3)),
+AGES = {
+    18: 1,
+    29: 1,
+    30: 2,
+    44: 2,
+    45: 3,
+    59: 3,
+    60: 4,
+    99: 4,
 }
+SCHOOLING = {
+    1: 1,
+    15: 1,
+    16: 2,
+    17: 2,
+    18: 3,
+    19: 3,
+    20: 4,
+    24: 4,
+}
+# Each column, a vintage, and the value that each raw code becomes.
+RECODED = [
+    ("MIL", 2008, recoded(1, 1, 1, 2, 3)),
+    ("MIL", 2012, recoded(1, 1, 1, 2, 3)),
+    ("MIL", 2013, recoded(1, 1, 2, 3)),
+    ("MIL", 2023, recoded(1, 1, 2, 3)),
+    ("AGEP", 2012, AGES),
+    ("RAC1P", 2012, recoded(1, 2, 3, 4, 4, 6, 4, 4, 5)),
+    ("SCHL", 2012, SCHOOLING),
+    ("WAOB", 2012, recoded(1, 2, 3, 4, 5, 6, 7, 2)),
+    ("HISP", 2012, {1: 1, 2: 2, 24: 2}),
+    ("MAR", 2012, recoded(1, 2, 3, 4, 5)),
+    ("SEX", 2012, recoded(1, 2)),
+    ("LANX", 2012, recoded(1, 2)),
+    ("DIS", 2012, recoded(1, 2)),
+    ("HICOV", 2012, recoded(1, 2)),
+    ("WKL", 2012, recoded(1, 2, 3)),
+    ("MIG", 2012, recoded(1, 2, 3)),
+    ("SCH", 2012, recoded(1, 2, 3)),
+]
 
 
 def persons(**columns: Any) -> pd.DataFrame:
@@ -77,13 +100,11 @@ def persons(**columns: Any) -> pd.DataFrame:
     return pd.DataFrame(ADULT, index=range(n)).assign(**columns)
 
 
-@pytest.mark.parametrize("column", RECODED)
-def test_recode_of_each_code(column):
-    raw, expected = zip(*RECODED[column].items(), strict=True)
-    column, vintage = ("MIL", column) if isinstance(column, int) else (column, 2012)
-    result = recode_acs(persons(**{column: raw}), vintage)
+@pytest.mark.parametrize(("column", "vintage", "values"), RECODED)
+def test_recode_of_each_code(column, vintage, values):
+    result = recode_acs(persons(**{column: list(values)}), vintage)
     name = "RACE1P" if column == "RAC1P" else column
-    assert result[name].tolist() == [str(code) for code in expected]
+    assert result[name].tolist() == list(map(str, values.values()))
     assert tuple(result.columns) == ACS.names
 
 
@@ -102,23 +123,27 @@ INVALID = [
 def test_codes_that_no_person_file_of_the_vintage_has_are_refused(
     columns, vintage, message
 ):
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         recode_acs(persons(**columns), vintage)
 
 
 def test_children_are_left_out_and_missing_values_of_adults_stay_missing():
-    ages = [17, 18, 0, 80]
-    children = persons(AGEP=ages, MIL=[None, 5, None, 5], WKL=["", "1", "", "2"])
-    assert recode_acs(children, 2012).index.tolist() == [1, 3]
-    adults = recode_acs(persons(AGEP=[None, 18, 30], MIL=[5.0, None, 5.0]), 2012)
-    assert adults["AGEP"].isna().tolist() == [True, False, False]
-    assert adults["MIL"].isna().tolist() == [False, True, False]
+    families = persons(
+        AGEP=[17, 18, 0, 80],
+        MIL=[None, 5, None, 5],
+        WKL=["", "1", "", "2"],
+    )
+    assert recode_acs(families, 2012).index.tolist() == [1, 3]
+    adults = persons(AGEP=[None, 18, 30], MIL=[5.0, None, 5.0])
+    is_missing = recode_acs(adults, 2012).isna()
+    assert is_missing["AGEP"].tolist() == [True, False, False]
+    assert is_missing["MIL"].tolist() == [False, True, False]
 
 
 def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
     path = tmp_path / "persons.csv"
     frame = persons(SCHL=["01", "16", 1], HISP=["01", "02", 1], AGEP=[40, 40, 5])
-    frame.assign(PUMA=100).to_csv(path, index=False)
+    write_frame(frame.assign(PUMA=100), path)
 
     table = read_table(path)
 
@@ -127,42 +152,47 @@ def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
     left_out, recode = table.notes
     assert left_out == "Columns left out: 'PUMA'."
     assert "vintage 2012; records of persons under 18 left out: 1 of 3." in recode
-    assert [len(read_uncoded(path, schema).frame) for schema in ("", "acs")] == [3, 2]
+    assert len(read_uncoded(path).frame) == 3
+    assert len(read_uncoded(path, "acs").frame) == 2
 
 
 def test_errors_of_a_raw_file_name_its_lines(tmp_path):
     path = tmp_path / "persons.csv"
-    persons(AGEP=[5, 6]).to_csv(path, index=False)
-    with pytest.raises(ValueError, match="the table has 0 records"):
+    write_frame(persons(AGEP=[5, 6]), path)
+    with value_error("the table has 0 records"):
         read_table(path)
-    persons(AGEP=[5, 40, 40], MIL=["", 5, 4]).to_csv(path, index=False)
+    write_frame(persons(AGEP=[5, 40, 40], MIL=["", 5, 4]), path)
     message = r"persons\.csv: .* vintage 2013: .*MIL has '5' \(line 3\)"
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         read_table(path, ACS, vintage=2013)
 
 
 def test_a_recoded_file_is_read_by_its_schema(tmp_path):
     path = tmp_path / "a.csv"
     table = embedded_population(50, rng=np.random.default_rng(0))
-    table.to_frame(labels=False).assign(RAC1P=9).to_csv(path, index=False)
+    write_frame(table.to_frame(labels=False).assign(RAC1P=9), path)
     read = read_table(path, "acs", ignore_columns=True)
-    np.testing.assert_array_equal(read.codes, table.codes)
+    assert_array_equal(read.codes, table.codes)
+
+
+def population(seed):
+    """The codes of 10,000 people."""
+    return embedded_population(10_000, rng=np.random.default_rng(seed)).codes
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_population_is_reproducible_and_as_sparse_as_the_paper_data(seed):
     table = load("", rng=np.random.default_rng(seed))
-    again = embedded_population(10_000, rng=np.random.default_rng(seed))
-    np.testing.assert_array_equal(table.codes, again.codes)
-    other = embedded_population(10_000, rng=np.random.default_rng(9))
-    assert (other.codes != table.codes).any()
-    assert table.codes.shape == (10_000, 14)
-    assert table.codes.dtype == np.uint8
+    codes = table.codes
+    assert_array_equal(codes, population(seed))
+    assert (codes != population(9)).any()
+    assert codes.shape == (10_000, 14)
+    assert codes.dtype == np.uint8
     assert table.schema == ACS
     assert ACS.n_cells == 8_709_120
     assert "no record is a real person's" in table.notes[0]
-    assert [len(np.unique(column)) for column in table.codes.T] == ACS.n_levels.tolist()
-    _, counts, _ = distinct(table.codes)
+    assert [len(np.unique(column)) for column in codes.T] == ACS.n_levels.tolist()
+    _, counts, _ = distinct(codes)
     assert 3000 <= len(counts) <= 4500
     assert 2000 <= (counts == 1).sum() <= 3300
     assert 100 <= counts.max() <= 350
@@ -174,8 +204,8 @@ def test_population_follows_its_tables():
     children = []
     statistic = 0.0
     degrees = 0.0
-    for child, parents, table in read_population(acs.POPULATION.read_text("utf-8")):
-        observed = np.zeros((len(table), ACS.n_levels[child]))
+    for child, parents, table in acs.read_population():
+        observed = np.zeros(table.shape)
         row = cell_numbers(codes[:, parents], ACS.n_levels[parents])
         np.add.at(observed, (row, codes[:, child]), 1)
         n_records = observed.sum(axis=1, keepdims=True)
@@ -197,15 +227,14 @@ def test_pairs_of_the_population_are_within_sampling_error_of_the_person_file():
     file = read_table(PERSON_FILE, vintage=2011).codes
     _, multiplicities, _ = distinct(file)
     assert file.shape == (4942, 14)
-    assert (len(multiplicities), multiplicities.max()) == (2376, 73)
+    assert len(multiplicities) == 2376
+    assert multiplicities.max() == 73
     assert np.bincount(multiplicities)[1:4].tolist() == [1771, 294, 95]
 
     independent = np.random.default_rng(0).permuted(np.tile(file, (2, 1)), axis=0)
     assert smallest_p_value(file, independent) < 1e-50
     for seed in range(5):
-        rng = np.random.default_rng(seed)
-        population = embedded_population(10_000, rng=rng)
-        assert smallest_p_value(file, population.codes) > 0.05 / 91
+        assert smallest_p_value(file, population(seed)) > 0.05 / 91
 
 
 def smallest_p_value(first, second):
@@ -226,9 +255,9 @@ def smallest_p_value(first, second):
 
 def person_zip(member: str) -> bytes:
     rng = np.random.default_rng(2)
-    frame = persons(AGEP=rng.integers(0, 90, 4000))
-    frame["SERIALNO"] = rng.integers(0, 10**9, 4000)
-    frame.loc[frame["AGEP"] < 18, ["MIL", "WKL"]] = None
+    ages = rng.integers(0, 90, 4000)
+    frame = persons(AGEP=ages, SERIALNO=rng.integers(0, 10**9, 4000))
+    frame.loc[ages < 18, ["MIL", "WKL"]] = None
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("ACS2012_PUMS_README.pdf", b"%PDF")
@@ -238,15 +267,21 @@ def person_zip(member: str) -> bytes:
 
 
 BODY = person_zip("ss12pnc.csv")
-MIDDLE = len(BODY) // 2
-WRONG_BIT = BODY[:MIDDLE] + bytes([BODY[MIDDLE] ^ 1]) + BODY[MIDDLE + 1 :]
+WRONG_BIT = bytearray(BODY)
+WRONG_BIT[len(BODY) // 2] ^= 1
 
 
 @pytest.fixture
-def server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[str, Path]]:
-    """Serve one file; yield its address and its path."""
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of downloaded files."""
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(acs, "user_cache_dir", lambda _: folder)
+    return folder
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A file that a server has for the address of the Census Bureau."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
     file = tmp_path / "served/2012/1-Year/csv_pnc.zip"
@@ -254,9 +289,11 @@ def server(
     file.write_bytes(BODY)
     handler = partial(SimpleHTTPRequestHandler, directory=tmp_path / "served")
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        monkeypatch.setattr(acs, "CENSUS", url)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", file
+        yield file
         server.shutdown()
         thread.join()
 
@@ -266,62 +303,57 @@ def files_in(folder):
 
 
 def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(
-    server, tmp_path, capsys
+    served, cache, capsys
 ):
-    url, file = server
-    cache = tmp_path / "cache"
-
     with ThreadPoolExecutor(3) as pool:
-        calls = [pool.submit(download_acs, NC, cache, url) for _ in range(3)]
-        ((path, year),) = {call.result() for call in calls}
+        ((path, year),) = set(pool.map(download_acs, [NC] * 3))
 
     assert path.read_bytes() == BODY
     assert year == 2012
     assert files_in(cache) == [path]
-    file.unlink()
-    assert download_acs("acs:2012:NC", cache, url) == (path, 2012)
+    served.unlink()
+    assert download_acs("acs:2012:NC") == (path, 2012)
     assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(
     "body", [WRONG_BIT, BODY[:5000], b"<html>Please sign in</html>"]
 )
-def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(server, tmp_path, body):
-    url, file = server
-    cache = tmp_path / "cache"
+def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(served, cache, body):
     message = "1-year person file of 2012 for NC could not be downloaded"
-    file.write_bytes(body)
+    served.write_bytes(body)
     with pytest.raises(ConnectionError, match=message):
-        download_acs(NC, cache, url)
+        download_acs(NC)
     assert not files_in(cache)
-    file.write_bytes(BODY)
-    assert download_acs(NC, cache, url)[0].read_bytes() == BODY
+    served.write_bytes(BODY)
+    assert download_acs(NC)[0].read_bytes() == BODY
 
 
-def test_unpublished_files_and_unreachable_servers_are_told_apart(server, tmp_path):
+@pytest.mark.usefixtures("served", "cache")
+def test_unpublished_files_and_unreachable_servers_are_told_apart(monkeypatch):
     message = r"not published a 1-year person file of 2020 for NC: .*\(404\)"
-    with pytest.raises(ValueError, match=message):
-        download_acs("acs:2020:nc", tmp_path, server[0])
+    with value_error(message):
+        download_acs("acs:2020:nc")
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        monkeypatch.setattr(acs, "CENSUS", url)
         message = r"\(ConnectionError\). Is there a network"
         with pytest.raises(ConnectionError, match=message):
-            download_acs(NC, tmp_path, url)
+            download_acs(NC)
 
 
 @pytest.mark.parametrize(
     "data", ["2012", "12:nc", "2007:nc", "2012:usa", "2012:../", "²012:nc"]
 )
 def test_wrong_names_of_person_files_are_refused(data):
-    with pytest.raises(ValueError, match="must be acs:YEAR:STATE"):
+    with value_error("must be acs:YEAR:STATE"):
         download_acs(f"acs:{data}")
 
 
-def test_load_recodes_a_person_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(acs, "user_cache_dir", lambda name: str(tmp_path))
+def test_load_recodes_a_person_file(cache):
     for year, member in ((2012, "ss12pnc.csv"), (2019, "psam_p37.csv")):
-        file = tmp_path / f"acs/{year}/csv_pnc.zip"
+        file = cache / f"acs/{year}/csv_pnc.zip"
         file.parent.mkdir(parents=True)
         file.write_bytes(person_zip(member))
 
@@ -332,5 +364,5 @@ def test_load_recodes_a_person_file(tmp_path, monkeypatch):
     assert "vintage 2012" in table.notes[1]
     assert "random sample of 1,000" in table.notes[2]
     # The vintage is the year.
-    with pytest.raises(ValueError, match="vintage 2019: MIL has '5"):
+    with value_error("vintage 2019: MIL has '5"):
         load("acs:2019:nc", rng=np.random.default_rng(0), vintage=2012)

@@ -36,10 +36,13 @@ FIRST_VINTAGE = 2008
 POPULATION = Path(__file__).with_name("acs_population.txt")
 # Probabilities in that file are multiples of 1 / PROBABILITY_UNITS.
 PROBABILITY_UNITS = 10_000
+# What readers of a damaged zip or gzip file raise, besides OSError.
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError)
 
 # Levels of a column's raw codes 1, 2, ...; other columns have the codes of Table 1.
+# Ages begin at 18, as children are left out.
 _RECODED = {
-    "AGEP": "." * 17 + "1" * 12 + "2" * 15 + "3" * 15 + "4" * 61,
+    "AGEP": "1" * 29 + "2" * 15 + "3" * 15 + "4" * 61,
     "RACE1P": "123446445",
     "SCHL": "1" * 15 + "22" + "33" + "4" * 5,
     "WAOB": "12345672",
@@ -71,8 +74,8 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
         raise ValueError(f"vintage is {vintage}; it must be {FIRST_VINTAGE} or later")
     ids, texts = factorize_texts(frame["AGEP"])
     # Records with a missing or unreadable age stay and are reported.
-    is_child = np.array([*(parse_number(text) < 18 for text in texts), False])
-    frame = frame[~is_child[ids]]
+    ages = np.array([*map(parse_number, texts), np.nan])[ids]
+    frame = frame[~(ages < 18)]
     recoded = {}
     problems = []
     military = {"MIL": "11123" if vintage <= 2012 else "1123"}
@@ -92,11 +95,7 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
 
 def _recoded(levels: str, texts: Iterable[str]) -> list[int]:
     """Return the new codes of raw texts, where 1, 2, ... become the given levels."""
-    codes = {
-        float(raw): int(level) - 1
-        for raw, level in enumerate(levels, start=1)
-        if level != "."
-    }
+    codes = {float(raw): int(level) - 1 for raw, level in enumerate(levels, start=1)}
     return [
         MISSING if text in MISSING_TEXTS else codes.get(parse_number(text), OUTSIDE)
         for text in texts
@@ -119,11 +118,7 @@ def _check_vintage(military: pd.Categorical, vintage: int) -> None:
         )
 
 
-def download_acs(
-    data: str,
-    cache: Path | None = None,
-    base: str = CENSUS,
-) -> tuple[Path, int]:
+def download_acs(data: str) -> tuple[Path, int]:
     """Return the 1-year person file of ``"acs:YEAR:STATE"``, and its year.
 
     The Census Bureau's file is downloaded unless it is in the cache. It gets its name
@@ -131,6 +126,8 @@ def download_acs(
     ValueError says that there is no such file, a ConnectionError that the server cannot
     be reached or that the transfer failed.
     """
+    import pooch
+
     match = re.fullmatch(r"acs:(\d{4}):([a-z]{2})", data.lower(), re.ASCII)
     if not match or (year := int(match[1])) < FIRST_VINTAGE:
         raise ValueError(
@@ -138,44 +135,38 @@ def download_acs(
             f"with a year from {FIRST_VINTAGE} on"
         )
     state = match[2].upper()
-    folder = (cache or Path(user_cache_dir("srlib"))) / f"acs/{year}"
     name = f"csv_p{match[2]}.zip"
-    url = f"{base}/{year}/1-Year/{name}"
-    import pooch
-
+    url = f"{CENSUS}/{year}/1-Year/{name}"
+    folder = Path(user_cache_dir("srlib"), f"acs/{year}")
     pooch.get_logger().setLevel("WARNING")
     download = partial(_download_zip, f"ACS {year} {state}")
     try:
-        return Path(pooch.retrieve(url, None, name, folder, downloader=download)), year
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        response = getattr(error, "response", None)
-        status = getattr(response, "status_code", type(error).__name__)
+        path = pooch.retrieve(url, None, name, folder, downloader=download)
+    except (OSError, *DAMAGED) as error:
         file = f"1-year person file of {year} for {state}"
-        if status == 404:
-            raise ValueError(
-                f"the Census Bureau has not published a {file}: {url} (404)"
-            ) from None
-        raise ConnectionError(
-            f"the {file} could not be downloaded from {url} ({status}). "
-            "Is there a network connection? data may also name a file"
-        ) from None
+        raise _download_error(error, file, url) from None
+    return Path(path), year
 
 
-def _download_zip(
-    title: str,
-    url: str,
-    file: str,
-    pooch_object: Any,
-) -> None:
+def _download_error(error: Exception, file: str, url: str) -> Exception:
+    """Return the error that says why a person file could not be downloaded."""
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", type(error).__name__)
+    if status == 404:
+        return ValueError(f"the Census Bureau has not published a {file}: {url} (404)")
+    return ConnectionError(
+        f"the {file} could not be downloaded from {url} ({status}). "
+        "Is there a network connection? data may also name a file"
+    )
+
+
+def _download_zip(title: str, url: str, file: str, pooch_object: Any) -> None:
     """Download a zip for pooch, with a progress bar, and verify its checksums."""
     from pooch import HTTPDownloader
 
     with progress(1, title, "B") as bar:
-        HTTPDownloader(
-            bar,
-            chunk_size=1 << 16,
-            timeout=60,
-        )(url, file, pooch_object)
+        download = HTTPDownloader(bar, chunk_size=1 << 16, timeout=60)
+        download(url, file, pooch_object)
     with zipfile.ZipFile(file) as archive:
         if damaged := archive.testzip():
             raise zipfile.BadZipFile(damaged)
@@ -192,11 +183,11 @@ def embedded_population(n: int, *, rng: np.random.Generator) -> Microdata:
     if n < 1:
         raise ValueError(f"n is {n}; it must be at least 1")
     codes = np.zeros((n, len(ACS.names)), np.uint8)  # (n, n_variables)
-    for child, parents, table in read_population(POPULATION.read_text("utf-8")):
+    for child, parents, table in read_population():
         row = cell_numbers(codes[:, parents], ACS.n_levels[parents])
-        cumulative = np.cumsum(table[:, :-1], axis=1)
+        cumulative = table.cumsum(axis=1)
         draws = rng.integers(PROBABILITY_UNITS, size=n)
-        is_beyond = draws[:, None] >= cumulative[row]  # (n, n_levels - 1)
+        is_beyond = draws[:, None] >= cumulative[row]  # (n, n_levels)
         codes[:, child] = is_beyond.sum(axis=1)
     note = (
         f"A simulated population of {n:,} adults, drawn from probability tables "
@@ -206,19 +197,18 @@ def embedded_population(n: int, *, rng: np.random.Generator) -> Microdata:
     return Microdata(codes, ACS, (note,))
 
 
-def read_population(text: str) -> list[tuple[int, list[int], Ints]]:
+def read_population() -> list[tuple[int, list[int], Ints]]:
     """Return each conditional table's variable, parents and probabilities.
 
-    The text begins with a comment. It has for each variable a line ``NAME | PARENTS``,
+    The file begins with a comment. It has for each variable a line ``NAME | PARENTS``,
     parents before children, then a line for each combination of the parents' levels in
     lexicographic order: the probabilities of all levels but the last, in units of
     1/10,000.
     """
     network = []
-    for table in re.split(r"\n(?=\w+ \|)", text)[1:]:
+    for table in re.split(r"\n(?=\w+ \|)", POPULATION.read_text("utf-8"))[1:]:
         header, *lines = table.splitlines()
-        names = header.replace("|", " ").split()
-        child, *parents = map(ACS.names.index, names)
+        child, *parents = map(ACS.names.index, re.findall(r"\w+", header))
         rows = np.loadtxt(lines, np.int64, ndmin=2)  # (n_combinations, n_levels - 1)
         last = PROBABILITY_UNITS - rows.sum(axis=1)
         probabilities = np.column_stack([rows, last])

@@ -1,7 +1,7 @@
 """Integer codes of records, and numbers and dates in texts."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -60,9 +60,7 @@ def row_numbers(codes: Codes, n_levels: Levels) -> Ints:
     return pd.factorize(joined)[0]
 
 
-def distinct(
-    codes: ArrayLike,
-) -> tuple[NDArray[Any], Ints, Ints]:
+def distinct(codes: ArrayLike) -> tuple[NDArray[Any], Ints, Ints]:
     """Return the distinct rows in order, their counts, and each row's position in them.
 
     With ``combinations, counts, inverse = distinct(codes)``, ``combinations[inverse]``
@@ -135,6 +133,12 @@ def parse_days(text: str) -> float:
     return (moment - _EPOCH) / timedelta(days=1)
 
 
+def are_dates(texts: Collection[str]) -> bool:
+    """Return whether there are texts and all of them are ISO dates."""
+    days = list(map(parse_days, texts))
+    return bool(days) and not np.isnan(days).any()
+
+
 def iso_date(day: float) -> str:
     """Return the ISO date of days from 1970-01-01, with a time unless that is 0:00."""
     moment = _EPOCH + timedelta(days=day)
@@ -151,32 +155,12 @@ def strip_zeros(text: str) -> str:
     return match[1] + (match[2] or "")
 
 
-def count_numbers(
-    column: pd.Series,
-    *absent: str,
-    number_of: Callable[[str], float] = parse_number,
-) -> tuple[pd.Series, list[str]]:
-    """Return the counts of a column's numbers, increasing, and its other texts.
-
-    Missing values are left out, and the texts that are absent values.
-    """
-    ids, texts = factorize_texts(column)
-    n_records = np.bincount(ids[ids >= 0], minlength=len(texts))  # (n_texts,)
-    no_values = MISSING_TEXTS.union(absent)
-    has_value = [no_values.isdisjoint({t, strip_zeros(t)}) for t in texts]
-    counts = pd.Series(n_records, texts)[has_value]
-    values = list(map(number_of, counts.index))
-    numbers = np.array(values, np.float64)
-    others = counts.index[np.isnan(numbers)]
-    return counts.groupby(numbers).sum(), list(others)
-
-
 def observed_levels(column: pd.Series) -> tuple[str, ...]:
     """Return a column's distinct values, without missing ones, in order."""
     texts = distinct_texts(column)
     if all(map(_WHOLE.fullmatch, texts)):
         texts = set(map(strip_zeros, texts))
-    numbers = {text: parse_number(text) for text in texts}
-    if np.isnan(list(numbers.values())).any():
-        return tuple(sorted(texts))
-    return tuple(sorted(texts, key=lambda text: (numbers[text], text)))
+    levels = sorted(texts)
+    if not np.isnan(list(map(parse_number, levels))).any():
+        levels.sort(key=parse_number)
+    return tuple(levels)

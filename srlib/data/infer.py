@@ -7,27 +7,26 @@ all other tables are read with the resulting schema.
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain, compress, pairwise
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from srlib import yaml_io
+from srlib.arrays import Ints
 from srlib.checks import quoted
 from srlib.data.codes import (
     AMBIGUOUS,
     MISSING_TEXTS,
     OUTSIDE,
-    count_numbers,
+    are_dates,
     distinct_texts,
     encode_column,
     factorize_texts,
     iso_date,
     observed_levels,
-    parse_days,
     strip_zeros,
 )
 from srlib.data.schema import MAX_LEVELS, MISSING_LEVEL, Schema, Variable
@@ -86,22 +85,21 @@ def infer_schema(frame: pd.DataFrame) -> Schema:
     return schema
 
 
-def _recognized(
-    original: pd.DataFrame, *others: pd.DataFrame
-) -> tuple[Schema, dict[str, str]]:
+def _recognized(*tables: pd.DataFrame) -> tuple[Schema, dict[str, str]]:
     """Return the schema of tables, and the reason for each column that is left out.
 
-    The original determines the variables; further levels of other tables come last.
+    The first table determines the variables; further levels of the others come last.
     """
+    original, *others = tables
     variables = []
     reasons: dict[str, str] = {}
-    for name in dict.fromkeys(chain(original, *others)):
-        if any(name not in table for table in (original, *others)):
-            reasons[str(name)] = "it is not in all files"
+    for name in dict.fromkeys(chain(*tables)):
+        if not all(name in table for table in tables):
+            reasons[name] = "it is not in all files"
             continue
-        variable = _variable(str(name), original[name])
+        variable = _variable(name, original[name])
         if isinstance(variable, str):
-            reasons[str(name)] = variable
+            reasons[name] = variable
             continue
         for table in () if variable.bins else others:
             unseen, _ = _unseen_texts(variable, table[name])
@@ -116,13 +114,8 @@ def _recognized(
 
 def _variable(name: str, column: pd.Series) -> Variable | str:
     """Return a column's variable, or the reason why it is not one."""
-    texts = [text for text in factorize_texts(column)[1] if text not in MISSING_TEXTS]
-    numeric = Variable(
-        name,
-        bins=N_BINS,
-        dates=_are_dates(texts),
-    )
-    numbers, others = count_numbers(column, number_of=numeric.number_of)
+    texts = distinct_texts(column)
+    numeric, numbers, others = _read_numbers(Variable(name, bins=N_BINS), column)
     if not numeric.dates:
         if len(texts) > MAX_NUMERIC_LEVELS and all(map(_DATE.fullmatch, texts)):
             return _UNCLEAR_DATES
@@ -131,10 +124,31 @@ def _variable(name: str, column: pd.Series) -> Variable | str:
             return "it is unique for every record, like a name or an ID"
     if isinstance(column.dtype, pd.CategoricalDtype):
         return Variable(name, tuple(map(str, column.cat.categories)))
+    is_numeric = len(numbers) > MAX_NUMERIC_LEVELS and len(others) <= MAX_TEXT_CODES
     has_leading_zeros = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
-    if has_leading_zeros or len(others) > MAX_TEXT_CODES:
-        return _categorical(name, column)
-    return numeric if len(numbers) > MAX_NUMERIC_LEVELS else _categorical(name, column)
+    if is_numeric and not has_leading_zeros:
+        return numeric
+    return _categorical(name, column)
+
+
+def _read_numbers(
+    variable: Variable, column: pd.Series
+) -> tuple[Variable, pd.Series, list[str]]:
+    """Return the variable, the counts of its numbers, increasing, and its other texts.
+
+    The numbers are dates if all values are. Values that are missing or not applicable
+    are left out.
+    """
+    absent = MISSING_TEXTS.union(variable.missing_codes, variable.not_applicable)
+    ids, texts = factorize_texts(column)
+    dates = variable.dates or are_dates({*texts} - absent)
+    variable = replace(variable, dates=dates)
+    numbers = np.array(variable.numbers_of(texts))  # (n_texts,)
+    n_records = np.bincount(ids[ids >= 0], minlength=len(texts))
+    counts = pd.Series(n_records).groupby(numbers).sum()
+    not_numbers = compress(texts, np.isnan(numbers))
+    others = [t for t in not_numbers if absent.isdisjoint({t, strip_zeros(t)})]
+    return variable, counts, others
 
 
 def _categorical(name: str, column: pd.Series) -> Variable | str:
@@ -152,12 +166,6 @@ def _categorical(name: str, column: pd.Series) -> Variable | str:
     if levels and has_missing:
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
     return SINGLE_VALUE
-
-
-def _are_dates(texts: Collection[str]) -> bool:
-    """Return whether there are texts and all of them are ISO dates."""
-    days = list(map(parse_days, texts))
-    return bool(days) and not np.isnan(days).any()
 
 
 def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
@@ -179,19 +187,19 @@ def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
 
 def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     """Return a variable binned by a column's numbers, and a note on its cut points."""
-    absent = {*variable.missing_codes, *variable.not_applicable}
-    dates = variable.dates or _are_dates(distinct_texts(column) - absent)
-    variable = replace(variable, dates=dates)
-    counts, texts = count_numbers(column, *absent, number_of=variable.number_of)
+    variable, counts, texts = _read_numbers(variable, column)
     texts += variable.not_applicable
     if len(texts) > MAX_LEVELS:
         raise ValueError(
             f"{variable.name} is declared to be numeric but has {len(texts)} values "
             f"that are not numbers, such as {quoted(texts, 3)}"
         )
-    cut_points = variable.cut_points
-    if not cut_points:
-        cut_points = _quantile_cuts(variable, counts)
+    if len(counts) < 2 and not variable.cut_points:
+        raise ValueError(
+            f"{variable.name} is declared to be numeric but has {len(counts)} distinct "
+            "numbers; binning needs two or more"
+        )
+    cut_points = variable.cut_points or quantile_cut_points(counts, variable.bins)
     are_whole = not np.mod([*counts.index, *cut_points], 1).any()
     text_of = iso_date if variable.dates else format_number
     bins = bin_labels(cut_points, are_whole, text_of)
@@ -209,16 +217,6 @@ def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     )
     cuts = ", ".join(map(text_of, cut_points))
     return binned, f"{variable.name} is binned {where} cut points {cuts}."
-
-
-def _quantile_cuts(variable: Variable, counts: pd.Series) -> tuple[float, ...]:
-    """Return a variable's cut points near the quantiles of its numbers."""
-    if len(counts) < 2:
-        raise ValueError(
-            f"{variable.name} is declared to be numeric but has {len(counts)} distinct "
-            "numbers; binning needs two or more"
-        )
-    return quantile_cut_points(counts.index, counts, variable.bins)
 
 
 def add_missing_levels(
@@ -249,8 +247,7 @@ def add_missing_levels(
 def _count_missing(variable: Variable, frame: pd.DataFrame) -> int:
     """Return the number of records of a table without a value of a variable."""
     codes, _ = encode_column(frame[variable.name], variable.codes_of)
-    (missing,) = variable.codes_of([""])
-    return int(np.count_nonzero(codes == missing))
+    return int(np.count_nonzero(codes == variable.codes_of([""])))
 
 
 def add_unseen_levels(
@@ -347,43 +344,43 @@ def _declaration(variable: Variable) -> dict[str, object]:
     return {key: value for key, value in entry.items() if value}
 
 
-def quantile_cut_points(
-    values: ArrayLike, counts: ArrayLike, bins: int
-) -> tuple[float, ...]:
-    """Return round cut points near the quantiles of increasing numbers.
+def quantile_cut_points(counts: pd.Series, bins: int) -> tuple[float, ...]:
+    """Return round cut points near the quantiles of numbers.
 
-    The bins have about the same number of records. Each cut point is the roundest
-    number within a quarter of a bin around the quantile, so that it reads well and
-    discloses little about single records. A number that fills a bin's share of the
-    records by itself, as zero among incomes, has its own bin. A cut point is the
-    smallest number of the bin above it.
+    The counts of records have the numbers, increasing, as their index. The bins have
+    about the same number of records. Each cut point is the roundest number within a
+    quarter of a bin around the quantile, so that it reads well and discloses little
+    about single records. A number that fills a bin's share of the records by itself, as
+    zero among incomes, has its own bin. A cut point is the smallest number of the bin
+    above it.
     """
-    value = np.asarray(values, np.float64)  # (n_values,)
-    count = np.asarray(counts)
-    cumulative = count.cumsum()
-    share = cumulative[-1] / bins  # of the records
-    is_heavy = count >= share
-    # A cut lies above one number and near another, and is a third at most. Heavy
-    # numbers have a cut below and above.
-    heavy = np.flatnonzero(is_heavy[:-1] | is_heavy[1:]).tolist()
-    cuts = [[i, i + 1, i + 1] for i in heavy]
-    # Ranks a quarter of a bin below, at and above each quantile.
-    ranks = (np.arange(1, bins)[:, None] + [-0.25, 0, 0.25]) * share  # (bins - 1, 3)
-    places = cumulative.searchsorted(ranks, side="right")
-    for low, middle, high in places.clip(max=len(value) - 1):
-        if middle and not is_heavy[low : high + 1].any():
-            cuts.append([max(low - 1, 0), middle, high])
-    cut_points = sorted(_roundest(*value[cut]) for cut in cuts)
+    numbers = counts.index.to_numpy()
+    neighbors = _neighbors_of_cuts(counts.to_numpy(), bins)
+    cut_points = sorted(_roundest(*numbers[i]) for i in neighbors)
     # Two cut points between the same neighbors would leave a bin without records.
-    _, first = np.unique(value.searchsorted(cut_points), return_index=True)
+    _, first = np.unique(numbers.searchsorted(cut_points), return_index=True)
     return tuple(cut_points[i] for i in first)
 
 
-def _roundest(
-    above: float,
-    near: float,
-    most: float,
-) -> float:
+def _neighbors_of_cuts(counts: Ints, bins: int) -> list[list[int]]:
+    """Return which numbers each cut is above, near, and not above."""
+    cumulative = counts.cumsum()
+    share = cumulative[-1] / bins  # of the records
+    is_heavy = counts >= share
+    # Heavy numbers have a cut below and above.
+    heavy = np.flatnonzero(is_heavy[:-1] | is_heavy[1:]).tolist()
+    neighbors = [[i, i + 1, i + 1] for i in heavy]
+    # Ranks a quarter of a bin below, at and above each quantile.
+    quarters = np.array([-0.25, 0, 0.25])
+    ranks = (np.arange(1, bins)[:, None] + quarters) * share  # (bins - 1, 3)
+    places = cumulative.searchsorted(ranks, side="right")
+    for low, middle, high in places.clip(max=len(counts) - 1):
+        if middle and not is_heavy[low : high + 1].any():
+            neighbors.append([max(low - 1, 0), middle, high])
+    return neighbors
+
+
+def _roundest(above: float, near: float, most: float) -> float:
     """Return the number in (above, most] with the fewest digits that is nearest."""
     largest = max(abs(above), abs(most))
     first = int(np.floor(np.log10(largest))) + 1

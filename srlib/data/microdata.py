@@ -8,7 +8,6 @@ import csv
 import gzip
 import re
 import zipfile
-import zlib
 from array import array
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -18,14 +17,21 @@ from functools import partial
 from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from srlib.checks import duplicates, printable, quoted
-from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, recode_acs
+from srlib.data.acs import (
+    ACS,
+    DAMAGED,
+    RAW_NAMES,
+    download_acs,
+    embedded_population,
+    recode_acs,
+)
 from srlib.data.infer import bin_numbers
 from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema
@@ -178,7 +184,7 @@ def read_table(
     ([[0, 0], [1, 1]], ('job', 'sick'))
     """
     texts = read_uncoded(path, schema, ignore_columns=ignore_columns, vintage=vintage)
-    with named_errors(Path(path)):
+    with named_errors(path):
         if texts.schema:
             complete, notes = bin_numbers(texts.schema, texts.frame)
         else:
@@ -203,14 +209,12 @@ def read_uncoded(
     records count from 1. A raw person file is recoded if the schema is ``ACS``, or if a
     vintage and no schema is given. Columns to leave out may be absent.
     """
-    path = Path(path)
     declared, left_out = exclude_columns(load_schema(schema), leave_out)
     with named_errors(path):
-        header, read, decimal_comma = _open_table(path)
-        is_raw = _is_person_file(header, declared, vintage)
-        wanted = list(RAW_NAMES.values())
-        if not is_raw:
-            wanted = _wanted_columns(header, declared, left_out, ignore_columns)
+        header, read, decimal_comma = _open_table(Path(path))
+        wanted, is_raw = _wanted_columns(
+            header, declared, left_out, ignore_columns, vintage
+        )
         excluded = [name for name in header if name in left_out]
         columns = read(list(dict.fromkeys(wanted + excluded)))
         frame = columns[wanted]
@@ -230,12 +234,20 @@ def _wanted_columns(
     declared: Schema | None,
     left_out: Collection[str],
     ignore_columns: bool,
-) -> list[str]:
-    """Return the columns to read: those of a schema, or all that are not left out."""
-    if declared is None:
-        return [name for name in header if name not in left_out]
-    declared.check_columns(header, ignore_unknown=ignore_columns)
-    return list(declared.names)
+    vintage: int,
+) -> tuple[list[str], bool]:
+    """Return the columns to read, and whether they are raw ones of the survey.
+
+    They are a schema's, or all that are not left out.
+    """
+    raw = list(RAW_NAMES.values())
+    is_survey = {*declared.variables} <= {*ACS.variables} if declared else vintage > 0
+    if is_survey and "RACE1P" not in header and {*raw} <= {*header}:
+        return raw, True
+    if declared:
+        declared.check_columns(header, ignore_unknown=ignore_columns)
+        return list(declared.names), False
+    return [name for name in header if name not in left_out], False
 
 
 def _recoded(
@@ -275,15 +287,7 @@ def check_leave_out(leave_out: Iterable[str], tables: Iterable[UncodedTable]) ->
 
 
 # What the readers raise for a file that is none of their kind, or damaged.
-_UNREADABLE = (
-    ValueError,
-    OSError,
-    EOFError,
-    RuntimeError,
-    StopIteration,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+_UNREADABLE = (*DAMAGED, ValueError, OSError, RuntimeError, StopIteration)
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
@@ -297,7 +301,7 @@ def column_names(path: str | Path) -> tuple[str, ...]:
             _, names = next(records)
     except _UNREADABLE:
         return ()
-    return tuple(name.strip() for name in names)
+    return tuple(map(str.strip, names))
 
 
 def load_schema(schema: SchemaSource) -> Schema | None:
@@ -307,17 +311,6 @@ def load_schema(schema: SchemaSource) -> Schema | None:
     if schema == "acs":
         return ACS
     return Schema.from_yaml(schema) if schema else None
-
-
-def _is_person_file(
-    header: Collection[str],
-    declared: Schema | None,
-    vintage: int,
-) -> bool:
-    """Return whether a file has the survey's raw columns, which are to be recoded."""
-    if "RACE1P" in header or not {*RAW_NAMES.values()} <= {*header}:
-        return False
-    return {*declared.variables} <= {*ACS.variables} if declared else vintage > 0
 
 
 def _open_table(
@@ -332,7 +325,7 @@ def _open_table(
     header = _names(map(str, frame.columns))
     if frame.empty:
         raise ValueError("the file has no records")
-    frame.columns = pd.Index(header)
+    frame.columns = header
     frame.index = pd.RangeIndex(1, len(frame) + 1, name="record")
     return header, frame.__getitem__, False
 
@@ -346,13 +339,13 @@ def _read_columns(
     parts: list[pa.Table] = []
     lines = array("q")
     for chunk in _chunks(records, len(header)):
-        lines.extend(line for line, _ in chunk)
+        line_numbers, fields = zip(*chunk, strict=True)
+        lines.extend(line_numbers)
         if len(lines) * len(wanted) > MAX_VALUES:
             raise ValueError(
                 f"the columns kept have more than {MAX_VALUES:,} values; split the file"
             )
-        columns = zip(*(fields for _, fields in chunk), strict=True)
-        texts = dict(zip(header, columns, strict=True))
+        texts = dict(zip(header, zip(*fields, strict=True), strict=True))
         arrays = {
             name: pa.array(texts[name], pa.string()).dictionary_encode()
             for name in wanted
@@ -362,7 +355,7 @@ def _read_columns(
         raise ValueError("the file has a header but no records")
     table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
     frame = table.to_pandas(types_mapper=pd.ArrowDtype)
-    return frame.set_index(pd.Index(np.asarray(lines), name="line"))
+    return frame.set_index(pd.Index(lines, name="line"))
 
 
 def _chunks(records: Iterator[Record], n_fields: int) -> Iterator[list[Record]]:
@@ -476,10 +469,10 @@ def _size(path: Path) -> int:
         return int.from_bytes(file.read(4), "little")
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _opened(path: Path) -> IO[bytes] | gzip.GzipFile:
     """Open a file: the content of a compressed file, or the one table of an archive."""
     if path.suffix.lower() == ".gz":
-        return cast(IO[bytes], gzip.open(path))
+        return gzip.GzipFile(path)
     if path.suffix.lower() != ".zip":
         return path.open("rb")
     archive, name = _archive(path)
@@ -502,7 +495,7 @@ def _archive(path: Path) -> tuple[zipfile.ZipFile, str]:
 
 def _names(fields: Iterable[str]) -> list[str]:
     """Return the names of a file's columns, by position where one has no name."""
-    header = [name.strip() for name in fields]
+    header = list(map(str.strip, fields))
     if not any(header):
         raise ValueError("the file is empty, or its header has no column names")
     header = [name or f"column {i}" for i, name in enumerate(header, start=1)]
@@ -516,14 +509,15 @@ def _names(fields: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def named_errors(path: Path) -> Iterator[None]:
+def named_errors(path: str | Path) -> Iterator[None]:
     """Name the file in errors of reading it, without showing its contents."""
+    path = Path(path)
     name = printable(path)
     if path.exists() and not path.is_file():
         raise ValueError(f"{name}: this is not a regular file")
     try:
         yield
-    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
+    except (*DAMAGED, gzip.BadGzipFile, RuntimeError):
         raise ValueError(
             f"{name}: the compressed file is damaged or password-protected"
         ) from None

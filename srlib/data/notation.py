@@ -53,34 +53,32 @@ def harmonize_notation(
         Whether a comma may be a decimal mark, as it may if it does not separate fields.
     """
     declared = {v.name: v for v in schema.variables} if schema else {}
-    changed = {}
+    columns = {}
     noted: dict[str, list[str]] = {note: [] for note in (_COMMAS, _POINTS, _DATES)}
     for name, column in frame.items():
-        new_texts, note = _new_texts(column, declared.get(name), decimal_comma)
+        columns[name], note = _harmonize(column, declared.get(name), decimal_comma)
         if note:
             noted[note].append(name)
-        if new_texts:
-            changed[name] = replace_texts(column, new_texts)
     notes = [f"{note}: {quoted(names)}." for note, names in noted.items() if names]
-    if changed:
-        frame = frame.assign(**changed)
-    return frame, notes
+    return pd.DataFrame(columns, frame.index, copy=False), notes
 
 
-def _new_texts(
+def _harmonize(
     column: pd.Series,
     variable: Variable | None,
     decimal_comma: bool,
-) -> tuple[dict[str, str], str]:
-    """Return a column's texts in the one notation, if another one, and what to note."""
+) -> tuple[pd.Series, str]:
+    """Return a column with decimal points and ISO dates, and what to note."""
     texts = _undeclared_texts(column, variable)
     if decimal_comma and _has_decimal_commas(texts):
-        return {text: _with_point(text) for text in texts}, _COMMAS
+        numbers = filter(_WITH_COMMA.fullmatch, texts)
+        points = {n: n.replace(".", "").replace(",", ".") for n in numbers}
+        return replace_texts(column, points), _COMMAS
     if dates := _iso_dates(str(column.name), sorted(texts)):
-        return dates, _DATES
+        return replace_texts(column, dates), _DATES
     if decimal_comma and _may_be_thousands(texts):
-        return {}, _POINTS
-    return {}, ""
+        return column, _POINTS
+    return column, ""
 
 
 def _undeclared_texts(column: pd.Series, variable: Variable | None) -> set[str]:
@@ -88,19 +86,19 @@ def _undeclared_texts(column: pd.Series, variable: Variable | None) -> set[str]:
     if is_numeric_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype):
         return set()
     texts = distinct_texts(column)
-    if variable is None:
-        return texts
-    no_values = {*variable.missing_codes, *variable.not_applicable}
-    has_levels = texts & {*variable.levels} - no_values
-    return set() if has_levels else texts - no_values
+    if variable:
+        texts = texts.difference(variable.missing_codes, variable.not_applicable)
+        if not texts.isdisjoint(variable.levels):
+            return set()
+    return texts
 
 
 def _has_decimal_commas(texts: Iterable[str]) -> bool:
     """Return whether all numbers can have decimal commas, and some number must."""
     numbers = [text for text in texts if re.search(r"\d", text)]
-    if not all(map(_WITH_COMMA.fullmatch, numbers)):
-        return False
-    return any("," in text and not _EITHER.fullmatch(text) for text in numbers)
+    can_have_commas = all(map(_WITH_COMMA.fullmatch, numbers))
+    must_have = any("," in text and not _EITHER.fullmatch(text) for text in numbers)
+    return can_have_commas and must_have
 
 
 def _may_be_thousands(texts: Iterable[str]) -> bool:
@@ -109,18 +107,9 @@ def _may_be_thousands(texts: Iterable[str]) -> bool:
     return bool(pointed) and all(map(_THOUSANDS.fullmatch, pointed))
 
 
-def _with_point(text: str) -> str:
-    """Return a number with a decimal point for its comma, and other texts unchanged."""
-    if _WITH_COMMA.fullmatch(text):
-        return text.replace(".", "").replace(",", ".")
-    return text
-
-
 def _iso_dates(name: str, texts: Sequence[str]) -> dict[str, str]:
     """Return the ISO date of each text; nothing unless all texts are dates."""
-    if not texts:
-        return {}
-    if not (_DATE.fullmatch(texts[0]) or texts[0][:4].isdigit()):
+    if not texts or not (_DATE.fullmatch(texts[0]) or texts[0][:4].isdigit()):
         return {}
     by_day = [_iso_date(text, day_first=True) for text in texts]
     by_month = [_iso_date(text, day_first=False) for text in texts]
@@ -133,9 +122,7 @@ def _iso_dates(name: str, texts: Sequence[str]) -> dict[str, str]:
             "(in Python leave_out)"
         )
     dates = by_day if all(by_day) else by_month
-    if not all(dates):
-        return {}
-    return dict(zip(texts, dates, strict=True))
+    return dict(zip(texts, dates, strict=True)) if all(dates) else {}
 
 
 def _iso_date(text: str, *, day_first: bool) -> str:

@@ -20,6 +20,7 @@ from srlib.data.codes import (
     MISSING,
     MISSING_TEXTS,
     OUTSIDE,
+    are_dates,
     distinct_texts,
     encode_column,
     observed_levels,
@@ -168,7 +169,7 @@ class Variable:
         for level, code in exact.items():
             form = strip_zeros(level).casefold()
             alike[form] = AMBIGUOUS if form in alike else code
-        missing = exact[self.missing] if self.missing else MISSING
+        missing = exact.get(self.missing, MISSING)
         exact = dict.fromkeys(MISSING_TEXTS, missing) | exact
         exact |= dict.fromkeys(self.missing_codes, missing)
 
@@ -231,9 +232,7 @@ class Variable:
 
     def add_levels(self, more: Sequence[str]) -> "Variable":
         """Return the variable with further levels, which are their own labels."""
-        levels = (*self.levels, *more)
-        labels = (*self.labels, *more)
-        return replace(self, levels=levels, labels=labels)
+        return replace(self, levels=(*self.levels, *more), labels=(*self.labels, *more))
 
     def add_missing_level(self) -> "Variable":
         """Return the variable with a level for missing values, if it has none."""
@@ -285,12 +284,12 @@ class Schema:
     @property
     def n_levels(self) -> Ints:
         """Number of levels of each variable, (n_variables,)."""
-        return np.array([len(v.levels) for v in self.variables], dtype=np.int64)
+        return np.array([len(v.levels) for v in self.variables], np.int64)
 
     @property
     def n_cells(self) -> int:
         """Number of cells of the contingency table of all variables."""
-        return math.prod(len(v.levels) for v in self.variables)
+        return math.prod(self.n_levels.tolist())
 
     def positions(
         self,
@@ -318,7 +317,7 @@ class Schema:
             raise ValueError(
                 f"{argument} is {list(names)}; no variable may be repeated"
             )
-        return [self.names.index(name) for name in names]
+        return list(map(self.names.index, names))
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
@@ -380,7 +379,7 @@ class Schema:
         distinct value or more than 100 are refused. Unless `typed`, categories are
         ignored.
         """
-        levels_by_name = []
+        levels_by_column = []
         unsuitable = []
         for name, column in frame.items():
             if typed and isinstance(column.dtype, pd.CategoricalDtype):
@@ -389,13 +388,13 @@ class Schema:
                 levels = observed_levels(column)
                 if not 2 <= len(levels) <= MAX_LEVELS:
                     unsuitable.append(f"{name} {len(levels):,}")
-            levels_by_name.append((str(name), levels))
+            levels_by_column.append(levels)
         if unsuitable:
             raise ValueError(
                 f"columns without 2 to {MAX_LEVELS} distinct values: "
                 f"{', '.join(unsuitable)}; declare a schema"
             )
-        return cls(tuple(Variable(name, levels) for name, levels in levels_by_name))
+        return cls(tuple(map(Variable, map(str, frame), levels_by_column)))
 
     def encode_complete(
         self,
@@ -426,7 +425,7 @@ class Schema:
                 f"missing values: {by_column} ({rows}); "
                 "drop_missing drops these records"
             )
-        smallest = np.min_scalar_type(int(self.n_levels.max()) - 1)
+        smallest = np.min_scalar_type(self.n_levels.max() - 1)
         return codes[kept].astype(smallest), kept
 
     def _encode(self, frame: pd.DataFrame) -> NDArray[np.int32]:
@@ -628,19 +627,23 @@ def _declared_variable(entry: Any, default_rule: Any) -> Variable:
     levels = entry.get("levels")
     if isinstance(levels, dict):
         entry = entry | {"levels": list(levels), "labels": list(levels.values())}
-    lists = {key: _texts(entry, key, what) for key in _LISTS}
+    lists: dict[str, Any] = {key: _texts(entry, key, what) for key in _LISTS}
     rule = entry.get("missing", default_rule)
     if rule not in (None, *MISSING_RULES):
         raise ValueError(f"{what}: missing must be one of level, drop, error")
     bins = entry.get("bins")
     if bins is not None and bins not in map(str, range(2, MAX_LEVELS + 1)):
         raise ValueError(f"{what}: bins must be a whole number, 2 to {MAX_LEVELS}")
-    variable = _with_cut_points(
-        lists.pop("cut_points"),
-        name=entry["name"],
+    cut_points = lists.pop("cut_points")
+    dates = are_dates(cut_points)
+    number_of = parse_days if dates else parse_number
+    variable = Variable(
+        entry["name"],
         title=str(entry.get("title", "")),
+        cut_points=tuple(map(number_of, cut_points)),
         drop_missing=MISSING_RULES.get(rule),
         bins=int(bins or 0),
+        dates=dates,
         **lists,
     )
     return variable.add_missing_level() if rule == "level" else variable
@@ -658,14 +661,6 @@ def _checked_entry(entry: Any) -> str:
     if len({"levels", "bins", "cut_points"} & set(entry)) != 1:
         raise ValueError(f"{what} needs exactly one of levels, bins and cut_points")
     return what
-
-
-def _with_cut_points(texts: Sequence[str], **fields: Any) -> Variable:
-    """Return a variable with cut points that are given as dates or as numbers."""
-    days = tuple(map(parse_days, texts))
-    if days and not np.isnan(days).any():
-        return Variable(**fields, cut_points=days, dates=True)
-    return Variable(**fields, cut_points=tuple(map(parse_number, texts)))
 
 
 def _texts(

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -109,7 +108,7 @@ def _parquet_size(path: Path) -> tuple[int, int]:
     about = parquet.read_metadata(path)
     if about.num_columns > MAX_COLUMNS:
         return about.num_columns, 0
-    columns = list(map(about.schema.column, range(about.num_columns)))
+    columns = list(about.schema)
     widths = [max(_MIN_VALUE_BYTES, column.length or 0) for column in columns]
     chunks: list[Any] = []
     for i in range(about.num_row_groups):
@@ -117,7 +116,7 @@ def _parquet_size(path: Path) -> tuple[int, int]:
     stored = sum(chunk.total_uncompressed_size for chunk in chunks)
     n_bytes = max(about.num_rows * sum(widths), stored)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-    if texts and n_bytes <= MAX_BYTES:
+    if n_bytes <= MAX_BYTES:
         for size in _text_sizes(path, texts, chunks):
             n_bytes += size
             if n_bytes > MAX_BYTES:
@@ -133,12 +132,10 @@ def _text_sizes(
     """Yield the sizes of a Parquet file's texts, in bytes, part by part."""
     # With delta encoding, a text shares a prefix with the one before; each may be as
     # long as all that is stored, and there is no dictionary.
-    shared = {c.path_in_schema for c in chunks if "DELTA_BYTE_ARRAY" in c.encodings}
-    longest = 1
-    if shared:
-        longest = max(chunk.total_uncompressed_size for chunk in chunks)
+    shared = [chunk for chunk in chunks if "DELTA_BYTE_ARRAY" in chunk.encodings]
+    longest = max((chunk.total_uncompressed_size for chunk in shared), default=1)
     n_records = max(1, _PART // max(longest, len(texts)))
-    in_dictionaries = [text for text in texts if text not in shared]
+    in_dictionaries = {*texts} - {chunk.path_in_schema for chunk in shared}
     with parquet.ParquetFile(path, read_dictionary=in_dictionaries) as file:
         for part in file.iter_batches(n_records, columns=texts):
             yield sum(map(_length, part.columns))
@@ -146,13 +143,9 @@ def _text_sizes(
 
 def _length(column: pa.Array) -> int:
     """Return the total size of a column's texts, in bytes."""
-    if not pa.types.is_dictionary(column.type):
-        return int(pc.sum(pc.binary_length(column)).as_py() or 0)
-    lengths = pc.fill_null(pc.binary_length(column.dictionary), 0)
-    lengths = lengths.to_numpy(zero_copy_only=False).astype(np.int64)
-    indices = column.indices.drop_null()
-    counts = np.bincount(indices.to_numpy(), minlength=len(lengths))
-    return int(counts @ lengths)
+    column = column.dictionary_encode()
+    lengths = pc.binary_length(column.dictionary).take(column.indices)
+    return pc.sum(lengths).as_py() or 0
 
 
 def _spss_size(path: Path) -> tuple[int, int]:
@@ -181,15 +174,14 @@ def _spss_header(path: Path) -> SpssHeader:
     with path.open("rb") as file:
         head = file.read(176)
         order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
-        (n_records,) = struct.unpack(f"{order}80xi", head[:84])
-        form = struct.Struct(f"{order}6i8x")
+        (n_records,) = struct.unpack_from(f"{order}i", head, 80)
+        form = struct.Struct(f"{order}4i16x")
         while len(record := file.read(form.size)) == form.size:
-            kind, length, has_label, n_missing, _, _ = form.unpack(record)
+            kind, length, has_label, n_missing = form.unpack(record)
             if kind != 2:
                 break
             n_parts += 1
-            if length >= 0:  # -1 continues the text before
-                n_columns += 1
+            n_columns += length >= 0  # -1 continues the text before
             if has_label:
                 (size,) = struct.unpack(f"{order}i", file.read(4))
                 file.seek(-(-size // 4) * 4, 1)
