@@ -62,7 +62,7 @@ class Mechanism:
         checks.at_least(1, n_inputs=self.n_inputs, n_outputs=self.n_outputs)
         inputs = _names("inputs", self.inputs, self.n_inputs)
         outputs = _names("outputs", self.outputs, self.n_outputs)
-        pairs = np.asarray(self.neighbors, dtype=np.int64).reshape(-1, 2)
+        pairs = np.asarray(self.neighbors, dtype=int).reshape(-1, 2)
         is_outside = ((pairs < 0) | (pairs >= self.n_inputs)).any(axis=1)
         wrong_pairs = pairs[is_outside | (pairs[:, 0] == pairs[:, 1])]
         if len(wrong_pairs):
@@ -87,7 +87,7 @@ class Mechanism:
         The probabilities of each row must sum to one, within 1e-9. The other arguments
         are those of the class.
         """
-        table = np.array(log_prob, dtype=np.float64)
+        table = np.array(log_prob, dtype=float)
         if table.ndim != 2:
             raise ValueError(
                 f"log_prob has shape {table.shape}; it must be (n_inputs, n_outputs)"
@@ -138,7 +138,7 @@ def count_neighbors(n: int) -> Ints:
     """
     checks.at_least(1, n=n)
     lower = np.arange(n)
-    return np.stack([lower, lower + 1], axis=1)
+    return np.column_stack([lower, lower + 1])
 
 
 def table_neighbors(tables: Ints) -> Ints:
@@ -148,14 +148,14 @@ def table_neighbors(tables: Ints) -> Ints:
     (n_pairs, 2), with each pair once.
     """
     position = {tuple(table): i for i, table in enumerate(tables.tolist())}
-    one_record = np.eye(tables.shape[1], dtype=np.int64)
+    one_record = np.eye(tables.shape[1], dtype=int)
     pairs = []
     for before, after in combinations(one_record, 2):
         moved_tables = (tables + after - before).tolist()
         for i, moved in enumerate(map(tuple, moved_tables)):
             if moved in position:
                 pairs.append((i, position[moved]))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return np.array(pairs, dtype=int).reshape(-1, 2)
 
 
 def log_difference(a: Floats, b: Floats) -> Floats:
@@ -176,4 +176,4 @@ def sample(
     """Draw outputs given one data set; return their positions, (size,)."""
     cumulative = np.cumsum(np.exp(mechanism.row(row)))
     uniform = rng.random(size) * cumulative[-1]
-    return np.searchsorted(cumulative, uniform, side="right").astype(np.int64)
+    return np.searchsorted(cumulative, uniform, side="right")

@@ -194,7 +194,7 @@ def simulate_counts(
     checks.within(2, draws, bins=bins)
     if draws % bins:
         raise ValueError(f"draws is {draws}; it must be a multiple of bins = {bins}")
-    spacing = np.full(bins, float(draws // bins))
+    spacing = np.full(bins, draws // bins)
     spacing[-1] += 1  # the spacing above the last order statistic
     share = np.cumsum(rng.dirichlet(spacing, size), axis=1)[:, :-1]
     counts = []
@@ -284,12 +284,7 @@ def from_draws(
     checks.within(2, chains.size, bins=bins)
     total, read = _weight_reader(log_weights, n_neighbors)
     sample = _Sample(chains, bins, read, refit)
-    width = max(1, BLOCK_ENTRIES // chains.size)
-    blocks = []
-    for first in range(0, total, width):
-        chosen = slice(first, min(first + width, total))
-        blocks.append(sample.log_ratios(chosen))
-    log_ratio, pareto_k = map(np.hstack, zip(*blocks, strict=True))
+    log_ratio, pareto_k = sample.log_ratios(total)
     by_neighbor = log_ratio.max(axis=0)
     neighbor = int(by_neighbor.argmax())
     attained = int(log_ratio[:, neighbor].argmax())
@@ -350,7 +345,17 @@ class _Sample:
     read: WeightReader
     refit: Refit | None
 
-    def log_ratios(self, chosen: slice) -> tuple[Floats, Floats]:
+    def log_ratios(self, total: int) -> tuple[Floats, Floats]:
+        """Return absolute log ratios, (bins, total), and Pareto k of all neighbors."""
+        width = max(1, BLOCK_ENTRIES // self.chains.size)
+        blocks = []
+        for first in range(0, total, width):
+            chosen = slice(first, min(first + width, total))
+            blocks.append(self.block_log_ratios(chosen))
+        log_ratio, pareto_k = map(np.hstack, zip(*blocks, strict=True))
+        return log_ratio, pareto_k
+
+    def block_log_ratios(self, chosen: slice) -> tuple[Floats, Floats]:
         """Return absolute log ratios, (bins, width), and Pareto k of some neighbors."""
         values = self.chains.ravel()
         order = np.argsort(values, kind="stable")
@@ -438,8 +443,7 @@ def _refitted(log_prob: Floats, draws: ArrayLike, edges: Floats) -> Floats:
     constant, which comes from the bins with enough draws.
     """
     fresh = np.ravel(draws)
-    bin_of_draw = np.searchsorted(edges, fresh, "right")
-    counts = np.bincount(bin_of_draw, minlength=len(log_prob))
+    counts, _ = np.histogram(fresh, [-np.inf, *edges, np.inf])
     is_counted = counts >= MIN_BIN_DRAWS
     if not is_counted.any():
         raise ValueError(
