@@ -135,7 +135,7 @@ def _points(
 def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> Bools:
     """Return whether releases violate a rule for some prior, from their log L."""
     with np.errstate(over="ignore"):
-        ratio = np.exp(np.asarray(log_ratio, dtype=float))
+        ratio = np.exp(np.asarray(log_ratio))
     is_violated = np.zeros(ratio.shape, dtype=bool)
     for rule in rules:
         # A straight line is largest at an end; at R = 1, RR is one for every L.
@@ -206,8 +206,8 @@ def unacceptable_share(
 
     if prior is not None:
         checks.inner_probability(prior=prior)
-    log_l = np.asarray(log_ratio, dtype=float)
-    two_errors = 2 * np.asarray(mcse, dtype=float)
+    log_l = np.asarray(log_ratio)
+    two_errors = 2 * np.asarray(mcse)
     result = is_unacceptable(log_l)
     differs_below = is_unacceptable(log_l - two_errors) != result
     differs_above = is_unacceptable(log_l + two_errors) != result

@@ -60,8 +60,12 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         checks.at_least(1, n_inputs=self.n_inputs, n_outputs=self.n_outputs)
-        inputs = _names("inputs", self.inputs, self.n_inputs)
-        outputs = _names("outputs", self.outputs, self.n_outputs)
+        sizes = {"inputs": self.n_inputs, "outputs": self.n_outputs}
+        for side, size in sizes.items():
+            names = getattr(self, side)
+            if len(names) not in (0, size):
+                raise ValueError(f"{side} has {len(names)} names; it must have {size}")
+            object.__setattr__(self, side, names if len(names) else range(size))
         pairs = np.asarray(self.neighbors, dtype=int).reshape(-1, 2)
         is_outside = ((pairs < 0) | (pairs >= self.n_inputs)).any(axis=1)
         wrong_pairs = pairs[is_outside | (pairs[:, 0] == pairs[:, 1])]
@@ -70,8 +74,6 @@ class Mechanism:
                 f"neighbors has the pair {wrong_pairs[0].tolist()}; a pair must be two "
                 f"different rows in 0 to {self.n_inputs - 1}"
             )
-        object.__setattr__(self, "inputs", inputs)
-        object.__setattr__(self, "outputs", outputs)
         object.__setattr__(self, "neighbors", pairs)
 
     @classmethod
@@ -116,19 +118,6 @@ class Mechanism:
     def column(self, index: int) -> Floats:
         """Return log probabilities of one output given each data set, (n_inputs,)."""
         return self.block(np.arange(self.n_inputs), np.array([index]))[:, 0]
-
-
-def _names(
-    argument: str,
-    names: Sequence,
-    size: int,
-) -> Sequence:
-    """Return the names of the rows or columns, by default their positions."""
-    if len(names) == 0:
-        return range(size)
-    if len(names) != size:
-        raise ValueError(f"{argument} has {len(names)} names; it must have {size}")
-    return names
 
 
 def count_neighbors(n: int) -> Ints:

@@ -543,7 +543,7 @@ def _entry(group: Any, name: str, where: str) -> Any:
 def _pointwise(tree: Any, variable: str | None) -> Any:
     """Return the variable of the log_likelihood group: the named or the only one."""
     group = _entry(tree, "log_likelihood", "tree")
-    names = [str(name) for name in group]
+    names = list(map(str, group))
     if variable is None and len(names) != 1:
         raise ValueError(
             f"log_likelihood must name one of the variables {', '.join(names)}"

@@ -223,11 +223,11 @@ def dirichlet_multinomial(
     constant = log_multinomial(releases) - (records[n + n_s] - records[n])
 
     def block(rows: Ints, columns: Ints) -> Floats:
-        log_prob = np.tile(constant[columns], (len(rows), 1))
+        log_prob = constant[columns]
         for cell, rising in enumerate(cells):
             x = data[rows, cell][:, None]
             y = releases[columns, cell]
-            log_prob += rising[x + y] - rising[x]
+            log_prob = log_prob + (rising[x + y] - rising[x])
         return log_prob
 
     return Mechanism(
