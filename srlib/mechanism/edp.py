@@ -68,7 +68,12 @@ def beta_posterior(x: int, n: int, alpha: float) -> Any:
     return stats.beta(alpha + x, alpha + n - x)
 
 
-def beta_neighbors(x: int, n: int, alpha: float, kind: str) -> list[Any]:
+def beta_neighbors(
+    x: int,
+    n: int,
+    alpha: float,
+    kind: str,
+) -> list[Any]:
     """Return the posteriors given each neighboring data set.
 
     `kind` is "replace" (bounded differential privacy), "remove" or "add" (unbounded):
@@ -121,7 +126,10 @@ def log_bin_probabilities(posterior: Any, edges: Floats) -> Floats:
     return log_prob - logsumexp(log_prob, axis=-1, keepdims=True)
 
 
-def _neighbor_log_probabilities(neighbors: Sequence[Any], edges: Floats) -> Floats:
+def _neighbor_log_probabilities(
+    neighbors: Sequence[Any],
+    edges: Floats,
+) -> Floats:
     """Return log bin probabilities of all neighbors, (..., n_neighbors, n_bins)."""
     if len(neighbors) == 0:
         raise ValueError("neighbors is empty; it must have at least one distribution")
@@ -361,7 +369,8 @@ class _Sample:
         order = np.argsort(values, kind="stable")
         ends = _bin_ends(len(values), self.bins)
         log_weights, pareto_k = self.weights(chosen)
-        relative = np.exp(log_weights - log_weights.max(axis=0))[order]
+        relative = np.exp(log_weights - log_weights.max(axis=0))
+        relative = relative[order]
         sums = np.add.reduceat(relative, ends[:-1], axis=0)
         with np.errstate(divide="ignore"):
             log_prob = np.log(sums) - np.log(relative.sum(axis=0))

@@ -269,4 +269,5 @@ def _pair_blocks(mechanism: Mechanism) -> Iterator[tuple[slice, Ints, Floats]]:
         rows, row_of = np.unique(mechanism.neighbors[pairs], return_inverse=True)
         for start_output in range(0, n_outputs, width):
             outputs = np.arange(start_output, min(start_output + width, n_outputs))
-            yield pairs, outputs, mechanism.block(rows, outputs)[row_of.T]
+            table = mechanism.block(rows, outputs)
+            yield pairs, outputs, table[row_of.T]

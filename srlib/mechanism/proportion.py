@@ -212,21 +212,22 @@ class Study:
         record with a one. The second is that over all records: the mutual information
         of a record and the release given the other records, in nats.
         """
-        if self.p0 in (0.0, 1.0):
+        p0 = self.p0
+        if p0 in (0.0, 1.0):
             return 0.0, 0.0
-        probability = binom.pmf(np.arange(self.n), self.n - 1, self.p0)
+        probability = binom.pmf(np.arange(self.n), self.n - 1, p0)
         likely = np.flatnonzero(probability > 1e-15)
         outputs = np.arange(self.mechanism.n_outputs)
         gains = []  # of a record with a zero, and with a one
         for x in likely:
             log_prob = self.mechanism.block(np.array([x, x + 1]), outputs)
-            log_joint_zero = log_prob[0] + np.log1p(-self.p0)
-            log_joint_one = log_prob[1] + np.log(self.p0)
+            log_joint_zero = log_prob[0] + np.log1p(-p0)
+            log_joint_one = log_prob[1] + np.log(p0)
             marginal = np.logaddexp(log_joint_zero, log_joint_one)
             log_relative_risk = log_difference(log_prob, marginal)
             gains.append((np.exp(log_prob) * log_relative_risk).sum(axis=1))
         gain_zero, gain_one = (probability[likely] @ np.array(gains)).tolist()
-        return gain_one, self.p0 * gain_one + (1 - self.p0) * gain_zero
+        return gain_one, p0 * gain_one + (1 - p0) * gain_zero
 
     def all_pairs(self, alternative: Ints, intruder_prior: float) -> Pairs:
         """Return all pairs of data set and release, by X, then X*.
