@@ -78,11 +78,10 @@ def posterior_from_log_ratio(log_ratio: ArrayLike, prior: ArrayLike) -> Floats:
     under the alternative. A prior of 0 or 1 does not change.
     """
     checks.within(0, 1, prior=prior)
-    probability = np.asarray(prior)
+    log_odds = logit(prior)
     with np.errstate(invalid="ignore"):
-        risk = expit(np.add(log_ratio, logit(probability)))
-    is_certain = (probability == 0) | (probability == 1)
-    return np.where(is_certain, probability, risk)[()]  # a scalar for scalars
+        risk = expit(np.add(log_ratio, log_odds))
+    return np.where(np.isinf(log_odds), prior, risk)[()]  # a scalar for scalars
 
 
 def risk(

@@ -296,7 +296,6 @@ def from_draws(
     by_neighbor = log_ratio.max(axis=0)
     neighbor = int(by_neighbor.argmax())
     attained = int(log_ratio[:, neighbor].argmax())
-    is_high = pareto_k > HIGH_K
     unreliable = REFIT if refit is None else "refit"
     return PosteriorEDP(
         value=float(by_neighbor[neighbor]),
@@ -306,7 +305,7 @@ def from_draws(
         by_neighbor=by_neighbor,
         pareto_k=pareto_k,
         method=np.select(
-            [is_high, pareto_k > LOW_K],
+            [pareto_k > HIGH_K, pareto_k > LOW_K],
             [unreliable, SMOOTHED],
             RAW,
         ),
@@ -580,7 +579,6 @@ def _neighbor_weights(
         )
 
     def read(chosen: slice) -> Floats:
-        removed = np.asarray(pointwise[:, :, chosen], dtype=float)
-        return added[..., chosen] - removed
+        return added[..., chosen] - np.asarray(pointwise[:, :, chosen], dtype=float)
 
     return total, read

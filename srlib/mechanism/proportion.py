@@ -280,11 +280,6 @@ class Study:
             loss = privacy_loss(self.mechanism, int(count), alternative[count])
             has_count = x == count
             log_ratio[has_count] = loss[x_star[has_count]]
-        return Pairs(
-            x=x,
-            x_star=x_star,
-            probability=probability,
-            log_ratio=log_ratio,
-            risk=posterior_from_log_ratio(log_ratio, intruder_prior),
-            utility=self.utility(x, x_star),
-        )
+        risk = posterior_from_log_ratio(log_ratio, intruder_prior)
+        utility = self.utility(x, x_star)
+        return Pairs(x, x_star, probability, log_ratio, risk, utility)
