@@ -213,10 +213,10 @@ if not noisy.any(): => if False: # no shares
 ).sum() - by_chance => ).sum() # many levels seem to inform
 np.sqrt(np.maximum(1 - p, 0)) => 1 # counts of a large share as Poisson's
 mechanism/acceptance
-np.maximum(at_low, at_high) > rule => np.maximum(at_low, at_high) >= rule # a limit met exactly
+risk + gain > rule => risk + gain >= rule # a limit met exactly
 & (rr > rule.rr_at_most) => & (rr >= rule.rr_at_most) # a limit met exactly
 if rule.rr_at_most >= 1: => if rule.rr_at_most > 1: # a limit met exactly
-(ratio * gap if gap > 0 else 0.0) => 0.0 # the upper end of a rule's range
+if risk < 1 else 0.0 => if risk == rule.r_at_least else 0.0 # the upper end of a rule's range
 is_violated[second] |= unacceptable(-log_ratio => is_violated[second] |= unacceptable(log_ratio # sign
 2 * np.asarray(mcse => 1 * np.asarray(mcse # two errors to one
 np.exp(table) * is_rejected => np.exp(table) * ~is_rejected # what was accepted is drawn again

@@ -1,5 +1,7 @@
 """Acceptable regions of the plane of R and RR, against grids and closed forms."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -24,7 +26,7 @@ from srlib.mechanism.acceptance import (
     unacceptable_share,
     violates_rules,
 )
-from srlib.mechanism.families import bernoulli_plugin, bernoulli_plugin_alpha
+from srlib.mechanism.families import bernoulli_plugin
 
 PAPER = (
     Rule(10, r_at_most=0.1),
@@ -120,20 +122,18 @@ def test_extreme_ratios_do_not_overflow():
     assert not unacceptable(-800.0, rules)
 
 
-def calibrated_plugin(epsilon):
-    alpha = bernoulli_plugin_alpha(epsilon, 40)
-    return bernoulli_plugin(40, 40, alpha)
+CALIBRATED = partial(private_plugin, n=40, n_s=40)
 
 
 def has_unacceptable_release(epsilon):
-    mechanism = calibrated_plugin(epsilon)
+    mechanism = CALIBRATED(epsilon)
     log_ratios = mechanism.row(1) - mechanism.row(0)
     return any(unacceptable_priors(a, PAPER) for a in log_ratios)
 
 
 def test_largest_epsilon_is_the_last_without_an_unacceptable_release():
     best = largest_epsilon(
-        calibrated_plugin,
+        CALIBRATED,
         1,
         0,
         PAPER,
@@ -146,7 +146,7 @@ def test_largest_epsilon_is_the_last_without_an_unacceptable_release():
     # Next to no ones the plug-in attains its epsilon, and L = 1.5 is the most that is
     # allowed.
     assert_allclose(best, np.log(1.5), rtol=1e-6)
-    assert largest_epsilon(calibrated_plugin, 1, 0, PAPER, 50.0, 100.0) == 0
+    assert largest_epsilon(CALIBRATED, 1, 0, PAPER, 50.0, 100.0) == 0
 
 
 def test_rules_are_read():

@@ -18,7 +18,7 @@ COUNTS = np.arange(7)
 RELEASES = np.arange(6)
 TABLE = bernoulli_plugin(6, 5, 0.8)
 STUDY = Study(TABLE, 0.3)
-ALTERNATIVE = np.array([1, 0, 1, 2, 3, 4, 5])
+ALTERNATIVE = np.abs(COUNTS - 1)
 PAIRS = STUDY.all_pairs(ALTERNATIVE, 0.2)
 LIKELIHOOD = probabilities(TABLE)  # (n_inputs, n_outputs)
 DATA_PROBABILITY = binom.pmf(COUNTS, 6, 0.3)
@@ -67,8 +67,7 @@ def test_utility_of_many_pairs_in_blocks(monkeypatch):
 
     monkeypatch.setattr(proportion, "BLOCK_ENTRIES", 17)
 
-    in_blocks = STUDY.utility(x, RELEASES)
-    assert_allclose(in_blocks, whole, rtol=1e-12)
+    assert_allclose(STUDY.utility(x, RELEASES), whole, rtol=1e-12)
     assert_allclose(STUDY.utility(2, 4), whole[2, 4])
 
 
@@ -79,8 +78,7 @@ def test_all_pairs_are_the_enumerated_ones():
     assert_array_equal(PAIRS.x, counts.ravel())
     assert_array_equal(PAIRS.x_star, releases.ravel())
     for x, risks in enumerate(PAIRS.risk.reshape(7, 6)):
-        alternative = int(ALTERNATIVE[x])
-        expected = risk(TABLE, x, alternative, 0.2)
+        expected = risk(TABLE, x, ALTERNATIVE[x], 0.2)
         assert_allclose(risks, expected)
 
 
@@ -121,9 +119,8 @@ def test_expected_increase_against_plain_loops(prior):
     """With one prior for all data sets, and with one for each, certain ones too."""
     expected = 0.0
     for x, w in enumerate(np.broadcast_to(prior, 7)):
-        alternative = ALTERNATIVE[x]
         true = w * LIKELIHOOD[x]
-        other = (1 - w) * LIKELIHOOD[alternative]
+        other = (1 - w) * LIKELIHOOD[ALTERNATIVE[x]]
         posterior = true / (true + other)
         increase = np.maximum(posterior - w, 0)
         mean = LIKELIHOOD[x] @ increase

@@ -139,10 +139,9 @@ def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> Bools:
     is_violated = np.zeros(ratio.shape, dtype=bool)
     for rule in rules:
         # A straight line is largest at an end; at R = 1, RR is one for every L.
-        at_low = rule.r_at_least + ratio * (1 - rule.r_at_least)
-        gap = 1 - rule.r_at_most
-        at_high = rule.r_at_most + (ratio * gap if gap > 0 else 0.0)
-        is_violated |= np.maximum(at_low, at_high) > rule.rr_at_most
+        for risk in (rule.r_at_least, rule.r_at_most):
+            gain = ratio * (1 - risk) if risk < 1 else 0.0
+            is_violated |= risk + gain > rule.rr_at_most
     return is_violated
 
 

@@ -53,8 +53,8 @@ class Pairs:
         size: int = 1,
     ) -> float:
         """Return the probability of an event, (k,) bool, in any of `size` pairs."""
-        single = min(1.0, float(self.probability[event].sum()))
-        if single == 1:
+        single = float(self.probability[event].sum())
+        if single >= 1:
             return 1.0
         # 1 - (1 - p)^size
         return float(-np.expm1(size * np.log1p(-single)))
