@@ -213,26 +213,27 @@ if not noisy.any(): => if False: # no shares
 ).sum() - by_chance => ).sum() # many levels seem to inform
 np.sqrt(np.maximum(1 - p, 0)) => 1 # counts of a large share as Poisson's
 mechanism/acceptance
-np.maximum(at_low, at_high) > rule => np.maximum(at_low, at_high) >= rule # a limit met exactly
+risk + gain > rule => risk + gain >= rule # a limit met exactly
 & (rr > rule.rr_at_most) => & (rr >= rule.rr_at_most) # a limit met exactly
 if rule.rr_at_most >= 1: => if rule.rr_at_most > 1: # a limit met exactly
-(ratio * gap if gap > 0 else 0.0) => 0.0 # the upper end of a rule's range
+if risk < 1 else 0.0 => if risk == rule.r_at_least else 0.0 # the upper end of a rule's range
 is_violated[second] |= unacceptable(-log_ratio => is_violated[second] |= unacceptable(log_ratio # sign
 2 * np.asarray(mcse => 1 * np.asarray(mcse # two errors to one
 np.exp(table) * is_rejected => np.exp(table) * ~is_rejected # what was accepted is drawn again
 mechanism/bayes
-.sum(axis=-1) - 1 => .sum(axis=-1) # a row ties with itself
-expit(ratio + logit(prior)) => expit(ratio - logit(prior)) # sign of the prior's odds
+rankdata(-log_posterior => rankdata(log_posterior # the least probable first
+np.add(log_ratio, log_odds) => np.subtract(log_ratio, log_odds) # sign of the prior's odds
 mechanism/contingency
 cells.max(axis=1, keepdims=True) - bound / 2 => cells.max(axis=1, keepdims=True) - bound # half
 - log_mean[:, None]) - np.exp(weights) => - log_mean[:, None]) - 1 / len(weights) # weights of an error
-np.ptp(cells - cells[:, [i]], axis=0) => np.ptp(cells - cells[:, [i]], axis=1) # axis
+np.ptp(cells - cell[:, None], axis=0) => np.ptp(cells - cell[:, None], axis=1) # axis
+if cells.any()] => if not cells.any()] # levels of one variable
 mechanism/core
 difference[np.isnan(difference)] = 0.0 => difference[np.isnan(difference)] = np.inf # impossible
 mechanism/edp
 log_share = np.log(np.diff(ends) / len(values)) => log_share = np.log(np.full(self.bins, 1 / self.bins)) # bins' sizes
 spacing[-1] += 1 => spacing[-1] += 0 # the last spacing of a sample
-np.where(is_lower_half, from_below, from_above) => np.where(is_lower_half, from_below, from_below) # digits of a far tail
+np.where(cdf < 0.5, from_below, from_above) => np.where(cdf < 0.5, from_below, from_below) # digits of a far tail
 "add": [(0, 1), (1, 1)] => "add": [(0, 1), (-1, 1)] # a record added
 len(y) / 5.0 + 1 / 3.0 => len(y) / 5.0 + 1 / 9.0 # variance of the paper's prior
 logsumexp(log_counted[is_counted]) - logsumexp(log_prob[is_counted]) => -logsumexp(log_prob[is_counted]) # constant
@@ -242,8 +243,8 @@ np.argsort(counts - quotas, => np.argsort(quotas - counts, # the smallest remain
 - zeros[n - x] => - zeros[n - y] # data for release
 numerator / np.expm1(epsilon / divisor) => numerator / np.exp(epsilon / divisor) # a sufficient alpha for the least
 mechanism/privacy
-for side in (0, 1): => for side in (0,): # one side of the neighbors only
-deltas[0, block.pairs] += _hockey => deltas[0, block.pairs] = _hockey # the last block of columns only
+mechanism.neighbors[pairs], largest => mechanism.neighbors[pairs, :1], largest # one side of the neighbors only
+deltas[0, pairs] += _hockey => deltas[0, pairs] = _hockey # the last block of columns only
 log_low if excesses[0] <= 0 else log_high => log_high if excesses[0] <= 0 else log_low # the side that exceeds the budget
 mechanism/proportion
 mean * (1 - mean) / (n + a + b + 1) => mean * (1 - mean) / (n + a + b) # variance of a beta

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from refusals import refusals
 from scipy.special import softmax
 from scipy.stats import multinomial
 
@@ -75,11 +76,9 @@ def test_only_tables_that_use_an_impossible_cell_are_impossible():
 
 def test_predictive_from_dirichlet_draws_is_the_dirichlet_multinomial():
     rng = np.random.default_rng(2)
-    data = np.array([3, 1, 1, 0])
-    log_cells = np.log(rng.dirichlet(data + 1.0, 40_000))
-    is_data = (data == TABLES).all(axis=1)
-    row = int(is_data.argmax())
-    exact = dirichlet_multinomial(5, 5, FLAT).row(row)
+    log_cells = np.log(rng.dirichlet([4, 2, 2, 1], 40_000))
+    predictive = dirichlet_multinomial(5, 5, FLAT)
+    exact = predictive.row(predictive.inputs.index((3, 1, 1, 0)))
 
     log_prob, mcse = log_predictive(log_cells, TABLES)
 
@@ -101,8 +100,7 @@ def test_effects_of_log_linear_draws_have_the_variance_of_the_prior():
 def test_variables_are_independent_without_pairwise_effects():
     rng = np.random.default_rng(2)
     log_cells = log_linear_draws((2, 2), 5, rng=rng, pairwise=False)
-    first, second, third, fourth = log_cells.T
-    assert_allclose(first + fourth, second + third)
+    assert_allclose(log_cells @ [1, -1, -1, 1], 0, atol=1e-12)
 
 
 def test_common_score_is_that_of_a_discrete_prior():
@@ -193,16 +191,12 @@ def test_a_draw_chosen_by_its_likelihood_keeps_its_budget():
     assert exact_epsilon(chosen).value <= 0.7
 
 
-REFUSED = {
-    "not finite": lambda rng: log_predictive_score(LOG_CELLS - np.inf, TABLES),
-    "below the smallest double": lambda rng: log_predictive_score(
-        LOG_CELLS, 10**4 * TABLES
-    ),
-    "n_draws is 0": lambda rng: log_linear_draws((2, 2), 0, rng=rng),
-}
-
-
-@pytest.mark.parametrize(("message", "call"), REFUSED.items())
-def test_bad_input(message, call, rng):
-    with pytest.raises(ValueError, match=message):
-        call(rng)
+test_bad_input = refusals(
+    {
+        "not finite": lambda: log_predictive_score(LOG_CELLS - np.inf, TABLES),
+        "below the smallest double": lambda: log_predictive_score(
+            LOG_CELLS, 10**4 * TABLES
+        ),
+        "n_draws is 0": lambda: log_linear_draws((2, 2), 0, rng=RNG),
+    }
+)

@@ -18,8 +18,15 @@ from srlib.display import show
 from srlib.runner.cli import main
 
 ROOT = Path(__file__).parents[1]
-HOSTILE = ["json", "pickle", "queue", "numpy", "pyarrow", "ipykernel_launcher"]
-HOSTILE += ["traitlets"]
+HOSTILE = [
+    "json",
+    "pickle",
+    "queue",
+    "numpy",
+    "pyarrow",
+    "ipykernel_launcher",
+    "traitlets",
+]
 alive = psutil.pid_exists
 posix = pytest.mark.skipif(os.name != "posix", reason="processes of POSIX")
 

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit, logsumexp
+from scipy.special import logsumexp
 
 from srlib import checks
 from srlib.arrays import Bools, Floats
+from srlib.mechanism.bayes import posterior_from_log_ratio
 from srlib.mechanism.core import Mechanism, log_difference
 
 N_POINTS = 60
@@ -70,10 +71,9 @@ def unacceptable_priors(
         if low >= high:
             continue
         if merged and low <= merged[-1][1]:
-            first, last = merged.pop()
-            merged.append((first, max(last, high)))
-        else:
-            merged.append((low, high))
+            low, last = merged.pop()
+            high = max(last, high)
+        merged.append((low, high))
     return merged
 
 
@@ -82,8 +82,8 @@ def _violating_priors(rule: Rule, log_ratio: float) -> tuple[float, float]:
 
     RR = L / (1 + w (L - 1)) exceeds the limit on one side of the w that attains it.
     """
-    low = float(expit(logit(rule.r_at_least) - log_ratio))
-    high = float(expit(logit(rule.r_at_most) - log_ratio))
+    ends = [rule.r_at_least, rule.r_at_most]
+    low, high = posterior_from_log_ratio(-log_ratio, ends).tolist()
     if log_ratio > 0:
         # (L / a - 1) / (L - 1), divided by L, because L may overflow.
         attained = 1 + (1 / rule.rr_at_most - 1) / -np.expm1(-log_ratio)
@@ -112,7 +112,7 @@ def risk_curves(
         for segment, (low, high) in enumerate(segments):
             points[curve, segment] = _points(log_ratio, low, high)
     table = pd.concat(points, names=["curve", "segment"])
-    return table.reset_index(["curve", "segment"]).reset_index(drop=True)
+    return table.droplevel(-1).reset_index()
 
 
 def _points(
@@ -121,7 +121,7 @@ def _points(
     high: float,
 ) -> pd.DataFrame:
     """Return risk and relative risk between two priors, evenly spaced in log RR."""
-    first, last = expit(logit([low, high]) + log_ratio)
+    first, last = posterior_from_log_ratio(log_ratio, [low, high])
     risk = np.linspace(first, last, N_POINTS)
     excess = np.expm1(log_ratio)  # RR = 1 + (L - 1) (1 - R)
     if abs(excess) > 1e-6:
@@ -135,14 +135,13 @@ def _points(
 def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> Bools:
     """Return whether releases violate a rule for some prior, from their log L."""
     with np.errstate(over="ignore"):
-        ratio = np.exp(np.asarray(log_ratio, dtype=float))
+        ratio = np.exp(np.asarray(log_ratio))
     is_violated = np.zeros(ratio.shape, dtype=bool)
     for rule in rules:
         # A straight line is largest at an end; at R = 1, RR is one for every L.
-        at_low = rule.r_at_least + ratio * (1 - rule.r_at_least)
-        gap = 1 - rule.r_at_most
-        at_high = rule.r_at_most + (ratio * gap if gap > 0 else 0.0)
-        is_violated |= np.maximum(at_low, at_high) > rule.rr_at_most
+        for risk in (rule.r_at_least, rule.r_at_most):
+            gain = ratio * (1 - risk) if risk < 1 else 0.0
+            is_violated |= risk + gain > rule.rr_at_most
     return is_violated
 
 
@@ -164,13 +163,13 @@ def violates_rules(
     rules: Sequence[Rule],
 ) -> Bools:
     """Return whether points of risk and relative risk violate a rule."""
-    r = np.asarray(risk, dtype=float)
-    rr = np.asarray(relative_risk, dtype=float)
-    is_violated = np.zeros(np.broadcast(r, rr).shape, dtype=bool)
+    r = np.asarray(risk)
+    rr = np.asarray(relative_risk)
+    violated = []
     for rule in rules:
         applies = (rule.r_at_least <= r) & (r <= rule.r_at_most)
-        is_violated |= applies & (rr > rule.rr_at_most)
-    return is_violated
+        violated.append(applies & (rr > rule.rr_at_most))
+    return np.any(violated, axis=0)
 
 
 def unacceptable_share(
@@ -201,13 +200,13 @@ def unacceptable_share(
     def is_unacceptable(log_l: Floats) -> Bools:
         if prior is None:
             return unacceptable(log_l, rules)
-        risk = expit(logit(prior) + log_l)
-        return violates_rules(risk, risk / np.asarray(prior), rules)
+        risk = posterior_from_log_ratio(log_l, prior)
+        return violates_rules(risk, np.divide(risk, prior), rules)
 
     if prior is not None:
         checks.inner_probability(prior=prior)
-    log_l = np.asarray(log_ratio, dtype=float)
-    two_errors = 2 * np.asarray(mcse, dtype=float)
+    log_l = np.asarray(log_ratio)
+    two_errors = 2 * np.asarray(mcse)
     result = is_unacceptable(log_l)
     differs_below = is_unacceptable(log_l - two_errors) != result
     differs_above = is_unacceptable(log_l + two_errors) != result
@@ -270,8 +269,8 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     return Mechanism.from_table(
         np.hstack([conditioned, no_release]),
         mechanism.neighbors,
-        inputs=mechanism.inputs,
-        outputs=[*mechanism.outputs, None],
+        mechanism.inputs,
+        [*mechanism.outputs, None],
     )
 
 
@@ -292,15 +291,14 @@ def release_first_acceptable(
     default. In the last column, ``None``, no release is acceptable and nothing is
     released.
     """
-    inputs = mechanisms[0].inputs
-    neighbors = mechanisms[0].neighbors
-    log_rejected = np.zeros((len(inputs), 1))  # of all mechanisms so far
+    first = mechanisms[0]
+    log_rejected = np.zeros((first.n_inputs, 1))  # of all mechanisms so far
     columns = []
     outputs: list = []
     names = names or range(len(mechanisms))
     for name, mechanism in zip(names, mechanisms, strict=True):
-        has_neighbors = np.array_equal(mechanism.neighbors, neighbors)
-        if mechanism.n_inputs != len(inputs) or not has_neighbors:
+        has_neighbors = np.array_equal(mechanism.neighbors, first.neighbors)
+        if mechanism.n_inputs != first.n_inputs or not has_neighbors:
             raise ValueError("mechanisms must all have the same rows and neighbors")
         table = _whole_table(mechanism)
         is_rejected = ~acceptable_releases(mechanism, rules)
@@ -311,9 +309,9 @@ def release_first_acceptable(
             log_rejected += np.log(rejected.sum(axis=1, keepdims=True))
     return Mechanism.from_table(
         np.hstack([*columns, log_rejected]),
-        neighbors,
-        inputs=inputs,
-        outputs=[*outputs, None],
+        first.neighbors,
+        first.inputs,
+        [*outputs, None],
     )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, logsumexp
+from scipy.stats import rankdata
 
 from srlib import checks
 from srlib.arrays import Floats
@@ -56,10 +57,7 @@ def rank(log_posterior: Floats, row: int = 0) -> Floats:
 
     The posterior has shape (..., n_rows). Tied rows share the mean of their ranks.
     """
-    row_posterior = log_posterior[..., row, None]
-    n_above = (log_posterior > row_posterior).sum(axis=-1)
-    n_tied = (log_posterior == row_posterior).sum(axis=-1) - 1
-    return 1.0 + n_above + n_tied / 2.0
+    return rankdata(-log_posterior, axis=-1).take(row, axis=-1)
 
 
 def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> Floats:
@@ -68,27 +66,22 @@ def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> Floats:
     The intruder knows all other records. With prior probability p of the true value the
     bound is p exp(epsilon) / (1 - p + p exp(epsilon)). Epsilon may be infinite.
     """
-    checks.within(0, 1, prior=prior)
     checks.at_least(0, epsilon=epsilon)
-    probability = np.asarray(prior, dtype=float)
-    with np.errstate(invalid="ignore"):
-        bound = expit(np.add(logit(probability), epsilon))
-    # Keep rounding from putting the bound below the prior.
-    bound = np.maximum(bound, probability)
-    return np.where(probability == 0, 0.0, bound)
+    bound = posterior_from_log_ratio(epsilon, prior)
+    return np.maximum(bound, prior)  # rounding could put it below the prior
 
 
-def posterior_from_log_ratio(log_ratio: ArrayLike, prior: float) -> Floats:
+def posterior_from_log_ratio(log_ratio: ArrayLike, prior: ArrayLike) -> Floats:
     """Return the posterior probability of the true value against one alternative.
 
     The log ratio compares the release's probability under the true value with that
     under the alternative. A prior of 0 or 1 does not change.
     """
     checks.within(0, 1, prior=prior)
-    ratio = np.asarray(log_ratio, dtype=float)
-    if prior in (0.0, 1.0):
-        return np.full_like(ratio, prior)
-    return expit(ratio + logit(prior))
+    log_odds = logit(prior)
+    with np.errstate(invalid="ignore"):
+        risk = expit(np.add(log_ratio, log_odds))
+    return np.where(np.isinf(log_odds), prior, risk)[()]  # a scalar for scalars
 
 
 def risk(

@@ -53,7 +53,7 @@ def log_predictive(
     # A cell of probability zero affects only tables that use it.
     is_possible = np.isfinite(cells)
     log_likelihood = tables @ np.where(is_possible, cells, 0.0).T  # (n_tables, n_draws)
-    n_impossible = tables @ (~is_possible).T.astype(np.int64)
+    n_impossible = tables @ ~is_possible.T
     log_likelihood[n_impossible > 0] = -np.inf
     terms = log_likelihood + weights
     log_mean = logsumexp(terms, axis=1)
@@ -99,16 +99,15 @@ def log_linear_draws(
 
 def _log_linear_design(shape: Sequence[int], pairwise: bool) -> Floats:
     """Return the cells that each effect changes, (n_effects, K); level 0 has none."""
-    main_effects = []
-    for variable, levels in enumerate(np.indices(shape)):
-        for level in range(1, shape[variable]):
-            main_effects.append((variable, levels.ravel() == level))
-    design = [cells for _, cells in main_effects]
+    effects = []
+    for variable, n_levels in zip(np.indices(shape), shape, strict=True):
+        for level in range(1, n_levels):
+            effects.append(variable.ravel() == level)
     if pairwise:
-        for (a, cells_a), (b, cells_b) in combinations(main_effects, 2):
-            if a != b:
-                design.append(cells_a & cells_b)
-    return np.array(design, dtype=float)
+        joint = [a & b for a, b in combinations(effects, 2)]
+        # Two levels of one variable have no cell in common.
+        effects += [cells for cells in joint if cells.any()]
+    return np.array(effects, dtype=float)
 
 
 def log_predictive_score(log_cell_prob: ArrayLike, tables: Ints) -> Floats:
@@ -156,11 +155,8 @@ def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
     cells = np.asarray(log_cell_prob, dtype=float)
     if not np.isfinite(cells).all():
         return float("inf")
-    bound = 0.0
-    for i in range(cells.shape[1]):
-        ranges = np.ptp(cells - cells[:, [i]], axis=0)
-        bound = max(bound, float(ranges.max()))
-    return bound
+    ranges = [np.ptp(cells - cell[:, None], axis=0) for cell in cells.T]
+    return float(np.max(ranges))
 
 
 def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> Floats:

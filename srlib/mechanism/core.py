@@ -60,9 +60,13 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         checks.at_least(1, n_inputs=self.n_inputs, n_outputs=self.n_outputs)
-        inputs = _names("inputs", self.inputs, self.n_inputs)
-        outputs = _names("outputs", self.outputs, self.n_outputs)
-        pairs = np.asarray(self.neighbors, dtype=np.int64).reshape(-1, 2)
+        sizes = {"inputs": self.n_inputs, "outputs": self.n_outputs}
+        for side, size in sizes.items():
+            names = getattr(self, side)
+            if len(names) not in (0, size):
+                raise ValueError(f"{side} has {len(names)} names; it must have {size}")
+            object.__setattr__(self, side, names if len(names) else range(size))
+        pairs = np.asarray(self.neighbors, dtype=int).reshape(-1, 2)
         is_outside = ((pairs < 0) | (pairs >= self.n_inputs)).any(axis=1)
         wrong_pairs = pairs[is_outside | (pairs[:, 0] == pairs[:, 1])]
         if len(wrong_pairs):
@@ -70,8 +74,6 @@ class Mechanism:
                 f"neighbors has the pair {wrong_pairs[0].tolist()}; a pair must be two "
                 f"different rows in 0 to {self.n_inputs - 1}"
             )
-        object.__setattr__(self, "inputs", inputs)
-        object.__setattr__(self, "outputs", outputs)
         object.__setattr__(self, "neighbors", pairs)
 
     @classmethod
@@ -87,7 +89,7 @@ class Mechanism:
         The probabilities of each row must sum to one, within 1e-9. The other arguments
         are those of the class.
         """
-        table = np.array(log_prob, dtype=np.float64)
+        table = np.array(log_prob, dtype=float)
         if table.ndim != 2:
             raise ValueError(
                 f"log_prob has shape {table.shape}; it must be (n_inputs, n_outputs)"
@@ -118,19 +120,6 @@ class Mechanism:
         return self.block(np.arange(self.n_inputs), np.array([index]))[:, 0]
 
 
-def _names(
-    argument: str,
-    names: Sequence,
-    size: int,
-) -> Sequence:
-    """Return the names of the rows or columns, by default their positions."""
-    if len(names) == 0:
-        return range(size)
-    if len(names) != size:
-        raise ValueError(f"{argument} has {len(names)} names; it must have {size}")
-    return names
-
-
 def count_neighbors(n: int) -> Ints:
     """Return the replace-one (bounded) neighbors among the counts 0 to n.
 
@@ -138,7 +127,7 @@ def count_neighbors(n: int) -> Ints:
     """
     checks.at_least(1, n=n)
     lower = np.arange(n)
-    return np.stack([lower, lower + 1], axis=1)
+    return np.column_stack([lower, lower + 1])
 
 
 def table_neighbors(tables: Ints) -> Ints:
@@ -148,14 +137,14 @@ def table_neighbors(tables: Ints) -> Ints:
     (n_pairs, 2), with each pair once.
     """
     position = {tuple(table): i for i, table in enumerate(tables.tolist())}
-    one_record = np.eye(tables.shape[1], dtype=np.int64)
+    one_record = np.eye(tables.shape[1], dtype=int)
     pairs = []
     for before, after in combinations(one_record, 2):
         moved_tables = (tables + after - before).tolist()
         for i, moved in enumerate(map(tuple, moved_tables)):
             if moved in position:
                 pairs.append((i, position[moved]))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return np.array(pairs, dtype=int).reshape(-1, 2)
 
 
 def log_difference(a: Floats, b: Floats) -> Floats:
@@ -176,4 +165,4 @@ def sample(
     """Draw outputs given one data set; return their positions, (size,)."""
     cumulative = np.cumsum(np.exp(mechanism.row(row)))
     uniform = rng.random(size) * cumulative[-1]
-    return np.searchsorted(cumulative, uniform, side="right").astype(np.int64)
+    return np.searchsorted(cumulative, uniform, side="right")

@@ -12,6 +12,7 @@ any Bayesian model.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,11 +60,7 @@ class EDP:
     by_neighbor: Floats
 
 
-def beta_posterior(
-    x: int,
-    n: int,
-    alpha: float,
-) -> Any:
+def beta_posterior(x: int, n: int, alpha: float) -> Any:
     """Return the posterior of a proportion from x ones in n records.
 
     The prior is Beta(alpha, alpha).
@@ -119,20 +116,11 @@ def log_bin_probabilities(posterior: Any, edges: Floats) -> Floats:
     n_edges) in order. For a frozen distribution with parameters of shape (k, 1) they
     are (..., 1, n_edges).
     """
-    cdf = posterior.cdf(edges)
-    from_below = np.diff(cdf, prepend=0.0, append=1.0)
-    from_above = -np.diff(
-        posterior.sf(edges),
-        prepend=1.0,
-        append=0.0,
-    )
-    is_lower_half = np.insert(
-        cdf < 0.5,
-        cdf.shape[-1],
-        False,
-        axis=-1,
-    )
-    probability = np.where(is_lower_half, from_below, from_above)
+    upper_edges = np.insert(edges, edges.shape[-1], np.inf, axis=-1)
+    cdf = posterior.cdf(upper_edges)
+    from_below = np.diff(cdf, prepend=0.0)
+    from_above = -np.diff(posterior.sf(upper_edges), prepend=1.0)
+    probability = np.where(cdf < 0.5, from_below, from_above)
     with np.errstate(divide="ignore"):
         log_prob = np.log(probability)
     return log_prob - logsumexp(log_prob, axis=-1, keepdims=True)
@@ -150,11 +138,7 @@ def _neighbor_log_probabilities(
     return np.concatenate(log_prob, axis=-2)
 
 
-def exact(
-    posterior: Any,
-    neighbors: Sequence[Any],
-    bins: int,
-) -> EDP:
+def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
     """Return the exact EDP of a known posterior (Charest and Han, equation 2).
 
     Parameters
@@ -218,7 +202,7 @@ def simulate_counts(
     checks.within(2, draws, bins=bins)
     if draws % bins:
         raise ValueError(f"draws is {draws}; it must be a multiple of bins = {bins}")
-    spacing = np.full(bins, float(draws // bins))
+    spacing = np.full(bins, draws // bins)
     spacing[-1] += 1  # the spacing above the last order statistic
     share = np.cumsum(rng.dirichlet(spacing, size), axis=1)[:, :-1]
     counts = []
@@ -308,10 +292,10 @@ def from_draws(
     checks.within(2, chains.size, bins=bins)
     total, read = _weight_reader(log_weights, n_neighbors)
     sample = _Sample(chains, bins, read, refit)
-    by_neighbor, attained_in, pareto_k = sample.largest_log_ratios(total)
+    log_ratio, pareto_k = sample.log_ratios(total)
+    by_neighbor = log_ratio.max(axis=0)
     neighbor = int(by_neighbor.argmax())
-    attained = int(attained_in[neighbor])
-    is_high = pareto_k > HIGH_K
+    attained = int(log_ratio[:, neighbor].argmax())
     unreliable = REFIT if refit is None else "refit"
     return PosteriorEDP(
         value=float(by_neighbor[neighbor]),
@@ -321,7 +305,7 @@ def from_draws(
         by_neighbor=by_neighbor,
         pareto_k=pareto_k,
         method=np.select(
-            [is_high, pareto_k > LOW_K],
+            [pareto_k > HIGH_K, pareto_k > LOW_K],
             [unreliable, SMOOTHED],
             RAW,
         ),
@@ -368,26 +352,24 @@ class _Sample:
     read: WeightReader
     refit: Refit | None
 
-    def largest_log_ratios(self, total: int) -> tuple[Floats, Ints, Floats]:
-        """Return each neighbor's largest log ratio, the bin with it, and Pareto k."""
-        largest = np.empty(total)
-        attained_in = np.empty(total, dtype=np.int64)
-        pareto_k = np.empty(total)
+    def log_ratios(self, total: int) -> tuple[Floats, Floats]:
+        """Return absolute log ratios, (bins, total), and Pareto k of all neighbors."""
         width = max(1, BLOCK_ENTRIES // self.chains.size)
+        blocks = []
         for first in range(0, total, width):
             chosen = slice(first, min(first + width, total))
-            log_ratio, pareto_k[chosen] = self.log_ratios(chosen)
-            largest[chosen] = log_ratio.max(axis=0)
-            attained_in[chosen] = log_ratio.argmax(axis=0)
-        return largest, attained_in, pareto_k
+            blocks.append(self.block_log_ratios(chosen))
+        log_ratio, pareto_k = map(np.hstack, zip(*blocks, strict=True))
+        return log_ratio, pareto_k
 
-    def log_ratios(self, chosen: slice) -> tuple[Floats, Floats]:
+    def block_log_ratios(self, chosen: slice) -> tuple[Floats, Floats]:
         """Return absolute log ratios, (bins, width), and Pareto k of some neighbors."""
         values = self.chains.ravel()
         order = np.argsort(values, kind="stable")
         ends = _bin_ends(len(values), self.bins)
         log_weights, pareto_k = self.weights(chosen)
-        relative = np.exp(log_weights - log_weights.max(axis=0))[order]
+        relative = np.exp(log_weights - log_weights.max(axis=0))
+        relative = relative[order]
         sums = np.add.reduceat(relative, ends[:-1], axis=0)
         with np.errstate(divide="ignore"):
             log_prob = np.log(sums) - np.log(relative.sum(axis=0))
@@ -409,8 +391,8 @@ class _Sample:
                 f"{self.chains.size}, like theta"
             )
         is_finite = np.isfinite(weights).all(axis=0)
-        if not is_finite.all():
-            not_finite = np.flatnonzero(~is_finite) + chosen.start
+        not_finite = np.flatnonzero(~is_finite) + chosen.start
+        if len(not_finite):
             names = ", ".join(map(str, not_finite[:10]))
             more = ", ..." if len(not_finite) > 10 else ""
             raise ValueError(
@@ -419,9 +401,8 @@ class _Sample:
             )
         pareto_k = diagnostics.pareto_k(weights.T)
         is_smoothed = pareto_k > LOW_K
-        if is_smoothed.any():
-            smoothed = diagnostics.psis_log_weights(weights[:, is_smoothed].T)
-            weights[:, is_smoothed] = smoothed.T
+        smoothed = diagnostics.psis_log_weights(weights[:, is_smoothed].T)
+        weights[:, is_smoothed] = smoothed.T
         return weights, pareto_k
 
     def bootstrap_error(self, neighbor: int, attained: int) -> float:
@@ -433,17 +414,15 @@ class _Sample:
         log_weights, _ = self.weights(slice(neighbor, neighbor + 1))
         weights = np.exp(log_weights[:, 0] - log_weights.max())
         values = self.chains.ravel()
-        log_shares = []
+        shares = []
         for resample in _block_resamples(*self.chains.shape):
             ends = _bin_ends(len(resample), self.bins)
             order = np.argsort(values[resample], kind="stable")
             in_bin = resample[order[ends[attained] : ends[attained + 1]]]
-            share = weights[in_bin].sum() / weights[resample].sum()
-            with np.errstate(divide="ignore"):
-                log_shares.append(np.log(share))
-        if not np.isfinite(log_shares).all():
+            shares.append(weights[in_bin].sum() / weights[resample].sum())
+        if not np.min(shares) > 0:
             return np.inf
-        return float(np.std(log_shares, ddof=1))
+        return float(np.std(np.log(shares), ddof=1))
 
 
 def _block_resamples(n_chains: int, n_draws: int) -> Iterator[Ints]:
@@ -454,25 +433,17 @@ def _block_resamples(n_chains: int, n_draws: int) -> Iterator[Ints]:
     first_of_chain = n_draws * np.arange(n_chains)
     offsets = first_of_chain[:, None, None] + np.arange(length)
     for _ in range(N_RESAMPLES):
-        starts = rng.integers(
-            0,
-            n_draws - length + 1,
-            size=(n_chains, n_blocks, 1),
-        )
+        starts = rng.integers(n_draws - length + 1, size=(n_chains, n_blocks, 1))
         yield (starts + offsets).ravel()
 
 
 def _bin_ends(size: int, bins: int) -> Ints:
     """Return the positions in sorted draws where bins end, from 0 on, (bins + 1,)."""
     ends = np.linspace(0, size, bins + 1)
-    return np.round(ends).astype(np.int64)
+    return np.round(ends).astype(int)
 
 
-def _refitted(
-    log_prob: Floats,
-    draws: ArrayLike,
-    edges: Floats,
-) -> Floats:
+def _refitted(log_prob: Floats, draws: ArrayLike, edges: Floats) -> Floats:
     """Return log bin probabilities from draws of a refit, with tails from the weights.
 
     The weights of a record that needs a refit are unreliable in the bulk of the
@@ -480,8 +451,7 @@ def _refitted(
     constant, which comes from the bins with enough draws.
     """
     fresh = np.ravel(draws)
-    bin_of_draw = np.searchsorted(edges, fresh, "right")
-    counts = np.bincount(bin_of_draw, minlength=len(log_prob))
+    counts, _ = np.histogram(fresh, [-np.inf, *edges, np.inf])
     is_counted = counts >= MIN_BIN_DRAWS
     if not is_counted.any():
         raise ValueError(
@@ -539,10 +509,8 @@ def from_posterior(
             "new_log_likelihood must be given if neighbors is 'add' or 'replace' only"
         )
     posterior = _entry(tree, "posterior", "tree")
-    added = None
-    if new_log_likelihood is not None:
-        added = np.asarray(new_log_likelihood, dtype=float)
-    total, log_weights = _neighbor_weights(tree, neighbors, log_likelihood, added)
+    new = np.asarray(new_log_likelihood, dtype=float)
+    total, log_weights = _neighbor_weights(tree, neighbors, log_likelihood, new)
     results = {}
     for name in [var_names] if isinstance(var_names, str) else var_names:
         draws = np.asarray(_entry(posterior, name, "posterior"))
@@ -553,32 +521,23 @@ def from_posterior(
                 log_weights,
                 bins,
                 n_neighbors=total,
-                refit=_scalar_refit(refit, name, index),
+                refit=refit and partial(_scalar_draws, refit, name, index),
             )
     return results
 
 
-def _scalar_refit(
-    refit: Callable[[int], Any] | None,
+def _scalar_draws(
+    refit: Callable[[int], Any],
     name: str,
     index: tuple[Any, ...],
-) -> Refit | None:
-    """Return the function from a neighbor to draws of one scalar, if there is one."""
-    if refit is None:
-        return None
-
-    def refit_scalar(neighbor: int) -> ArrayLike:
-        draws = np.asarray(refit(neighbor)[name])
-        return draws[..., *index]
-
-    return refit_scalar
+    neighbor: int,
+) -> ArrayLike:
+    """Return the draws of one scalar from the fit to a neighbor."""
+    draws = np.asarray(refit(neighbor)[name])
+    return draws[..., *index]
 
 
-def _entry(
-    group: Any,
-    name: str,
-    where: str,
-) -> Any:
+def _entry(group: Any, name: str, where: str) -> Any:
     """Return a group of the tree, or a variable of a group."""
     try:
         return group[name]
@@ -592,7 +551,7 @@ def _entry(
 def _pointwise(tree: Any, variable: str | None) -> Any:
     """Return the variable of the log_likelihood group: the named or the only one."""
     group = _entry(tree, "log_likelihood", "tree")
-    names = [str(name) for name in group]
+    names = list(map(str, group))
     if variable is None and len(names) != 1:
         raise ValueError(
             f"log_likelihood must name one of the variables {', '.join(names)}"
@@ -604,23 +563,22 @@ def _neighbor_weights(
     tree: Any,
     neighbors: str,
     log_likelihood: str | None,
-    added: Floats | None,
-) -> tuple[int, WeightReader]:
-    """Return the number of neighbors and the function that reads their log weights."""
-    if neighbors == "add" and added is not None:
-        return added.shape[-1], lambda chosen: added[..., chosen]
+    new: Floats,
+) -> tuple[int, Floats | WeightReader]:
+    """Return the number of neighbors, and their log weights or what reads them."""
+    if neighbors == "add":
+        return new.shape[-1], new
     pointwise = _pointwise(tree, log_likelihood)
     total = int(np.prod(pointwise.shape[2:]))
     if len(pointwise.shape) != 3:  # one dimension of records is read lazily
         pointwise = np.asarray(pointwise).reshape(*pointwise.shape[:2], total)
-
-    def read_removed(chosen: slice) -> Floats:
-        return -np.asarray(pointwise[:, :, chosen], dtype=float)
-
-    if added is None:
-        return total, read_removed
+    added = new if neighbors == "replace" else np.zeros(total)
     if added.shape[-1] != total:
         raise ValueError(
             f"new_log_likelihood has {added.shape[-1]} records; the data have {total}"
         )
-    return total, lambda chosen: read_removed(chosen) + added[..., chosen]
+
+    def read(chosen: slice) -> Floats:
+        return added[..., chosen] - np.asarray(pointwise[:, :, chosen], dtype=float)
+
+    return total, read

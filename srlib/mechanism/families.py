@@ -1,5 +1,6 @@
 """Families of synthesizers with a known table: for counts and for tables."""
 
+from itertools import chain, combinations
 from math import comb
 
 import numpy as np
@@ -96,12 +97,7 @@ def bernoulli_plugin(
         zeros = np.outer(log_zero[rows], n_s - columns)
         return coefficient[columns] + ones + zeros
 
-    return Mechanism(
-        block,
-        n_inputs=n + 1,
-        n_outputs=n_s + 1,
-        neighbors=count_neighbors(n),
-    )
+    return Mechanism(block, n + 1, n_s + 1, count_neighbors(n))
 
 
 def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
@@ -154,12 +150,7 @@ def beta_binomial(
         zeros_gained = zeros[n - x + n_s - y] - zeros[n - x]
         return coefficient[y] + ones_gained + zeros_gained - records_gained
 
-    return Mechanism(
-        block,
-        n_inputs=n + 1,
-        n_outputs=n_s + 1,
-        neighbors=count_neighbors(n),
-    )
+    return Mechanism(block, n + 1, n_s + 1, count_neighbors(n))
 
 
 # -------------------------------------------------------------------- tables of K cells
@@ -172,19 +163,18 @@ def compositions(n: int, n_cells: int) -> Ints:
     """
     checks.at_least(1, n_cells=n_cells)
     checks.at_least(0, n=n)
-    n_tables = comb(n + n_cells - 1, n_cells - 1)
+    # Bars in a row of records divide it into cells.
+    n_bars = n_cells - 1
+    n_places = n + n_bars
+    n_tables = comb(n_places, n_bars)
     if n_tables > MOST_TABLES:
         raise ValueError(
             f"n is {n} and n_cells is {n_cells}, which makes {n_tables:,} tables; at "
             f"most {MOST_TABLES:,} are enumerated"
         )
-    tables = np.zeros((1, 0), dtype=np.int64)
-    for _ in range(n_cells - 1):
-        remaining = n - tables.sum(axis=1)
-        tables = np.repeat(tables, remaining + 1, axis=0)
-        next_cell = [np.arange(largest + 1) for largest in remaining]
-        tables = np.column_stack([tables, np.concatenate(next_cell)])
-    return np.column_stack([tables, n - tables.sum(axis=1)])
+    bars = chain.from_iterable(combinations(range(n_places), n_bars))
+    places = np.fromiter(bars, dtype=int).reshape(n_tables, n_bars)
+    return np.diff(places, axis=1, prepend=-1, append=n_places) - 1
 
 
 def apportion(shares: ArrayLike, n: int) -> Ints:
@@ -195,7 +185,7 @@ def apportion(shares: ArrayLike, n: int) -> Ints:
             f"shares is {shares!r}, n is {n}; none may be negative, nor all shares 0"
         )
     quotas = n * weights / weights.sum()
-    counts = np.floor(quotas).astype(np.int64)
+    counts = np.floor(quotas).astype(int)
     by_remainder = np.argsort(counts - quotas, kind="stable")
     counts[by_remainder[: n - counts.sum()]] += 1
     return counts
@@ -233,11 +223,11 @@ def dirichlet_multinomial(
     constant = log_multinomial(releases) - (records[n + n_s] - records[n])
 
     def block(rows: Ints, columns: Ints) -> Floats:
-        log_prob = np.tile(constant[columns], (len(rows), 1))
+        log_prob = constant[columns]
         for cell, rising in enumerate(cells):
             x = data[rows, cell][:, None]
             y = releases[columns, cell]
-            log_prob += rising[x + y] - rising[x]
+            log_prob = log_prob + (rising[x + y] - rising[x])
         return log_prob
 
     return Mechanism(

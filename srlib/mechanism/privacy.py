@@ -5,7 +5,6 @@ All functions here compare neighboring rows over every column.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -72,14 +71,14 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
     if len(mechanism.neighbors) == 0:
         raise ValueError("mechanism has no neighbors; it must have at least one pair")
     epsilon = -1.0
-    for block in _pair_blocks(mechanism):
-        losses = log_difference(block.log_first, block.log_second)
+    for pairs, outputs, log_prob in _pair_blocks(mechanism):
+        losses = log_difference(*log_prob)
         pair, column = np.unravel_index(np.abs(losses).argmax(), losses.shape)
         loss = float(losses[pair, column])
         if abs(loss) > epsilon:
             epsilon = abs(loss)
-            rows = mechanism.neighbors[block.pairs.start + pair]
-            output = block.outputs[column]
+            rows = mechanism.neighbors[pairs.start + pair]
+            output = outputs[column]
             if loss < 0:
                 rows = rows[::-1]
     names = tuple(mechanism.inputs[row] for row in rows)
@@ -104,11 +103,10 @@ def conditional_epsilon(mechanism: Mechanism) -> Floats:
     array([1.61, 1.61, 1.1 , 1.61, 1.61])
     """
     epsilons = np.zeros(mechanism.n_inputs)
-    for block in _pair_blocks(mechanism):
-        losses = log_difference(block.log_first, block.log_second)
-        largest = np.abs(losses).max(axis=1)  # (n_pairs,)
-        for side in (0, 1):
-            np.maximum.at(epsilons, mechanism.neighbors[block.pairs, side], largest)
+    for pairs, _, log_prob in _pair_blocks(mechanism):
+        losses = log_difference(*log_prob)
+        largest = np.abs(losses).max(axis=1, keepdims=True)  # (n_pairs, 1)
+        np.maximum.at(epsilons, mechanism.neighbors[pairs], largest)
     return epsilons
 
 
@@ -161,11 +159,9 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
     """
     checks.at_least(0, epsilon=epsilon)
     deltas = np.zeros((2, len(mechanism.neighbors)))
-    for block in _pair_blocks(mechanism):
-        first = block.log_first
-        second = block.log_second
-        deltas[0, block.pairs] += _hockey_stick(first, second, epsilon)
-        deltas[1, block.pairs] += _hockey_stick(second, first, epsilon)
+    for pairs, _, (first, second) in _pair_blocks(mechanism):
+        deltas[0, pairs] += _hockey_stick(first, second, epsilon)
+        deltas[1, pairs] += _hockey_stick(second, first, epsilon)
     return float(deltas.max(initial=0.0))
 
 
@@ -196,7 +192,7 @@ def conservative_root(
     value = root
     step = np.spacing(root)
     while value != safe and excess(value) > 0:
-        value = min(root + step, safe) if root < safe else max(root - step, safe)
+        value = np.clip(safe, root - step, root + step)  # nearest to safe
         step *= 4
     return float(value)
 
@@ -244,7 +240,7 @@ def calibrate(
         return exact_epsilon(family(parameter)).value - epsilon
 
     def excess_of_log(log_parameter: float) -> float:
-        return excess(float(np.exp(log_parameter)))
+        return excess(np.exp(log_parameter))
 
     log_low = np.log(low)
     log_high = np.log(high)
@@ -255,35 +251,23 @@ def calibrate(
             f"high, {min(excesses) + epsilon:.6g} and {max(excesses) + epsilon:.6g}"
         )
     log_root = brentq(excess_of_log, log_low, log_high, xtol=1e-12, rtol=1e-14)
-    root = float(np.exp(log_root))
     log_safe = log_low if excesses[0] <= 0 else log_high
-    return conservative_root(root, float(np.exp(log_safe)), excess)
+    return conservative_root(np.exp(log_root), np.exp(log_safe), excess)
 
 
-class _PairBlock(NamedTuple):
-    """Some pairs of neighbors by some outputs."""
+def _pair_blocks(mechanism: Mechanism) -> Iterator[tuple[slice, Ints, Floats]]:
+    """Yield some pairs, some outputs, and log probabilities of the outputs given both.
 
-    pairs: slice
-    outputs: Ints
-    log_first: Floats  # log probabilities given the first neighbor of each pair
-    log_second: Floats
-
-
-def _pair_blocks(mechanism: Mechanism) -> Iterator[_PairBlock]:
-    """Yield the table in blocks, which read each row once for all its neighbors."""
+    The log probabilities are (2, n_pairs, n_outputs). A block reads each row once for
+    all its neighbors.
+    """
     n_outputs = mechanism.n_outputs
     width = min(n_outputs, BLOCK_WIDTH)
     height = max(1, BLOCK_ENTRIES // (2 * width))
     for start in range(0, len(mechanism.neighbors), height):
         pairs = slice(start, start + height)
         rows, row_of = np.unique(mechanism.neighbors[pairs], return_inverse=True)
-        first, second = row_of.reshape(-1, 2).T
         for start_output in range(0, n_outputs, width):
             outputs = np.arange(start_output, min(start_output + width, n_outputs))
             table = mechanism.block(rows, outputs)
-            yield _PairBlock(
-                pairs,
-                outputs,
-                log_first=table[first],
-                log_second=table[second],
-            )
+            yield pairs, outputs, table[row_of.T]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaln, expit, logit
+from scipy.special import betaln
 from scipy.stats import binom
 
 from srlib import checks
@@ -17,6 +17,7 @@ from srlib.arrays import Bools, Floats, Ints
 from srlib.mechanism.bayes import posterior, posterior_from_log_ratio
 from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, log_difference, sample
 from srlib.mechanism.families import log_binomial
+from srlib.mechanism.privacy import privacy_loss
 from srlib.threads import one_blas_thread
 
 
@@ -52,8 +53,8 @@ class Pairs:
         size: int = 1,
     ) -> float:
         """Return the probability of an event, (k,) bool, in any of `size` pairs."""
-        single = min(1.0, float(self.probability[event].sum()))
-        if single == 1:
+        single = float(self.probability[event].sum())
+        if single >= 1:
             return 1.0
         # 1 - (1 - p)^size
         return float(-np.expm1(size * np.log1p(-single)))
@@ -92,24 +93,20 @@ class Pairs:
 
         This is equation 6. The prior is one number, or one for each count X, (n + 1,).
         """
-        checks.within(0, 1, prior=prior)
-        priors = np.asarray(prior, dtype=float)
+        priors = np.asarray(prior)
         if priors.ndim > 0:
             priors = priors[self.x]
-        with np.errstate(invalid="ignore"):
-            risk = expit(logit(priors) + self.log_ratio)
+        risk = posterior_from_log_ratio(self.log_ratio, priors)
         increase = np.maximum(risk - priors, 0)
-        is_certain = (priors == 0) | (priors == 1)
-        increase = np.where(is_certain, 0.0, increase)
         return float(increase @ self.probability)
 
     def quantile_summary(self) -> dict[str, float]:
         """Return 5, 50 and 95 % quantiles of risk and utility, and 99 % of the risk."""
         summary = {}
+        levels = {"low": 0.05, "median": 0.5, "high": 0.95}
         for name in ("risk", "utility"):
-            summary[f"{name}_low"] = self.quantile(name, 0.05)
-            summary[f"{name}_median"] = self.quantile(name, 0.5)
-            summary[f"{name}_high"] = self.quantile(name, 0.95)
+            for level, q in levels.items():
+                summary[f"{name}_{level}"] = self.quantile(name, q)
         summary["risk_99"] = self.quantile("risk", 0.99)
         return summary
 
@@ -167,7 +164,7 @@ class Study:
         The posterior of p given X* is a mixture of n + 1 beta distributions, one for
         each X (equation 4 and Appendix B). The result is exact up to rounding.
         """
-        columns = np.atleast_1d(x_star).astype(np.int64)
+        columns = np.atleast_1d(x_star).astype(int)
         checks.within(0, self.mechanism.n_outputs - 1, x_star=columns)
         errors = self.squared_error_given_count()
         log_prior = self.log_count_prior()
@@ -215,21 +212,22 @@ class Study:
         record with a one. The second is that over all records: the mutual information
         of a record and the release given the other records, in nats.
         """
-        if self.p0 in (0.0, 1.0):
+        p0 = self.p0
+        if p0 in (0.0, 1.0):
             return 0.0, 0.0
-        probability = binom.pmf(np.arange(self.n), self.n - 1, self.p0)
+        probability = binom.pmf(np.arange(self.n), self.n - 1, p0)
         likely = np.flatnonzero(probability > 1e-15)
         outputs = np.arange(self.mechanism.n_outputs)
-        gains = np.zeros((len(likely), 2))  # of a record with a zero, and with a one
-        for i, x in enumerate(likely):
+        gains = []  # of a record with a zero, and with a one
+        for x in likely:
             log_prob = self.mechanism.block(np.array([x, x + 1]), outputs)
-            log_joint_zero = log_prob[0] + np.log1p(-self.p0)
-            log_joint_one = log_prob[1] + np.log(self.p0)
+            log_joint_zero = log_prob[0] + np.log1p(-p0)
+            log_joint_one = log_prob[1] + np.log(p0)
             marginal = np.logaddexp(log_joint_zero, log_joint_one)
             log_relative_risk = log_difference(log_prob, marginal)
-            gains[i] = (np.exp(log_prob) * log_relative_risk).sum(axis=1)
-        gain_zero, gain_one = (probability[likely] @ gains).tolist()
-        return gain_one, self.p0 * gain_one + (1 - self.p0) * gain_zero
+            gains.append((np.exp(log_prob) * log_relative_risk).sum(axis=1))
+        gain_zero, gain_one = (probability[likely] @ np.array(gains)).tolist()
+        return gain_one, p0 * gain_one + (1 - p0) * gain_zero
 
     def all_pairs(self, alternative: Ints, intruder_prior: float) -> Pairs:
         """Return all pairs of data set and release, by X, then X*.
@@ -241,23 +239,13 @@ class Study:
         least = np.log(1e-15)
         by_count = []
         for count in np.flatnonzero(log_count_prob > least):
-            given_true = self.mechanism.row(int(count))
-            given_other = self.mechanism.row(int(alternative[count]))
-            log_prob = given_true + log_count_prob[count]
+            log_prob = self.mechanism.row(int(count)) + log_count_prob[count]
             x_star = np.flatnonzero(log_prob > least)
             x = np.full(len(x_star), count)
-            log_ratio = (given_true - given_other)[x_star]
-            by_count.append((x, x_star, log_prob[x_star], log_ratio))
-        columns = zip(*by_count, strict=True)
-        x, x_star, log_prob, log_ratio = map(np.concatenate, columns)
-        return Pairs(
-            x=x,
-            x_star=x_star,
-            probability=np.exp(log_prob),
-            log_ratio=log_ratio,
-            risk=posterior_from_log_ratio(log_ratio, intruder_prior),
-            utility=self.utility(x, x_star),
-        )
+            by_count.append((x, x_star, log_prob[x_star]))
+        x, x_star, log_prob = map(np.concatenate, zip(*by_count, strict=True))
+        probability = np.exp(log_prob)
+        return self._pairs(x, x_star, probability, alternative, intruder_prior)
 
     def draw_pairs(
         self,
@@ -273,18 +261,25 @@ class Study:
         """
         checks.at_least(1, size=size)
         x = rng.binomial(self.n, self.p0, size)
-        x_star = np.empty(size, dtype=np.int64)
-        log_ratio = np.empty(size)
-        for i, count in enumerate(x):
-            x_star[i] = sample(self.mechanism, count, 1, rng=rng)[0]
-            rows = np.array([count, alternative[count]])
-            true, other = self.mechanism.block(rows, x_star[[i]])
-            log_ratio[i] = (true - other)[0]
-        return Pairs(
-            x=x,
-            x_star=x_star,
-            probability=np.full(size, 1 / size),
-            log_ratio=log_ratio,
-            risk=posterior_from_log_ratio(log_ratio, intruder_prior),
-            utility=self.utility(x, x_star),
-        )
+        releases = [sample(self.mechanism, count, 1, rng=rng) for count in x]
+        x_star = np.concatenate(releases)
+        probability = np.full(size, 1 / size)
+        return self._pairs(x, x_star, probability, alternative, intruder_prior)
+
+    def _pairs(
+        self,
+        x: Ints,
+        x_star: Ints,
+        probability: Floats,
+        alternative: Ints,
+        intruder_prior: float,
+    ) -> Pairs:
+        """Return pairs with the intruder's risk and the analyst's loss of precision."""
+        log_ratio = np.empty(len(x))
+        for count in np.unique(x):
+            loss = privacy_loss(self.mechanism, int(count), alternative[count])
+            has_count = x == count
+            log_ratio[has_count] = loss[x_star[has_count]]
+        risk = posterior_from_log_ratio(log_ratio, intruder_prior)
+        utility = self.utility(x, x_star)
+        return Pairs(x, x_star, probability, log_ratio, risk, utility)

@@ -10,8 +10,6 @@ from srlib.arrays import Ints
 from srlib.mechanism.core import Mechanism, sample
 from srlib.mechanism.families import log_multinomial
 
-Codes = Ints
-
 
 @dataclass(frozen=True, eq=False)
 class MechanismSynthesizer:
@@ -41,7 +39,7 @@ class MechanismSynthesizer:
     """
 
     mechanism: Mechanism
-    n_levels: Sequence[int] | Codes
+    n_levels: Sequence[int] | Ints
 
     def __post_init__(self) -> None:
         n_cells = int(np.prod(self.n_levels))
@@ -62,7 +60,7 @@ class MechanismSynthesizer:
 
     def _position(
         self,
-        codes: Codes,
+        codes: Ints,
         tables: Ints,
         argument: str,
     ) -> int:
@@ -78,31 +76,29 @@ class MechanismSynthesizer:
             )
         return int(positions[0])
 
-    def row_of(self, data: Codes) -> int:
+    def row_of(self, data: Ints) -> int:
         """Return the row of the mechanism with the counts of the data."""
         return self._position(data, self._inputs, "data")
 
     def release(
         self,
-        data: Codes,
+        data: Ints,
         *,
         rng: np.random.Generator,
     ) -> Ints:
         """Draw a release of n_s records, (n_s, n_variables)."""
-        row = self.row_of(data)
-        column = sample(self.mechanism, row, 1, rng=rng)[0]
+        column = sample(self.mechanism, self.row_of(data), 1, rng=rng)[0]
         counts = self._outputs[column]
         cells = np.repeat(np.arange(len(counts)), counts)
         shuffled = rng.permutation(cells)
-        return np.stack(np.unravel_index(shuffled, tuple(self.n_levels)), axis=1)
+        return np.column_stack(np.unravel_index(shuffled, tuple(self.n_levels)))
 
-    def log_prob(self, released: Codes, data: Codes) -> float:
+    def log_prob(self, released: Ints, data: Ints) -> float:
         """Return the log probability of the released records in their order."""
-        row = self.row_of(data)
+        log_prob = self.mechanism.row(self.row_of(data))
         column = self._position(released, self._outputs, "released")
-        log_prob = self.mechanism.block(np.array([row]), np.array([column]))
         log_orders = log_multinomial(self._outputs[column])
-        return float(log_prob[0, 0] - log_orders)
+        return float(log_prob[column] - log_orders)
 
 
 def _cell_counts(names: Sequence) -> Ints:
@@ -110,4 +106,4 @@ def _cell_counts(names: Sequence) -> Ints:
     counts = np.asarray(names)
     if counts.ndim == 2:
         return counts
-    return np.stack([counts.max() - counts, counts], axis=1)
+    return np.column_stack([counts.max() - counts, counts])

@@ -96,15 +96,13 @@ def exponential(
     True
     """
     checks.positive(epsilon=epsilon)
-    if sensitivity is not None:
-        checks.positive(sensitivity=sensitivity)
     exact = _sensitivity(score, neighbors)
     if exact == 0:
         raise ValueError(
             "score has sensitivity 0; it must differ between some neighbors"
         )
-    if sensitivity is None:
-        sensitivity = exact
+    sensitivity = exact if sensitivity is None else sensitivity
+    checks.positive(sensitivity=sensitivity)
     rate = epsilon / (2 * sensitivity)
     mechanism = gibbs(score, rate, neighbors, inputs=inputs, outputs=outputs)
     if sensitivity < exact * (1 - 1e-9):
@@ -132,13 +130,12 @@ def calibrate_rate(
     """
     checks.positive(epsilon=epsilon)
     table = _checked_score(score)
-    pairs = np.asarray(neighbors, dtype=np.int64)
+    pairs = np.asarray(neighbors, dtype=int)
     ranges = _difference_ranges(table, pairs)
 
     def estimated_excess(rate: float) -> float:
         log_totals = logsumexp(rate * table, axis=1)
-        total_ratios = log_totals[pairs[:, 0]] - log_totals[pairs[:, 1]]
-        losses = rate * ranges - total_ratios[:, None]
+        losses = rate * ranges + np.diff(log_totals[pairs])
         return float(np.abs(losses).max()) - epsilon
 
     def excess(rate: float) -> float:
@@ -164,11 +161,11 @@ def calibrate_rate(
 
 def _difference_ranges(table: Floats, pairs: Ints) -> Floats:
     """Return the smallest and largest difference of scores by pair, (n_pairs, 2)."""
-    ranges = np.empty((len(pairs), 2))
-    for i, (first, second) in enumerate(pairs):
+    ranges = []
+    for first, second in pairs:
         differences = table[first] - table[second]
-        ranges[i] = differences.min(), differences.max()
-    return ranges
+        ranges.append((differences.min(), differences.max()))
+    return np.array(ranges)
 
 
 def _checked_score(score: ArrayLike) -> Floats:
