@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, logsumexp
-from scipy.stats import rankdata
 
 from srlib import checks
 from srlib.arrays import Floats
@@ -57,7 +56,10 @@ def rank(log_posterior: Floats, row: int = 0) -> Floats:
 
     The posterior has shape (..., n_rows). Tied rows share the mean of their ranks.
     """
-    return rankdata(-log_posterior, axis=-1).take(row, axis=-1)
+    row_posterior = log_posterior[..., row, None]
+    n_above = (log_posterior > row_posterior).sum(axis=-1)
+    n_tied = (log_posterior == row_posterior).sum(axis=-1) - 1
+    return 1.0 + n_above + n_tied / 2.0
 
 
 def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> Floats:
