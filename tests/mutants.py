@@ -221,7 +221,7 @@ is_violated[second] |= unacceptable(-log_ratio => is_violated[second] |= unaccep
 2 * np.asarray(mcse => 1 * np.asarray(mcse # two errors to one
 np.exp(table) * is_rejected => np.exp(table) * ~is_rejected # what was accepted is drawn again
 mechanism/bayes
-
+1.0 + n_above + n_tied / 2.0 => 1.0 + n_above + n_tied # mean rank of ties
 np.add(log_ratio, log_odds) => np.subtract(log_ratio, log_odds) # sign of the prior's odds
 mechanism/contingency
 cells.max(axis=1, keepdims=True) - bound / 2 => cells.max(axis=1, keepdims=True) - bound # half
