@@ -43,7 +43,7 @@ class DrawSets:
             )
         data_levels = self.n_levels.tolist()
         for draws in self.joined:
-            levels = np.asarray(draws.n_levels).tolist()
+            levels = draws.n_levels.tolist()
             if levels != data_levels:
                 raise ValueError(
                     f"joined has draws with {levels} levels; they must have those of "
@@ -71,12 +71,11 @@ class DrawSets:
         tables = {"data": codes}
         for i, release in enumerate(released, 1):
             tables[f"data, release {i}"] = np.vstack([codes, release])
-        streams = rng.spawn(len(tables))
         data, *joined = (
             _sample_until_agreement(
-                name, table, n_levels, schedule, combinations, rng=stream
+                name, table, n_levels, schedule, combinations, rng=rng.spawn(1)[0]
             )
-            for (name, table), stream in zip(tables.items(), streams, strict=True)
+            for name, table in tables.items()
         )
         return cls(data, joined)
 
@@ -87,7 +86,7 @@ class DrawSets:
     @property
     def n_levels(self) -> Ints:
         """Number of levels of each variable, (n_variables,)."""
-        return np.asarray(self.data.n_levels)
+        return self.data.n_levels
 
     def likelihood(
         self, codes: Codes, unknown: Sequence[int] | None = None
@@ -136,5 +135,7 @@ def log_ratios(
     if unknown is None and draws.allocations is not None:
         return collapsed_log_ratios(draws, codes)
     if unknown is None:
-        return one_variable_log_ratios(draws, codes)[0], cell_log_prob(draws, codes)
-    return subset_log_means(draws, codes, unknown), cell_log_prob(draws, codes)
+        ratios = one_variable_log_ratios(draws, codes)[0]
+    else:
+        ratios = subset_log_means(draws, codes, unknown)
+    return ratios, cell_log_prob(draws, codes)

@@ -7,6 +7,7 @@ any other, `black_box` has lower bounds from a test between its releases.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -181,24 +182,16 @@ def _from_log_prob(
     blocks = list(
         zip(np.split(rows, starts), np.split(candidates, starts), strict=True)
     )
-    shared = (synthesizer, released, data)
-    parts = in_blocks(executor, _of_block, shared, blocks, "changed records")
+    shared = (partial(_joint_log_prob, synthesizer, released), data)
+    parts = in_blocks(executor, map_changes, shared, blocks, "changed records")
     return np.concatenate(list(parts))
 
 
-def _of_block(
-    synthesizer: Density,
-    released: Sequence[Codes],
-    data: Codes,
-    rows: Ints,
-    candidates: Codes,
-) -> Floats:
-    """Return the log probability of all releases given each changed table."""
-
-    def log_prob(changed: Codes) -> float:
-        return float(sum(synthesizer.log_prob(table, changed) for table in released))
-
-    return map_changes(log_prob, data, rows, candidates)
+def _joint_log_prob(
+    synthesizer: Density, released: Sequence[Codes], data: Codes
+) -> float:
+    """Return the log probability of all releases given the data."""
+    return float(sum(synthesizer.log_prob(table, data) for table in released))
 
 
 def map_changes(
