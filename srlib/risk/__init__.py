@@ -1,11 +1,11 @@
 """Posterior disclosure risk, membership tests, and risks before release."""
 
-from srlib.risk.agreement import chain_schedule as chain_schedule
 from srlib.risk.black_box import leakage_bound as leakage_bound
 from srlib.risk.black_box import leakage_bound_from_counts as leakage_bound_from_counts
 from srlib.risk.candidates import one_variable_supports as one_variable_supports
 from srlib.risk.candidates import subset_support as subset_support
 from srlib.risk.draw_sets import DrawSets as DrawSets
+from srlib.risk.draw_sets import chain_schedule as chain_schedule
 from srlib.risk.errors import jackknife as jackknife
 from srlib.risk.estimators import collapsed_log_ratios as collapsed_log_ratios
 from srlib.risk.estimators import importance_sampling as importance_sampling

@@ -11,13 +11,13 @@ from srlib.data.codes import Codes, distinct
 from srlib.diagnostics import MAX_R_HAT
 from srlib.dpmpm.model import Chains
 from srlib.mechanism.bayes import posterior
-from srlib.risk.agreement import (
+from srlib.risk.candidates import one_variable_positions
+from srlib.risk.draw_sets import (
     MAX_NOT_CONVERGED,
+    DrawSets,
     chain_schedule,
     share_not_converged,
 )
-from srlib.risk.candidates import one_variable_positions
-from srlib.risk.draw_sets import DrawSets
 from srlib.risk.errors import jackknife, log_mean
 from srlib.risk.estimators import log_likelihood
 from srlib.risk.likelihood import CandidateLikelihood, Risk
