@@ -134,8 +134,7 @@ class TargetRecords:
             return 0.0
         if not callable(self.log_prior):
             return np.asarray(self.log_prior, dtype=float)[chosen]
-        candidates = self.candidates(chosen)
-        frame = self.table.schema.decode(candidates.reshape(-1, candidates.shape[2]))
+        frame = self.table.schema.decode(np.concatenate(self.candidates(chosen)))
         values = np.asarray(self.log_prior(frame), dtype=float)
         if values.shape != (len(frame),) or np.isnan(values).any():
             raise ValueError(

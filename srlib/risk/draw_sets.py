@@ -45,7 +45,6 @@ class DrawSets:
     joined: Sequence[Draws]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "joined", tuple(self.joined))
         if not self.joined:
             raise ValueError(
                 "joined is empty; it must have draws for one release or more"

@@ -42,7 +42,7 @@ def release_log_prob(draws: Draws, released: Sequence[Codes]) -> Floats:
     log_prob = []
     for release in released:
         combinations, counts, _ = distinct(release)
-        log_prob.append(cell_log_prob(draws, combinations) @ counts.astype(float))
+        log_prob.append(cell_log_prob(draws, combinations) @ counts)
     return np.stack(log_prob)
 
 

@@ -111,8 +111,8 @@ class _Row(NamedTuple):
 def _whole_record_row(likelihood: CandidateLikelihood, repetitions: Ints) -> _Row:
     """Return the mean posterior probability of the true record, over people."""
     weight = repetitions / repetitions.sum()
-    (value,), (se,) = likelihood.estimate(
-        lambda column: np.array([weight @ np.exp(posterior(column)[:, 0])])
+    value, se = map(
+        float, likelihood.estimate(lambda x: weight @ np.exp(posterior(x)[:, 0]))
     )
     uniform = 1 / likelihood.log_likelihood.shape[1]
     detail = "mean posterior probability of the true record"
