@@ -79,13 +79,25 @@ class DrawSets:
         tables = {"data": codes}
         for i, release in enumerate(released, 1):
             tables[f"data, release {i}"] = np.vstack([codes, release])
-        data, *joined = (
-            _sample_until_agreement(
-                name, table, n_levels, schedule, combinations, rng=rng.spawn(1)[0]
-            )
-            for name, table in tables.items()
-        )
-        return cls(data, joined)
+        sets = []
+        for name, table in tables.items():
+            (stream,) = rng.spawn(1)
+            for settings in schedule:
+                draws = sample_posterior(
+                    table,
+                    n_levels,
+                    settings,
+                    rng=stream,
+                    keep_allocations=True,
+                    label=f"{name}, {settings.n_iterations:,} iterations",
+                )
+                if settings is schedule[-1]:  # used whether its chains agree or not
+                    break
+                agreement = convergence(name, draws, combinations)
+                if agreement["share_not_converged"] <= MAX_NOT_CONVERGED:
+                    break
+            sets.append(draws)
+        return cls(sets[0], sets[1:])
 
     def __iter__(self) -> Iterator[Draws]:
         yield self.data
@@ -109,33 +121,6 @@ class DrawSets:
         return CandidateLikelihood(log_likelihood, ratios, np.stack(r_hat), pareto_k)
 
 
-def _sample_until_agreement(
-    name: str,
-    table: Codes,
-    n_levels: Ints,
-    schedule: Sequence[Chains],
-    combinations: Codes,
-    *,
-    rng: np.random.Generator,
-) -> Draws:
-    """Return draws from the schedule's first chains that agree, or from its last."""
-    for settings in schedule:
-        draws = sample_posterior(
-            table,
-            n_levels,
-            settings,
-            rng=rng,
-            keep_allocations=True,
-            label=f"{name}, {settings.n_iterations:,} iterations",
-        )
-        if settings is schedule[-1]:  # which nothing follows, whether it agrees or not
-            break
-        agreement = convergence(name, draws, combinations)
-        if agreement["share_not_converged"] <= MAX_NOT_CONVERGED:
-            break
-    return draws
-
-
 def log_ratios(
     draws: Draws, codes: Codes, unknown: Sequence[int] | None
 ) -> tuple[Floats, NDArray[np.floating]]:
@@ -157,19 +142,19 @@ def chain_schedule(
     Half of each chain is burn-in. The last has `max_iterations`; the first has at least
     two iterations per draw. The other settings are those of `dpmpm.Chains`.
     """
-    iterations = [max(max_iterations, 2 * n_draws)]
-    while iterations[0] // LENGTHENING >= 2 * n_draws:
-        iterations.insert(0, iterations[0] // LENGTHENING)
-    return tuple(
-        Chains(
+    schedule = []
+    length = max(max_iterations, 2 * n_draws)
+    while length >= 2 * n_draws:
+        chains = Chains(
             n_classes=n_classes,
             burn_in=length // 2,
             n_draws=n_draws,
             thin=max(1, length // 2 // n_draws),
             n_chains=n_chains,
         )
-        for length in iterations
-    )
+        schedule.append(chains)
+        length //= LENGTHENING
+    return tuple(reversed(schedule))
 
 
 def checked_schedule(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:

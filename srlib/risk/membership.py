@@ -24,7 +24,7 @@ tests of statistical hypotheses. https://doi.org/10.1098/rsta.1933.0009
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import batched
 
 import numpy as np
@@ -134,13 +134,12 @@ class MembershipTest:
         """
         values, position = self._sorted
         mass = np.bincount(position, weights)
-        limits, randomization = thresholds(values, mass, rates)
-        decide = partial(critical_function, self.statistic)
-        decisions = np.stack([*map(decide, limits, randomization)])
+        limits, randomization = thresholds(values, mass, rates[:, None, None])
+        decisions = critical_function(self.statistic, limits, randomization)
         too_few = rates * self.holdout_rows.shape[1] < 1 - 1e-9
         limits[too_few] = np.nan
         decisions[too_few] = np.nan
-        return limits, decisions
+        return limits.ravel(), decisions
 
     def classify(self, false_positive_rate: float = FALSE_POSITIVE_RATES[0]) -> Floats:
         """Return the probability that each target record is classified as a member.
@@ -383,7 +382,7 @@ def thresholds(
 
 
 def critical_function(
-    statistic: Floats, threshold: float, randomization: float
+    statistic: Floats, threshold: Floats, randomization: Floats
 ) -> Floats:
     """Return the probability of classification as a member, given the statistic.
 
