@@ -61,9 +61,13 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
     log_prob = []
     for i, person in enumerate(pool):
         data = table(0, 3, person)
-        others = table(*np.delete(pool, i))
-        arguments = data, releases, others
-        test = membership_test(*arguments, synthesizer=family, rows=[2])
+        others = np.delete(pool, i)
+        arguments = data, releases, table(*others)
+        test = membership_test(
+            *arguments,
+            synthesizer=family,
+            rows=[2],
+        )
         ratios.append(test.statistic[:, 0])
         by_distance = distance_test(*arguments, rows=[2])
         nearness.append(by_distance.statistic[:, 0])
@@ -84,7 +88,8 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
         )
         assert power == pytest.approx(-best.fun, abs=1e-9)
         # Distance is worse at every size here.
-        assert power > power_of(np.array(nearness), member, outsider, size) + 1e-6
+        power_by_distance = power_of(np.array(nearness), member, outsider, size)
+        assert power > power_by_distance + 1e-6
 
     odds = np.exp(ratio)  # of those who are not members 1 on average
     assert_allclose(np.average(odds, axis=1, weights=outsider), 1)
@@ -124,7 +129,8 @@ def test_people_in_the_place_of_a_record_are_other_data(synthesizer):
     own, *others = columns[0]
     expected = own - logsumexp(others) + np.log(10)
     assert test.statistic[0, 0] == pytest.approx(expected, abs=1e-9)
-    fourth = others[3] - logsumexp(np.delete(others, 3)) + np.log(9)
+    others_of_fourth = np.delete(others, 3)
+    fourth = others[3] - logsumexp(others_of_fourth) + np.log(9)
     assert test.holdout_statistic[0, 0, 3] == pytest.approx(fourth, abs=1e-9)
 
 
@@ -145,7 +151,7 @@ def test_the_statistic_compares_a_person_with_the_others():
 
     own, error, people = log_likelihood_ratios(log_prob)
 
-    assert_allclose(np.exp(own), [4, np.inf, 4], rtol=1e-12)
+    assert_allclose(own, np.log([4, np.inf, 4]), atol=1e-12)
     # The standard deviation over the mean, by the root of three.
     assert_allclose(error**2, [1 / 3, np.nan, 1], rtol=1e-12)
     assert_allclose(people, log_expected, atol=1e-12)
@@ -171,27 +177,29 @@ OUTSIDE = np.arange(1000.0) // 10
 
 
 @pytest.mark.parametrize(
-    ("inside", "outside", "limits", "expected"),
+    ("inside", "outside", "rate", "limit", "expected"),
     [
-        (98.5, OUTSIDE, [98, 99], [1, 0]),  # one of a hundred outside is above
-        (99.0, OUTSIDE, [98, 99], [1, 0.5]),
-        (0.0, 0.0, [0, 0], [0.01, 0.005]),
-        (np.inf, -np.inf, [-np.inf, -np.inf], [1, 1]),
+        (98.5, OUTSIDE, 0.01, 98, 1),  # one of a hundred outside is above
+        (98.5, OUTSIDE, 0.005, 99, 0),
+        (99.0, OUTSIDE, 0.005, 99, 0.5),
+        (0.0, 0.0, 0.005, 0, 0.005),
+        (np.inf, -np.inf, 0.005, -np.inf, 1),
     ],
-    ids=["above", "tied", "all alike", "impossible outside"],
+    ids=["above", "below", "tied", "all alike", "impossible outside"],
 )
 def test_the_test_has_exactly_its_false_positive_rate(
-    inside, outside, limits, expected, rng
+    inside, outside, rate, limit, expected, rng
 ):
     test = given_test(inside, outside, n=40, n_holdout=1000)
-    power = test.power([0.01, 0.005], rng=rng)
-    assert power["threshold"].tolist() == limits
-    assert_allclose(power["power"], expected)
-    assert_allclose(test.classify(0.005), expected[1])
+    power = test.power([rate], rng=rng)
+    assert power["threshold"][0] == limit
+    assert power["power"][0] == pytest.approx(expected)
+    assert_allclose(test.classify(rate), expected)
 
 
 def test_where_all_are_alike_the_test_can_only_guess():
-    curve = given_test(0.0, 0.0, n=40, n_holdout=1000).roc()
+    test = given_test(0.0, 0.0, n=40, n_holdout=1000)
+    curve = test.roc()
     rates = curve["false_positive_rate"].to_numpy()
     assert_allclose(rates[[0, -1]], [0.001, 1])
     assert_allclose(curve["power"], rates)
@@ -199,8 +207,9 @@ def test_where_all_are_alike_the_test_can_only_guess():
 
 def test_power_is_unknown_where_people_are_too_few(rng):
     test = given_test(1.0, 0.0, n=4, n_holdout=100)
-    power = test.power(rng=rng).drop(columns="false_positive_rate")
-    assert power.isna().to_numpy().tolist() == [[False] * 3, [True] * 3]
+    power = test.power(rng=rng).set_index("false_positive_rate")
+    assert power.loc[0.01].notna().all()
+    assert power.loc[0.001].isna().all()
     assert np.isnan(test.classify(0.001)).all()
     assert np.isnan(test.classify(0.0099)).all()
 
@@ -242,7 +251,8 @@ def test_errors_of_the_power_are_those_of_other_samples(
         powers.append(power.loc[0, ["power", "power_se"]])
 
     estimates, errors = np.transpose(powers)
-    ratio = np.mean(np.square(errors)) / np.var(estimates, ddof=1)
+    variance = np.mean(np.square(errors))
+    ratio = variance / np.var(estimates, ddof=1)
     # With 40 samples, errors of .11 of its root; the bootstrap is wide by design.
     assert 0.75 < np.sqrt(ratio) < 2.2
 
@@ -254,7 +264,12 @@ def test_distances_are_to_the_nearest_released_record(n_releases):
     original, *releases, holdout = (Microdata(x, PEOPLE.schema) for x in parts)
 
     test = distance_test(
-        original, releases, holdout, n_releases, rows=range(5), n_holdout=7
+        original,
+        releases,
+        holdout,
+        n_releases,
+        rows=range(5),
+        n_holdout=7,
     )
 
     assert len(np.unique(test.holdout_rows)) == 5 * 7  # others beside each record
@@ -266,11 +281,12 @@ def test_distances_are_to_the_nearest_released_record(n_releases):
         expected = -distances[90:][test.holdout_rows]
         assert_array_equal(test.holdout_statistic[i], expected)
     frame = test.to_frame()  # set of releases by set of releases
-    assert_array_equal(frame["release_set"], np.repeat([1, 2], 5)[: len(frame)])
+    release_set = np.repeat([1, 2], 5)
+    assert_array_equal(frame["release_set"], release_set[: len(frame)])
     assert_array_equal(frame["statistic"], test.statistic.ravel())
 
 
-NUNS = pd.DataFrame({"job": ["nun"] * 3, "sick": ["no"] * 3})
+NUNS = pd.DataFrame({"job": ["nun", "nun"], "sick": "no"})
 IMPOSSIBLE = {
     "original": table(1, 1, 1),
     "released": [table(0, 0, 0)],
