@@ -66,7 +66,10 @@ def agree(risk, record, exact, largest_error, exempt=0.0):
 )
 def test_both_estimators_against_enumeration(n_classes, n_draws):
     """Four records on 2 x 2 cells, two releases: by all allocations."""
-    releases = [table("01", "00", "11", "01"), table("01", "11", "11", "00")]
+    releases = [
+        table("01", "00", "11", "01"),
+        table("01", "11", "11", "00"),
+    ]
     model = releases, [2, 2], n_classes, PRIOR
     support = subset_support(DATA[3], [0, 1], TWO)
     exact = exact_log_risk(DATA, 3, support, *model)

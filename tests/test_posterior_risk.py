@@ -128,9 +128,8 @@ def test_one_class_against_enumeration():
 
 def test_categorical_columns_and_microdata_are_taken_as_they_are():
     expected = risk_of()
-    codes = [CODES, *RELEASED_CODES]
-    frames = [SCHEMA.decode(x) for x in codes]
-    microdata = [Microdata(x, SCHEMA) for x in codes]
+    microdata = [Microdata(x, SCHEMA) for x in (CODES, *RELEASED_CODES)]
+    frames = [table.to_frame() for table in microdata]
     for original, *released in (frames, microdata):
         risk = risk_of(original=original, released=released)
         assert risk.schema.n_levels.tolist() == [3, 4, 2]
@@ -153,8 +152,7 @@ def test_chains_that_disagree_are_reported():
     risk = risk_of(chains=replace(SHORT, n_classes=20))
     assert not risk.converged
     assert "The chains have not converged" in risk.summary()
-    share = np.mean(~risk.reliable)
-    unreliable = percent(share, 1)
+    unreliable = percent(np.mean(~risk.reliable), 1)
     assert f"{unreliable} of the combinations are unreliable" in risk.summary()
 
 
