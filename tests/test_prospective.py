@@ -161,7 +161,7 @@ def test_risks_by_the_mixture_are_those_of_its_marginal_likelihood():
 
 
 def test_a_quantile_is_the_first_value_that_reaches_its_weight():
-    values = table(*"3124")
+    values = table(*"3124").astype(float)
     weights = np.array([0.1, 0.2, 0.65, 0.05])
     assert quantile(values, weights, 0.95) == [3]
     assert quantile(values, weights, 0.951) == [4]

@@ -103,14 +103,12 @@ def leakage_bound(
         )
     table = encode(data, "data", None)
     checks.within(0, len(table) - 1, row=row)
-    data_counts, changed_counts = release_counts(
+    counts = release_counts(
         synthesizer, table, row, alternatives, n_releases=n_releases, rng=rng
     )
     if prior is None:
         prior = 1 / (1 + len(alternatives))
-    return leakage_bound_from_counts(
-        data_counts, changed_counts, prior=prior, confidence=confidence
-    )
+    return leakage_bound_from_counts(*counts, prior=prior, confidence=confidence)
 
 
 def release_counts(

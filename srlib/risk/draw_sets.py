@@ -201,7 +201,7 @@ def convergence(
 def evenly_spaced(records: Codes, limit: int) -> Codes:
     """Return all records, or `limit` of them that are evenly spaced."""
     n_chosen = min(len(records), limit)
-    return records[np.linspace(0, len(records) - 1, n_chosen).astype(int)]
+    return records[np.linspace(0, len(records) - 1, n_chosen, dtype=int)]
 
 
 def share_not_converged(r_hat: Floats) -> Floats:

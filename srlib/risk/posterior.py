@@ -138,8 +138,8 @@ class PosteriorRisk:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with a row for each combination: labels, risk, diagnostics."""
-        frame = self.schema.decode(self.combinations)
-        return frame.assign(**{name: getattr(self, name) for name in _COLUMNS})
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        return self.schema.decode(self.combinations).assign(**columns)
 
     def summary(self) -> str:
         """Return a text that says how high the risks are and how reliable."""
