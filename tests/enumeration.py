@@ -29,7 +29,13 @@ def log_allocation_prior(sizes, prior):
         density = gamma.logpdf(alpha, prior.alpha_shape, scale=1 / prior.alpha_rate)
         return np.exp(sticks.sum() + density + log_alpha)
 
-    integral, _ = quad(integrand, -60, 8, limit=400, epsabs=1e-13)
+    integral, _ = quad(
+        integrand,
+        -60,
+        8,
+        limit=400,
+        epsabs=1e-13,
+    )
     return np.log(integral)
 
 

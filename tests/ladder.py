@@ -32,7 +32,12 @@ def partly_copied(x, n_levels, rng, *, share):
 
 def mixture(x, n_levels, rng):
     """A draw from the posterior predictive distribution of a DPMPM."""
-    chains = dpmpm.Chains(n_classes=30, burn_in=600, n_draws=1, n_chains=1)
+    chains = dpmpm.Chains(
+        n_classes=30,
+        burn_in=600,
+        n_draws=1,
+        n_chains=1,
+    )
     draws = dpmpm.sample_posterior(x, n_levels, chains, rng=rng)
     return draws.release(1, len(x), rng=rng)[0]
 
@@ -80,7 +85,8 @@ def _best_split(x, y, n_levels, min_leaf):
     starts = np.cumsum(n_levels) - n_levels
     level = x + starts[:-1]
     cells = level * n_targets + y[:, None]
-    counts = np.bincount(cells.ravel(), minlength=starts[-1] * n_targets)
+    n_cells = starts[-1] * n_targets
+    counts = np.bincount(cells.ravel(), minlength=n_cells)
     total = np.bincount(y, minlength=n_targets)
     variables = np.arange(x.shape[1])
     variable_of = np.repeat(variables, n_levels[:-1])
@@ -120,7 +126,8 @@ def noisy_margins(x, n_levels, rng):
         cells = given_x * size + x[:, k]
         counts = np.bincount(cells, minlength=n_given * size)
         noise = rng.laplace(0, 2 * (p - 1), counts.size)
-        noisy = (counts + noise).clip(1e-9).reshape(n_given, size)
+        noisy = (counts + noise).clip(1e-9)
+        noisy = noisy.reshape(n_given, size)
         shares = noisy / noisy.sum(axis=1, keepdims=True)
         z[:, k] = draw_levels(shares[given_z], rng)
         given_x = x[:, k].astype(int)
@@ -132,7 +139,7 @@ def noisy_margins(x, n_levels, rng):
 def independent(x, n_levels, rng):
     """Each column drawn by itself from its margin."""
     columns = [rng.choice(column, len(x)) for column in x.T]
-    return np.column_stack(columns).astype(x.dtype)
+    return np.column_stack(columns)
 
 
 LADDER = {

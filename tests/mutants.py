@@ -280,7 +280,7 @@ risk/errors
 squares * (count - 1) / count => squares / (count - 1) # variance of a mean
 yield total - np.log(last) => yield total - np.log(len(log_values)) # mean of one fewer
 risk/estimators
-times_subtracted -= 1 => times_subtracted += 1 # sign of an exponent
+len(given_joined) - model_prior => len(given_joined) + model_prior # sign of an exponent
 - len(weighted) * mean[-1] => - mean[-1] # releases
 np.where(in_data, own, 1.0) => np.where(True, own, 1.0) # strangers are left out
 other.rank[top] <= 3 => other.rank[top] <= 2 # top three to two
@@ -288,9 +288,9 @@ difference < 2 * standard_error => difference < standard_error # two errors to o
 risk/membership
 np.sqrt(n_people / (n_people - 1) * excess) => np.sqrt(excess) # variance of a sample
 np.resize(np.arange(len(people)), shape) => np.resize(np.arange(shape[1]), shape) # the same people beside each record
-min(1 / self.holdout_rows.shape[1], 0.5), => 1e-9, # shares that too few people tell
+np.geomspace(1 / self.holdout_rows.shape[1], => np.geomspace(1e-9, # shares that too few people tell
 false_positive_rates, side="right" => false_positive_rates, side="left" # a limit met exactly
-shape[1] >= 1 - 1e-9 => shape[1] > 1 + 1e-9 # just enough people
+shape[1] < 1 - 1e-9 => shape[1] <= 1 + 1e-9 # just enough people
 * person_weights[self.holdout_rows] => * np.ones(self.holdout_rows.shape) # people do not vary
 risk/posterior
 r_hat=r_hat.max(axis=0) => r_hat=r_hat.min(axis=0) # the best set of chains

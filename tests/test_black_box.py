@@ -98,10 +98,10 @@ def test_the_discriminant_is_that_of_its_formula(n, rng):
     mean = first.mean(axis=0)
     second_mean = second.mean(axis=0)
     within = np.concatenate([first - mean, second - second_mean])
-    deviation = within.std(axis=0)
-    matrix = (np.corrcoef(within.T) + np.eye(40)) / 2
-    difference = (mean - second_mean) / deviation
-    expected = np.linalg.solve(matrix, difference) / deviation
+    # Correlations halved, as in the mean of their matrix and the unit matrix.
+    covariance = np.cov(within.T)
+    matrix = covariance + np.diag(np.diag(covariance))
+    expected = np.linalg.solve(matrix, mean - second_mean)
     scale = np.linalg.norm(direction) / np.linalg.norm(expected)
     assert_allclose(direction, scale * expected)
 
@@ -141,26 +141,14 @@ class Copy:
 
 
 def test_all_candidates_have_the_same_prior(rng):
-    bound = leakage_bound(
-        Copy(),
-        PEOPLE,
-        0,
-        TWO_ALTERNATIVES,
-        n_releases=60,
-        rng=rng,
-    )
+    arguments = Copy(), PEOPLE, 0, TWO_ALTERNATIVES
+    bound = leakage_bound(*arguments, n_releases=60, rng=rng)
     assert bound.prior == 1 / 3
 
 
 def test_counts_are_of_cells(rng):
-    roots, changed = release_counts(
-        Copy(),
-        PEOPLE,
-        0,
-        HEALTHY,
-        n_releases=20,
-        rng=rng,
-    )
+    arguments = Copy(), PEOPLE, 0, HEALTHY
+    roots, changed = release_counts(*arguments, n_releases=20, rng=rng)
     assert (roots == roots[0]).all()
     assert (changed == changed[0]).all()
     assert (roots[0] != changed[0]).any()

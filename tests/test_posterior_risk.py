@@ -17,7 +17,6 @@ from srlib.display import percent
 from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
 from srlib.risk import (
     DrawSets,
-    agreement,
     collapsed_log_ratios,
     one_variable_supports,
     posterior_risk,
@@ -26,6 +25,7 @@ from srlib.risk import (
     subset_support,
 )
 from srlib.risk import posterior as module
+from srlib.risk.draw_sets import MAX_NOT_CONVERGED, chain_schedule
 
 ORIGINAL = records(60, 1)
 RELEASED = [records(60, 2), records(40, 3)]
@@ -128,9 +128,8 @@ def test_one_class_against_enumeration():
 
 def test_categorical_columns_and_microdata_are_taken_as_they_are():
     expected = risk_of()
-    codes = [CODES, *RELEASED_CODES]
-    frames = [SCHEMA.decode(x) for x in codes]
-    microdata = [Microdata(x, SCHEMA) for x in codes]
+    microdata = [Microdata(x, SCHEMA) for x in (CODES, *RELEASED_CODES)]
+    frames = [table.to_frame() for table in microdata]
     for original, *released in (frames, microdata):
         risk = risk_of(original=original, released=released)
         assert risk.schema.n_levels.tolist() == [3, 4, 2]
@@ -153,8 +152,7 @@ def test_chains_that_disagree_are_reported():
     risk = risk_of(chains=replace(SHORT, n_classes=20))
     assert not risk.converged
     assert "The chains have not converged" in risk.summary()
-    share = np.mean(~risk.reliable)
-    unreliable = percent(share, 1)
+    unreliable = percent(np.mean(~risk.reliable), 1)
     assert f"{unreliable} of the combinations are unreliable" in risk.summary()
 
 
@@ -196,9 +194,7 @@ def test_the_summary_counts_above_a_limit_below_one(support_size, counted):
 
 
 def schedule(max_iterations, n_draws):
-    return agreement.chain_schedule(
-        max_iterations, n_draws=n_draws, n_classes=1, n_chains=4
-    )
+    return chain_schedule(max_iterations, n_draws=n_draws, n_classes=1, n_chains=4)
 
 
 def test_each_round_of_chains_is_four_times_as_long():
@@ -223,7 +219,7 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch):
     assert risk.converged
 
     lengths.clear()
-    disagreement = {"share_not_converged": agreement.MAX_NOT_CONVERGED + 0.01}
+    disagreement = {"share_not_converged": MAX_NOT_CONVERGED + 0.01}
     monkeypatch.setattr("srlib.risk.draw_sets.convergence", lambda *_: disagreement)
     risk_of(chains=schedule(2_000, n_draws=250))
     assert lengths == [500, 2_000] * 3

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Bools, Floats, Ints
 from srlib.data.codes import Codes
 from srlib.data.schema import Microdata
 from srlib.mechanism.audit import clopper_pearson
@@ -103,14 +103,12 @@ def leakage_bound(
         )
     table = encode(data, "data", None)
     checks.within(0, len(table) - 1, row=row)
-    data_counts, changed_counts = release_counts(
+    counts = release_counts(
         synthesizer, table, row, alternatives, n_releases=n_releases, rng=rng
     )
     if prior is None:
         prior = 1 / (1 + len(alternatives))
-    return leakage_bound_from_counts(
-        data_counts, changed_counts, prior=prior, confidence=confidence
-    )
+    return leakage_bound_from_counts(*counts, prior=prior, confidence=confidence)
 
 
 def release_counts(
@@ -146,11 +144,7 @@ def release_counts(
     return data_counts, rng.permutation(changed_counts)
 
 
-def _check_alternatives(
-    alternatives: NDArray,
-    truth: Codes,
-    levels: Ints,
-) -> None:
+def _check_alternatives(alternatives: NDArray, truth: Codes, levels: Ints) -> None:
     """Raise a ValueError unless there are records of codes, all unlike the true one."""
     has_shape = alternatives.ndim == 2 and alternatives.shape[1] == len(truth)
     if not (has_shape and len(alternatives) and alternatives.dtype.kind in "iu"):
@@ -194,26 +188,24 @@ def _changed_releases(
             bar.update(1)
 
 
-def _two_way_cells(levels: Ints) -> tuple[Ints, Ints]:
-    """Return the pairs of levels of two variables, and each level with itself.
+def _two_way_cells(levels: Ints) -> Bools:
+    """Return which pairs of levels are cells: of two variables, and each with itself.
 
-    Levels are numbered through all variables.
+    Levels are numbered through all variables, (sum(levels), sum(levels)).
     """
     variable = np.repeat(np.arange(len(levels)), levels)
-    first, second = np.triu_indices(len(variable))
-    is_cell = (variable[first] != variable[second]) | (first == second)
-    return first[is_cell], second[is_cell]
+    return np.less.outer(variable, variable) | np.eye(len(variable), dtype=bool)
 
 
 def _cell_counts(
     codes: Codes,
     levels: Ints,
-    cells: tuple[Ints, Ints],
+    cells: Bools,
     group: int | None,
 ) -> NDArray[np.float32]:
     """Return counts of two-way cells, or of these within each level of a variable."""
-    n_cells = len(cells[0])
-    indicators = np.zeros((len(codes), levels.sum()), np.float32)
+    n_cells = cells.sum()
+    indicators = np.zeros((len(codes), len(cells)), np.float32)
     start = np.cumsum(levels) - levels
     np.put_along_axis(indicators, start + codes, 1, axis=1)
     if n_cells > _MAX_COUNTS:
@@ -310,11 +302,7 @@ def _bounds(
     return np.stack([np.maximum(0, epsilon), probability, np.maximum(0, a - b)])
 
 
-def _posterior_term(
-    u: Floats,
-    v: Floats,
-    prior: float,
-) -> Floats:
+def _posterior_term(u: Floats, v: Floats, prior: float) -> Floats:
     """Return f(u, v) = p u^2 / (p u + (1 - p) v), with the prior p; f(0, 0) = 0."""
     evidence = np.maximum(prior * u + (1 - prior) * v, np.finfo(float).tiny)
     return prior * u**2 / evidence
@@ -328,13 +316,13 @@ def _discriminant(first: Counts, second: Counts) -> Floats:
     """
     from sklearn.linear_model import RidgeClassifier
 
-    n = len(first) + len(second)
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
     # Counts that are constant within each sample separate the two perfectly where they
     # differ.
     deviation = np.where(deviation > 1e-6, deviation, 1.0)
-    is_first = np.arange(n) < len(first)
     scaled = np.concatenate([first, second]) / deviation
+    n = len(scaled)
+    is_first = np.arange(n) < len(first)
     fit = RidgeClassifier(alpha=n).fit(scaled, is_first)
     return fit.coef_.ravel() / deviation

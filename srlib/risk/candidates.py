@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -31,10 +32,8 @@ def one_variable_supports(codes: Codes, n_levels: Levels) -> Codes:
     the true record first, then variable by variable in the order of the levels.
     """
     variable, level = one_variable_positions(codes, n_levels)
-    supports = np.repeat(codes[:, None, :].astype(np.uint8), variable.shape[1], axis=1)
-    np.put_along_axis(
-        supports, variable[..., None], level[..., None].astype(np.uint8), axis=2
-    )
+    supports = np.repeat(codes[:, None].astype(np.uint8), variable.shape[1], axis=1)
+    np.put_along_axis(supports, variable[..., None], level[..., None], axis=2)
     return supports
 
 
@@ -46,19 +45,11 @@ def one_variable_positions(codes: Codes, n_levels: Levels) -> tuple[Ints, Ints]:
     """
     variable = np.repeat(np.arange(len(n_levels)), n_levels)  # (sum(n_levels),)
     level = np.concatenate([np.arange(levels) for levels in n_levels])
-    is_own = codes[:, variable] == level  # (n_combinations, sum(n_levels))
-    # The first variable's own level comes first and stands for the true record; own
-    # levels of the other variables come last and are left out.
-    place = np.where(is_own, 2, 1)
-    place[is_own & (variable == 0)] = 0
-    order = np.argsort(place, axis=1, kind="stable")
-    order = order[:, : one_variable_support_size(n_levels)]
+    # Each combination has as many levels that are not its own.
+    _, others = np.nonzero(codes[:, variable] != level)
+    # The own level of the first variable, which has its code as position, comes first.
+    order = np.column_stack([codes[:, 0], others.reshape(len(codes), -1)])
     return variable[order], level[order]
-
-
-def one_variable_support_size(n_levels: Levels) -> int:
-    """Return the number of candidates that differ in at most one variable."""
-    return 1 + int(np.sum(n_levels)) - len(n_levels)
 
 
 def subset_support(
@@ -74,20 +65,14 @@ def subset_support(
     """
     values = unknown_values(unknown, n_levels)
     truth = np.asarray(x, dtype=np.uint8)
-    support = np.repeat(truth[None], len(values), axis=0)
-    support[:, list(unknown)] = values
+    support = np.tile(truth, (len(values), 1))
+    support[:, unknown] = values
     is_truth = (support == truth).all(axis=1)
     return np.concatenate([support[is_truth], support[~is_truth]])
 
 
 def unknown_values(unknown: Sequence[int], n_levels: Levels) -> Ints:
-    """Return all combinations of the unknown variables, in lexicographic order."""
-    size = subset_size(unknown, n_levels)
-    return np.indices([n_levels[k] for k in unknown]).reshape(-1, size).T
-
-
-def subset_size(unknown: Sequence[int], n_levels: Levels) -> int:
-    """Return the number of combinations of the unknown variables.
+    """Return all combinations of the unknown variables, in lexicographic order.
 
     A ValueError is raised if there are too many.
     """
@@ -100,13 +85,14 @@ def subset_size(unknown: Sequence[int], n_levels: Levels) -> int:
         raise ValueError(
             f"unknown is {list(unknown)}; the variables are 0 to {len(n_levels) - 1}"
         )
-    size = prod(int(n_levels[k]) for k in unknown)
+    shape = [int(n_levels[k]) for k in unknown]
+    size = prod(shape)
     if size > MAX_CANDIDATES:
         raise ValueError(
             f"unknown has {size:,} combinations of levels; at most "
             f"{MAX_CANDIDATES:,} are listed for a record"
         )
-    return size
+    return np.indices(shape).reshape(-1, size).T
 
 
 @dataclass(frozen=True)
@@ -114,22 +100,25 @@ class TargetRecords:
     """Target records, one per row, with their candidates.
 
     `rows` are positions in the table, `repetitions` the number of records with the same
-    values. Each has `support_size` candidates: all combinations of the unknown
-    variables (equation 16), or else all combinations that differ from the true record
-    in one variable.
+    values. Their candidates are all combinations of the unknown variables (equation
+    16), or else all combinations that differ from the true record in one variable.
     """
 
     table: Microdata
     rows: Ints
     repetitions: Ints
     unknown: list[int] | None
-    support_size: int
     log_prior: LogPrior | None
 
     @property
     def combinations(self) -> Codes:
         """Values of the target records, (n, n_variables)."""
         return self.table.codes[self.rows]
+
+    @cached_property
+    def support_size(self) -> int:
+        """Number of candidates for each target record."""
+        return self.candidates(slice(1)).shape[1]
 
     def candidates(self, chosen: slice = slice(None)) -> Codes:
         """Return the candidates of target records, (n, support_size, n_variables)."""
@@ -145,8 +134,7 @@ class TargetRecords:
             return 0.0
         if not callable(self.log_prior):
             return np.asarray(self.log_prior, dtype=float)[chosen]
-        candidates = self.candidates(chosen)
-        frame = self.table.schema.decode(candidates.reshape(-1, candidates.shape[2]))
+        frame = self.table.schema.decode(np.concatenate(self.candidates(chosen)))
         values = np.asarray(self.log_prior(frame), dtype=float)
         if values.shape != (len(frame),) or np.isnan(values).any():
             raise ValueError(
@@ -174,16 +162,12 @@ def target_records(
         chosen = _checked_rows(rows, len(table))
     else:
         _, chosen = np.unique(combination_of, return_index=True)
-    if unknown is None:
-        hidden = None
-        support_size = one_variable_support_size(schema.n_levels)
-    else:
-        hidden = schema.positions(unknown, "unknown")
-        support_size = subset_size(hidden, schema.n_levels)
+    hidden = None if unknown is None else schema.positions(unknown, "unknown")
+    repetitions = counts[combination_of[chosen]]
+    records = TargetRecords(table, chosen, repetitions, hidden, log_prior)
+    support_size = records.support_size  # raises an error if a variable is wrong
     if log_prior is not None and not callable(log_prior):
         _check_log_prior(log_prior, (len(chosen), support_size))
-    repetitions = counts[combination_of[chosen]]
-    records = TargetRecords(table, chosen, repetitions, hidden, support_size, log_prior)
     records.candidate_log_prior(slice(1))  # raises an error if a function is wrong
     return records
 

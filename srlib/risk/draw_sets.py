@@ -1,8 +1,11 @@
-"""The posterior draws behind a risk: given the data, and the data with each release."""
+"""Posterior draws given the data, and given the data joined with each release.
+
+Chains of the intruder's model run longer and longer until they agree.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +16,6 @@ from srlib.data.codes import Codes
 from srlib.dpmpm.gibbs import sample_posterior
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
-from srlib.risk.agreement import MAX_NOT_CONVERGED, checked_schedule, convergence
 from srlib.risk.estimators import (
     collapsed_log_ratios,
     log_likelihood,
@@ -21,6 +23,13 @@ from srlib.risk.estimators import (
     subset_log_means,
 )
 from srlib.risk.likelihood import CandidateLikelihood
+
+# Chains have converged if at most this share of combinations has an R-hat above 1.01.
+MAX_NOT_CONVERGED = 0.05
+# Each round of chains is this many times as long as the one before.
+LENGTHENING = 4
+
+_MAX_CHECKED = 5_000  # combinations for which R-hat is computed
 
 
 @dataclass(frozen=True)
@@ -36,14 +45,13 @@ class DrawSets:
     joined: Sequence[Draws]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "joined", tuple(self.joined))
         if not self.joined:
             raise ValueError(
                 "joined is empty; it must have draws for one release or more"
             )
         data_levels = self.n_levels.tolist()
         for draws in self.joined:
-            levels = np.asarray(draws.n_levels).tolist()
+            levels = draws.n_levels.tolist()
             if levels != data_levels:
                 raise ValueError(
                     f"joined has draws with {levels} levels; they must have those of "
@@ -71,14 +79,25 @@ class DrawSets:
         tables = {"data": codes}
         for i, release in enumerate(released, 1):
             tables[f"data, release {i}"] = np.vstack([codes, release])
-        streams = rng.spawn(len(tables))
-        data, *joined = (
-            _sample_until_agreement(
-                name, table, n_levels, schedule, combinations, rng=stream
-            )
-            for (name, table), stream in zip(tables.items(), streams, strict=True)
-        )
-        return cls(data, joined)
+        sets = []
+        for name, table in tables.items():
+            (stream,) = rng.spawn(1)
+            for settings in schedule:
+                draws = sample_posterior(
+                    table,
+                    n_levels,
+                    settings,
+                    rng=stream,
+                    keep_allocations=True,
+                    label=f"{name}, {settings.n_iterations:,} iterations",
+                )
+                if settings is schedule[-1]:  # used whether its chains agree or not
+                    break
+                agreement = convergence(name, draws, combinations)
+                if agreement["share_not_converged"] <= MAX_NOT_CONVERGED:
+                    break
+            sets.append(draws)
+        return cls(sets[0], sets[1:])
 
     def __iter__(self) -> Iterator[Draws]:
         yield self.data
@@ -87,7 +106,7 @@ class DrawSets:
     @property
     def n_levels(self) -> Ints:
         """Number of levels of each variable, (n_variables,)."""
-        return np.asarray(self.data.n_levels)
+        return self.data.n_levels
 
     def likelihood(
         self, codes: Codes, unknown: Sequence[int] | None = None
@@ -102,33 +121,6 @@ class DrawSets:
         return CandidateLikelihood(log_likelihood, ratios, np.stack(r_hat), pareto_k)
 
 
-def _sample_until_agreement(
-    name: str,
-    table: Codes,
-    n_levels: Ints,
-    schedule: Sequence[Chains],
-    combinations: Codes,
-    *,
-    rng: np.random.Generator,
-) -> Draws:
-    """Return draws from the schedule's first chains that agree, or from its last."""
-    for settings in schedule:
-        draws = sample_posterior(
-            table,
-            n_levels,
-            settings,
-            rng=rng,
-            keep_allocations=True,
-            label=f"{name}, {settings.n_iterations:,} iterations",
-        )
-        if settings is schedule[-1]:  # which nothing follows, whether it agrees or not
-            break
-        agreement = convergence(name, draws, combinations)
-        if agreement["share_not_converged"] <= MAX_NOT_CONVERGED:
-            break
-    return draws
-
-
 def log_ratios(
     draws: Draws, codes: Codes, unknown: Sequence[int] | None
 ) -> tuple[Floats, NDArray[np.floating]]:
@@ -136,5 +128,82 @@ def log_ratios(
     if unknown is None and draws.allocations is not None:
         return collapsed_log_ratios(draws, codes)
     if unknown is None:
-        return one_variable_log_ratios(draws, codes)[0], cell_log_prob(draws, codes)
-    return subset_log_means(draws, codes, unknown), cell_log_prob(draws, codes)
+        ratios = one_variable_log_ratios(draws, codes)[0]
+    else:
+        ratios = subset_log_means(draws, codes, unknown)
+    return ratios, cell_log_prob(draws, codes)
+
+
+def chain_schedule(
+    max_iterations: int, *, n_classes: int, n_draws: int, n_chains: int
+) -> tuple[Chains, ...]:
+    """Return settings of longer and longer chains, each four times as long as the last.
+
+    Half of each chain is burn-in. The last has `max_iterations`; the first has at least
+    two iterations per draw. The other settings are those of `dpmpm.Chains`.
+    """
+    schedule = []
+    length = max(max_iterations, 2 * n_draws)
+    while length >= 2 * n_draws:
+        chains = Chains(
+            n_classes=n_classes,
+            burn_in=length // 2,
+            n_draws=n_draws,
+            thin=max(1, length // 2 // n_draws),
+            n_chains=n_chains,
+        )
+        schedule.append(chains)
+        length //= LENGTHENING
+    return tuple(reversed(schedule))
+
+
+def checked_schedule(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
+    """Return settings as a sequence, if each allows standard errors and R-hat."""
+    schedule = [chains] if isinstance(chains, Chains) else list(chains)
+    if not schedule:
+        raise ValueError(
+            "chains is empty; it must have settings for one round of chains or more"
+        )
+    for settings in schedule:
+        if settings.n_chains < 2 or settings.n_draws < 4:
+            raise ValueError(
+                f"chains has {settings.n_chains} chains of {settings.n_draws} draws; "
+                "standard errors and R-hat need at least two chains of four draws"
+            )
+    return schedule
+
+
+def convergence(
+    name: str,
+    draws: Draws,
+    combinations: Codes,
+) -> dict[str, Any]:
+    """Return whether chains agree on the log probabilities of combinations, as a row.
+
+    It has draws_given (the name of the draws), chains, draws (per chain), r_hat_median,
+    r_hat_95 (95th percentile) and r_hat_largest over the combinations, or over 5,000 of
+    them that are evenly spaced, and share_not_converged, the share whose R-hat is above
+    `diagnostics.MAX_R_HAT`.
+    """
+    checked = evenly_spaced(combinations, _MAX_CHECKED)
+    r_hat = diagnostics.r_hat(cell_log_prob(draws, checked))  # (n_checked,)
+    return {
+        "draws_given": name,
+        "chains": draws.n_chains,
+        "draws": draws.n_draws,
+        "r_hat_median": np.median(r_hat),
+        "r_hat_95": np.quantile(r_hat, 0.95),
+        "r_hat_largest": r_hat.max(),
+        "share_not_converged": share_not_converged(r_hat),
+    }
+
+
+def evenly_spaced(records: Codes, limit: int) -> Codes:
+    """Return all records, or `limit` of them that are evenly spaced."""
+    n_chosen = min(len(records), limit)
+    return records[np.linspace(0, len(records) - 1, n_chosen, dtype=int)]
+
+
+def share_not_converged(r_hat: Floats) -> Floats:
+    """Return the share of R-hats above their limit or unknown, over the last axis."""
+    return np.mean(~(r_hat <= diagnostics.MAX_R_HAT), axis=-1)

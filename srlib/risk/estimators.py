@@ -42,7 +42,7 @@ def release_log_prob(draws: Draws, released: Sequence[Codes]) -> Floats:
     log_prob = []
     for release in released:
         combinations, counts, _ = distinct(release)
-        log_prob.append(cell_log_prob(draws, combinations) @ counts.astype(float))
+        log_prob.append(cell_log_prob(draws, combinations) @ counts)
     return np.stack(log_prob)
 
 
@@ -117,7 +117,6 @@ def subset_log_means(
     (n_chains, n, prod(n_levels[unknown])) float64
         Log of each chain's mean, the true record first, then in lexicographic order.
     """
-    codes = np.asarray(codes, dtype=np.int64)
     hidden = list(unknown)
     values = unknown_values(hidden, draws.n_levels)
     truth = cell_numbers(codes[:, hidden], draws.n_levels[hidden])
@@ -125,7 +124,7 @@ def subset_log_means(
     known_rows = np.delete(start + codes, hidden, axis=1)
     records = [known_rows, truth, np.broadcast_to(in_data, len(codes))]
     if replaced is not None:
-        records.append(start + np.asarray(replaced, dtype=np.int64))
+        records.append(start + replaced)
     sums = _ratio_sums(draws, start[hidden] + values, records)
     # The true record goes first; the others keep their order.
     order = np.argsort(np.arange(len(values)) != truth[:, None], kind="stable")
@@ -246,9 +245,7 @@ def log_likelihood(
     `model_prior` adds the model's log prior, log p(x | D_-i) (section 5), from the same
     draws, which then counts once less.
     """
-    times_subtracted = len(given_joined)
-    if model_prior:
-        times_subtracted -= 1
+    times_subtracted = len(given_joined) - model_prior
     return reduce(np.add, given_joined) - times_subtracted * given_data
 
 

@@ -24,7 +24,7 @@ tests of statistical hypotheses. https://doi.org/10.1098/rsta.1933.0009
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import batched
 
 import numpy as np
@@ -32,7 +32,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import Floats, Ints
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.risk.candidates import (
@@ -126,22 +126,20 @@ class MembershipTest:
     ) -> tuple[Floats, Floats]:
         """Return thresholds for false-positive rates, and the decisions at them.
 
-        Decisions are (n_rates, n_release_sets, n).
+        Decisions are (n_rates, n_release_sets, n). They are NaN where the holdout is
+        too small for the rate: on average at least one holdout person per target record
+        has to be above the threshold. With fewer, the threshold cannot be estimated: by
+        Markov's inequality it may be as large as one over the rate, and no ratio is
+        seen that large.
         """
         values, position = self._sorted
         mass = np.bincount(position, weights)
-        limits, randomization = thresholds(values, mass, rates)
-        decide = partial(critical_function, self.statistic)
-        return limits, np.stack([*map(decide, limits, randomization)])
-
-    def _has_enough_holdout(self, rates: Floats) -> Bools:
-        """Return whether the holdout is large enough for false-positive rates.
-
-        On average at least one holdout person per target record has to be above the
-        threshold. With fewer, the threshold cannot be estimated: by Markov's inequality
-        it may be as large as one over the rate, and no ratio is seen that large.
-        """
-        return rates * self.holdout_rows.shape[1] >= 1 - 1e-9
+        limits, randomization = thresholds(values, mass, rates[:, None, None])
+        decisions = critical_function(self.statistic, limits, randomization)
+        too_few = rates * self.holdout_rows.shape[1] < 1 - 1e-9
+        limits[too_few] = np.nan
+        decisions[too_few] = np.nan
+        return limits.ravel(), decisions
 
     def classify(self, false_positive_rate: float = FALSE_POSITIVE_RATES[0]) -> Floats:
         """Return the probability that each target record is classified as a member.
@@ -150,9 +148,8 @@ class MembershipTest:
         threshold, and NaN where the holdout is too small for the false-positive rate.
         """
         checks.inner_probability(false_positive_rate=false_positive_rate)
-        rate = np.array([false_positive_rate])
-        _, (decision,) = self._classify(rate)
-        return np.where(self._has_enough_holdout(rate), decision, np.nan)
+        _, (decision,) = self._classify(np.array([false_positive_rate]))
+        return decision
 
     def power(
         self,
@@ -181,20 +178,14 @@ class MembershipTest:
         n = len(self.combinations)
         adjusted_power = (n * power + 1) / (n + 2)  # away from none and from all
         smallest = np.sqrt(adjusted_power * (1 - adjusted_power) / n)
-        frame = pd.DataFrame(
+        return pd.DataFrame(
             {
                 "false_positive_rate": rates,
                 "threshold": limits,
                 "power": power,
-                "power_se": np.maximum(
-                    np.std(replicates, axis=0, ddof=1),
-                    smallest,
-                ),
+                "power_se": np.maximum(np.std(replicates, axis=0, ddof=1), smallest),
             }
         )
-        enough = self._has_enough_holdout(rates)
-        frame.loc[~enough, ["threshold", "power", "power_se"]] = np.nan
-        return frame
 
     def _resampled_power(
         self,
@@ -217,7 +208,7 @@ class MembershipTest:
         The rates are evenly spaced on the log scale, from the smallest for which the
         holdout is large enough.
         """
-        rates = np.geomspace(min(1 / self.holdout_rows.shape[1], 0.5), 1, 61)
+        rates = np.geomspace(1 / self.holdout_rows.shape[1], 1, 61)
         _, decisions = self._classify(rates)
         power = decisions.mean(axis=(1, 2))
         return pd.DataFrame({"false_positive_rate": rates, "power": power})
@@ -348,9 +339,7 @@ def distance_test(
     )
 
 
-def log_likelihood_ratios(
-    log_prob: Floats,
-) -> tuple[Floats, Floats, Floats]:
+def log_likelihood_ratios(log_prob: Floats) -> tuple[Floats, Floats, Floats]:
     """Return log likelihood ratios of records, their errors, and those of the holdout.
 
     The argument is log p(releases | data with this person as the target record), (n, 1
@@ -388,13 +377,12 @@ def thresholds(
     position = np.minimum(position, len(values) - 1)
     share = mass[position] / mass.sum()  # at the threshold
     above = share_up_to[position] - share
-    with np.errstate(divide="ignore", invalid="ignore"):
-        randomization = np.where(share > 0, (false_positive_rates - above) / share, 0.0)
+    randomization = (false_positive_rates - above) / share
     return values[position], np.clip(randomization, 0.0, 1.0)
 
 
 def critical_function(
-    statistic: Floats, threshold: float, randomization: float
+    statistic: Floats, threshold: Floats, randomization: Floats
 ) -> Floats:
     """Return the probability of classification as a member, given the statistic.
 

@@ -11,13 +11,13 @@ from srlib.data.codes import Codes, distinct
 from srlib.diagnostics import MAX_R_HAT
 from srlib.dpmpm.model import Chains
 from srlib.mechanism.bayes import posterior
-from srlib.risk.agreement import (
+from srlib.risk.candidates import one_variable_positions
+from srlib.risk.draw_sets import (
     MAX_NOT_CONVERGED,
+    DrawSets,
     chain_schedule,
     share_not_converged,
 )
-from srlib.risk.candidates import one_variable_positions
-from srlib.risk.draw_sets import DrawSets
 from srlib.risk.errors import jackknife, log_mean
 from srlib.risk.estimators import log_likelihood
 from srlib.risk.likelihood import CandidateLikelihood, Risk
@@ -111,8 +111,8 @@ class _Row(NamedTuple):
 def _whole_record_row(likelihood: CandidateLikelihood, repetitions: Ints) -> _Row:
     """Return the mean posterior probability of the true record, over people."""
     weight = repetitions / repetitions.sum()
-    (value,), (se,) = likelihood.estimate(
-        lambda column: np.array([weight @ np.exp(posterior(column)[:, 0])])
+    value, se = map(
+        float, likelihood.estimate(lambda x: weight @ np.exp(posterior(x)[:, 0]))
     )
     uniform = 1 / likelihood.log_likelihood.shape[1]
     detail = "mean posterior probability of the true record"

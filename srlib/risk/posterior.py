@@ -17,11 +17,6 @@ from srlib.display import percent
 from srlib.dpmpm.model import Chains
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
-from srlib.risk.agreement import (
-    MAX_NOT_CONVERGED,
-    chain_schedule,
-    share_not_converged,
-)
 from srlib.risk.candidates import (
     Data,
     LogPrior,
@@ -30,7 +25,12 @@ from srlib.risk.candidates import (
     encode_releases,
     target_records,
 )
-from srlib.risk.draw_sets import DrawSets
+from srlib.risk.draw_sets import (
+    MAX_NOT_CONVERGED,
+    DrawSets,
+    chain_schedule,
+    share_not_converged,
+)
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
@@ -138,8 +138,8 @@ class PosteriorRisk:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with a row for each combination: labels, risk, diagnostics."""
-        frame = self.schema.decode(self.combinations)
-        return frame.assign(**{name: getattr(self, name) for name in _COLUMNS})
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        return self.schema.decode(self.combinations).assign(**columns)
 
     def summary(self) -> str:
         """Return a text that says how high the risks are and how reliable."""

@@ -22,7 +22,6 @@ from srlib.dpmpm.model import Draws
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.records import MechanismSynthesizer
 from srlib.progress import progress, silent
-from srlib.risk.agreement import checked_schedule, convergence, evenly_spaced
 from srlib.risk.candidates import (
     Data,
     LogPrior,
@@ -31,7 +30,12 @@ from srlib.risk.candidates import (
     encode,
     target_records,
 )
-from srlib.risk.draw_sets import log_ratios
+from srlib.risk.draw_sets import (
+    checked_schedule,
+    convergence,
+    evenly_spaced,
+    log_ratios,
+)
 from srlib.risk.errors import jackknife_variance, log_mean
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.risk.synthesizers import (
@@ -40,7 +44,7 @@ from srlib.risk.synthesizers import (
     density_likelihood,
     map_changes,
 )
-from srlib.trees import SequentialTrees, Trees
+from srlib.trees import Trees
 
 MAX_RELEASE_SETS = 200_000
 """Most sets of releases that are enumerated."""
@@ -112,7 +116,6 @@ class RiskBeforeRelease:
         expected, the mean over sets of releases of the posterior probability of the
         true record; worst, its 95 % quantile; and their Monte Carlo standard errors.
         """
-        self.schema.check_reserved_names(_COLUMNS)
         frame = self.schema.decode(self.combinations)
         over_sets = self._over_sets(self.probability, self.jackknife_probability)
         return frame.assign(
@@ -155,7 +158,7 @@ class RiskBeforeRelease:
         releases = "one release" if m == 1 else f"{m} releases"
         error = ""
         if not self.exact:
-            mcse = frame["expected_mcse"].iloc[int(expected.argmax())]
+            mcse = frame.loc[expected.idxmax(), "expected_mcse"]
             error = (
                 f" (standard error {mcse:.1g}, not counting the choice of the maximum)"
             )
@@ -317,14 +320,14 @@ def _set_likelihoods(
         raise ValueError(
             "rng is not given; it must be a random generator for the releases"
         )
-    weights = np.full(n_sets, 1 / n_sets)
+    convergence_table = None
     if isinstance(synthesizer, DPMPMSynthesizer):
         likelihood, convergence_table = _draw_dpmpm_sets(
             synthesizer, records, n_releases, n_sets, rng
         )
-        return likelihood, weights, convergence_table
-    likelihood = _draw_density_sets(synthesizer, records, n_releases, n_sets, rng)
-    return likelihood, weights, None
+    else:
+        likelihood = _draw_density_sets(synthesizer, records, n_releases, n_sets, rng)
+    return likelihood, np.full(n_sets, 1 / n_sets), convergence_table
 
 
 def _draw_density_sets(
@@ -337,8 +340,6 @@ def _draw_density_sets(
     """Return the likelihood of the candidates given sets of releases, by a density."""
     codes = records.table.codes
     candidates = records.candidates()
-    if isinstance(synthesizer, SequentialTrees):
-        synthesizer = synthesizer.fit(codes)
     sums = np.zeros((n_sets, *candidates.shape[:2]))
     with progress(n_releases * n_sets, "releases") as bar, silent():
         for i in range(n_releases * n_sets):
@@ -395,18 +396,13 @@ def _dpmpm_draws(
     )
     chains = synthesizer.chains
     more_chains = replace(chains, n_chains=CHAINS_FACTOR * chains.n_chains)
-    data_stream, *streams = rng.spawn(n + 1)
-    draws = sample(codes, chains=more_chains, rng=data_stream)
+    draws = sample(codes, chains=more_chains, rng=rng.spawn(1)[0])
     yield draws
     # From separate draws: releases are independent given the data, not given the
     # parameters.
-    released = draws.release(n, len(codes), rng=rng)
-    for release, stream in zip(released, streams, strict=True):
-        yield sample(
-            np.vstack([codes, release]),
-            chains=chains,
-            rng=stream,
-        )
+    for release in draws.release(n, len(codes), rng=rng):
+        joined = np.vstack([codes, release])
+        yield sample(joined, chains=chains, rng=rng.spawn(1)[0])
 
 
 def _enumerate_sets(
@@ -418,18 +414,21 @@ def _enumerate_sets(
     prob = np.exp(mechanism.row(synthesizer.row_of(codes)))
     possible = np.flatnonzero(prob > 0)
     members = _multisets(len(possible), n_releases)  # (n_sets, n_releases)
-    rows = map_changes(
-        synthesizer.row_of, codes, records.rows, records.candidates()
-    )  # (n, support_size)
-    needed, position = np.unique(rows, return_inverse=True)
-    block = mechanism.block(needed, possible)
-    by_release = np.moveaxis(block[position.reshape(rows.shape)], 2, 0)
+    rows = map_changes(synthesizer.row_of, codes, records.rows, records.candidates())
+    needed, position = np.unique(rows, return_inverse=True)  # (n, support_size)
+    given_rows = mechanism.block(needed, possible)[position]
+    by_release = np.moveaxis(given_rows, 2, 0)  # (n_possible, n, support_size)
     log_likelihood = sum((by_release[releases] for releases in members.T), np.zeros(()))
+    weights = _orders(members) * prob[possible][members].prod(axis=1)
+    return CandidateLikelihood(lambda: log_likelihood), weights
+
+
+def _orders(members: Ints) -> Floats:
+    """Return the number of orders of each set of releases, (n_sets,)."""
     counts = (members[:, :, None] == members[:, None]).sum(axis=1)
     # A release that is c times in a set is counted c times, each with log(c!) / c.
-    log_orders = gammaln(n_releases + 1) - (gammaln(counts + 1) / counts).sum(axis=1)
-    weights = np.exp(log_orders) * prob[possible][members].prod(axis=1)
-    return CandidateLikelihood(lambda: log_likelihood), weights
+    log_repeated = (gammaln(counts + 1) / counts).sum(axis=1)
+    return np.exp(gammaln(members.shape[1] + 1) - log_repeated)
 
 
 def _multisets(n: int, size: int) -> Ints:
@@ -443,21 +442,11 @@ def _multisets(n: int, size: int) -> Ints:
     return np.array(list(combinations_with_replacement(range(n), size)))
 
 
-def quantile(
-    values: Floats,
-    weights: Floats,
-    level: float,
-) -> Floats:
+def quantile(values: Floats, weights: Floats, level: float) -> Floats:
     """Return the least value with cumulative weight `level` or more, (n, k) to (k,)."""
     # Rounding must not carry the sum of 95 weights of 1 / 100 across the level.
     level -= 1e-9
-    return np.quantile(
-        values,
-        level,
-        axis=0,
-        weights=weights,
-        method="inverted_cdf",
-    )
+    return np.quantile(values, level, axis=0, weights=weights, method="inverted_cdf")
 
 
 def quantile_variance(values: Floats, level: float) -> Floats:

@@ -7,6 +7,7 @@ any other, `black_box` has lower bounds from a test between its releases.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -144,61 +145,42 @@ def log_likelihoods(
         return of_trees(synthesizer, released, rows, candidates, executor=executor)
     name = type(synthesizer).__name__
     own = getattr(synthesizer, "log_likelihoods", None)
-    if own is not None and executor is not None:
+    if own is None:
+        name += ".log_prob"
+        step = 1 if executor is None else _BLOCK
+        starts = range(step, len(rows), step)
+        parts = zip(np.split(rows, starts), np.split(candidates, starts), strict=True)
+        shared = (partial(_joint_log_prob, synthesizer, released), data)
+        blocks = in_blocks(executor, map_changes, shared, [*parts], "changed records")
+        values = np.concatenate([*blocks])
+    elif executor is None:
+        name += ".log_likelihoods"
+        values = np.asarray(own(released, data, rows, candidates), dtype=np.float64)
+    else:
         raise ValueError(
             f"executor is given, but {name} has its own log_likelihoods, which runs in "
             "one process"
         )
-    if own is None:
-        name += ".log_prob"
-        values = _from_log_prob(synthesizer, released, data, rows, candidates, executor)
-    else:
-        name += ".log_likelihoods"
-        values = np.asarray(own(released, data, rows, candidates), dtype=np.float64)
-    if values.shape != candidates.shape[:2]:
-        raise ValueError(
-            f"{name} returns shape {values.shape}; it must be {candidates.shape[:2]}"
-        )
+    _check_log_likelihoods(values, candidates.shape[:2], name)
+    return values
+
+
+def _check_log_likelihoods(values: Floats, shape: tuple[int, ...], name: str) -> None:
+    """Raise a ValueError unless a function, by name, returns log probabilities."""
+    if values.shape != shape:
+        raise ValueError(f"{name} returns shape {values.shape}; it must be {shape}")
     if np.isnan(values).any() or np.isposinf(values).any():
         raise ValueError(
             f"{name} returns NaN or infinity; it must return the logarithm of a "
             "probability"
         )
-    return values
 
 
-def _from_log_prob(
-    synthesizer: Density,
-    released: Sequence[Codes],
-    data: Codes,
-    rows: Ints,
-    candidates: Codes,
-    executor: Executor | None,
-) -> Floats:
-    """Return log likelihoods by a density at each changed table, in blocks."""
-    step = 1 if executor is None else _BLOCK
-    starts = range(step, len(rows), step)
-    blocks = list(
-        zip(np.split(rows, starts), np.split(candidates, starts), strict=True)
-    )
-    shared = (synthesizer, released, data)
-    parts = in_blocks(executor, _of_block, shared, blocks, "changed records")
-    return np.concatenate(list(parts))
-
-
-def _of_block(
-    synthesizer: Density,
-    released: Sequence[Codes],
-    data: Codes,
-    rows: Ints,
-    candidates: Codes,
-) -> Floats:
-    """Return the log probability of all releases given each changed table."""
-
-    def log_prob(changed: Codes) -> float:
-        return float(sum(synthesizer.log_prob(table, changed) for table in released))
-
-    return map_changes(log_prob, data, rows, candidates)
+def _joint_log_prob(
+    synthesizer: Density, released: Sequence[Codes], data: Codes
+) -> float:
+    """Return the log probability of all releases given the data."""
+    return float(sum(synthesizer.log_prob(table, data) for table in released))
 
 
 def map_changes(
