@@ -46,7 +46,11 @@ def log_marginal_likelihood(
     return total
 
 
-def _class_splits(n: int, n_levels: Sequence[int], n_classes: int) -> Ints:
+def _class_splits(
+    n: int,
+    n_levels: Sequence[int],
+    n_classes: int,
+) -> Ints:
     """Return the ways to split n records among cells and classes, (n_splits, K, F)."""
     if len(n_levels) == 0 or min(n_levels) < 2:
         raise ValueError(
@@ -64,7 +68,11 @@ def _class_splits(n: int, n_levels: Sequence[int], n_classes: int) -> Ints:
     return compositions(n, cells * n_classes).reshape(-1, cells, n_classes)
 
 
-def _log_split_prob(splits: Ints, n_levels: Sequence[int], prior: Prior) -> Floats:
+def _log_split_prob(
+    splits: Ints,
+    n_levels: Sequence[int],
+    prior: Prior,
+) -> Floats:
     """Return log probabilities of splits, (n_splits,), parameters summed out."""
     sizes = splits.sum(axis=1)
     # Orders of the records: prod_cells n_c! / prod_classes n_cf!

@@ -61,7 +61,11 @@ class Sampler:
         self.level_counts = np.zeros(self.phi.shape, dtype=np.int64)
         self.class_of = np.zeros(len(counts), dtype=np.int64)
 
-    def advance(self, n_iterations: int, power: float = 1.0) -> None:
+    def advance(
+        self,
+        n_iterations: int,
+        power: float = 1.0,
+    ) -> None:
         """Run iterations; with a `power` below one they are of an annealed start."""
         self.alpha = iterate(
             n_iterations,
@@ -122,7 +126,7 @@ def sample_posterior(
     James (2001) for the blocked Gibbs sampler.
     """
     codes, n_levels = checked_codes(codes, n_levels)
-    if codes.shape[0] == 0:
+    if not len(codes):
         raise ValueError("the table has no records; it must have one or more")
     combinations, counts, _ = distinct(codes)
     draws = _empty_draws(chains, n_levels)
@@ -164,7 +168,11 @@ def _empty_draws(chains: Chains, n_levels: Ints) -> Draws:
     )
 
 
-def _add_allocations(draws: Draws, combinations: Codes, prior: Prior) -> Draws:
+def _add_allocations(
+    draws: Draws,
+    combinations: Codes,
+    prior: Prior,
+) -> Draws:
     """Return draws with arrays of allocations, which are to be filled."""
     shape = (draws.n_chains, draws.n_draws, len(combinations))
     allocations = Allocations(

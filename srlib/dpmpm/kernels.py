@@ -41,13 +41,15 @@ class Grouping(NamedTuple):
 
     `stride` is the step in the group's row when the variable's level increases by one;
     `row_start` the first row of each group in the joint table, `level_start` the first
-    row of each variable in ``phi``, `first_of` each group's first variable.
+    row of each variable in ``phi``, `phi_row` the row of each variable in ``phi`` for
+    each row of its group, `first_of` each group's first variable.
     """
 
     group_of: Ints
     stride: Ints
     row_start: Ints
     level_start: Ints
+    phi_row: Ints
     first_of: Ints
 
     def rows(self, codes: Codes) -> Ints:
@@ -79,11 +81,14 @@ def group_variables(n_levels: Ints, max_cells: int = GROUP_CELLS) -> Grouping:
         group_of[variable] = len(cells) - 1
         stride[variable] = cells[-1]
         cells[-1] *= int(levels)
+    level_start = np.cumsum([0, *n_levels])
+    levels = np.arange(max(cells)) // stride[:, None] % n_levels[:, None]
     return Grouping(
         group_of=group_of,
         stride=stride,
         row_start=np.cumsum([0, *cells]),
-        level_start=np.cumsum([0, *n_levels]),
+        level_start=level_start,
+        phi_row=level_start[:-1, None] + levels,
         first_of=np.searchsorted(group_of, np.arange(len(cells) + 1)),
     )
 
@@ -112,39 +117,32 @@ def fill_tables(pi, phi, tables):
         for f in range(n_classes):
             products[row, f] *= pi[f]
     for row in range(products.shape[0]):
-        log_scale[row] = _divide_by_largest(products[row, :n_classes])
-
-
-@_compiled
-def _level_row(groups, variable, row):
-    """Return the row of phi of a variable's level in a row of its group's table."""
-    start = groups.level_start[variable]
-    n_levels = groups.level_start[variable + 1] - start
-    first = groups.row_start[groups.group_of[variable]]
-    return start + (row - first) // groups.stride[variable] % n_levels
+        log_scale[row] = _divide_by_largest(products, row, n_classes)
 
 
 @_compiled
 def _multiply_by_variable(phi, groups, variable, products):
     """Multiply the rows of a variable's group by the probabilities of its levels."""
     group = groups.group_of[variable]
-    for row in range(groups.row_start[group], groups.row_start[group + 1]):
-        level = _level_row(groups, variable, row)
+    first = groups.row_start[group]
+    for row in range(first, groups.row_start[group + 1]):
+        level = groups.phi_row[variable, row - first]
         for f in range(phi.shape[1]):
             products[row, f] *= phi[level, f]
 
 
 @_compiled
-def _divide_by_largest(values):
-    """Divide values by the largest; return the logarithm of that, 0 if it is 0."""
-    largest = values.dtype.type(0.0)
-    for value in values:
-        largest = max(largest, value)
-    if largest == 0.0:
+def _divide_by_largest(table, row, n_classes):
+    """Divide a row by its largest value; return the logarithm of that, 0 if it is 0."""
+    largest = table[row, 0]
+    for f in range(1, n_classes):
+        if table[row, f] > largest:
+            largest = table[row, f]
+    if largest <= 0.0:
         return 0.0
-    scale = values.dtype.type(1.0) / largest
-    for f in range(values.shape[0]):
-        values[f] *= scale
+    scale = table.dtype.type(1.0) / largest
+    for f in range(n_classes):
+        table[row, f] *= scale
     return np.log(np.float64(largest))
 
 
@@ -239,7 +237,13 @@ def mixture_log_prob(tables, rows, log_prob):
 
 
 @_compiled
-def cell_log_probs(pi, phi, tables, rows, log_prob):
+def cell_log_probs(
+    pi,
+    phi,
+    tables,
+    rows,
+    log_prob,
+):
     """Fill `mixture_log_prob` for each of many draws, (n_draws, n_combinations)."""
     for draw in range(pi.shape[0]):
         fill_tables(pi[draw], phi[draw], tables)
@@ -451,8 +455,9 @@ def _count_levels(groups, cell_counts, new_label, level_counts):
     level_counts[:] = 0
     for variable in range(groups.group_of.shape[0]):
         group = groups.group_of[variable]
-        for row in range(groups.row_start[group], groups.row_start[group + 1]):
-            level = _level_row(groups, variable, row)
+        first = groups.row_start[group]
+        for row in range(first, groups.row_start[group + 1]):
+            level = groups.phi_row[variable, row - first]
             for f in range(new_label.shape[0]):
                 level_counts[level, new_label[f]] += cell_counts[row, f]
 
@@ -557,7 +562,15 @@ def _other_groups_in_logs(table, rows, i, group, others):
 
 
 @_compiled
-def neighbor_ratio_sums(pi, phi, tables, rows, codes, draw_weights, sums):
+def neighbor_ratio_sums(
+    pi,
+    phi,
+    tables,
+    rows,
+    codes,
+    draw_weights,
+    sums,
+):
     """Add weighted sums over draws of p(x') / p(x), where x' differs in one variable.
 
     ``sums`` is (n_weights, n_combinations, sum(n_levels)): candidate (variable, level)
@@ -566,7 +579,7 @@ def neighbor_ratio_sums(pi, phi, tables, rows, codes, draw_weights, sums):
     take a sixth more time.
     """
     groups, table, log_scale = tables
-    _, stride, _, level_start, first_of = groups
+    _, stride, _, level_start, _, first_of = groups
     others = np.zeros(table.shape[1], table.dtype)
     # Invariant: `sums` has the terms of the draws, records and groups before.
     for draw in range(pi.shape[0]):
@@ -684,7 +697,7 @@ def leave_one_out_ratio_sums(
     call for each group of variables would take up to a third more time.
     """
     groups, table, log_scale = tables
-    _, stride, _, level_start, first_of = groups
+    _, stride, _, level_start, _, first_of = groups
     n_classes = sizes.shape[1]
     others = np.zeros(table.shape[1], table.dtype)
     mean_phi = np.empty(level_counts.shape[1:])

@@ -130,9 +130,7 @@ def neighbor_log_ratios(
         the level of x itself, the value is the logarithm of the sum of the weights.
     """
     if log_weights is None:
-        log_weights = np.full(
-            (1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws)
-        )
+        log_weights = np.full((1, *draws.alpha.shape), -np.log(draws.n_draws))
     # In each chain the largest weight is one; a chain may also have zero weight.
     largest = log_weights.max(axis=2, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0.0)
@@ -204,7 +202,11 @@ def leave_one_out_log_ratios(
     return np.log(sums / draws.n_draws), log_prob
 
 
-def _places(combinations: Codes, codes: Codes, n_levels: Ints) -> Ints:
+def _places(
+    combinations: Codes,
+    codes: Codes,
+    n_levels: Ints,
+) -> Ints:
     """Return the position of each row among distinct combinations, which must occur."""
     joined = np.concatenate([combinations, codes])
     places = row_numbers(joined, n_levels)[len(combinations) :]
