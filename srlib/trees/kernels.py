@@ -400,11 +400,8 @@ def _grow(task, records, released, depth, only_released, work):
     """
     n_records = task.weights[records].sum()
     most = max(1, 2 * min(len(records), n_records // task.min_leaf) - 1)
-    tree = _unsplit_tree(records, most)
+    tree, routed = _unsplit_tree(records, released, most)
     tree.depth[0] = depth
-    ranges = np.zeros((2, most), np.int64)
-    routed = Routed(ranges[0], ranges[1], released)
-    routed.last[0] = len(released)
     log_prob = np.zeros(most)
     n_nodes = 1
     node = 0
@@ -429,9 +426,9 @@ def _grow(task, records, released, depth, only_released, work):
 
 
 @_compiled
-def _unsplit_tree(records, most):
-    """Return a tree whose root has all records, with room for `most` nodes."""
-    nodes = np.zeros((8, most), np.int64)
+def _unsplit_tree(records, released, most):
+    """Return a tree whose root has all rows, with room for `most` nodes."""
+    nodes = np.zeros((10, most), np.int64)
     tree = Tree(
         variable=nodes[0],
         mask=np.zeros(most, np.uint64),
@@ -446,7 +443,9 @@ def _unsplit_tree(records, most):
     )
     tree.variable[:] = LEAF
     tree.last[0] = len(records)
-    return tree
+    routed = Routed(nodes[8], nodes[9], released)
+    routed.last[0] = len(released)
+    return tree, routed
 
 
 @_compiled
@@ -562,29 +561,20 @@ def _released_log_prob(task, rows, work):
 @_compiled
 def route(task, tree):
     """Route the released records through a tree; keep what a changed record needs."""
-    n_nodes = len(tree.variable)
-    records = np.arange(len(task.released)).astype(np.int32)
-    rows = Routed(np.zeros(n_nodes, np.int64), np.full(n_nodes, len(records)), records)
+    rows = _route_to_all_nodes(task, tree)
     work = _scratch(task)
+    n_nodes = len(tree.variable)
     totals = np.zeros((n_nodes, len(work.total)), np.int64)
     released_totals = np.zeros_like(totals)
     of_leaf = np.zeros(n_nodes)
-    kept = np.flatnonzero(tree.last - tree.first >= KEPT)
-    table_of = np.full(n_nodes, -1)
-    table_of[kept] = np.arange(len(kept))
-    tables = np.empty((len(kept), *work.counts.shape), np.int32)
     for node in range(n_nodes):
         own = _rows_of(tree, node)
         _fill_total(task.codes, task.weights, own, task.response, work.total)
         of_leaf[node] = _released_log_prob(task, _rows_of(rows, node), work)
         totals[node] = work.total
         released_totals[node] = work.released
-        if table_of[node] >= 0:
-            _fill_table(task, own, work.counts)
-            tables[table_of[node]] = work.counts
-        if tree.variable[node] != LEAF:
-            _route_node(task, tree, rows, node)
     log_prob, errors, leaves = _prune_by_version(task, tree, of_leaf)
+    table_of, tables = _keep_tables(task, tree, work)
     return RoutedRelease(
         rows.first,
         rows.last,
@@ -597,6 +587,31 @@ def route(task, tree):
         table_of,
         tables,
     )
+
+
+@_compiled
+def _route_to_all_nodes(task, tree):
+    """Return the released records in each node of a tree."""
+    n_nodes = len(tree.variable)
+    records = np.arange(len(task.released)).astype(np.int32)
+    rows = Routed(np.zeros(n_nodes, np.int64), np.full(n_nodes, len(records)), records)
+    for node in range(n_nodes):
+        if tree.variable[node] != LEAF:
+            _route_node(task, tree, rows, node)
+    return rows
+
+
+@_compiled
+def _keep_tables(task, tree, work):
+    """Return the tables of the large nodes, and each node's place among them."""
+    kept = np.flatnonzero(tree.last - tree.first >= KEPT)
+    table_of = np.full(len(tree.variable), -1)
+    tables = np.empty((len(kept), *work.counts.shape), np.int32)
+    for place, node in enumerate(kept):
+        table_of[node] = place
+        _fill_table(task, _rows_of(tree, node), work.counts)
+        tables[place] = work.counts
+    return table_of, tables
 
 
 @_compiled
@@ -778,20 +793,38 @@ def _changed(task, tree, release, work, truth, losers):
     both = Change(truth, True, True, threshold, version)
     node, separate, subtree = _down(task, tree, release, work, 0, both)
     if separate:
-        loser = tree.left[node]
-        gainer = loser + 1
-        if not _has(tree.mask[node], task.codes[truth, tree.variable[node]]):
-            loser, gainer = gainer, loser
-        place = 3 * tree.depth[loser] + version
-        if np.isnan(losers[place].log_prob):
-            loses = Change(truth, True, False, threshold, version)
-            losers[place] = _child_changed(task, tree, release, work, loser, loses)
-        subtree = losers[place]
-        if subtree.log_prob > -np.inf or threshold >= 0:
-            gains = Change(truth, False, True, threshold, version)
-            gained = _child_changed(task, tree, release, work, gainer, gains)
-            subtree = _joined(task, release, work, node, subtree, gained, both)
+        subtree = _divided(task, tree, release, work, node, both, losers)
     return _up(task, tree, release, work, node, 0, subtree, both).log_prob
+
+
+@_compiled
+def _divided(
+    task,
+    tree,
+    release,
+    work,
+    node,
+    both,
+    losers,
+):
+    """Return the subtree of a node of which one child loses a record, the other gains.
+
+    What only loses a record is looked up in `losers`, or kept there.
+    """
+    loser = tree.left[node]
+    gainer = loser + 1
+    if not _has(tree.mask[node], task.codes[both.truth, tree.variable[node]]):
+        loser, gainer = gainer, loser
+    place = 3 * tree.depth[loser] + both.version
+    if np.isnan(losers[place].log_prob):
+        loses = Change(both.truth, True, False, both.threshold, both.version)
+        losers[place] = _child_changed(task, tree, release, work, loser, loses)
+    subtree = losers[place]
+    if subtree.log_prob == -np.inf and both.threshold < 0:
+        return subtree
+    gains = Change(both.truth, False, True, both.threshold, both.version)
+    gained = _child_changed(task, tree, release, work, gainer, gains)
+    return _joined(task, release, work, node, subtree, gained, both)
 
 
 @_compiled
