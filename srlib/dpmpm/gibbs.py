@@ -1,6 +1,6 @@
 """The blocked Gibbs sampler of the DPMPM, which runs on distinct combinations."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Event
@@ -44,27 +44,22 @@ class Sampler:
         prior: Prior,
         rng: np.random.Generator,
     ) -> None:
-        levels_of = np.asarray(n_levels, dtype=np.int64)
+        groups = group_variables(n_levels)
         self.rng = rng
-        self.n_classes = n_classes
         self._prior = (prior.alpha_shape, prior.alpha_rate, prior.concentration)
-        self._groups = group_variables(levels_of)
-        self.rows = self._groups.rows(combinations)  # writing to them changes the data
-        self.counts = np.asarray(counts, dtype=np.int64)
+        self._tables = empty_tables(groups, n_classes, np.float32)
+        self._cell_counts = np.zeros(self._tables.products.shape, dtype=np.int64)
+        self.rows = groups.rows(combinations)  # writing to them changes the data
+        self.counts = counts
         self.alpha = 1.0
         self.pi = np.full(n_classes, 1.0 / n_classes)
         # A uniform Dirichlet for any prior: no combination may start with probability
         # zero.
-        self.phi = np.empty((int(levels_of.sum()), n_classes), dtype=np.float32)
-        for start, levels in zip(self._groups.level_start, levels_of, strict=False):
-            self.phi[start : start + levels] = rng.dirichlet(
-                np.ones(levels), n_classes
-            ).T
+        shares = [rng.dirichlet(np.ones(levels), n_classes) for levels in n_levels]
+        self.phi = np.ascontiguousarray(np.hstack(shares).T, dtype=np.float32)
         self.sizes = np.zeros(n_classes, dtype=np.int64)
         self.level_counts = np.zeros(self.phi.shape, dtype=np.int64)
-        self.class_of = np.zeros(len(self.counts), dtype=np.int64)
-        table, log_scale = empty_tables(self._groups, n_classes, np.float32)
-        self._scratch = (table, log_scale, np.zeros(table.shape, dtype=np.int64))
+        self.class_of = np.zeros(len(counts), dtype=np.int64)
 
     def advance(
         self,
@@ -78,19 +73,18 @@ class Sampler:
             self._prior,
             self.counts,
             self.rows,
-            self._groups,
             self.alpha,
             (self.pi, self.phi, self.sizes, self.level_counts, self.class_of),
-            self._scratch,
+            self._tables,
+            self._cell_counts,
             self.rng,
         )
 
     def log_likelihood(self) -> float:
         """Return log p(data | pi, phi), with the classes summed out."""
-        table, log_scale, _ = self._scratch
-        fill_tables(self.pi, self.phi, self._groups, table, log_scale)
+        fill_tables(self.pi, self.phi, self._tables)
         log_prob = np.empty(len(self.rows))
-        mixture_log_prob(table, log_scale, self.rows, log_prob)
+        mixture_log_prob(self._tables, self.rows, log_prob)
         return float((self.counts * log_prob).sum())
 
 
@@ -132,42 +126,30 @@ def sample_posterior(
     James (2001) for the blocked Gibbs sampler.
     """
     codes, n_levels = checked_codes(codes, n_levels)
-    if codes.shape[0] == 0:
+    if not len(codes):
         raise ValueError("the table has no records; it must have one or more")
     combinations, counts, _ = distinct(codes)
     draws = _empty_draws(chains, n_levels)
     if keep_allocations:
-        shape = (chains.n_chains, chains.n_draws, len(combinations))
-        allocations = Allocations(
-            combinations=combinations,
-            class_of=np.empty(shape, dtype=np.uint16),
-            level_counts=np.empty(draws.phi.shape, dtype=np.int32),
-            concentration=chains.prior.concentration,
-        )
-        draws = replace(draws, allocations=allocations)
-    stop = Event()
+        draws = _add_allocations(draws, combinations, chains.prior)
+    is_stopped = Event()
 
     def run(chain: int, chain_rng: np.random.Generator) -> None:
         sampler = Sampler(
             combinations, counts, n_levels, chains.n_classes, chains.prior, chain_rng
         )
-        _fill_chain(draws, chain, sampler, chains, advance_bar)
-
-    def advance_bar(iterations: int) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        bar.update(iterations)
+        for n_iterations in _fill_chain(draws, chain, sampler, chains):
+            if is_stopped.is_set():
+                return
+            bar.update(n_iterations)
 
     total = chains.n_chains * chains.n_iterations
     with progress(total, label) as bar, ThreadPoolExecutor(THREADS) as pool:
-        streams = rng.spawn(chains.n_chains)
-        running = [pool.submit(run, *numbered) for numbered in enumerate(streams)]
         try:
-            for chain in running:
-                chain.result()
+            # An error in a chain, or an interrupt, cancels those that have not begun.
+            list(pool.map(run, range(chains.n_chains), rng.spawn(chains.n_chains)))
         except BaseException:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
+            is_stopped.set()
             raise
     return draws
 
@@ -186,26 +168,43 @@ def _empty_draws(chains: Chains, n_levels: Ints) -> Draws:
     )
 
 
+def _add_allocations(
+    draws: Draws,
+    combinations: Codes,
+    prior: Prior,
+) -> Draws:
+    """Return draws with arrays of allocations, which are to be filled."""
+    shape = (draws.n_chains, draws.n_draws, len(combinations))
+    allocations = Allocations(
+        combinations=combinations,
+        class_of=np.empty(shape, dtype=np.uint16),
+        level_counts=np.empty(draws.phi.shape, dtype=np.int32),
+        concentration=prior.concentration,
+    )
+    return replace(draws, allocations=allocations)
+
+
 def _fill_chain(
     draws: Draws,
     chain: int,
     sampler: Sampler,
     chains: Chains,
-    advance_bar: Callable[[int], None],
-) -> None:
-    """Run a chain and fill its draws; the first half of the burn-in is annealed."""
+) -> Iterator[int]:
+    """Run a chain and fill its draws; yield the number of iterations of each step.
+
+    The first half of the burn-in is annealed.
+    """
     annealed = chains.burn_in // 2
     for done in range(0, annealed, 10):
         step = min(10, annealed - done)
         sampler.advance(step, FIRST_POWER + (1.0 - FIRST_POWER) * done / annealed)
-        advance_bar(step)
+        yield step
     for done in range(annealed, chains.burn_in, 50):
         step = min(50, chains.burn_in - done)
         sampler.advance(step)
-        advance_bar(step)
+        yield step
     for draw in range(chains.n_draws):
         sampler.advance(chains.thin)
-        advance_bar(chains.thin)
         draws.alpha[chain, draw] = sampler.alpha
         draws.pi[chain, draw] = sampler.pi
         draws.phi[chain, draw] = sampler.phi
@@ -214,6 +213,7 @@ def _fill_chain(
         if draws.allocations is not None:
             draws.allocations.class_of[chain, draw] = sampler.class_of
             draws.allocations.level_counts[chain, draw] = sampler.level_counts
+        yield chains.thin
 
 
 CHAINS = Chains(n_classes=40, burn_in=3000, n_draws=100, thin=10)
@@ -229,11 +229,7 @@ class FittedDPMPM:
     draws: Draws
 
     def release(
-        self,
-        n: int = 1,
-        size: int | None = None,
-        *,
-        rng: np.random.Generator,
+        self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
     ) -> list[Microdata]:
         """Return n fully synthetic tables of `size` records, each from another draw.
 
@@ -310,12 +306,7 @@ class DPMPMSynthesizer:
     n_levels: Ints
     chains: Chains = CHAINS
 
-    def release(
-        self,
-        data: Ints,
-        *,
-        rng: np.random.Generator,
-    ) -> NDArray[np.uint8]:
+    def release(self, data: Ints, *, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Draw a release of as many records as the data, from chains of its own."""
         draws = sample_posterior(data, self.n_levels, self.chains, rng=rng)
         return draws.release(1, len(data), rng=rng)[0]

@@ -33,6 +33,7 @@ THREADS: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
 _compiled = njit(nogil=True, cache=True)
+_inlined = njit(nogil=True, cache=True, inline="always")
 
 
 class Grouping(NamedTuple):
@@ -40,92 +41,94 @@ class Grouping(NamedTuple):
 
     `stride` is the step in the group's row when the variable's level increases by one;
     `row_start` the first row of each group in the joint table, `level_start` the first
-    row of each variable in ``phi``, `first_of` each group's first variable.
+    row of each variable in ``phi``, `phi_row` the row of each variable in ``phi`` for
+    each row of its group, `first_of` each group's first variable.
     """
 
     group_of: Ints
     stride: Ints
     row_start: Ints
     level_start: Ints
+    phi_row: Ints
     first_of: Ints
 
     def rows(self, codes: Codes) -> Ints:
         """Return each combination's row in each table, (n_combinations, n_groups)."""
-        n_groups = self.row_start.size - 1
-        rows = np.empty((codes.shape[0], n_groups), dtype=np.int64)
-        for group in range(n_groups):
-            in_group = self.group_of == group
-            steps = codes[:, in_group].astype(np.int64) @ self.stride[in_group]
-            rows[:, group] = self.row_start[group] + steps
-        return rows
+        steps = np.multiply(codes, self.stride, order="C")
+        return np.add.reduceat(steps, self.first_of[:-1], axis=1) + self.row_start[:-1]
+
+
+class Tables(NamedTuple):
+    """Products of level probabilities over the variables of each group.
+
+    `products` is (rows, classes), with zeros in its padded classes. Each row is divided
+    by its maximum; `log_scale` has the logarithm of the divisor.
+    """
+
+    groups: Grouping
+    products: NDArray
+    log_scale: Floats
 
 
 def group_variables(n_levels: Ints, max_cells: int = GROUP_CELLS) -> Grouping:
     """Return groups of adjacent variables, with tables of at most `max_cells` cells."""
     group_of = np.zeros(n_levels.size, dtype=np.int64)
+    stride = np.ones(n_levels.size, dtype=np.int64)
     cells = [1]
     for variable, levels in enumerate(n_levels):
-        if cells[-1] * levels > max_cells and cells[-1] > 1:
+        if cells[-1] > 1 and cells[-1] * levels > max_cells:
             cells.append(1)
-        cells[-1] *= int(levels)
         group_of[variable] = len(cells) - 1
-    stride = np.ones(n_levels.size, dtype=np.int64)
-    for variable in range(n_levels.size - 2, -1, -1):
-        if group_of[variable] == group_of[variable + 1]:
-            stride[variable] = stride[variable + 1] * n_levels[variable + 1]
+        stride[variable] = cells[-1]
+        cells[-1] *= int(levels)
+    level_start = np.cumsum([0, *n_levels])
+    levels = np.arange(max(cells)) // stride[:, None] % n_levels[:, None]
     return Grouping(
         group_of=group_of,
         stride=stride,
-        row_start=np.concatenate([[0], np.cumsum(cells)]).astype(np.int64),
-        level_start=np.concatenate([[0], np.cumsum(n_levels)]).astype(np.int64),
+        row_start=np.cumsum([0, *cells]),
+        level_start=level_start,
+        phi_row=level_start[:-1, None] + levels,
         first_of=np.searchsorted(group_of, np.arange(len(cells) + 1)),
     )
 
 
-def empty_tables(
-    grouping: Grouping, n_classes: int, dtype: type
-) -> tuple[NDArray, Floats]:
-    """Return empty tables for all groups, with the classes padded to whole vectors."""
-    n_rows = int(grouping.row_start[-1])
+def empty_tables(groups: Grouping, n_classes: int, dtype: type) -> Tables:
+    """Return tables for all groups, with the classes padded to whole vectors."""
+    n_rows = int(groups.row_start[-1])
     padded = -(-n_classes // LANES) * LANES
-    return np.zeros((n_rows, padded), dtype=dtype), np.zeros(n_rows)
+    return Tables(groups, np.zeros((n_rows, padded), dtype), np.zeros(n_rows))
 
 
 # ----------------------------------------------------------------- products over groups
 
 
 @_compiled
-def fill_tables(pi, phi, groups, table, log_scale):
-    """Fill the products of phi over each group's variables (and pi in group 0).
-
-    ``table`` is (rows, classes), with zeros in its padded classes. Each row is divided
-    by its maximum; ``log_scale`` receives the logarithm of the divisor.
-    """
+def fill_tables(pi, phi, tables):
+    """Fill the products of phi over each group's variables (and pi in group 0)."""
+    groups, products, log_scale = tables
     n_classes = pi.shape[0]
-    table[:, :n_classes] = 1.0
-    table[:, n_classes:] = 0.0
-    # table[row, f] = prod_k phi_fk(level of k in the row), over the variables so far.
+    products[:, :n_classes] = 1.0
+    products[:, n_classes:] = 0.0
+    # products[row, f] = prod_k phi_fk(level of k in the row), over the first variables.
     for variable in range(groups.group_of.shape[0]):
-        _multiply_by_variable(phi, groups, variable, table, n_classes)
+        _multiply_by_variable(phi, groups, variable, products)
     for row in range(groups.row_start[1]):
         for f in range(n_classes):
-            table[row, f] *= pi[f]
-    for row in range(table.shape[0]):
-        log_scale[row] = _divide_by_largest(table, row, n_classes)
+            products[row, f] *= pi[f]
+    for row in range(products.shape[0]):
+        log_scale[row] = _divide_by_largest(products, row, n_classes)
 
 
 @_compiled
-def _multiply_by_variable(phi, groups, variable, table, n_classes):
+def _multiply_by_variable(phi, groups, variable, products):
     """Multiply the rows of a variable's group by the probabilities of its levels."""
     group = groups.group_of[variable]
-    stride = groups.stride[variable]
-    level_start = groups.level_start[variable]
-    n_levels = groups.level_start[variable + 1] - level_start
     first = groups.row_start[group]
     for row in range(first, groups.row_start[group + 1]):
-        level = level_start + (row - first) // stride % n_levels
-        for f in range(n_classes):
-            table[row, f] *= phi[level, f]
+        level = groups.phi_row[variable, row - first]
+        for f in range(phi.shape[1]):
+            products[row, f] *= phi[level, f]
 
 
 @_compiled
@@ -143,7 +146,7 @@ def _divide_by_largest(table, row, n_classes):
     return np.log(np.float64(largest))
 
 
-@njit(nogil=True, cache=True, inline="always")
+@_inlined
 def _class_weights(table, rows, i, starts, weights):
     """Fill the product of combination i's table rows over the groups.
 
@@ -193,7 +196,7 @@ def _class_weights_in_logs(table, starts, weights):
     return largest
 
 
-@njit(nogil=True, cache=True, inline="always")
+@_inlined
 def _cumulate(weights, lanes):
     """Replace weights by their cumulative sums in each lane; return the total.
 
@@ -214,11 +217,12 @@ def _cumulate(weights, lanes):
 
 
 @_compiled
-def mixture_log_prob(table, log_scale, rows, log_prob):
+def mixture_log_prob(tables, rows, log_prob):
     """Fill log p(x | pi, phi) of each combination from the groups' tables."""
-    flat = table.ravel()
-    weights = np.zeros(table.shape[1], table.dtype)
-    lanes = np.zeros(LANES + 1, table.dtype)
+    _, products, log_scale = tables
+    flat = products.ravel()
+    weights = np.zeros(products.shape[1], products.dtype)
+    lanes = np.zeros(LANES + 1, products.dtype)
     starts = np.zeros(rows.shape[1], np.uint64)
     for i in range(rows.shape[0]):
         _class_weights(flat, rows, i, starts, weights)
@@ -236,16 +240,14 @@ def mixture_log_prob(table, log_scale, rows, log_prob):
 def cell_log_probs(
     pi,
     phi,
-    groups,
-    table,
-    log_scale,
+    tables,
     rows,
     log_prob,
 ):
     """Fill `mixture_log_prob` for each of many draws, (n_draws, n_combinations)."""
     for draw in range(pi.shape[0]):
-        fill_tables(pi[draw], phi[draw], groups, table, log_scale)
-        mixture_log_prob(table, log_scale, rows, log_prob[draw])
+        fill_tables(pi[draw], phi[draw], tables)
+        mixture_log_prob(tables, rows, log_prob[draw])
 
 
 # ---------------------------------------------------------- an iteration of the sampler
@@ -300,7 +302,7 @@ def _last_class(cumulated, lanes):
 
 @_compiled
 def _allocate(
-    table,
+    products,
     rows,
     counts,
     n_classes,
@@ -313,13 +315,11 @@ def _allocate(
     ``cell_counts`` receives the records by group row and class; ``class_of`` the class
     of one record of each combination. Invariant: both have the combinations before i.
     """
-    padded = table.shape[1]
-    n_groups = rows.shape[1]
-    flat = table.ravel()
+    flat = products.ravel()
     cells = cell_counts.ravel()
-    weights = np.zeros(padded, table.dtype)
-    lanes = np.zeros(LANES + 1, table.dtype)
-    starts = np.zeros(n_groups, np.uint64)
+    weights = np.zeros(products.shape[1], products.dtype)
+    lanes = np.zeros(LANES + 1, products.dtype)
+    starts = np.zeros(rows.shape[1], np.uint64)
     cell_counts[:] = 0
     for i in range(rows.shape[0]):
         if counts[i] == 0:
@@ -333,7 +333,7 @@ def _allocate(
         if left > 2 * n_classes:
             left -= _allocate_many(weights, left - 1, n_classes, starts, cells, rng)
         for _ in range(left):
-            u = table.dtype.type(rng.random() * total)
+            u = products.dtype.type(rng.random() * total)
             # Rounding may move u up to the total, where lanes without a class may
             # follow.
             f = (
@@ -341,8 +341,8 @@ def _allocate(
                 if u < total
                 else _last_class(weights, lanes)
             )
-            for group in range(n_groups):
-                cells[starts[group] + f] += 1
+            for start in starts:
+                cells[start + f] += 1
         class_of[i] = f
 
 
@@ -368,8 +368,8 @@ def _allocate_many(cumulated, n_records, n_classes, starts, cells, rng):
         taken = left if share >= 1.0 else rng.binomial(left, share)
         remaining -= weight
         left -= taken
-        for group in range(starts.shape[0]):
-            cells[starts[group] + np.uint64(f)] += taken
+        for start in starts:
+            cells[start + np.uint64(f)] += taken
     return n_records - left
 
 
@@ -387,9 +387,7 @@ def _relabel(sizes, alpha, by_size, rng):
     if by_size:
         return np.argsort(-sizes, kind="mergesort")
     order = np.arange(n_classes)
-    behind = 0
-    for f in range(n_classes):
-        behind += sizes[f]
+    behind = sizes.sum()
     for f in range(n_classes - 1):
         a = sizes[order[f]]
         b = sizes[order[f + 1]]
@@ -452,30 +450,30 @@ def _draw_alpha(prior, n_classes, sum_log_left, rng):
 
 
 @_compiled
-def _count_levels(groups, variable, cell_counts, new_label, level_counts):
-    """Fill the records by level and new label of a variable, from its group's."""
-    group = groups.group_of[variable]
-    stride = groups.stride[variable]
-    n_levels = level_counts.shape[0]
-    first = groups.row_start[group]
+def _count_levels(groups, cell_counts, new_label, level_counts):
+    """Fill the records by level and new label of all variables, from their groups'."""
     level_counts[:] = 0
-    for row in range(first, groups.row_start[group + 1]):
-        level = (row - first) // stride % n_levels
-        for f in range(new_label.shape[0]):
-            level_counts[level, new_label[f]] += cell_counts[row, f]
+    for variable in range(groups.group_of.shape[0]):
+        group = groups.group_of[variable]
+        first = groups.row_start[group]
+        for row in range(first, groups.row_start[group + 1]):
+            level = groups.phi_row[variable, row - first]
+            for f in range(new_label.shape[0]):
+                level_counts[level, new_label[f]] += cell_counts[row, f]
 
 
 @_compiled
-def _draw_phi(level_counts, concentration, rng, phi):
-    """Draw phi of a variable from Dirichlet(a + counts): gamma draws over their sum."""
-    n_levels, n_classes = level_counts.shape
-    gammas = np.empty((n_levels, n_classes))
-    for level in range(n_levels):
-        for f in range(n_classes):
-            gammas[level, f] = rng.standard_gamma(
-                concentration + level_counts[level, f]
-            )
-    phi[:] = gammas / gammas.sum(axis=0)
+def _draw_phi(level_start, level_counts, concentration, rng, phi):
+    """Draw phi of each variable from Dirichlet(a + counts): gammas over their sum."""
+    gammas = np.empty(level_counts.shape)
+    for variable in range(level_start.shape[0] - 1):
+        start = level_start[variable]
+        stop = level_start[variable + 1]
+        for level in range(start, stop):
+            for f in range(gammas.shape[1]):
+                shape = concentration + level_counts[level, f]
+                gammas[level, f] = rng.standard_gamma(shape)
+        phi[start:stop] = gammas[start:stop] / gammas[start:stop].sum(axis=0)
 
 
 @_compiled
@@ -485,10 +483,10 @@ def iterate(
     prior,
     counts,
     rows,
-    groups,
     alpha,
     state,
-    scratch,
+    tables,
+    cell_counts,
     rng,
 ):
     """Run blocked Gibbs iterations on the state, in place, and return alpha.
@@ -500,15 +498,15 @@ def iterate(
     chain.
     """
     pi, phi, sizes, level_counts, class_of = state
-    table, log_scale, cell_counts = scratch
+    groups = tables.groups
     n_classes = pi.shape[0]
     log_pi = np.empty(n_classes)
     # Invariant: sizes, level_counts and class_of have the labels of pi and phi.
     for _ in range(n_iterations):
         if power < 1.0:
             _flatten(pi, phi, power)  # both are drawn again before the iteration ends
-        fill_tables(pi, phi, groups, table, log_scale)
-        _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng)
+        fill_tables(pi, phi, tables)
+        _allocate(tables.products, rows, counts, n_classes, cell_counts, class_of, rng)
 
         size_by_label = cell_counts[: groups.row_start[1], :n_classes].sum(axis=0)
         order = _relabel(size_by_label, alpha, power < 1.0, rng)
@@ -519,23 +517,15 @@ def iterate(
         sum_log_left = _draw_sticks(sizes, alpha, rng, log_pi)
         pi[:] = np.exp(log_pi)
         alpha = _draw_alpha(prior, n_classes, sum_log_left, rng)
-        for variable in range(groups.group_of.shape[0]):
-            start = groups.level_start[variable]
-            stop = groups.level_start[variable + 1]
-            own_counts = level_counts[start:stop]
-            _count_levels(groups, variable, cell_counts, new_label, own_counts)
-            _draw_phi(own_counts, prior[2], rng, phi[start:stop])
+        _count_levels(groups, cell_counts, new_label, level_counts)
+        _draw_phi(groups.level_start, level_counts, prior[2], rng, phi)
     return alpha
 
 
 # ------------------------------------------------------------------ ratios of neighbors
 
 
-@njit(
-    nogil=True,
-    cache=True,
-    fastmath={"reassoc"},
-)
+@njit(nogil=True, cache=True, fastmath={"reassoc"})
 def _dot(a, b):
     """Return the sum of products over the classes, in an order that can be vectorized.
 
@@ -573,7 +563,13 @@ def _other_groups_in_logs(table, rows, i, group, others):
 
 @_compiled
 def neighbor_ratio_sums(
-    pi, phi, groups, table, log_scale, rows, codes, draw_weights, sums
+    pi,
+    phi,
+    tables,
+    rows,
+    codes,
+    draw_weights,
+    sums,
 ):
     """Add weighted sums over draws of p(x') / p(x), where x' differs in one variable.
 
@@ -582,11 +578,12 @@ def neighbor_ratio_sums(
     The loops stay in one function, because a call for each group of variables would
     take a sixth more time.
     """
-    _, stride, _, level_start, first_of = groups
+    groups, table, log_scale = tables
+    _, stride, _, level_start, _, first_of = groups
     others = np.zeros(table.shape[1], table.dtype)
     # Invariant: `sums` has the terms of the draws, records and groups before.
     for draw in range(pi.shape[0]):
-        fill_tables(pi[draw], phi[draw], groups, table, log_scale)
+        fill_tables(pi[draw], phi[draw], tables)
         scale = np.exp(log_scale)
         for i in range(rows.shape[0]):
             for group in range(rows.shape[1]):
@@ -686,9 +683,7 @@ def leave_one_out_ratio_sums(
     level_counts,
     class_of,
     concentration,
-    groups,
-    table,
-    log_scale,
+    tables,
     rows,
     codes,
     sums,
@@ -701,7 +696,8 @@ def leave_one_out_ratio_sums(
     receives log p(x | others' classes). The loops stay in one function, because a
     call for each group of variables would take up to a third more time.
     """
-    _, stride, _, level_start, first_of = groups
+    groups, table, log_scale = tables
+    _, stride, _, level_start, _, first_of = groups
     n_classes = sizes.shape[1]
     others = np.zeros(table.shape[1], table.dtype)
     mean_phi = np.empty(level_counts.shape[1:])
@@ -718,7 +714,7 @@ def leave_one_out_ratio_sums(
             weights,
             mean_phi,
         )
-        fill_tables(no_weights, mean_phi, groups, table, log_scale)
+        fill_tables(no_weights, mean_phi, tables)
         scale = np.exp(log_scale)
         _mean_sticks_without_one(sizes[draw], alpha[draw], mean_pi)
         for i in range(rows.shape[0]):

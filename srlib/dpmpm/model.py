@@ -278,7 +278,7 @@ class Draws:
 
 def checked_codes(codes: Codes, n_levels: Ints) -> tuple[Ints, Ints]:
     """Return codes and levels as arrays; raise a ValueError if they are invalid."""
-    codes = np.atleast_2d(np.asarray(codes))
+    codes = np.atleast_2d(codes)
     levels_of = np.asarray(n_levels, dtype=np.int64)
     if levels_of.ndim != 1 or levels_of.size == 0 or (levels_of < 2).any():
         raise ValueError(

@@ -9,9 +9,10 @@ from scipy.special import logsumexp
 
 from srlib import checks
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import Codes
+from srlib.data.codes import Codes, row_numbers
 from srlib.dpmpm.kernels import (
     THREADS,
+    Grouping,
     cell_log_probs,
     empty_tables,
     group_variables,
@@ -32,26 +33,23 @@ def cell_log_prob(draws: Draws, codes: Codes) -> Floats:
     sum_f pi_f prod_k phi_fk(x_k), the inner sum of equation 13. The combinations,
     (n_combinations, n_variables) coded from 0, need not occur in the data.
     """
-    codes, n_levels = checked_codes(codes, draws.n_levels)
-    grouping = group_variables(n_levels)
-    rows = grouping.rows(codes)
-    log_prob = np.empty((draws.n_chains, draws.n_draws, codes.shape[0]))
+    codes, groups, rows = _in_groups(draws, codes)
+    log_prob = np.empty((draws.n_chains, draws.n_draws, len(codes)))
 
     def run(chain: int) -> None:
-        table, log_scale = empty_tables(grouping, draws.n_classes, np.float64)
-        cell_log_probs(
-            draws.pi[chain],
-            draws.phi[chain],
-            grouping,
-            table,
-            log_scale,
-            rows,
-            log_prob[chain],
-        )
+        tables = empty_tables(groups, draws.n_classes, np.float64)
+        cell_log_probs(draws.pi[chain], draws.phi[chain], tables, rows, log_prob[chain])
 
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(run, range(draws.n_chains)))
     return log_prob
+
+
+def _in_groups(draws: Draws, codes: Codes) -> tuple[Ints, Grouping, Ints]:
+    """Return codes as the kernels need them, their groups, and their rows in these."""
+    codes, n_levels = checked_codes(codes, draws.n_levels)
+    groups = group_variables(n_levels)
+    return np.ascontiguousarray(codes, dtype=np.int64), groups, groups.rows(codes)
 
 
 def prior_cell_log_prob(
@@ -72,6 +70,23 @@ def prior_cell_log_prob(
     checks.at_least(1, n_classes=n_classes, n_draws=n_draws)
     codes, n_levels = checked_codes(codes, n_levels)
     prior = prior or Prior()
+    log_pi = _stick_breaking(n_draws, n_classes, prior, rng)
+    log_prob = np.repeat(log_pi[:, None], len(codes), axis=1)
+    for column, levels in zip(codes.T, n_levels, strict=True):
+        weights = rng.gamma(prior.concentration, size=(n_draws, levels, n_classes))
+        with np.errstate(divide="ignore"):
+            log_phi = np.log(weights) - np.log(weights.sum(axis=1, keepdims=True))
+        log_prob += log_phi[:, column]
+    return logsumexp(log_prob, axis=2)
+
+
+def _stick_breaking(
+    n_draws: int,
+    n_classes: int,
+    prior: Prior,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return log class probabilities drawn from the prior, (n_draws, n_classes)."""
     alpha = rng.gamma(prior.alpha_shape, 1 / prior.alpha_rate, (n_draws, 1))
     # log(1 - V) = log(U) / alpha for a stick V of Beta(1, alpha): no precision is lost
     # near one.
@@ -81,13 +96,7 @@ def prior_cell_log_prob(
     log_pi = np.zeros((n_draws, n_classes))
     log_pi[:, :-1] = log_stick
     log_pi[:, 1:] += np.cumsum(log_left, axis=1)
-    log_prob = np.repeat(log_pi[:, None], len(codes), axis=1)
-    for variable, levels in enumerate(n_levels):
-        weights = rng.gamma(prior.concentration, size=(n_draws, levels, n_classes))
-        with np.errstate(divide="ignore"):
-            log_phi = np.log(weights) - np.log(weights.sum(axis=1, keepdims=True))
-        log_prob += log_phi[:, codes[:, variable]]
-    return logsumexp(log_prob, axis=2)
+    return log_pi
 
 
 def _run_in_blocks(
@@ -120,30 +129,20 @@ def neighbor_log_ratios(
         Candidate (variable, level) has the position of that level in ``phi``. If it is
         the level of x itself, the value is the logarithm of the sum of the weights.
     """
-    codes, n_levels = checked_codes(codes, draws.n_levels)
     if log_weights is None:
-        log_weights = np.full(
-            (1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws)
-        )
-    grouping = group_variables(n_levels)
-    rows = grouping.rows(codes)
-    codes = codes.astype(np.int64)
-    sums = np.zeros(
-        (log_weights.shape[0], draws.n_chains, len(codes), int(n_levels.sum()))
-    )
+        log_weights = np.full((1, *draws.alpha.shape), -np.log(draws.n_draws))
     # In each chain the largest weight is one; a chain may also have zero weight.
     largest = log_weights.max(axis=2, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0.0)
     weights = np.exp(log_weights - largest)
+    codes, groups, rows = _in_groups(draws, codes)
+    sums = np.zeros((*largest.shape[:2], len(codes), draws.phi.shape[2]))
 
     def run(chain: int, block: slice) -> None:
-        table, log_scale = empty_tables(grouping, draws.n_classes, np.float64)
         neighbor_ratio_sums(
             draws.pi[chain],
             draws.phi[chain],
-            grouping,
-            table,
-            log_scale,
+            empty_tables(groups, draws.n_classes, np.float64),
             rows[block],
             codes[block],
             weights[:, chain],
@@ -180,41 +179,43 @@ def leave_one_out_log_ratios(
         raise ValueError(
             "draws have no allocations; sample them with keep_allocations=True"
         )
-    codes, n_levels = checked_codes(codes, draws.n_levels)
-    place = {
-        row.tobytes(): i for i, row in enumerate(kept.combinations.astype(np.int64))
-    }
-    codes = np.ascontiguousarray(codes, dtype=np.int64)
-    places = np.array([place.get(row.tobytes(), -1) for row in codes], dtype=np.int64)
-    if (places < 0).any():
-        raise ValueError(
-            f"codes, row {places.argmin()}, is {codes[places.argmin()].tolist()}, "
-            "which does not occur in the data of the draws; "
-            "only records of the data can be left out"
-        )
-    grouping = group_variables(n_levels)
-    rows = grouping.rows(codes)
-    sums = np.zeros((draws.n_chains, len(codes), int(n_levels.sum())))
+    codes, groups, rows = _in_groups(draws, codes)
+    places = _places(kept.combinations, codes, draws.n_levels)
+    sums = np.zeros((draws.n_chains, len(codes), draws.phi.shape[2]))
     log_prob = np.empty((draws.n_chains, draws.n_draws, len(codes)), dtype=np.float32)
 
     def run(chain: int, block: slice) -> None:
-        table, log_scale = empty_tables(grouping, draws.n_classes, np.float64)
-        block_log_prob = np.empty((draws.n_draws, len(codes[block])))
         leave_one_out_ratio_sums(
             draws.alpha[chain],
             draws.class_sizes[chain],
             kept.level_counts[chain],
-            np.ascontiguousarray(kept.class_of[chain][:, places[block]]),
+            kept.class_of[chain].take(places[block], axis=1),
             kept.concentration,
-            grouping,
-            table,
-            log_scale,
+            empty_tables(groups, draws.n_classes, np.float64),
             rows[block],
             codes[block],
             sums[chain, block],
-            block_log_prob,
+            log_prob[chain, :, block],
         )
-        log_prob[chain, :, block] = block_log_prob
 
     _run_in_blocks(run, draws.n_chains, len(codes))
     return np.log(sums / draws.n_draws), log_prob
+
+
+def _places(
+    combinations: Codes,
+    codes: Codes,
+    n_levels: Ints,
+) -> Ints:
+    """Return the position of each row among distinct combinations, which must occur."""
+    joined = np.concatenate([combinations, codes])
+    places = row_numbers(joined, n_levels)[len(combinations) :]
+    is_new = places >= len(combinations)
+    if is_new.any():
+        row = is_new.argmax()
+        raise ValueError(
+            f"codes, row {row}, is {codes[row].tolist()}, "
+            "which does not occur in the data of the draws; "
+            "only records of the data can be left out"
+        )
+    return places

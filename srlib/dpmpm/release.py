@@ -45,15 +45,14 @@ def synthesize(
     and `phi` are those of a single draw in `Draws`; a variable has at most 256 levels.
     """
     checks.at_least(1, n_records=n_records)
-    n_levels = np.asarray(n_levels, dtype=np.int64)
-    level_start = np.concatenate([[0], np.cumsum(n_levels)])
+    level_start = np.cumsum([0, *n_levels])
     cumulative_pi = np.cumsum(pi)[:-1]
     cumulative_phi = np.empty(phi.shape)
     for start, stop in itertools.pairwise(level_start):
         cumulative_phi[start:stop] = np.cumsum(
             phi[start:stop], axis=0, dtype=np.float64
         )
-    codes = np.empty((n_records, n_levels.size), dtype=np.uint8)
-    uniforms = rng.random((n_records, n_levels.size + 1))
+    codes = np.empty((n_records, len(n_levels)), dtype=np.uint8)
+    uniforms = rng.random((n_records, len(n_levels) + 1))
     _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes)
     return codes

@@ -29,6 +29,7 @@ ALL_LEVELS = ~NO_LEVELS
 
 
 _compiled = njit(nogil=True, cache=True)
+_inlined = njit(nogil=True, cache=True, inline="always")
 
 
 class Task(NamedTuple):
@@ -289,7 +290,13 @@ def _best_split(task, counts, total):
 # ------------------------------------------------------------------------------ growing
 
 
-@njit(nogil=True, cache=True, inline="always")
+@_inlined
+def _rows_of(tree, node):
+    """Return the records of a node, or its released records."""
+    return tree.records[tree.first[node] : tree.last[node]]
+
+
+@_inlined
 def _add_record(task, row, weight, counts):
     """Add a row of the codes to a node's table, with a weight that may be negative."""
     c = task.codes[row, task.response]
@@ -393,10 +400,38 @@ def _grow(task, records, released, depth, only_released, work):
     """
     n_records = task.weights[records].sum()
     most = max(1, 2 * min(len(records), n_records // task.min_leaf) - 1)
-    nodes = np.empty((8, most), np.int64)
+    tree, routed = _unsplit_tree(records, released, most)
+    tree.depth[0] = depth
+    log_prob = np.zeros(most)
+    n_nodes = 1
+    node = 0
+    # Invariant: the nodes before `node` are split or are leaves; the others have rows.
+    while node < n_nodes:
+        shown = _rows_of(routed, node)
+        if len(shown) or not only_released:
+            rows = _rows_of(tree, node)
+            variable, mask = _split(task, rows, tree.depth[node], work)
+            tree.variable[node] = variable
+            tree.mask[node] = mask
+            tree.errors[node] = _errors(work.total)
+            if variable != LEAF:
+                _add_children(task, tree, routed, node, n_nodes)
+                n_nodes += 2
+            elif len(shown):
+                log_prob[node] = _released_log_prob(task, shown, work)
+                if only_released and log_prob[node] == -np.inf:
+                    break
+        node += 1
+    return _first_nodes(tree, n_nodes), routed, log_prob[:n_nodes]
+
+
+@_compiled
+def _unsplit_tree(records, released, most):
+    """Return a tree whose root has all rows, with room for `most` nodes."""
+    nodes = np.zeros((10, most), np.int64)
     tree = Tree(
         variable=nodes[0],
-        mask=np.empty(most, np.uint64),
+        mask=np.zeros(most, np.uint64),
         left=nodes[1],
         parent=nodes[2],
         depth=nodes[3],
@@ -406,52 +441,23 @@ def _grow(task, records, released, depth, only_released, work):
         leaves=nodes[7],
         records=records,
     )
-    ranges = np.empty((2, most), np.int64)
-    routed = Routed(ranges[0], ranges[1], released)
-    log_prob = np.empty(most)
-    _add_nodes(tree, log_prob, 0, 1, 0, depth)
-    tree.first[0] = 0
+    tree.variable[:] = LEAF
     tree.last[0] = len(records)
-    routed.first[0] = 0
+    routed = Routed(nodes[8], nodes[9], released)
     routed.last[0] = len(released)
-    n_nodes = 1
-    node = 0
-    # Invariant: the nodes before `node` are split or are leaves; the others have rows.
-    while node < n_nodes:
-        rows = records[tree.first[node] : tree.last[node]]
-        shown = released[routed.first[node] : routed.last[node]]
-        if len(shown) or not only_released:
-            variable, mask = _split(task, rows, tree.depth[node], work)
-            tree.variable[node] = variable
-            tree.mask[node] = mask
-            tree.errors[node] = _errors(work.total)
-            if variable == LEAF and len(shown):
-                log_prob[node] = _released_log_prob(task, shown, work)
-            if variable != LEAF:
-                tree.left[node] = n_nodes
-                stop = n_nodes + 2
-                _add_nodes(tree, log_prob, n_nodes, stop, node, tree.depth[node] + 1)
-                n_left = _partition(task.codes, rows, variable, mask)
-                _divide(tree.first, tree.last, node, n_nodes, n_left)
-                _route_node(task, tree, routed, node)
-                n_nodes = stop
-            elif only_released and log_prob[node] == -np.inf:
-                break
-        node += 1
-    return _first_nodes(tree, n_nodes), routed, log_prob[:n_nodes]
+    return tree, routed
 
 
 @_compiled
-def _add_nodes(tree, log_prob, first, stop, parent, depth):
-    """Add leaves without errors to a tree, at positions from `first` to `stop`."""
-    tree.variable[first:stop] = LEAF
-    tree.mask[first:stop] = NO_LEVELS
-    tree.left[first:stop] = 0
-    tree.parent[first:stop] = parent
-    tree.depth[first:stop] = depth
-    tree.errors[first:stop] = 0
-    tree.leaves[first:stop] = 0
-    log_prob[first:stop] = 0.0
+def _add_children(task, tree, routed, node, left):
+    """Add the children of a node that is split, and divide its rows among them."""
+    tree.left[node] = left
+    tree.parent[left : left + 2] = node
+    tree.depth[left : left + 2] = tree.depth[node] + 1
+    rows = _rows_of(tree, node)
+    n_left = _partition(task.codes, rows, tree.variable[node], tree.mask[node])
+    _divide(tree.first, tree.last, node, left, n_left)
+    _route_node(task, tree, routed, node)
 
 
 @_compiled
@@ -467,7 +473,7 @@ def _divide(first, last, node, left, n_left):
 @_compiled
 def _route_node(task, tree, routed, node):
     """Route the released records of a node to its children."""
-    rows = routed.records[routed.first[node] : routed.last[node]]
+    rows = _rows_of(routed, node)
     n_left = _partition(task.released, rows, tree.variable[node], tree.mask[node])
     _divide(routed.first, routed.last, node, tree.left[node], n_left)
 
@@ -490,9 +496,9 @@ def _first_nodes(tree, n):
 
 
 @_compiled
-def grow(task, n):
-    """Grow a tree from the first n rows of the codes."""
-    records = np.arange(n).astype(np.int32)
+def grow(task):
+    """Grow a tree from all rows of the codes but the spare one."""
+    records = np.arange(len(task.codes) - 1).astype(np.int32)
     released = np.empty(0, np.int32)
     tree, _, _ = _grow(task, records, released, 0, False, _scratch(task))
     threshold = _threshold(task, tree.errors[0])
@@ -555,36 +561,20 @@ def _released_log_prob(task, rows, work):
 @_compiled
 def route(task, tree):
     """Route the released records through a tree; keep what a changed record needs."""
-    n_nodes = len(tree.variable)
-    records = np.arange(len(task.released)).astype(np.int32)
-    rows = Routed(np.zeros(n_nodes, np.int64), np.full(n_nodes, len(records)), records)
+    rows = _route_to_all_nodes(task, tree)
     work = _scratch(task)
+    n_nodes = len(tree.variable)
     totals = np.zeros((n_nodes, len(work.total)), np.int64)
     released_totals = np.zeros_like(totals)
     of_leaf = np.zeros(n_nodes)
-    kept = np.flatnonzero(tree.last - tree.first >= KEPT)
-    table_of = np.full(n_nodes, -1)
-    table_of[kept] = np.arange(len(kept))
-    tables = np.empty((len(kept), *work.counts.shape), np.int32)
     for node in range(n_nodes):
-        own = tree.records[tree.first[node] : tree.last[node]]
+        own = _rows_of(tree, node)
         _fill_total(task.codes, task.weights, own, task.response, work.total)
-        routed = records[rows.first[node] : rows.last[node]]
-        of_leaf[node] = _released_log_prob(task, routed, work)
+        of_leaf[node] = _released_log_prob(task, _rows_of(rows, node), work)
         totals[node] = work.total
         released_totals[node] = work.released
-        if table_of[node] >= 0:
-            _fill_table(task, own, work.counts)
-            tables[table_of[node]] = work.counts
-        if tree.variable[node] != LEAF:
-            _route_node(task, tree, rows, node)
-    log_prob = np.zeros((3, n_nodes))
-    errors = np.zeros((3, n_nodes), np.int64)
-    leaves = np.zeros((3, n_nodes), np.int64)
-    for version in range(3):
-        threshold = _threshold(task, tree.errors[0] + version - 1)
-        errors[version], leaves[version] = _prune(tree, threshold)
-        log_prob[version] = _sum_leaves(tree, leaves[version], of_leaf)
+    log_prob, errors, leaves = _prune_by_version(task, tree, of_leaf)
+    table_of, tables = _keep_tables(task, tree, work)
     return RoutedRelease(
         rows.first,
         rows.last,
@@ -599,10 +589,48 @@ def route(task, tree):
     )
 
 
+@_compiled
+def _route_to_all_nodes(task, tree):
+    """Return the released records in each node of a tree."""
+    n_nodes = len(tree.variable)
+    records = np.arange(len(task.released)).astype(np.int32)
+    rows = Routed(np.zeros(n_nodes, np.int64), np.full(n_nodes, len(records)), records)
+    for node in range(n_nodes):
+        if tree.variable[node] != LEAF:
+            _route_node(task, tree, rows, node)
+    return rows
+
+
+@_compiled
+def _keep_tables(task, tree, work):
+    """Return the tables of the large nodes, and each node's place among them."""
+    kept = np.flatnonzero(tree.last - tree.first >= KEPT)
+    table_of = np.full(len(tree.variable), -1)
+    tables = np.empty((len(kept), *work.counts.shape), np.int32)
+    for place, node in enumerate(kept):
+        table_of[node] = place
+        _fill_table(task, _rows_of(tree, node), work.counts)
+        tables[place] = work.counts
+    return table_of, tables
+
+
+@_compiled
+def _prune_by_version(task, tree, of_leaf):
+    """Return log probabilities, errors and leaves below each node, by version."""
+    log_prob = np.zeros((3, len(of_leaf)))
+    errors = np.zeros(log_prob.shape, np.int64)
+    leaves = np.zeros(log_prob.shape, np.int64)
+    for version in range(3):
+        threshold = _threshold(task, tree.errors[0] + version - 1)
+        errors[version], leaves[version] = _prune(tree, threshold)
+        log_prob[version] = _sum_leaves(tree, leaves[version], of_leaf)
+    return log_prob, errors, leaves
+
+
 # ------------------------------------------------------------------- one record changed
 
 
-@njit(nogil=True, cache=True, inline="always")
+@_inlined
 def _fill_changed_total(task, release, work, node, change):
     """Fill the counts of the response of a node after the change, `work.total`."""
     work.total[:] = release.totals[node]
@@ -621,8 +649,7 @@ def _split_changed(task, tree, release, work, node, change):
     if release.table_of[node] >= 0:
         work.counts[:] = release.tables[release.table_of[node]]
     else:
-        rows = tree.records[tree.first[node] : tree.last[node]]
-        _fill_table(task, rows, work.counts)
+        _fill_table(task, _rows_of(tree, node), work.counts)
     if change.loses:
         _add_record(task, change.truth, -1, work.counts)
     if change.gains:
@@ -633,11 +660,11 @@ def _split_changed(task, tree, release, work, node, change):
 @_compiled
 def _regrown(task, tree, release, work, node, change):
     """Return the subtree of a node that is grown anew after the change."""
-    rows = tree.records[tree.first[node] : tree.last[node]]
+    rows = _rows_of(tree, node)
     records = np.empty(len(rows) + change.gains, np.int32)
     records[-1] = len(task.codes) - 1
     records[: len(rows)] = rows
-    released = release.records[release.first[node] : release.last[node]].copy()
+    released = _rows_of(release, node).copy()
     depth = tree.depth[node]
     lost = 1 if change.loses else 0
     task.weights[change.truth] -= lost
@@ -656,9 +683,9 @@ def _add_pruned(task, tree, routed, leaves, log_prob, work):
     for node in range(len(leaves)):
         is_pruned = tree.variable[node] != LEAF and leaves[node] == 1
         if is_pruned and (node == 0 or leaves[tree.parent[node]] > 1):
-            rows = tree.records[tree.first[node] : tree.last[node]]
+            rows = _rows_of(tree, node)
             _fill_total(task.codes, task.weights, rows, task.response, work.total)
-            shown = routed.records[routed.first[node] : routed.last[node]]
+            shown = _rows_of(routed, node)
             log_prob[node] = _released_log_prob(task, shown, work)
 
 
@@ -766,20 +793,38 @@ def _changed(task, tree, release, work, truth, losers):
     both = Change(truth, True, True, threshold, version)
     node, separate, subtree = _down(task, tree, release, work, 0, both)
     if separate:
-        loser = tree.left[node]
-        gainer = loser + 1
-        if not _has(tree.mask[node], task.codes[truth, tree.variable[node]]):
-            loser, gainer = gainer, loser
-        place = 3 * tree.depth[loser] + version
-        if np.isnan(losers[place].log_prob):
-            loses = Change(truth, True, False, threshold, version)
-            losers[place] = _child_changed(task, tree, release, work, loser, loses)
-        subtree = losers[place]
-        if subtree.log_prob > -np.inf or threshold >= 0:
-            gains = Change(truth, False, True, threshold, version)
-            gained = _child_changed(task, tree, release, work, gainer, gains)
-            subtree = _joined(task, release, work, node, subtree, gained, both)
+        subtree = _divided(task, tree, release, work, node, both, losers)
     return _up(task, tree, release, work, node, 0, subtree, both).log_prob
+
+
+@_compiled
+def _divided(
+    task,
+    tree,
+    release,
+    work,
+    node,
+    both,
+    losers,
+):
+    """Return the subtree of a node of which one child loses a record, the other gains.
+
+    What only loses a record is looked up in `losers`, or kept there.
+    """
+    loser = tree.left[node]
+    gainer = loser + 1
+    if not _has(tree.mask[node], task.codes[both.truth, tree.variable[node]]):
+        loser, gainer = gainer, loser
+    place = 3 * tree.depth[loser] + both.version
+    if np.isnan(losers[place].log_prob):
+        loses = Change(both.truth, True, False, both.threshold, both.version)
+        losers[place] = _child_changed(task, tree, release, work, loser, loses)
+    subtree = losers[place]
+    if subtree.log_prob == -np.inf and both.threshold < 0:
+        return subtree
+    gains = Change(both.truth, False, True, both.threshold, both.version)
+    gained = _child_changed(task, tree, release, work, gainer, gains)
+    return _joined(task, release, work, node, subtree, gained, both)
 
 
 @_compiled

@@ -124,7 +124,7 @@ class Trees:
     def task(
         self,
         position: int,
-        released: tuple[NDArray[np.uint8], Ints] | None = None,
+        released: tuple[NDArray[np.uint8], Ints],
     ) -> Task:
         """Return the kernels' input for the variable at a position of `order`.
 
@@ -133,9 +133,7 @@ class Trees:
         growth = self.growth
         response = self.order[position]
         in_rpart_order = growth.cp is not None and self.schema.n_levels[response] == 2
-        spare_row = np.zeros((1, self.codes.shape[1]), np.uint8)
-        if released is None:
-            released = (spare_row[:0], self.counts[:0])
+        spare_row = np.zeros_like(self.codes[:1])
         return Task(
             codes=np.concatenate([self.combinations, spare_row]),
             weights=np.append(self.counts, 1),
@@ -143,7 +141,7 @@ class Trees:
             released_weights=released[1],
             response=response,
             predictors=np.array(self.order[:position], dtype=np.int64),
-            start=np.concatenate([[0], np.cumsum(self.schema.n_levels)]),
+            start=np.cumsum([0, *self.schema.n_levels]),
             ordered=self.ordered,
             exhaustive=2 if in_rpart_order else ALL_SPLITS,
             min_leaf=growth.min_leaf,
@@ -162,7 +160,7 @@ class Trees:
             levels = self.combinations[tree.records, k]
             indicator = np.identity(self.schema.n_levels[k], np.int64)[levels]
             up_to = np.cumsum(indicator * self.counts[tree.records, None], axis=0)
-            before = np.concatenate([np.zeros_like(up_to[:1]), up_to])
+            before = np.insert(up_to, 0, 0, axis=0)
             counts = before[tree.last] - before[tree.first]
             weights = counts + float(self.growth.smoothing) / counts.shape[1]
             tree_shares.append(weights / weights.sum(axis=1, keepdims=True))
@@ -174,11 +172,7 @@ class Trees:
         return [int(tree.leaves[0]) for tree in self.trees]
 
     def release(
-        self,
-        n: int = 1,
-        size: int | None = None,
-        *,
-        rng: np.random.Generator,
+        self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
     ) -> list[Microdata]:
         """Return n fully synthetic tables of `size` records each.
 
@@ -259,9 +253,9 @@ def checked_release(released: Ints | Microdata, schema: Schema) -> NDArray[np.ui
 
 def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
     """Return the positions of the variables in the order in which they are drawn."""
-    names = [variable.name for variable in schema.variables]
+    names = schema.names
     if (schema.n_levels > MAX_LEVELS).any():
-        many = names[int(schema.n_levels.argmax())]
+        many = names[schema.n_levels.argmax()]
         raise ValueError(
             f"{many} has {schema.n_levels.max()} levels; "
             f"trees take at most {MAX_LEVELS}"
@@ -276,6 +270,14 @@ def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
             f"order is {shown}; it must name each of {', '.join(names)} once"
         )
     return [names.index(name) for name in given]
+
+
+def checked_ordered(schema: Schema, ordered: Sequence[str]) -> Bools:
+    """Return whether the levels of each variable are ordered, given their names."""
+    is_ordered = np.zeros(len(schema.variables), bool)
+    if not isinstance(ordered, Collection) or len(ordered):
+        is_ordered[schema.positions(ordered, "ordered")] = True
+    return is_ordered
 
 
 def fit_trees(
@@ -329,36 +331,39 @@ def fit_trees(
     >>> trees.log_prob(released[0]) < 0
     True
     """
-    if isinstance(data, Microdata):
-        if schema is not None:
-            raise ValueError("schema is given, but the Microdata have their own schema")
-    elif isinstance(data, pd.DataFrame):
-        data = Microdata.from_frame(data, schema)
-    else:
-        raise ValueError(
-            f"data is of type {type(data).__name__}; "
-            "it must be a DataFrame or Microdata"
-        )
+    table = _checked_table(data, schema)
     if not isinstance(growth, Growth | None):
         raise ValueError(f"growth is {growth!r:.50}; it must be of type Growth")
-    if not len(data):
+    if not len(table):
         raise ValueError("the table has no records; it must have one or more")
-    positions = checked_order(data.schema, order)
-    is_ordered = np.zeros(len(positions), bool)
-    if not isinstance(ordered, Collection) or len(ordered):
-        is_ordered[data.schema.positions(ordered, "ordered")] = True
-    codes = np.ascontiguousarray(data.codes, dtype=np.uint8)
+    positions = checked_order(table.schema, order)
+    codes = np.ascontiguousarray(table.codes, dtype=np.uint8)
     combinations, counts, combination_of = distinct(codes)
     ungrown = Trees(
-        schema=data.schema,
+        schema=table.schema,
         codes=codes,
         combinations=combinations,
         counts=counts,
         combination_of=combination_of,
         order=tuple(positions),
-        ordered=is_ordered,
+        ordered=checked_ordered(table.schema, ordered),
         growth=growth or AS_RPART,
         trees=(),
     )
-    trees = (kernels.grow(ungrown.task(k), len(counts)) for k in range(len(positions)))
-    return replace(ungrown, trees=tuple(trees))
+    no_release = distinct(codes[:0])[:2]
+    tasks = (ungrown.task(k, no_release) for k in range(len(positions)))
+    return replace(ungrown, trees=tuple(map(kernels.grow, tasks)))
+
+
+def _checked_table(data: pd.DataFrame | Microdata, schema: Schema | None) -> Microdata:
+    """Return a table as Microdata; raise a ValueError if it is of another type."""
+    if isinstance(data, pd.DataFrame):
+        return Microdata.from_frame(data, schema)
+    if not isinstance(data, Microdata):
+        raise ValueError(
+            f"data is of type {type(data).__name__}; "
+            "it must be a DataFrame or Microdata"
+        )
+    if schema is not None:
+        raise ValueError("schema is given, but the Microdata have their own schema")
+    return data

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from srlib.arrays import Floats, Ints
 from srlib.data.schema import Microdata, Schema
 from srlib.trees.changes import log_likelihoods
-from srlib.trees.model import AS_RPART, Growth, Trees, checked_order, fit_trees
+from srlib.trees.model import (
+    AS_RPART,
+    Growth,
+    Trees,
+    checked_order,
+    checked_ordered,
+    fit_trees,
+)
 
 
 @dataclass(frozen=True)
@@ -40,8 +47,7 @@ class SequentialTrees:
 
     def __post_init__(self) -> None:
         checked_order(self.schema, self.order)
-        if len(self.ordered):
-            self.schema.positions(self.ordered, "ordered")
+        checked_ordered(self.schema, self.ordered)
 
     def fit(self, data: Ints) -> Trees:
         """Return trees fitted to codes, (n, n_variables); the last fit is cached."""
@@ -54,12 +60,7 @@ class SequentialTrees:
             )
         return self._last[key]
 
-    def release(
-        self,
-        data: Ints,
-        *,
-        rng: np.random.Generator,
-    ) -> NDArray[np.uint8]:
+    def release(self, data: Ints, *, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Draw a release with as many records as the data."""
         return self.fit(data).release(rng=rng)[0].codes
 
