@@ -25,7 +25,6 @@ from scipy import special
 from srlib.arrays import Bools, Floats, Ints
 from srlib.assessment.counts import (
     Row,
-    cell_ids,
     clustered_se,
     counts_at,
     new_row,
@@ -42,7 +41,7 @@ from srlib.assessment.z_scores import (
     split_odds,
     split_z,
 )
-from srlib.data.codes import Codes
+from srlib.data.codes import Codes, row_numbers
 from srlib.margins import chow_liu_tree, log_density, two_way_table
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the log of how much
@@ -255,7 +254,7 @@ def _identical_before_binning(files: Files, comparable: bool) -> Row:
         z=beta_binomial_z(n_complete, m, *beta(expected, error, n)),
     )
     if files.numbers and comparable:
-        row["z_permutation"] = permutation_z(cells.original, cells.released)
+        row["z_permutation"] = permutation_z(cells.n_original, cells.n_released)
     return row
 
 
@@ -263,9 +262,7 @@ def _exact(files: Files, groups: _Groups) -> _Groups:
     """Return the groups of records with equal exact numbers, and their neighbors."""
     exact = files.exact_cells()
     group = np.concatenate([groups.cells.original, groups.cells.released])
-    exact_group = np.concatenate([exact.original, exact.released])
-    _, first = np.unique(exact_group, return_index=True)
-    return _Groups(exact, groups.neighbors[:, group[first]])
+    return _Groups(exact, groups.neighbors[:, group[_first_rows(exact)]])
 
 
 def _copied_share(groups: _Groups) -> Row:
@@ -583,15 +580,21 @@ def _neighbors(files: Files) -> Ints:
     """
     n_variables = len(files.n_levels)
     cells = files.cells()
-    group = np.concatenate([cells.original, cells.released])
-    _, first = np.unique(group, return_index=True)
+    both = np.concatenate([files.original, files.released])
+    first = _first_rows(cells)
     neighbors = -n_variables * np.array([cells.n_original, cells.n_released])
     for k in range(n_variables):
-        others = [other for other in range(n_variables) if other != k]
-        alike = cell_ids(others, files.n_levels, files.original, files.released)
-        of_group = np.concatenate(alike)[first]
-        neighbors += [counts_at(of_table, of_group) for of_table in alike]
+        others = np.delete(both, k, axis=1)
+        alike = row_numbers(others, np.delete(files.n_levels, k))  # (n + m,)
+        of_file = np.split(alike, [len(files.original)])
+        neighbors += [counts_at(ids, alike[first]) for ids in of_file]
     return neighbors
+
+
+def _first_rows(cells: Cells) -> Ints:
+    """Return a row of each cell, among those of the original and then the release."""
+    both = np.concatenate([cells.original, cells.released])
+    return np.unique(both, return_index=True)[1]
 
 
 def _row_order(original: Codes, released: Codes) -> Row:

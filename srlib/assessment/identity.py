@@ -99,7 +99,7 @@ def identity_disclosure(files: Files, keys: Sequence[int]) -> IdentityDisclosure
         cluster=cells.original,
         certain=is_unique & (n_matches > 0),
         holdout=_holdout_matched(cells),
-        permutation_z=permutation_z(cells.original, cells.released),
+        permutation_z=permutation_z(cells.n_original, cells.n_released),
         effective_trials=trials,
     )
 

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy  # loads stats, which take a second, where they are first asked for
-from scipy import special
+from scipy import sparse, special
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.assessment.counts import cell_counts
 from srlib.margins import log_choose
 from srlib.threads import one_blas_thread
 
@@ -119,9 +118,8 @@ def split_z(
     return bernoulli_z(across[counted], prob[counted], weight[counted])
 
 
-def permutation_z(of_original: Ints, of_release: Ints) -> float:
+def permutation_z(o: Ints, s: Ints) -> float:
     """Return z of the records in both files by a random split, unweighted."""
-    o, s = cell_counts(of_original, of_release)
     return split_z(o, s, np.ones(len(o)), both=True)
 
 
@@ -133,13 +131,13 @@ def bernoulli_z(
 ) -> float:
     """Return the deviate of the upper tail of a weighted sum of Bernoulli variables.
 
-    They are independent. By Barndorff-Nielsen's saddlepoint approximation, at the sum
-    less half of the smallest weight.
+    They are independent, and none is certain. By Barndorff-Nielsen's saddlepoint
+    approximation, at the sum less half of the smallest weight.
     """
-    is_uncertain = (prob > 0) & (prob < 1)
-    hit = hit[is_uncertain]
-    prob = prob[is_uncertain]
-    weight = weight[is_uncertain]
+    is_possible = prob > 0
+    hit = hit[is_possible]
+    prob = prob[is_possible]
+    weight = weight[is_possible]
     variance = (weight**2 * prob * (1 - prob)).sum()
     if variance == 0:
         return 0.0
@@ -195,7 +193,7 @@ class Edges(NamedTuple):
 
     def where(self, chosen: Bools) -> "Edges":
         """Return some of the edges."""
-        return Edges(self.source[chosen], self.target[chosen], self.weight[chosen])
+        return Edges(*(column[chosen] for column in self))
 
 
 def crossing_z(
@@ -253,10 +251,6 @@ def _separation_probabilities(n: int, m: int) -> tuple[float, float, float]:
 
 def _mutual_products(edges: Edges, n_groups: int) -> float:
     """Return the sum of products of the weights of mutual edges, since these add."""
-    there = edges.source * n_groups + edges.target
-    back = edges.target * n_groups + edges.source
-    order = np.argsort(there)
-    position = np.searchsorted(there, back, sorter=order).clip(max=len(there) - 1)
-    reverse = order[position]  # the edge back, if there is one
-    is_mutual = there[reverse] == back
-    return (edges.weight * edges.weight[reverse])[is_mutual].sum()
+    places = edges.source, edges.target
+    weights = sparse.csr_array((edges.weight, places), shape=(n_groups, n_groups))
+    return weights.multiply(weights.T).data.sum()
