@@ -193,7 +193,7 @@ class Edges(NamedTuple):
 
     def where(self, chosen: Bools) -> "Edges":
         """Return some of the edges."""
-        return Edges(*(column[chosen] for column in self))
+        return Edges(self.source[chosen], self.target[chosen], self.weight[chosen])
 
 
 def crossing_z(
