@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Bools, Floats, Ints
 from srlib.data.codes import Codes
 
 type Row = dict[str, Any]
@@ -69,8 +69,8 @@ def z_score(difference: float, error: float) -> float:
 
 
 def holdout_contrast(
-    disclosed: Floats,
-    weight: Floats,
+    disclosed: Floats | Bools,
+    weight: Floats | Bools,
     n: int,
     cluster: Ints | None = None,
 ) -> dict[str, float]:
@@ -93,7 +93,9 @@ def holdout_contrast(
     return {"holdout": other, "z_holdout": z_score(share - other, error)}
 
 
-def _weighted_share(disclosed: Floats, weight: Floats) -> tuple[float, Floats]:
+def _weighted_share(
+    disclosed: Floats | Bools, weight: Floats | Bools
+) -> tuple[float, Floats]:
     """Return the share disclosed, and the linear part of each person in its error."""
     total = weight.sum()
     share = float(disclosed.sum() / total)
