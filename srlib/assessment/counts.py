@@ -46,26 +46,26 @@ def counts_at(ids: Ints, at: Ints) -> Ints:
 
 def clustered_se(residuals: Floats, cluster: Ints) -> float:
     """Return the standard error of a sum over people, dependent within clusters."""
-    return float(np.sqrt((np.bincount(cluster, residuals) ** 2).sum()))
+    return np.sqrt((np.bincount(cluster, residuals) ** 2).sum())
 
 
 def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return the means over releases of numbers of the same names."""
-    return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
+    return {name: np.mean([one[name] for one in each]) for name in each[0]}
 
 
 def se_between_releases(values: Sequence[float]) -> float:
     """Return the standard error of a mean over releases; NaN for a single one."""
     if len(values) < 2:
         return np.nan
-    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+    return np.std(values, ddof=1) / np.sqrt(len(values))
 
 
 def z_score(difference: float, error: float) -> float:
     """Return a difference in standard errors; 0 where both are 0."""
     if error > 0:
-        return float(difference / error)
-    return float(np.copysign(np.inf, difference)) if difference else 0.0
+        return difference / error
+    return np.copysign(np.inf, difference) if difference else 0.0
 
 
 def holdout_contrast(
@@ -98,7 +98,7 @@ def _weighted_share(
 ) -> tuple[float, Floats]:
     """Return the share disclosed, and the linear part of each person in its error."""
     total = weight.sum()
-    share = float(disclosed.sum() / total)
+    share = disclosed.sum() / total
     return share, (disclosed - share * weight) / total
 
 

@@ -111,6 +111,6 @@ def _log_series(mean: float) -> float:
     """Return the x of the log series with a mean above one."""
 
     def excess(x: float) -> float:
-        return float(-x / ((1 - x) * np.log1p(-x)) - mean)
+        return -x / ((1 - x) * np.log1p(-x)) - mean
 
-    return float(scipy.optimize.brentq(excess, 1e-12, 1 - 1e-12))
+    return scipy.optimize.brentq(excess, 1e-12, 1 - 1e-12)

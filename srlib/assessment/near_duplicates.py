@@ -68,7 +68,7 @@ class _Distance(NamedTuple):
     def significance(self) -> float:
         """Return the difference of the two shares in standard errors."""
         error = np.hypot(self.shares["se"], self.shares["baseline_se"])
-        return float(self.difference() / max(error, 1e-12))
+        return self.difference() / max(error, 1e-12)
 
 
 def find_near_duplicates(
@@ -157,8 +157,8 @@ def _share_near(
     is_near = has_equal[near.asked] | (near.alike_original >= least)
     counted = records[near.asked]
     n_counted = max(int(counted.sum()), 1)
-    share = float((counted * is_near).sum() / n_counted)
-    return share, float(np.sqrt(share * (1 - share) / n_counted))
+    share = (counted * is_near).sum() / n_counted
+    return share, np.sqrt(share * (1 - share) / n_counted)
 
 
 def _original_neighbors(
@@ -172,7 +172,7 @@ def _original_neighbors(
     total = (of_release.weight * (o + s)[of_release.target]).sum()
     return {
         "n": len(np.unique(of_release.source)),
-        "estimate": float(to_original / max(total, 1)),
+        "estimate": to_original / max(total, 1),
         "baseline": o.sum() / (o.sum() + s.sum() - 1),
     }
 

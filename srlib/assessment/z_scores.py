@@ -29,7 +29,7 @@ def beta(
     """Return the beta distribution of a share of n with a standard error."""
     share = min(max(share, 0.5 / n), 1 - 0.5 / n)
     size = max(share * (1 - share) / error**2 - 1, 1.0)
-    return float(share * size), float((1 - share) * size)
+    return share * size, (1 - share) * size
 
 
 def beta_binomial_z(
@@ -42,7 +42,7 @@ def beta_binomial_z(
     share = a / (a + b)
     variance = share * (1 - share)
     spread = np.sqrt(variance * (1 / m + 1 / (a + b + 1)))
-    normal = float((k / m - share) / spread)
+    normal = (k / m - share) / spread
     if k < MIN_COINCIDENCES:
         return min(normal, 0.0)
     is_normal = min(m, a + b) * variance > 1_000
@@ -51,12 +51,12 @@ def beta_binomial_z(
     tail = scipy.stats.betabinom.sf(k - 1, m, a, b)
     if tail <= 1e-15:
         return normal
-    return min(normal, float(scipy.stats.norm.isf(tail)))
+    return min(normal, scipy.stats.norm.isf(tail))
 
 
 def deviate(log_tail: float) -> float:
     """Return the normal deviate with a log upper tail; 0 for tails above one half."""
-    return float(abs(special.ndtri_exp(min(log_tail, np.log(0.5)))))
+    return abs(special.ndtri_exp(min(log_tail, np.log(0.5))))
 
 
 def bonferroni_z(z: float, tests: int) -> float:
@@ -141,8 +141,8 @@ def bernoulli_z(
     variance = (weight**2 * prob * (1 - prob)).sum()
     if variance == 0:
         return 0.0
-    x = float(weight[hit].sum() - weight.min() / 2)
-    normal = float((x - weight @ prob) / np.sqrt(variance))
+    x = weight[hit].sum() - weight.min() / 2
+    normal = (x - weight @ prob) / np.sqrt(variance)
     if hit.sum() < MIN_COINCIDENCES:
         return min(normal, 0.0)
     if normal <= 0.5:
@@ -163,7 +163,7 @@ def _saddlepoint_deviate(
     logit = special.logit(prob)
 
     def mean(tilt: float) -> float:
-        return float(weight @ special.expit(logit + tilt * weight))
+        return weight @ special.expit(logit + tilt * weight)
 
     most = 1.0
     while mean(most) < x:
@@ -173,7 +173,7 @@ def _saddlepoint_deviate(
     tilted = special.expit(logit + tilt * weight)
     r = np.sqrt(2 * (tilt * x - cumulant))
     u = tilt * np.sqrt((weight**2 * tilted * (1 - tilted)).sum())
-    return float(r + np.log(u / r) / r)
+    return r + np.log(u / r) / r
 
 
 class Edges(NamedTuple):
@@ -237,7 +237,7 @@ def crossing_z(
         + squared_degrees * (p_2 - p_3)
         + total_weight**2 * (p_3 - p_1**2)
     )
-    return float((crossing - total_weight * p_1) / np.sqrt(max(variance, 1e-12)))
+    return (crossing - total_weight * p_1) / np.sqrt(max(variance, 1e-12))
 
 
 def _separation_probabilities(n: int, m: int) -> tuple[float, float, float]:
