@@ -102,9 +102,9 @@ def test_distances_of_random_splits_by_enumeration(records, tolerance):
 
 
 def test_distances_of_many_records_shrink_by_the_root_of_their_number(rng):
-    tables = rng.integers(0, 4, (2, 1_000_000, 1))
-    _, *many = total_variation(*tables, [4], 0, 0)
-    _, *few = total_variation(*tables[:, :10_000], [4], 0, 0)
+    original, released = rng.integers(0, 4, (2, 1_000_000, 1))
+    _, *many = total_variation(original, released, [4], 0, 0)
+    _, *few = total_variation(original[:10_000], released[:10_000], [4], 0, 0)
     assert 10 * np.array(many) == pytest.approx(few, rel=0.02)
 
 
