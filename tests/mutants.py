@@ -75,7 +75,7 @@ people = people + counts_at(cells.holdout, => people = people + 0 * counts_at(ce
 (self.people - 1.0, -t / self.known) => (self.people, -t / self.known) # a person is their own companion
 - n_unique * unmatched => + n_unique * unmatched # sign of a derivative
 len(file) - n_equal), => len(file) - 2 * n_equal), # companions of a person
-permutation_z(cells.original, cells.released) => permutation_z(cells.released, cells.original) # files are swapped
+permutation_z(cells.n_original, cells.n_released) => permutation_z(cells.n_released, cells.n_original) # files are swapped
 certain=is_unique & (n_matches > 0) => certain=n_matches > 0 # people who are not unique count
 max(row["fresh_sample_se"], MIN_ERROR / n) => row["fresh_sample_se"] # where no pair was seen, all is sure
 "z": min(beta_binomial_z(n_matched, n_trials, *prior), z_margins) => "z": beta_binomial_z(n_matched, n_trials, *prior) # margins need not be beaten
@@ -85,10 +85,10 @@ assessment/attribute
 (kept * share + 1 - kept) ** n_records => share**n_records # margins forget that the release is thinned
 reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1
 truth + reach, side="right" => truth + reach, side="left" # the largest number within is left out
-(s > 0) & (n_other == 0) & => (s > 0) & # keys need not agree on the target
+agrees = (with_target.n_released[of_record] == s) & => agrees = # keys need not agree on the target
 np.where(self.undisclosed >= ALL_BUT_CERTAIN, above, 0.0) => above # the commonest value counts
 assessment/inference
-np.mean(np.square(differences))) / 4 => np.mean(np.square(differences))) / 2 # variance of a half
+np.mean(np.square(differences)) / 4 => np.mean(np.square(differences)) / 2 # variance of a half
 rows[~np.isin(rows, half)] if is_own => rows if is_own # trees predict those they grew from
 variance + max(variance, fresh_variance) => variance + fresh_variance # others may look too sure
 n * above[people].var() => n**2 * above[people].var() # variance of one, not of a mean
@@ -99,10 +99,10 @@ assessment/disclosure
 "z": min(self._z_fresh_sample(people, group), z_margins) => "z": self._z_fresh_sample(people, group) # margins need not be beaten
 assessment/counts
 ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
-- p * weight[at] => - p # weight is dropped
+- share * weight) => - share) # weight is dropped
 residuals) ** 2).sum() => residuals) ** 2).sum() ** 2 # no root
-residuals[0], -residuals[1] => residuals[0], residuals[1] # sign of those held out
-z_score(float(share - other), error) => z_score(float(other - share), error) # sign
+residuals, -other_residuals => residuals, other_residuals # sign of those held out
+z_score(share - other, error) => z_score(other - share, error) # sign
 assessment/ratings
 np.fmax(row["se"], between) => np.fmin(row["se"], between) # the smaller error
 > row["fresh_sample"] => < row["fresh_sample"] # the lower baseline
@@ -149,7 +149,7 @@ n_agree[np.arange(len(asked)), asked] = 0 => n_agree[0, 0] = 0 # a record is its
 _share_near(near, o, o > 1, least) => _share_near(near, o, o > 0, least) # its own equal
 assessment/multiplicity
 not_original = np.where(o == 0, s, 0) => not_original = s # the copies themselves make many probable
-x = (m / n) * _series => x = _series # size of the release
+x = m / o.sum() * _series => x = _series # size of the release
 np.log(x / (1 + x)), => np.log(x / (2 + x)), # the geometric law
 np.fmax(times * np.log => np.fmin(times * np.log # a rough release repeats anybody
 assessment/identifiers
@@ -162,11 +162,11 @@ np.where(in_one_file, prob / (1 - prob), 0.0) => np.where(in_one_file, (1 - prob
 duplicated.sum() > DUPLICATES => len(duplicated) > DUPLICATES # pairs for people
 neighbors = -n_variables * np.array => neighbors = -np.array # equal records are neighbors
 n_rest = groups.s - own_groups => n_rest = groups.s # a record finds itself
-_exact(files, groups) if files.numbers else groups => groups # copies that hide need not have the numbers
+exact = _exact(files, groups) => exact = groups # copies that hide need not have the numbers
 min(1.0, at_most, limit => min(1.0, limit # the release is not held against itself
-max(at_most, _upper_limit(_copied_share(exact))) => at_most # copies that are found cannot hide
-if is_trusted and holdout_error > error => if is_trusted and holdout_error < error # the less sure
-@ own_neighbors / 2 => @ own_neighbors # pairs counted twice
+max(at_most, np.nan_to_num(limit)) => at_most # copies that are found cannot hide
+if is_trusted and error > by_original.se => if is_trusted and error < by_original.se # the less sure
+@ neighbors / 2 => @ neighbors # pairs counted twice
 2 * (n_identical + 1) => 2 * n_identical # limit of a count
 chance < COINCIDENCE) => True) # few records agree by chance
 checks

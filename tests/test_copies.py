@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import (
     LEVELS,
@@ -23,9 +24,9 @@ from srlib.assessment.ratings import Z_CERTAIN, Z_SIGNIFICANT, rate_copies
 from srlib.assessment.z_scores import MIN_COINCIDENCES, bernoulli_z, split_odds
 
 
-def numbers(found, question, name="estimate"):
-    """Return a number of a row of each release, (n_releases,)."""
-    return np.array([copies.rows[question][name] for copies in found])
+def rows(found, question):
+    """The rows of a question, one a release."""
+    return pd.DataFrame([copies.rows[question] for copies in found])
 
 
 def test_copies_by_hand():
@@ -215,13 +216,12 @@ def test_the_share_of_copied_uniques_is_estimated_without_bias(share):
         released[:n_copied] = x[rng.permutation(600)[:n_copied]]
         found.append(find_copies(x, released))
 
-    estimate = numbers(found, "copied uniques")
-    se = numbers(found, "copied uniques", "se")
-    z = numbers(found, "copied uniques", "z_permutation")
-    limit = numbers(found, "undetected copies")
+    uniques = rows(found, "copied uniques")
+    estimate = uniques["estimate"]
+    limit = rows(found, "undetected copies")["estimate"]
     assert estimate.mean() == pytest.approx(share, abs=0.04)
-    assert estimate.std() == pytest.approx(se.mean(), rel=0.5)
-    assert (z > Z_SIGNIFICANT).mean() > 0.8
+    assert estimate.std() == pytest.approx(uniques["se"].mean(), rel=0.5)
+    assert (uniques["z_permutation"] > Z_SIGNIFICANT).mean() > 0.8
     assert (limit >= share).mean() >= 0.95
 
 
@@ -337,17 +337,15 @@ def test_fresh_samples_are_rated_as_copies_by_chance_only(n, m):
     rng = default_rng(7)
     found = [find_copies(*samples(rng, n, m)) for _ in range(60)]
 
-    identical = numbers(found, "identical records")
-    excess = identical - numbers(found, "identical records", "baseline")
-    for share in (excess, numbers(found, "copied uniques")):
+    identical = rows(found, "identical records")
+    uniques = rows(found, "copied uniques")
+    own = rows(found, "excess over own duplicates")
+    excess = identical["estimate"] - identical["baseline"]
+    for share in (excess, uniques["estimate"]):
         error = share.std() / np.sqrt(60)
         assert abs(share.mean()) < 4.5 * error
     # Tails of few coincidences are conservative, and of two z the larger one counts.
-    for z in (
-        numbers(found, "identical records", "z"),
-        numbers(found, "copied uniques", "z_permutation"),
-        numbers(found, "excess over own duplicates", "z"),
-    ):
+    for z in (identical["z"], uniques["z_permutation"], own["z"]):
         assert 0.6 < z.std() < 1.2
     ratings = [rate_copies(copies).rating for copies in found]
     assert np.isin(ratings, ["signs", "found"]).mean() <= 0.05

@@ -73,13 +73,13 @@ def test_nearest_neighbors_by_brute_force(rng):
     found = near_duplicates._nearest(groups, o, s)
 
     others = np.where(n_agree == 5, 0, n_agree)[first]
-    assert np.array_equal(found.alike, others.max(axis=1))
     in_original = others[:, :40].max(axis=1)
     assert np.array_equal(found.alike_original, in_original)
     weight = np.zeros((len(groups), 80))
-    for source, target, edge_weight in zip(*found.edges, strict=True):
+    for source, target, edge_weight in zip(*found.edges(0), strict=True):
         weight[source, group_of == target] += edge_weight
     most = others.max(axis=1, keepdims=True)
+    assert np.array_equal(found.alike, most[found.source, 0])
     nearest = others == most
     expected = nearest / nearest.sum(axis=1, keepdims=True)
     is_asked = (o + s == 1) & (most[:, 0] >= 2.5)
@@ -206,18 +206,17 @@ def test_a_repeated_unique_by_hand(own_pairs):
 
 def test_log_series_by_hand():
     x = multiplicity._log_series(1.5)
-    mean = -x / ((1 - x) * np.log1p(-x))
-    assert mean == pytest.approx(1.5)
+    assert stats.logser.mean(x) == pytest.approx(1.5)
     # The sparse one of two strata has 40 groups with a mean of (50 + 1) / 40.
-    counts = np.repeat([1, 2, 5], [30, 10, 25])
-    neighbors = np.repeat([0, 6], [40, 25])
-    places = np.array([0, 6, 5, 100])
-    series = multiplicity._series(counts, neighbors, places)
+    counts = np.repeat([1, 2, 5, 0], [30, 10, 25, 1])
+    density = multiplicity._density(np.repeat([0, 6, 5, 100], [40, 10, 15, 1]))
+    series = multiplicity._series(counts, density)
+    of_dense, nowhere = series[density[-2:]]
     assert series[0] == pytest.approx(multiplicity._log_series(51 / 40))
-    assert series[1] == series[2] > series[0]
-    assert series[3] == 1  # no place is as dense
+    assert series[density[40]] == of_dense > series[0]
+    assert nowhere == 1  # no group of this density has records
     # A stratum of too few groups is joined by denser ones.
-    series = multiplicity._series(counts[30:], neighbors[30:], places)
+    series = multiplicity._series(counts[30:], density[30:])
     assert series[0] == pytest.approx(multiplicity._log_series(146 / 35))
 
 

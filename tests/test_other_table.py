@@ -12,9 +12,38 @@ from toy import ROOT, call
 from srlib.ledger import CLAIM_VERDICTS
 from srlib.runner.parameters import read_parameters
 
-SMALL: dict[str, object] = {"outcome": "sick", "predictors": "[job, town]"}
-SMALL |= {"unknown": "[sick, town]", "n_records": 150, "n_releases": 2, "n_classes": 4}
-SMALL |= {"burn_in": 60, "n_draws": 30, "thin": 2, "n_chains": 4, "n_chains_joined": 4}
+SMALL: dict[str, object] = {
+    "outcome": "sick",
+    "predictors": "[job, town]",
+    "unknown": "[sick, town]",
+    "n_records": 150,
+    "n_releases": 2,
+    "n_classes": 4,
+    "burn_in": 60,
+    "n_draws": 30,
+    "thin": 2,
+    "n_chains": 4,
+    "n_chains_joined": 4,
+}
+TREES: dict[str, object] = {
+    "order": "[age, sick, town, job]",
+    "ordered": "[age]",
+    "unknown": "[sick, town]",
+    "n_releases": 2,
+    "n_publications": 2,
+    "leaves": "[20]",
+    "n_targets": 20,
+    "n_places": 10,
+    "sizes": "[30, 60]",
+    "n_nested": 2,
+    "n_records": 90,
+    "n_audited": 3,
+    "n_in_audit": 60,
+    "n_runs": 20,
+    "n_classes": 2,
+    "burn_in": 20,
+    "n_draws": 60,
+}
 
 
 def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) -> Result:
@@ -32,22 +61,26 @@ def tables_of(run: Path) -> dict[str, pd.DataFrame]:
     return {path.stem: pd.read_csv(path) for path in run.glob("tables/*.csv")}
 
 
-MISSPELLED = {"unknown": ["sick", "twon"]}
-REPEATED = {"predictors": ["job", "sick"]}
-WRONG = [
-    (MISSPELLED, "unknown names twon; available are job, town, sick"),
-    (REPEATED, "outcome with predictors is [sick, job, sick]; no variable may"),
-]
-
-
-@pytest.mark.parametrize(("wrong", "message"), WRONG)
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            {"unknown": ["sick", "twon"]},
+            "unknown names twon; available are job, town, sick",
+        ),
+        (
+            {"predictors": ["job", "sick"]},
+            "outcome with predictors is [sick, job, sick]; no variable may",
+        ),
+    ],
+)
 def test_wrong_names_are_refused_before_any_chain(tmp_path, wrong, message):
     text = ROOT / "notebooks/hu_reiter_wang.py"
     data = tmp_path / "table.csv"
     records(200, 3).to_csv(data, index=False)
     names = {name: declared.default for name, declared in read_parameters(text).items()}
-    names |= {"data": str(data), "outcome": "sick", "n_records": 150, "output_dir": ""}
-    names |= wrong
+    names |= {"data": str(data), "outcome": "sick"}
+    names |= {"n_records": 150, "output_dir": ""} | wrong
     sources = [cell.source for cell in jupytext.read(text).cells]
     (imports,) = [source for source in sources if source.startswith("import")]
     (heading,) = [source for source in sources if source.startswith("## The data\n")]
@@ -105,22 +138,22 @@ def test_runs_on_any_categorical_table(tmp_path):
 def test_trees_run_on_any_categorical_table(tmp_path, rng):
     names = ["job", "town", "sick", "age"]
     frame = pd.DataFrame({name: rng.choice(list("abcd"), 90) for name in names})
-    chosen = {"order": "[age, sick, town, job]", "ordered": "[age]"}
-    chosen["unknown"] = "[sick, town]"
-    sizes: dict[str, object] = {"n_releases": 2, "n_publications": 2, "leaves": "[20]"}
-    sizes |= {"n_targets": 20, "n_places": 10, "sizes": "[30, 60]", "n_nested": 2}
-    sizes |= {"n_records": 90, "n_audited": 3, "n_in_audit": 60, "n_runs": 20}
-    mixture = {"n_classes": 2, "burn_in": 20, "n_draws": 60}
 
-    result = run_on(tmp_path, "sequential_trees", frame, **chosen, **sizes, **mixture)
+    result = run_on(tmp_path, "sequential_trees", frame, **TREES)
 
     assert result.exit_code == 0, result.output
     folder = tmp_path / "sequential_trees/default"
     tables = tables_of(folder)
     frontier = tables["frontier"]
-    cases = ["unpruned trees"] * 2 + ["pruned as rpart"] * 2
-    cases += ["smoothed leaves", "Laplace margins", "mixture"]
-    assert frontier["case"].tolist() == cases
+    assert frontier["case"].tolist() == [
+        "unpruned trees",
+        "unpruned trees",
+        "pruned as rpart",
+        "pruned as rpart",
+        "smoothed leaves",
+        "Laplace margins",
+        "mixture",
+    ]
     assert frontier["several"].between(0, 1).all()
     assert (frontier["loss"] > 0).all()
     assert tables["nested"]["records"].tolist() == [30, 30, 60, 60]

@@ -5,16 +5,18 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from cases import table
+from numpy.random import default_rng
 from scipy import stats
+from statsmodels.formula import api as smf
 
 from srlib.assessment import utility
 from srlib.data.schema import Schema, Variable
 from srlib.margins import total_variation, utility_loss
 
 LEVELS = [2, 3, 4]
-ABC = Schema(tuple(Variable(f"v{k}", tuple("wxyz"[:k])) for k in LEVELS))
+VARIABLES = [Variable(f"v{k}", tuple("wxyz"[:k])) for k in LEVELS]
+ABC = Schema(tuple(VARIABLES))
 SAME_VALUES = np.zeros((60, 3), int)
 SMALL = table("000", "010", "110", "110")
 
@@ -33,20 +35,22 @@ def losses(original, *released, schema=ABC):
 
 
 def test_distances_by_hand():
-    loss = losses(SMALL, table("000", "100"))
+    released = table("000", "100")
+    loss = losses(SMALL, released)
     # Code 0 of the second variable has shares 1/4 and 1; the cells of the first two
     # have 1/4, 1/4, 0, 1/2 and 1/2, 0, 1/2, 0.
     assert loss["estimate"].tolist()[:2] == [3 / 4, 3 / 4]
     assert loss.loc["one-way tables", "variables"] == "v3"
 
-    mean = losses(SMALL, table("000", "100"), SMALL).loc["one-way tables"]
-    assert [mean["estimate"], mean["se"]] == pytest.approx([3 / 8, 3 / 8])
+    mean = losses(SMALL, released, SMALL).loc["one-way tables"]
+    assert mean["estimate"] == pytest.approx(3 / 8)
+    assert mean["se"] == pytest.approx(3 / 8)
 
 
 def test_the_original_in_another_order_is_at_no_distance_in_its_tables():
     tables = losses(SMALL, SMALL[::-1])[:2]
-    assert tables["estimate"].tolist() == [0, 0]
-    assert tables["rating"].tolist() == ["like a fresh sample"] * 2
+    assert (tables["estimate"] == 0).all()
+    assert (tables["rating"] == "like a fresh sample").all()
 
 
 def test_constant_files_have_no_distinguishability():
@@ -55,17 +59,22 @@ def test_constant_files_have_no_distinguishability():
 
 
 @pytest.mark.parametrize(
-    ("n_variables", "rating"), [(2, "limited"), (40, "like a fresh sample")]
+    ("n_variables", "rating"),
+    [
+        (2, "limited"),
+        (40, "like a fresh sample"),
+    ],
 )
 def test_the_largest_of_many_distances_is_adjusted_for_their_number(
     n_variables, rating
 ):
     variables = [Variable(f"v{k}", ("no", "yes")) for k in range(n_variables)]
+    schema = Schema(tuple(variables))
     original, released = np.zeros((2, 500, n_variables), int)
     original[:250, 0] = 1
     released[:325, 0] = 1
 
-    loss = losses(original, released, schema=Schema(tuple(variables)))
+    loss = losses(original, released, schema=schema)
 
     assert loss.loc["one-way tables", "rating"] == rating
 
@@ -100,15 +109,23 @@ def test_distances_of_many_records_shrink_by_the_root_of_their_number(rng):
 
 
 def test_the_utility_loss_of_fresh_samples_is_one(rng):
-    original, *fresh = (rng.choice(3, (2_000, 4), p=[0.5, 0.3, 0.2]) for _ in range(21))
-    ratio, error = utility_loss(original, fresh, [3] * 4)
+    original, *fresh = rng.choice(3, (21, 2_000, 4), p=[0.5, 0.3, 0.2])
+    levels = [3] * 4
+    ratio, error = utility_loss(original, fresh, levels)
     # All releases share the original, and its part of the difference.
     assert ratio == pytest.approx(1, abs=0.25)
     assert 0 < error < 0.1
-    assert utility_loss(original, [original] * 2, [3] * 4)[0] == 0
+    ratio, _ = utility_loss(original, [original] * 2, levels)
+    assert ratio == 0
 
 
-@pytest.mark.parametrize("released", [[SAME_VALUES], [SAME_VALUES, SAME_VALUES[1:]]])
+@pytest.mark.parametrize(
+    "released",
+    [
+        [SAME_VALUES],
+        [SAME_VALUES, SAME_VALUES[1:]],
+    ],
+)
 def test_a_utility_loss_needs_several_releases_of_one_size(released):
     with pytest.raises(ValueError, match="it must have two or more of both"):
         utility_loss(SAME_VALUES, released, LEVELS)
@@ -118,7 +135,13 @@ def test_expected_differences_between_samples_by_enumeration():
     """Two binomial counts in each of four cells; one has most of the records."""
     n = 200
     cells = table("00", "01", "10", "11")
-    counts = np.array([(170, 14, 10, 6), (180, 10, 6, 4), (160, 20, 12, 8)])
+    counts = np.array(
+        [
+            (170, 14, 10, 6),
+            (180, 10, 6, 4),
+            (160, 20, 12, 8),
+        ]
+    )
     original, *released = (np.repeat(cells, count, axis=0) for count in counts)
 
     possible = np.arange(n + 1)
@@ -133,56 +156,59 @@ def test_expected_differences_between_samples_by_enumeration():
 
 
 @pytest.mark.parametrize(
-    ("most_products", "has_products"), [(24 * 7**2, False), (4e9, True)]
+    ("most_products", "degree"),
+    [
+        (24 * 7**2, 1),
+        (4e9, 2),
+    ],
 )
-def test_distinguishability_against_statsmodels(
-    monkeypatch, most_products, has_products
-):
-    rng = np.random.default_rng(1)
-    original = np.concatenate([rng.integers(0, LEVELS, (200, 3)), SAME_VALUES])
-    released = np.concatenate([rng.integers(0, LEVELS, (150, 3)), SAME_VALUES])
+def test_distinguishability_against_statsmodels(monkeypatch, most_products, degree):
+    rng = default_rng(1)
+    n = 260
+    uniform = rng.integers(0, LEVELS, (350, 3))
+    codes = np.concatenate([uniform[:200], SAME_VALUES, uniform[200:], SAME_VALUES])
     monkeypatch.setattr(utility, "MOST_PRODUCTS", most_products)
 
-    row = losses(original, released).loc["distinguishability"]
+    row = losses(codes[:n], codes[n:]).loc["distinguishability"]
 
-    codes = np.concatenate([original, released])
+    frame = pd.DataFrame(codes, columns=["a", "b", "c"])
+    frame["is_released"] = 1.0 * (frame.index >= n)
     # Indicators of all levels but the first, and the products of two variables'.
-    a, b, c = (codes[:, [k]] == np.arange(1, LEVELS[k]) for k in range(3))
-    columns = [a, b, c]
-    if has_products:
-        columns += [a * b, a * c, *(b * level[:, None] for level in c.T)]
-    design = sm.add_constant(np.column_stack(columns).astype(float))
-    is_released = np.arange(470) >= 260
-    linear = sm.OLS(is_released.astype(float), design).fit()
+    formula = f"is_released ~ (C(a) + C(b) + C(c)) ** {degree}"
+    linear = smf.ols(formula, frame).fit()
     assert row["estimate"] == pytest.approx(linear.rsquared)
     assert row["baseline"] == pytest.approx(linear.df_model / 469)
 
     # The pMSE of logistic regression is much the same.
-    logistic = sm.GLM(is_released, design, family=sm.families.Binomial()).fit()
+    logistic = smf.logit(formula, frame).fit()
     share = 210 / 470
-    pmse = np.mean((logistic.fittedvalues - share) ** 2)
-    assert row["estimate"] == pytest.approx(pmse / (share * (1 - share)), rel=0.05)
+    pmse = np.mean((logistic.predict() - share) ** 2)
+    scaled = pmse / (share * (1 - share))
+    assert row["estimate"] == pytest.approx(scaled, rel=0.05)
 
 
 @pytest.mark.parametrize(
-    ("n_original", "n_released", "most_products"), [(300, 600, 4e9), (900, 700, 600)]
+    ("n_original", "n_released", "most_products"),
+    [
+        (300, 600, 4e9),
+        (900, 700, 600),
+    ],
 )
 def test_utility_of_fresh_samples_is_as_expected(
     monkeypatch, n_original, n_released, most_products
 ):
     """Of both files or, where time is short, of a part of their records."""
-    rng = np.random.default_rng(8)
-    repetitions = 60
+    rng = default_rng(8)
     monkeypatch.setattr(utility, "MOST_PRODUCTS", most_products)
+    z = []
+    is_worse = []
+    for _ in range(60):
+        original = population(n_original, rng)
+        loss = losses(original, population(n_released, rng))
+        z.append(loss.loc["distinguishability", "z"])
+        is_worse.append((loss["rating"] != "like a fresh sample").any())
 
-    rows = [
-        losses(population(n_original, rng), population(n_released, rng))
-        for _ in range(repetitions)
-    ]
-
-    z = pd.Series([row.loc["distinguishability", "z"] for row in rows])
-    tolerance = 5 / np.sqrt(repetitions)
-    assert abs(z.mean()) < tolerance
-    assert z.std() == pytest.approx(1, abs=tolerance)
-    is_worse = [(row["rating"] != "like a fresh sample").any() for row in rows]
+    tolerance = 5 / np.sqrt(60)
+    assert abs(np.mean(z)) < tolerance
+    assert np.std(z) == pytest.approx(1, abs=tolerance)
     assert np.mean(is_worse) <= 0.1

@@ -56,44 +56,45 @@ def attribute_disclosure(files: Files, attack: Attack) -> AttributeDisclosure:
     al. 2010, Handbook on Statistical Disclosure Control), and Giomi et al. (2022,
     arXiv:2211.10459) count guesses in this way.
     """
-    n = len(files.original)
-    m = len(files.released)
     within = attack.within or 0.0
     cells = files.cells(attack.keys)
     original, released, holdout = _values(files, attack)
-    truth = np.concatenate([original, holdout])
-    has_value = ~np.isnan(truth)
-    value = np.nan_to_num(truth)
-    matches, agreeing = count_near(
-        cells.people, value, cells.released, released, within
-    )
-    is_disclosed = has_value & (matches > 0) & (matches == agreeing)
-    contrast = {}
-    if files.holdout is not None:
-        contrast = holdout_contrast(
-            is_disclosed.astype(float), has_value.astype(float), n
-        )
-
-    has_value = has_value[:n]
-    value = value[:n]
+    n = len(original)
+    m = len(released)
     kept = min(1.0, n / m)
-    release = _agree_probability(matches[:n], agreeing[:n], kept)
-    share = _count_near_anywhere(value, released, within) / m
-    # Without the person's own record, which counts if its target has a value.
-    in_original = count_near(cells.original, value, cells.original, original, within)
-    others, others_agreeing = (counts - has_value for counts in in_original)
-    fresh_sample = _agree_probability(others, others_agreeing, min(1.0, m / n))
-    n_common = _count_near_anywhere(value, original, within)
+    people = np.concatenate([original, holdout])
+    has_value = ~np.isnan(people)
+    n_matches, n_agreeing = count_near(
+        cells.people, people, cells.released, released, within
+    )
+    # NaN agrees with nothing, so people without a value are not disclosed.
+    is_disclosed = (n_matches > 0) & (n_matches == n_agreeing)
+    share = _count_near_anywhere(original, released, within) / m
+    n_common = _count_near_anywhere(original, original, within)
     return AttributeDisclosure(
-        eligible=has_value,
-        release=np.where(has_value, release, 0.0),
-        fresh_sample=np.where(has_value, fresh_sample, 0.0),
-        margins=np.where(has_value, _by_margins(matches[:n], share, kept), 0.0),
+        eligible=has_value[:n],
+        release=_agree_probability(n_matches[:n], n_agreeing[:n], kept),
+        fresh_sample=_by_fresh_sample(cells.original, original, within, m),
+        margins=_by_margins(n_matches[:n], share, kept),
         cluster=cells.original,
         certain=is_disclosed[:n],
-        holdout=contrast,
-        undisclosed=1 - n_common / max(has_value.sum(), 1),
+        holdout=holdout_contrast(is_disclosed, has_value, n),
+        undisclosed=1 - n_common / max(has_value[:n].sum(), 1),
     )
+
+
+def _by_fresh_sample(
+    key: Ints,
+    value: Floats,
+    within: float,
+    size: int,
+) -> Floats:
+    """Return the probability that a fresh sample of a size discloses each person."""
+    # Without the person's own record, which counts if its target has a value.
+    has_value = ~np.isnan(value)
+    in_original = count_near(key, value, key, value, within)
+    others, agreeing = (counts - has_value for counts in in_original)
+    return _agree_probability(others, agreeing, min(1.0, size / len(key)))
 
 
 def _by_margins(
@@ -106,8 +107,7 @@ def _by_margins(
     Each of the key matches is not kept, or has the target, a share of the release; one
     at least is kept.
     """
-    prob = (kept * share + 1 - kept) ** n_records - (1 - kept) ** n_records
-    return np.where(n_records > 0, prob, 0.0)
+    return (kept * share + 1 - kept) ** n_records - (1 - kept) ** n_records
 
 
 def _agree_probability(
@@ -141,12 +141,11 @@ INTERVAL = Question(
 
 def _values(files: Files, attack: Attack) -> list[Floats]:
     """Return the targets of all tables as numbers, NaN where there is no value."""
+    if attack.within is not None:
+        return [*files.numbers[attack.target], np.zeros(0)][:3]
     targets = [table[:, attack.target] for table in files.tables]
-    if attack.within is None:
-        without = attack.codes_without_value
-        return [np.where(np.isin(codes, without), np.nan, codes) for codes in targets]
-    exact = list(files.numbers[attack.target])
-    return exact if len(exact) == len(targets) else [*exact, np.zeros(0)]
+    without = attack.codes_without_value
+    return [np.where(np.isin(codes, without), np.nan, codes) for codes in targets]
 
 
 def _count_near_anywhere(
@@ -155,9 +154,9 @@ def _count_near_anywhere(
     within: float,
 ) -> Ints:
     """Return the number of records within the distance, whatever their keys."""
-    nobody = np.zeros(len(truth), np.intp)
-    same_key = np.zeros(len(values), np.intp)
-    _, n_near = count_near(nobody, truth, same_key, values, within)
+    key = np.zeros_like(truth, int)
+    same_key = np.zeros_like(values, int)
+    _, n_near = count_near(key, truth, same_key, values, within)
     return n_near
 
 
@@ -212,16 +211,14 @@ def _tcap(
 ) -> float:
     """Return TCAP, NaN where no cell's released records agree on the target."""
     cells = files.cells(keys)
-    d = cells.n_original  # (n_cells,)
-    s = cells.n_released  # (n_cells,)
-    released = files.released[:, target]
-    level = np.full(len(d), -1, np.int64)  # of one of the cell's records, whichever
-    level[cells.released] = released
-    is_other = released != level[cells.released]
-    n_other = np.bincount(cells.released, is_other, len(d))
-    is_right = files.original[:, target] == level[cells.original]
-    n_right = np.bincount(cells.original, is_right, len(d))
-    agrees = (s > 0) & (n_other == 0) & (d > 0)
+    with_target = files.cells([*keys, target])
+    cell, record, s = np.unique(
+        cells.released, return_index=True, return_counts=True
+    )  # (n_cells,) each
+    d = cells.n_original[cell]
+    of_record = with_target.released[record]
+    n_right = with_target.n_original[of_record]
+    agrees = (with_target.n_released[of_record] == s) & (d > 0)
     if not agrees.any():
         return np.nan
     right = (n_right[agrees] * s[agrees] / d[agrees]).sum()

@@ -15,7 +15,9 @@ some of its records, or suppresses duplicates, does so without copies. The row
 *undetected copies* bounds what remains.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +27,6 @@ from scipy import special
 from srlib.arrays import Bools, Floats, Ints
 from srlib.assessment.counts import (
     Row,
-    cell_ids,
     clustered_se,
     counts_at,
     new_row,
@@ -42,7 +43,7 @@ from srlib.assessment.z_scores import (
     split_odds,
     split_z,
 )
-from srlib.data.codes import Codes
+from srlib.data.codes import Codes, row_numbers
 from srlib.margins import chow_liu_tree, log_density, two_way_table
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the log of how much
@@ -136,9 +137,19 @@ class _Groups:
         return self.o == 1
 
     @property
+    def is_identical(self) -> Bools:
+        """Sample uniques that are released, (n_groups,)."""
+        return self.is_unique & (self.s > 0)
+
+    @property
+    def n_neighbors(self) -> Ints:
+        """Neighbors in both files, (n_groups,)."""
+        return self.neighbors.sum(axis=0)
+
+    @property
     def weight(self) -> Floats:
         """Weights of the groups, larger in sparse regions, (n_groups,)."""
-        return np.log1p(COPIED / (self.neighbors.sum(axis=0) + ITSELF))
+        return np.log1p(COPIED / (self.n_neighbors + ITSELF))
 
 
 def copies(files: Files) -> Copies:
@@ -159,26 +170,15 @@ def copies(files: Files) -> Copies:
     = t, since a coarse synthesizer has many duplicates of its own. The larger z counts.
     """
     groups = _Groups(files.cells(), _neighbors(files))
-    exact = _exact(files, groups) if files.numbers else groups
-    n_neighbors = groups.neighbors.sum(axis=0)  # (n_groups,)
+    exact = _exact(files, groups)
     in_original, in_release = groups.neighbors
-    problem = _baseline_problem(files.original, groups.o, in_original, n_neighbors)
-    release_problem = _baseline_problem(
-        files.released, groups.s, in_release, n_neighbors
-    )
+    problem = _baseline_problem(groups, files.original, groups.o, in_original)
+    release_problem = _baseline_problem(groups, files.released, groups.s, in_release)
     has_holdout = files.holdout is not None
 
-    copied_uniques = _copied_share(groups)
-    near = find_near_duplicates(files.original, files.released, files.n_levels)
-    if problem == "deduplicated":
-        copied_uniques["z_permutation"] = np.nan
-        near["z_permutation"] = np.nan
+    identical, copied_uniques, near = _compare_by_split(files, groups, problem)
     comparable = "deduplicated" not in (problem, release_problem)
     excess, at_most = _excess_and_limit(files, groups, exact, comparable)
-
-    identical = _identical_records(files, groups, problem)
-    permutation_z = [copied_uniques["z_permutation"], near["z_permutation"]]
-    identical["z_permutation"] = float(np.fmax(*permutation_z))
     rows = [
         identical,
         copied_uniques,
@@ -194,33 +194,59 @@ def copies(files: Files) -> Copies:
         rows={row["question"]: row for row in rows},
         same_table=_is_same_table(files),
         baseline_problem="" if has_holdout else problem,
-        identical=(groups.is_unique & (groups.s > 0))[group_of],
-        neighbors=n_neighbors[group_of],
+        identical=groups.is_identical[group_of],
+        neighbors=groups.n_neighbors[group_of],
     )
 
 
-def _identical_records(
+def _compare_by_split(
     files: Files,
     groups: _Groups,
     problem: str,
+) -> tuple[Row, Row, Row]:
+    """Return the rows of identical records, copied uniques and near-duplicates.
+
+    The first has the larger z by random split of the others.
+    """
+    identical = _identical_records(files, problem)
+    copied_uniques = _copied_share(groups)
+    near = find_near_duplicates(files.original, files.released, files.n_levels)
+    if problem == "deduplicated":
+        copied_uniques["z_permutation"] = np.nan
+        near["z_permutation"] = np.nan
+    permutation_z = [copied_uniques["z_permutation"], near["z_permutation"]]
+    identical["z_permutation"] = np.fmax(*permutation_z)
+    return identical, copied_uniques, near
+
+
+def _identical_row(
+    question: str, detail: str, cells: Cells, expected: "_DuplicateRate"
 ) -> Row:
     """Return the row of the released records identical to an original record."""
-    m = len(files.released)
-    n_identical = int(groups.s[groups.o > 0].sum())
-    share = n_identical / m
-    expected = _expected_duplicate_rate(files, is_trusted=not problem)
-    detail = "records identical to an original record"
-    row = new_row(
-        "identical records",
+    m = len(cells.released)
+    n_identical = int(cells.n_released[cells.n_original > 0].sum())
+    return new_row(
+        question,
         m,
-        detail=f"{detail}, numbers binned" if files.numbers else detail,
-        estimate=share,
-        se=float(np.sqrt(share * (1 - share) / m)),
+        detail=detail,
+        estimate=n_identical / m,
         baseline=expected.share,
         baseline_se=expected.se,
+        z=beta_binomial_z(n_identical, m, *expected.beta),
     )
-    if problem != "deduplicated" or files.holdout is not None:
-        row["z"] = beta_binomial_z(n_identical, m, *expected.beta)
+
+
+def _identical_records(files: Files, problem: str) -> Row:
+    """Return the row of the records identical to an original one, numbers binned."""
+    expected = _expected_duplicate_rate(files, is_trusted=not problem)
+    detail = "records identical to an original record"
+    if files.numbers:
+        detail += ", numbers binned"
+    row = _identical_row("identical records", detail, files.cells(), expected)
+    share = row["estimate"]
+    row["se"] = np.sqrt(share * (1 - share) / row["n"])
+    if problem == "deduplicated" and files.holdout is None:
+        row["z"] = np.nan
     return row
 
 
@@ -240,62 +266,45 @@ def _is_same_table(files: Files) -> bool:
 
 def _identical_before_binning(files: Files, comparable: bool) -> Row:
     """Return the row of the records identical to an original one in exact numbers."""
-    n = len(files.original)
-    m = len(files.released)
     cells = files.exact_cells()
-    n_complete = int((cells.original_at(cells.released) > 0).sum())
-    expected, error = _duplicate_rate_from_counts(cells.n_original)
-    row = new_row(
-        "identical before binning",
-        m,
-        detail="numbers not binned",
-        estimate=n_complete / m,
-        baseline=expected,
-        baseline_se=error,
-        z=beta_binomial_z(n_complete, m, *beta(expected, error, n)),
+    expected = _duplicate_rate(cells.n_original)
+    row = _identical_row(
+        "identical before binning", "numbers not binned", cells, expected
     )
     if files.numbers and comparable:
-        row["z_permutation"] = permutation_z(cells.original, cells.released)
+        row["z_permutation"] = permutation_z(cells.n_original, cells.n_released)
     return row
 
 
 def _exact(files: Files, groups: _Groups) -> _Groups:
     """Return the groups of records with equal exact numbers, and their neighbors."""
     exact = files.exact_cells()
-    group = np.concatenate([groups.cells.original, groups.cells.released])
-    exact_group = np.concatenate([exact.original, exact.released])
-    _, first = np.unique(exact_group, return_index=True)
-    return _Groups(exact, groups.neighbors[:, group[first]])
+    _, first = np.unique(_cell_of(exact), return_index=True)
+    return _Groups(exact, groups.neighbors[:, _cell_of(groups.cells)[first]])
 
 
 def _copied_share(groups: _Groups) -> Row:
     """Return the row of the share of sample uniques copied; NaN without uniques."""
-    o = groups.o
-    s = groups.s
-    weight = groups.weight
-    is_identical = groups.is_unique & (s > 0)
-    total_weight = weight[groups.is_unique].sum()
+    is_identical = groups.is_identical
     n_unique = int(groups.is_unique.sum())
     row = new_row("copied uniques", n_unique, detail=_UNIQUE, baseline=0.0)
-    if not total_weight:
+    if not n_unique:
         return row
-    in_one_file, prob = split_odds(o, s, both=True)
+    weight = groups.weight
+    total_weight = weight[groups.is_unique].sum()
+    in_one_file, prob = split_odds(groups.o, groups.s, both=True)
     by_chance = np.where(in_one_file, prob / (1 - prob), 0.0)
     excess = weight * np.where(is_identical, 1.0, -by_chance)
     share = excess.sum() / total_weight
     # If all sample uniques are copied, nothing is left to chance.
     variance = (excess[is_identical] ** 2).sum() * (1 - np.clip(share, 0, 1))
     variance += (excess[~is_identical] ** 2).sum()
+    z = [split_z(groups.o, groups.s, weight, both) for both in (True, False)]
     return row | {
-        "estimate": float(share),
-        "se": float(np.sqrt(variance) / total_weight),
-        "z_permutation": max(split_z(o, s, weight, both) for both in (True, False)),
+        "estimate": share,
+        "se": np.sqrt(variance) / total_weight,
+        "z_permutation": max(z),
     }
-
-
-def _upper_limit(row: Row) -> float:
-    """Return the upper limit of a share; 0 if the share is NaN."""
-    return float(np.nan_to_num(row["estimate"] + special.ndtri(LIMIT) * row["se"]))
 
 
 def _undetected_copies(
@@ -311,23 +320,15 @@ def _undetected_copies(
     row = new_row("undetected copies", len(weight), detail=_UNIQUE)
     if not len(weight):
         return row
-    identical = weight[groups.s[groups.is_unique] > 0]
+    identical = groups.weight[groups.is_identical]
     mean = weight.mean()
     if len(identical):
         mean = (identical**2).sum() / identical.sum()
     n_identical = identical.sum() / mean
     limit = mean * scipy.stats.chi2.ppf(LIMIT, 2 * (n_identical + 1)) / 2
-    row["estimate"] = float(min(1.0, at_most, limit / weight.sum()))
+    row["estimate"] = min(1.0, at_most, limit / weight.sum())
     row["baseline"] = share_matched_by_fresh_sample(files)
     return row
-
-
-def _no_excess(files: Files) -> Row:
-    return new_row(
-        "excess over own duplicates",
-        len(files.released),
-        detail="original records against the release's own",
-    )
 
 
 def _excess_and_limit(
@@ -337,16 +338,19 @@ def _excess_and_limit(
 
     The limit is that of exact numbers, and no less than the limit of the copied share.
     """
-    excess = _no_excess(files)
-    at_most = 1.0
-    if comparable:
-        excess, at_most = _excess_over_own_duplicates(files, groups)
-        if files.numbers:
-            _, at_most = _excess_over_own_duplicates(files, exact)
-    return excess, max(at_most, _upper_limit(_copied_share(exact)))
+    excess, at_most = _excess_over_own_duplicates(files, groups, comparable)
+    if files.numbers:
+        _, at_most = _excess_over_own_duplicates(files, exact, comparable)
+    copied = _copied_share(exact)
+    limit = copied["estimate"] + special.ndtri(LIMIT) * copied["se"]
+    return excess, max(at_most, np.nan_to_num(limit))  # NaN without sample uniques
 
 
-def _excess_over_own_duplicates(files: Files, groups: _Groups) -> tuple[Row, float]:
+def _excess_over_own_duplicates(
+    files: Files,
+    groups: _Groups,
+    comparable: bool,
+) -> tuple[Row, float]:
     """Compare the original records found in the release with its own duplicates.
 
     A tenth of the original and a tenth of the release are taken, ten times. The records
@@ -358,35 +362,31 @@ def _excess_over_own_duplicates(files: Files, groups: _Groups) -> tuple[Row, flo
     records are found more often, each stratum weighted by its original records, and
     scaled up from nine tenths of the release.
     """
-    row = _no_excess(files)
-    searched = _search_release(files, groups)
+    row = new_row(
+        "excess over own duplicates",
+        len(files.released),
+        detail="original records against the release's own",
+    )
+    searched = _search_release(files, groups) if comparable else None
     if searched is None:
         return row, 1.0
-    strata = _Strata.of(searched)
-    share_people = strata.n_people / np.maximum(strata.n_records, 1)
-    scores = 1 / (strata.share_found[strata.of_record] + RARELY)
-    scores = scores * (searched.is_original - share_people[strata.of_record])
-    scores = scores * strata.above_share
-    row["z"] = z_score(scores.sum(), clustered_se(scores, searched.group))
-
-    weight = strata.n_people / max(strata.n_people.sum(), 1)
-    row["estimate"] = float(weight @ strata.people_found)
-    row["baseline"] = float(weight @ strata.own_found)
-    difference = row["estimate"] - row["baseline"]
+    row["z"] = searched.z()
+    row["estimate"], row["baseline"], error = searched.shares_found()
     # One pair more than observed.
-    error = np.hypot(strata.error(searched), 2 / max(strata.n_people.sum(), 1))
-    excess = max(difference, 0.0) + special.ndtri(LIMIT) * error
+    error = np.hypot(error, 2 / max(int(searched.is_original.sum()), 1))
+    excess = max(row["estimate"] - row["baseline"], 0) + special.ndtri(LIMIT) * error
     # This bounds the copies including those that chance would have matched as well.
     found_anyway = min(row["baseline"], 1 - 1e-9)
-    return row, float(min(1.0, excess / (1 - 1 / PARTS) / (1 - found_anyway)))
+    return row, min(1.0, excess / (1 - 1 / PARTS) / (1 - found_anyway))
 
 
-class _Searched(NamedTuple):
+@dataclass(frozen=True)
+class _Searched:
     """Records unique in a tenth of their file, searched in the rest of the release.
 
     Attributes
     ----------
-    is_original, is_found : (n_searched,) int
+    is_original, is_found : (n_searched,) bool
         Whether each is an original record, and whether it was found.
     log_p : (n_searched,) float
         Its log density in the nine tenths that were searched.
@@ -394,113 +394,93 @@ class _Searched(NamedTuple):
         Its group of equal records.
     """
 
-    is_original: Ints
-    is_found: Ints
+    is_original: Bools
+    is_found: Bools
     log_p: Floats
     group: Ints
 
+    @cached_property
+    def stratum(self) -> Ints:
+        """Strata of equal size by density, (n_searched,)."""
+        edges = np.quantile(self.log_p, np.arange(1, STRATA) / STRATA)
+        return np.digitize(self.log_p, edges)
 
-@dataclass(frozen=True)
-class _Strata:
-    """Searched records in strata of their density.
+    @cached_property
+    def above_share(self) -> Floats:
+        """Whether each was found, less the share found in its stratum."""
+        return self.is_found - self._mean(self.is_found)
 
-    `of_record` is the stratum of each, and `above_share` whether it was found, less the
-    share found in its stratum, (n_searched,). In each stratum, (STRATA,), are
-    `n_records`, of which `n_people` are original records; the share `share_found` of
-    all, `people_found` of the original and `own_found` of the released records was
-    found.
-    """
+    def _mean(self, values: Bools) -> Floats:
+        """Return the mean of some values in each record's stratum."""
+        totals = np.bincount(self.stratum, values)[self.stratum]
+        return totals / counts_at(self.stratum, self.stratum)
 
-    of_record: Ints
-    above_share: Floats
-    n_records: Ints
-    n_people: Floats
-    share_found: Floats
-    people_found: Floats
-    own_found: Floats
+    def z(self) -> float:
+        """Return z of the original records found more often at the same density."""
+        scores = 1 / (self._mean(self.is_found) + RARELY)
+        scores *= self.is_original - self._mean(self.is_original)
+        scores *= self.above_share
+        return z_score(scores.sum(), clustered_se(scores, self.group))
 
-    @classmethod
-    def of(cls, searched: _Searched) -> "_Strata":
-        """Divide the searched records into strata of equal size."""
-        edges = np.quantile(searched.log_p, np.arange(1, STRATA) / STRATA)
-        stratum = np.digitize(searched.log_p, edges)
+    def shares_found(self) -> tuple[float, float, float]:
+        """Return the shares of people and of own records found, and their error.
 
-        def count(values: Ints) -> Floats:
-            return np.bincount(stratum, values, STRATA)
-
-        is_original = searched.is_original
-        is_found = searched.is_found
-        n_records = np.bincount(stratum, minlength=STRATA)
-        n_people = count(is_original)
-        n_own = n_records - n_people
-        share_found = count(is_found) / np.maximum(n_records, 1)
-        return cls(
-            of_record=stratum,
-            above_share=is_found - share_found[stratum],
-            n_records=n_records,
-            n_people=n_people,
-            share_found=share_found,
-            people_found=count(is_original * is_found) / np.maximum(n_people, 1),
-            own_found=count((1 - is_original) * is_found) / np.maximum(n_own, 1),
-        )
-
-    def error(self, searched: _Searched) -> float:
-        """Return the error of the difference between people and own records found."""
-        n_people = np.maximum(self.n_people, 1)[self.of_record]
-        n_own = np.maximum(self.n_records - self.n_people, 1)[self.of_record]
-        by_person = np.where(searched.is_original, 1 / n_people, 0.0)
-        by_own = np.where(searched.is_original, 0.0, 1 / n_own)
-        weight = self.n_people / max(self.n_people.sum(), 1)
-        residuals = weight[self.of_record] * (by_person - by_own) * self.above_share
-        return clustered_se(residuals, searched.group)
+        Each stratum has the weight of its share of the people; the error is that of the
+        difference.
+        """
+        side = self.is_original * STRATA + self.stratum  # own records first
+        n_records = np.bincount(side, minlength=2 * STRATA)
+        n_found = np.bincount(side, self.is_found, 2 * STRATA)
+        own, people = np.split(n_found / np.maximum(n_records, 1), 2)  # (STRATA,)
+        weight = n_records[STRATA:] / max(int(self.is_original.sum()), 1)
+        sign = 2 * self.is_original - 1
+        residuals = weight[self.stratum] * (sign / n_records[side]) * self.above_share
+        error = clustered_se(residuals, self.group)
+        return float(weight @ people), float(weight @ own), error
 
 
 def _search_release(files: Files, groups: _Groups) -> _Searched | None:
     """Search the unique records of each tenth; None if a file is too small."""
     n = len(files.original)
-    m = len(files.released)
-    size = min(n, m) // PARTS
-    if size < STRATA:
+    if min(n, len(files.released)) < PARTS * STRATA:
         return None
-    # Sorted files are spread over the parts, and rows with the same number over
-    # different parts.
-    part_of_record = (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int)
-    part_of_person = np.arange(n) % PARTS
+    both = np.concatenate([files.original, files.released])
+    group_of = _cell_of(groups.cells)
     tree = chow_liu_tree(files.released, files.n_levels)
-    cells = groups.cells
-    sides = (
-        (0, files.released, cells.released, part_of_record),
-        (1, files.original, cells.original, part_of_person),
-    )
     searched = []
-    for part in range(PARTS):
-        own = part_of_record == part
-        own_groups = np.bincount(cells.released[own], minlength=len(groups.s))
+    for own, rows in _tenths(group_of, n):
+        own_groups = np.bincount(group_of[own], minlength=len(groups.s))
         n_rest = groups.s - own_groups
         rest = {
-            edge: table - two_way_table(files.released[own], files.n_levels, *edge)
+            edge: table - two_way_table(both[own], files.n_levels, *edge)
             for edge, table in tree.items()
         }
-        for is_original, codes, group_of, part_of in sides:
-            rows = _unique_rows(np.flatnonzero(part_of == part), size, group_of)
-            group = group_of[rows]
-            is_found = (n_rest[group] > 0).astype(int)
-            file = np.full(len(rows), is_original)
-            log_p = log_density(codes[rows], rest)
-            searched.append(_Searched(file, is_found, log_p, group))
-    joined = _Searched(*map(np.concatenate, zip(*searched, strict=True)))
-    # Possibly no record is unique, even in a tenth.
-    return joined if len(joined.group) else None
+        is_found = n_rest[group_of[rows]] > 0
+        searched.append((rows, is_found, log_density(both[rows], rest)))
+    rows, is_found, log_p = map(np.concatenate, zip(*searched, strict=True))
+    if not len(rows):  # no record is unique, even in a tenth
+        return None
+    return _Searched(rows < n, is_found, log_p, group_of[rows])
 
 
-def _unique_rows(
-    rows: Ints,
-    size: int,
-    group_of: Ints,
-) -> Ints:
-    """Return those of `size` evenly spaced rows whose group no other of them has."""
-    rows = rows[np.arange(size) * len(rows) // size]
-    return rows[counts_at(group_of[rows], group_of[rows]) == 1]
+def _tenths(group_of: Ints, n: int) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the released rows of each tenth, and the rows of both files unique in it.
+
+    The first n rows are the original's. Sorted files are spread over the tenths, and
+    rows with the same number over different ones. As many rows of each file are used.
+    """
+    m = len(group_of) - n
+    size = min(n, m) // PARTS
+    golden = (5**0.5 - 1) / 2
+    tenth_of_record = (np.arange(m) * golden % 1 * PARTS).astype(int)
+    for tenth in range(PARTS):
+        own = n + np.flatnonzero(tenth_of_record == tenth)
+        people = np.arange(tenth, n, PARTS)
+        unique = []
+        for rows in (own, people):
+            rows = rows[np.arange(size) * len(rows) // size]
+            unique.append(rows[counts_at(group_of[rows], group_of[rows]) == 1])
+        yield own, np.concatenate(unique)
 
 
 class _DuplicateRate(NamedTuple):
@@ -521,58 +501,52 @@ def _expected_duplicate_rate(files: Files, is_trusted: bool) -> _DuplicateRate:
     trusted, from the holdout.
     """
     cells = files.cells()
-    share, error = _duplicate_rate_from_counts(cells.n_original)
-    by_original = _DuplicateRate(share, error, beta(share, error, len(files.original)))
+    by_original = _duplicate_rate(cells.n_original)
     if files.holdout is None:
         return by_original
     n_holdout = len(files.holdout)
-    n_identical = int((cells.original_at(cells.holdout) > 0).sum())
+    n_identical = (cells.original_at(cells.holdout) > 0).sum()
     share = (n_identical + 0.5) / (n_holdout + 1)
-    holdout_error = float(np.sqrt(share * (1 - share) / n_holdout))
-    if is_trusted and holdout_error > error:
+    error = np.sqrt(share * (1 - share) / n_holdout)
+    if is_trusted and error > by_original.se:
         return by_original
-    return _DuplicateRate(
-        n_identical / n_holdout,
-        holdout_error,
-        (n_identical + 0.5, n_holdout - n_identical + 0.5),
-    )
+    prior = n_identical + 0.5, n_holdout - n_identical + 0.5
+    return _DuplicateRate(n_identical / n_holdout, error, prior)
 
 
-def _duplicate_rate_from_counts(counts: Ints) -> tuple[float, float]:
-    """Return the share of fresh records identical to a counted one, and its error.
+def _duplicate_rate(counts: Ints) -> _DuplicateRate:
+    """Return the share of fresh records identical to a counted one.
 
     Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). At
     least one pair is assumed: with none, every identical record would be a certain
     copy.
     """
     n = int(counts.sum())
-    once = np.count_nonzero(counts == 1)
-    pairs = max(int(np.count_nonzero(counts == 2)), 1)
-    error = np.sqrt(once * (1 - once / n) + 2 * pairs) / n
-    return float(1 - once / n), float(error)
+    once = int((counts == 1).sum())
+    pairs = max(int((counts == 2).sum()), 1)
+    share = 1 - once / n
+    error = np.sqrt(once * share + 2 * pairs) / n
+    return _DuplicateRate(share, error, beta(share, error, n))
 
 
 def _baseline_problem(
-    table: Codes, counts: Ints, own_neighbors: Ints, neighbors: Ints
+    groups: _Groups, table: Codes, counts: Ints, neighbors: Ints
 ) -> str:
     """Return why a table's duplicates are no baseline for copies, or "".
 
-    `own_neighbors` are the neighbors of each group in the table, `neighbors` those in
-    both files.
+    `counts` are its records in each group, and `neighbors` those in the table alone.
     """
-    is_isolated = (neighbors == 0) & (counts > 0)
+    is_isolated = (groups.n_neighbors == 0) & (counts > 0)
     duplicated = counts[is_isolated & (counts > 1)]
     n_isolated = counts[is_isolated].sum()
-    if (
-        len(duplicated) >= FEWEST_DUPLICATES
-        and duplicated.sum() > DUPLICATES * n_isolated
-    ):
+    are_many = duplicated.sum() > DUPLICATES * n_isolated
+    if are_many and len(duplicated) >= FEWEST_DUPLICATES:
         return "duplicates"
     if (counts > 1).any():
         return ""
     # A record's own cell is at least as dense as its neighbors, as a rule.
     n_around = sum(len(np.unique(column)) - 1 for column in table.T)
-    n_pairs = counts @ own_neighbors / 2
+    n_pairs = counts @ neighbors / 2
     return "deduplicated" if n_pairs > DEDUPLICATED * n_around else ""
 
 
@@ -583,15 +557,20 @@ def _neighbors(files: Files) -> Ints:
     """
     n_variables = len(files.n_levels)
     cells = files.cells()
-    group = np.concatenate([cells.original, cells.released])
-    _, first = np.unique(group, return_index=True)
+    both = np.concatenate([files.original, files.released])
+    _, first = np.unique(_cell_of(cells), return_index=True)
     neighbors = -n_variables * np.array([cells.n_original, cells.n_released])
     for k in range(n_variables):
-        others = [other for other in range(n_variables) if other != k]
-        alike = cell_ids(others, files.n_levels, files.original, files.released)
-        of_group = np.concatenate(alike)[first]
-        neighbors += [counts_at(of_table, of_group) for of_table in alike]
+        others = np.delete(both, k, axis=1)
+        alike = row_numbers(others, np.delete(files.n_levels, k))  # (n + m,)
+        of_file = np.split(alike, [len(files.original)])
+        neighbors += [counts_at(ids, alike[first]) for ids in of_file]
     return neighbors
+
+
+def _cell_of(cells: Cells) -> Ints:
+    """Return the cell of each record of the original and then the release, (n + m,)."""
+    return np.concatenate([cells.original, cells.released])
 
 
 def _row_order(original: Codes, released: Codes) -> Row:
@@ -614,17 +593,17 @@ def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]
     or periodic.
     """
     farthest = min(len(original), len(released)) // 2
-    near = range(min(61, farthest + 1))
-    far = np.geomspace(1, farthest, 40).astype(int).tolist()
-    forward = {*near, *far}
-    offsets = sorted(forward | {-offset for offset in forward})
+    near = np.arange(min(61, farthest + 1))
+    far = np.geomspace(1, farthest, 40).astype(int)
+    forward = np.append(near, far)
+    offsets = np.union1d(-forward, forward)
     agreement = [_agreement(original, released, offset) for offset in offsets]
     means = np.array([share.mean() for share in agreement])
     second_best, best = np.argsort(means)[-2:]
     compared = agreement[best], agreement[second_best]
-    error = np.hypot(*(share.std() / np.sqrt(len(share)) for share in compared))
-    difference = means[best] - means[second_best]
-    return float(means[best]), float(means[second_best]), z_score(difference, error)
+    errors = [share.std() / np.sqrt(len(share)) for share in compared]
+    z = z_score(means[best] - means[second_best], np.hypot(*errors))
+    return means[best], means[second_best], z
 
 
 def _agreement(

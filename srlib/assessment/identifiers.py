@@ -44,9 +44,14 @@ def common_identifiers(
         common = int(others.isin(values).sum())
         expected = _expected(values, others)
         found = common > 0 and _tail(common, values, others, expected) < BY_CHANCE
-        row = new_row("identifiers", len(others), variables=name)
-        row["estimate"] = common / max(len(others), 1)
-        row["baseline"] = expected / max(len(others), 1)
+        n = max(len(others), 1)
+        row = new_row(
+            "identifiers",
+            len(others),
+            variables=name,
+            estimate=common / n,
+            baseline=expected / n,
+        )
         row["rating"] = "found" if found else "no sign"
         row["baseline_kind"] = "chance"
         row["in_verdict"] = True
@@ -68,11 +73,11 @@ def _tail(
     by_chance = scipy.stats.poisson.sf(common - 1, expected)
     equal_pairs = _pairs(values.value_counts()).sum()
     if not equal_pairs:
-        return float(by_chance)
+        return by_chance
     # With few equal pairs the expected number is itself uncertain.
     ratio = len(values) * len(others) / _pairs(len(values))
     by_pairs = scipy.stats.nbinom.sf(common - 1, equal_pairs + 1, 1 / (1 + ratio))
-    return float(max(by_chance, by_pairs))
+    return max(by_chance, by_pairs)
 
 
 def _present(column: pd.Series) -> pd.Series:
@@ -99,7 +104,7 @@ def _expected(values: pd.Series, others: pd.Series) -> float:
         positions = np.array(numbers.tolist(), float).T
         by_position = np.prod([_equal(position) for position in positions])
         probability = max(probability, by_position)
-    return float(min(len(others), n * len(others) * probability))
+    return min(len(others), n * len(others) * probability)
 
 
 def _pairs(n: Any) -> Any:
@@ -113,4 +118,4 @@ def _equal(numbers: Floats) -> float:
     first_above = np.searchsorted(numbers, numbers, side="right")
     last_near = np.searchsorted(numbers, numbers + near, side="right")
     close = (last_near - first_above).sum()
-    return float(close / max(_pairs(len(numbers)), 1) / (2 * near))
+    return close / max(_pairs(len(numbers)), 1) / (2 * near)

@@ -1,6 +1,6 @@
 """Identity disclosure: the sample uniques that are matched by a released record."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ class IdentityDisclosure(Disclosure):
         fresh_sample_se = max(row["fresh_sample_se"], MIN_ERROR / n)
         n_trials = round(self.effective_trials)
         n_matched = round(share * self.effective_trials)
-        prior = beta(float(self.fresh_sample.sum()) / n, fresh_sample_se, n)
+        prior = beta(self.fresh_sample.sum() / n, fresh_sample_se, n)
         assert self.margins is not None
         margins_error = np.sqrt((self.margins * (1 - self.margins)).sum())
         z_margins = z_score((self.release - self.margins).sum(), margins_error)
@@ -83,14 +83,13 @@ def identity_disclosure(files: Files, keys: Sequence[int]) -> IdentityDisclosure
     cells = files.exact_cells(keys)
     n = len(files.original)
     m = len(files.released)
-    n_equal = cells.original_at(cells.original)  # (n,)
+    is_unique = cells.original_at(cells.original) == 1  # (n,)
     n_matches = cells.released_at(cells.original)  # (n,)
-    is_unique = n_equal == 1
 
     all_dropped = (1 - min(1.0, n / m)) ** n_matches
     prob = np.minimum(_margin_probabilities(files, keys), 1 - 1e-12)
     margins = -np.expm1(min(m, n) * np.log1p(-prob))
-    fresh_sample, trials = _matched_by_fresh_sample(files, keys, min(m, n))
+    fresh_sample, trials = _matched_by_fresh_sample(files, keys, is_unique)
     return IdentityDisclosure(
         eligible=is_unique,
         release=np.where(is_unique, 1 - all_dropped, 0.0),
@@ -99,7 +98,7 @@ def identity_disclosure(files: Files, keys: Sequence[int]) -> IdentityDisclosure
         cluster=cells.original,
         certain=is_unique & (n_matches > 0),
         holdout=_holdout_matched(cells),
-        permutation_z=permutation_z(cells.original, cells.released),
+        permutation_z=permutation_z(cells.n_original, cells.n_released),
         effective_trials=trials,
     )
 
@@ -118,14 +117,13 @@ def share_matched_by_fresh_sample(files: Files) -> float:
     The fresh sample has the release's size, but no more than the original's. NaN where
     no record is unique.
     """
-    cells = files.exact_cells()
-    n_unique = (cells.original_at(cells.original) == 1).sum()
-    if not n_unique:
-        return np.nan
-    size = min(len(files.released), len(files.original))
     columns = range(len(files.n_levels))
-    fresh_sample, _ = _matched_by_fresh_sample(files, columns, size, use_holdout=False)
-    return float(np.clip(fresh_sample.sum() / n_unique, 0, 1))
+    cells = files.exact_cells()
+    is_unique = cells.original_at(cells.original) == 1
+    if not is_unique.any():
+        return np.nan
+    fresh_sample, _ = _matched_by_fresh_sample(files, columns, is_unique, False)
+    return float(np.clip(fresh_sample.sum() / is_unique.sum(), 0, 1))
 
 
 def _holdout_matched(cells: Cells) -> dict[str, float]:
@@ -157,99 +155,36 @@ def _margin_probabilities(files: Files, keys: Sequence[int]) -> Floats:
     for key in keys:
         bins = files.binned(key)[:n]
         ids = files.exact(key)[:n]
-        if np.array_equal(bins, ids):
-            prob *= np.bincount(bins)[bins] / n
-        else:
-            prob *= (np.bincount(ids)[ids] - 1) / max(n - 1, 1)
+        own = int(not np.array_equal(bins, ids))
+        prob *= (counts_at(ids, ids) - own) / max(n - own, 1)
     return prob
-
-
-def _log_probability(
-    files: Files, keys: Sequence[int], is_person: Bools
-) -> Callable[[Floats], Floats]:
-    """Return the log probability of the original's keys, given how many more have them.
-
-    It is that of a tree of two-way tables of the binned keys, times the share of an
-    exact number in its bin, with a prior of two records as in `margins.log_density`.
-    `is_person` says which records of all tables are known, the original's first.
-    """
-    n = len(files.original)
-    binned = np.column_stack([files.binned(key)[is_person] for key in keys])
-    tree = chow_liu_tree(binned, [files.n_levels[key] for key in keys])
-    shares_in_bin = []
-    for key, bins in zip(keys, binned.T, strict=True):
-        ids = files.exact(key)[is_person]
-        if not np.array_equal(bins, ids):
-            shares_in_bin.append(_share_in_bin(bins, ids, n))
-
-    def log_probability(more: Floats) -> Floats:
-        log_p = log_density(binned[:n], tree, more)
-        for share in shares_in_bin:
-            value = share.n_value + share.prior + more
-            log_p += np.log(value / (share.n_bin + 2 + more))
-        return log_p
-
-    return log_probability
-
-
-class _ShareInBin(NamedTuple):
-    """Records with each person's exact number or in its bin, and the prior."""
-
-    n_value: Ints
-    n_bin: Ints
-    prior: Floats
-
-
-def _share_in_bin(
-    bins: Ints,
-    ids: Ints,
-    n: int,
-) -> _ShareInBin:
-    """Count the records with the numbers and bins of the first n."""
-    _, first = np.unique(ids, return_index=True)
-    n_distinct = np.bincount(bins[first])[bins[:n]]
-    n_value = np.bincount(ids)[ids[:n]]
-    n_bin = np.bincount(bins)[bins[:n]]
-    return _ShareInBin(n_value, n_bin, 2 / n_distinct)
 
 
 def _matched_by_fresh_sample(
     files: Files,
     keys: Sequence[int],
-    size: int,
+    is_unique: Bools,
     use_holdout: bool = True,
 ) -> tuple[Floats, float]:
     """Return each person's part in the number of uniques matched by a fresh sample.
 
-    It is the derivative of that number by the person's weight, so the parts add up to
-    it. The second result is `IdentityDisclosure.effective_trials`.
+    The fresh sample has the release's size, but no more than the original's. A part is
+    the derivative of that number by the person's weight, so the parts add up to it. The
+    second result is `IdentityDisclosure.effective_trials`.
     """
-    cells = files.exact_cells(keys)
     n = len(files.original)
-    people = cells.original_at(cells.original)
-    is_unique = people == 1
     n_unique = int(is_unique.sum())
-    is_person = np.ones(len(files.binned(0)), bool)
-    is_person[n : n + len(files.released)] = False
-    if use_holdout:
-        people = people + counts_at(cells.holdout, cells.original)
-    else:
-        is_person[n:] = False
-
+    people, is_person = _known_people(files, keys, use_holdout)
     # Sizes are in units of the original: all known people, and these to be predicted.
-    known = int(is_person.sum()) / n
-    wanted = 1 + size / n
-    if not n_unique or (wanted >= known and not (people == 1).any()):
+    parts = _Parts(people, is_person.sum() / n)
+    wanted = 1 + min(1, len(files.released) / n)
+    if wanted >= parts.known and not (people == 1).any():
         return is_unique.astype(float), n_unique
-    parts = _Parts(people, known)
     terms = [(1.0, wanted), (-1.0, 1.0)]
     again = np.nan
-    if wanted > known:
+    if wanted > parts.known:
         companions = _expected_companions(files, keys, people, is_person)
-        predicted = _predict_unmatched(parts, companions, wanted)
-        if predicted is None:  # hardly any two people could share their keys
-            return np.zeros(n), float(n_unique)
-        terms, again = predicted
+        terms, again = _predict_unmatched(parts, companions, wanted)
     log_total = sum(weight * parts.log_uniques(t) for weight, t in terms)
     weights = sum(weight * special.softmax(parts.log_unique(t)) for weight, t in terms)
     unmatched = np.exp(log_total)
@@ -257,22 +192,40 @@ def _matched_by_fresh_sample(
     return matched, _effective_trials(n_unique, unmatched, again)
 
 
+def _known_people(
+    files: Files, keys: Sequence[int], use_holdout: bool
+) -> tuple[Ints, Bools]:
+    """Return the known people with each person's keys, and which records these are.
+
+    Records are those of all tables, the original's first.
+    """
+    cells = files.exact_cells(keys)
+    people = cells.original_at(cells.original)  # (n,)
+    n = len(people)
+    is_person = np.zeros(len(files.binned(0)), bool)
+    is_person[:n] = True
+    if use_holdout:
+        is_person[n + len(files.released) :] = True
+        people = people + counts_at(cells.holdout, cells.original)
+    return people, is_person
+
+
 def _predict_unmatched(
     parts: "_Parts",
     companions: Floats,
     wanted: float,
-) -> tuple[list[tuple[float, float]], float] | None:
+) -> tuple[list[tuple[float, float]], float]:
     """Predict the share of uniques left by a fresh sample beyond the known people.
 
-    Its logarithm is the sum of w log g(t) over the pairs (w, t) of the first result;
-    the second is the exponent for two fresh samples. None where the rest of the file
-    would match nobody.
+    Its logarithm is the sum of w log g(t) over the pairs (w, t) of the first result,
+    empty where the rest of the file would match nobody; the second is the exponent for
+    two fresh samples.
     """
     known = parts.known
     part = known * (known / wanted) ** REACH
     predicted = parts.log_unmatched(companions, part, known - part)
-    if predicted == 0:
-        return None
+    if predicted == 0:  # hardly any two people could share their keys
+        return [], np.nan
     once = parts.log_unmatched(companions, known, wanted - known) / predicted
     further = 2 * wanted - 1 - known
     twice = parts.log_unmatched(companions, known, further) / predicted
@@ -319,16 +272,57 @@ def _expected_companions(
 ) -> Floats:
     """Return the expected number of each person's companions in another such file.
 
-    It is that of a tree of two-way tables in which the records with the person's keys
-    are replaced by their expected number. It starts, for uniques, at Good's (1953)
-    estimate, where it stays with a single key.
+    It is that of a tree of two-way tables of the binned keys, times the share of an
+    exact number in its bin, in which the records with the person's keys are replaced by
+    their expected number. It starts, for uniques, at Good's (1953) estimate, where it
+    stays with a single key.
     """
-    log_probability = _log_probability(files, keys, is_person)
+    n = len(files.original)
+    binned = np.column_stack([files.binned(key)[is_person] for key in keys])
+    tree = chow_liu_tree(binned, [files.n_levels[key] for key in keys])
+    numbers = []
+    for key, bins in zip(keys, binned.T, strict=True):
+        ids = files.exact(key)[is_person]
+        if not np.array_equal(bins, ids):
+            numbers.append(_NumberInBin.of(bins, ids, n))
+
     of_unique = (people == 2).sum() / (people == 1).sum()
-    companions = np.where(people > 1, people - 1.0, of_unique)
+    companions: Floats = np.where(people > 1, people - 1.0, of_unique)
     for _ in range(ROUNDS):
-        companions = is_person.sum() * np.exp(log_probability(companions - people))
+        more = companions - people
+        log_p = log_density(binned[:n], tree, more)
+        for number in numbers:
+            log_p += number.log_share(more)
+        companions = len(binned) * np.exp(log_p)
     return companions
+
+
+class _NumberInBin(NamedTuple):
+    """Records with each person's exact number, in its bin, and distinct ones in it."""
+
+    n_value: Ints
+    n_bin: Ints
+    n_distinct: Ints
+
+    @classmethod
+    def of(
+        cls,
+        bins: Ints,
+        ids: Ints,
+        n: int,
+    ) -> "_NumberInBin":
+        """Count the records with the numbers and bins of the first n."""
+        _, first = np.unique(ids, return_index=True)
+        n_distinct = counts_at(bins[first], bins[:n])
+        return cls(counts_at(ids, ids[:n]), counts_at(bins, bins[:n]), n_distinct)
+
+    def log_share(self, more: Floats) -> Floats:
+        """Return the log share of the number in its bin, if so many more have it.
+
+        The prior is that of two records, as in `margins.log_density`.
+        """
+        value = self.n_value + 2 / self.n_distinct + more
+        return np.log(value / (self.n_bin + 2 + more))
 
 
 def _effective_trials(
@@ -343,6 +337,6 @@ def _effective_trials(
     the difference counts, on the log scale.
     """
     variance_if_equal = unmatched - unmatched**2
-    variance = unmatched - unmatched**again if again > 1 else 0.0
+    variance = unmatched - unmatched**again
     ratio = max(variance_if_equal / variance, 1.0) if variance > 0 else 1.0
-    return float(n_unique * np.sqrt(ratio))
+    return n_unique * np.sqrt(ratio)

@@ -1,14 +1,13 @@
 """Attribute inference: the true target's probability by trees fit to the release."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.assessment.counts import holdout_contrast, z_score
+from srlib.assessment.counts import holdout_contrast, thin, z_score
 from srlib.assessment.disclosure import MIN_ERROR, Attack, Disclosure, Question
 from srlib.assessment.files import Files
 from srlib.data.codes import Codes
@@ -65,37 +64,39 @@ def inference(
     n = len(files.original)
     original, released, holdout = files.tables
     people = np.concatenate([original, holdout])
-    has_value = ~np.isin(people[:, attack.target], attack.codes_without_value)
-    rows = _evenly_spaced(np.flatnonzero(has_value[:n]), MAX_PREDICTED)
-    holdout_rows = n + np.flatnonzero(has_value[n:])
-    everybody = np.append(rows, holdout_rows)
-    trees = _Trees(
-        people, attack, files.n_levels, max(min(n, len(released), MAX_TRAINING) // 2, 1)
-    )
+    everybody = _people_to_predict(people, n, attack)
+    rows = everybody[everybody < n]
+    size = min(n, len(released), MAX_TRAINING)
+    trees = _Trees(people, n, attack, half_size=max(size // 2, 1))
 
     # The fresh sample is the same for all releases.
     release_rng, original_rng = rng.spawn(2)
-    release, variance = trees.predict(released, everybody, len(rows), release_rng)
+    release, variance = trees.predict(released, everybody, release_rng)
     fresh_sample, fresh_variance = trees.predict(
-        original, rows, len(rows), original_rng, is_own=True
+        original, rows, original_rng, is_own=True
     )
-    is_predicted = np.zeros(n, bool)
-    is_predicted[rows] = True
-    release[:n] = release[:n].clip(max=1)
-    contrast = {}
-    if len(holdout_rows):
-        disclosed = release[everybody]
-        contrast = holdout_contrast(disclosed, np.ones(len(disclosed)), len(rows))
+    disclosed = release[everybody]
     return InferenceDisclosure(
-        eligible=is_predicted,
+        eligible=np.isin(np.arange(n), rows),
         release=release[:n],
-        fresh_sample=fresh_sample[:n].clip(max=1),
+        fresh_sample=fresh_sample[:n],
         margins=None,
         cluster=np.arange(n),
         certain=np.zeros(n, bool),
-        holdout=contrast,
+        holdout=holdout_contrast(disclosed, np.ones(len(disclosed)), len(rows)),
         training_variance=variance + max(variance, fresh_variance),
     )
+
+
+def _people_to_predict(
+    people: Codes,
+    n: int,
+    attack: Attack,
+) -> Ints:
+    """Return the people whose target has a value, of the first n evenly spaced ones."""
+    has_value = ~np.isin(people[:, attack.target], attack.codes_without_value)
+    rows = thin(np.flatnonzero(has_value[:n]), MAX_PREDICTED)
+    return np.append(rows, n + np.flatnonzero(has_value[n:]))
 
 
 INFERENCE = Question(
@@ -106,34 +107,29 @@ INFERENCE = Question(
 )
 
 
-def _evenly_spaced(rows: Ints, limit: int) -> Ints:
-    return rows[np.linspace(0, len(rows) - 1, min(len(rows), limit)).astype(int)]
-
-
 class _Trees(NamedTuple):
     """Trees trained on halves of a file, which predict people's target from the keys.
 
-    `people` are the records of the original and the holdout, (n + h, n_variables).
+    `people` are the records of the original, the first n, and of the holdout.
     """
 
     people: Codes
+    n: int
     attack: Attack
-    n_levels: Sequence[int]
     half_size: int
 
     def predict(
         self,
         codes: Codes,
         rows: Ints,
-        n_counted: int,
         rng: np.random.Generator,
         is_own: bool = False,
     ) -> tuple[Floats, float]:
         """Return the mean probability of the true target, and the variance of its mean.
 
-        `rows` are the people to predict, of whom the first `n_counted` count for the
-        variance. With `is_own`, these are records of the file itself, and each is
-        predicted by the half without it.
+        `rows` are the people to predict; those of the original count for the variance.
+        With `is_own`, these are records of the file itself, and each is predicted by
+        the half without it.
         """
         prob = np.zeros(len(self.people))  # (n + h,)
         differences = []
@@ -143,20 +139,20 @@ class _Trees(NamedTuple):
                 asked = rows[~np.isin(rows, half)] if is_own else rows
                 trained_on = codes[half[: self.half_size]]
                 prob_true = _tree_probabilities(
-                    trained_on, self.people[asked], self.attack, self.n_levels, rng
+                    trained_on, self.people[asked], self.attack, rng
                 )
                 prob[asked] += prob_true / (PAIRS if is_own else 2 * PAIRS)
-                counted = prob_true[:n_counted]
+                counted = prob_true[asked < self.n]
                 shares.append(counted.sum() / max(len(counted), 1))
             differences.append(shares[0] - shares[1])
-        return prob, float(np.mean(np.square(differences))) / 4
+        prob[: self.n] = prob[: self.n].clip(max=1)
+        return prob, np.mean(np.square(differences)) / 4
 
 
 def _tree_probabilities(
     records: Codes,
     people: Codes,
     attack: Attack,
-    n_levels: Sequence[int],
     rng: np.random.Generator,
 ) -> Floats:
     """Return the probability of people's true target by a tree trained on records."""
@@ -164,12 +160,11 @@ def _tree_probabilities(
 
     keys = list(attack.keys)
     seed = int(rng.integers(2**31))
+    if not len(people):
+        return np.zeros(0)
     tree = DecisionTreeClassifier(max_features="sqrt", random_state=seed)
-    with warnings.catch_warnings():
-        # Scikit-learn warns of a level for nearly each record.
-        warnings.simplefilter("ignore", UserWarning)
-        tree.fit(records[:, keys].astype(np.float32), records[:, attack.target])
-    prob = np.zeros((len(people), int(n_levels[attack.target])))
-    if len(people):
-        prob[:, tree.classes_] = tree.predict_proba(people[:, keys].astype(np.float32))
-    return prob[np.arange(len(people)), people[:, attack.target]]
+    # Scikit-learn warns of a level for nearly each record.
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        tree.fit(records[:, keys], records[:, attack.target])
+    is_true = tree.classes_ == people[:, [attack.target]]  # (n_people, n_levels)
+    return (tree.predict_proba(people[:, keys]) * is_true).sum(axis=1)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy  # loads optimize where it is first asked for
 from scipy import special
 
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Bools, Floats, Ints
 from srlib.assessment.counts import Row, new_row
 from srlib.assessment.z_scores import bonferroni_z, deviate
 
@@ -43,68 +43,56 @@ def most_repeated_unique(
         The share of the release that repeats the record, and the expected share; z is
         corrected for the number of sample uniques.
     """
-    n = int(o.sum())
-    m = int(s.sum())
+    m = s.sum()
     n_unique = int((o == 1).sum())
     row = new_row("repeated unique", n_unique, detail="one unique record")
     is_repeated = (o == 1) & (s > 1)
     if not is_repeated.any():
         return row
     times = s[is_repeated]
-    in_original = neighbors_original[is_repeated]
-    in_release = neighbors_released[is_repeated]
-    x = (m / n) * _series(o, neighbors_original, in_original)
-    not_original = np.where(o == 0, s, 0)
-    own = _series(not_original, neighbors_released, in_release)
-    log_tail = np.fmax(times * np.log(x / (1 + x)), _log_tail(times, own))
-    not_unique = np.where(o == 1, 0, s)
-    most_of_others = _most(not_unique, neighbors_released, in_release)
-    log_tail[most_of_others >= times] = 0.0
-    worst = int(log_tail.argmin())
+    density = _density(neighbors_original)
+    x = m / o.sum() * _series(o, density)[density[is_repeated]]
+    by_release = _log_tail_by_release(o, s, _density(neighbors_released), is_repeated)
+    log_tail = np.fmax(times * np.log(x / (1 + x)), by_release)
+    worst = log_tail.argmin()
     return row | {
         "detail": f"one unique record, {times[worst]} times",
-        "estimate": float(times[worst] / m),
-        "baseline": float(x[worst] / m),
+        "estimate": times[worst] / m,
+        "baseline": x[worst] / m,
         "z": bonferroni_z(deviate(log_tail[worst]), n_unique),
     }
 
 
-def _series(
-    counts: Ints,
-    neighbors: Ints,
-    where: Ints,
-) -> Floats:
-    """Return x of the log series of counts at the densities of `where`, (n_places,).
+def _log_tail_by_release(o: Ints, s: Ints, density: Ints, is_asked: Bools) -> Floats:
+    """Return the log probability that the release repeats groups so often, (n_asked,).
+
+    It is 0 where it repeats another record of this density as often.
+    """
+    times = s[is_asked]
+    strata = density[is_asked]
+    not_original = np.where(o == 0, s, 0)
+    own = _series(not_original, density)[strata]
+    most = np.zeros(density.max() + 1, int)  # (n_strata,)
+    np.maximum.at(most, density, np.where(o == 1, 0, s))
+    return np.where(most[strata] >= times, 0.0, _log_tail(times, own))
+
+
+def _series(counts: Ints, density: Ints) -> Floats:
+    """Return x of the log series of counts in each stratum of density, (n_strata,).
 
     It is 1 where nothing is known: all counts are then equally probable.
     """
-    density = _density(neighbors[counts > 0])
-    counts = counts[counts > 0]
-    densest = density.max(initial=0)
-    wanted = _density(where)
-    series = np.ones(len(where))
-    for stratum in np.unique(wanted):
-        highest = stratum
-        chosen = density == stratum
-        while np.count_nonzero(chosen) < FEWEST_GROUPS and highest < densest:
-            highest += 1
-            chosen = (density >= stratum) & (density <= highest)
-        if chosen.any():
-            mean = (counts[chosen].sum() + 1) / np.count_nonzero(chosen)
-            series[wanted == stratum] = _log_series(mean)
+    n_groups = np.bincount(density, counts > 0)  # (n_strata,)
+    n_records = np.bincount(density, counts)
+    series = np.ones(len(n_groups))
+    for stratum in range(len(series)):
+        groups = n_groups[stratum:].cumsum()
+        records = n_records[stratum:].cumsum()
+        enough = min(FEWEST_GROUPS, groups[-1])
+        if enough:
+            last = np.searchsorted(groups, enough)
+            series[stratum] = _log_series((records[last] + 1) / groups[last])
     return series
-
-
-def _most(
-    counts: Ints,
-    neighbors: Ints,
-    where: Ints,
-) -> Ints:
-    """Return the largest count at the densities of `where`, (n_places,)."""
-    density, strata = _density(neighbors), _density(where)
-    most = np.zeros(int(max(density.max(), strata.max())) + 1, int)
-    np.maximum.at(most, density, counts)
-    return most[strata]
 
 
 def _log_tail(k: Ints, x: Floats) -> Floats:
@@ -123,6 +111,6 @@ def _log_series(mean: float) -> float:
     """Return the x of the log series with a mean above one."""
 
     def excess(x: float) -> float:
-        return float(-x / ((1 - x) * np.log1p(-x)) - mean)
+        return -x / ((1 - x) * np.log1p(-x)) - mean
 
-    return float(scipy.optimize.brentq(excess, 1e-12, 1 - 1e-12))
+    return scipy.optimize.brentq(excess, 1e-12, 1 - 1e-12)

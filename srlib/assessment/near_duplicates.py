@@ -8,15 +8,15 @@ file, however many values were changed, as long as other people's records are fa
 away.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from srlib.arrays import Bools, Ints
-from srlib.assessment.counts import Row, cell_counts, cell_ids, new_row
+from srlib.arrays import Bools, Floats, Ints
+from srlib.assessment.counts import Row, new_row, thin
 from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
-from srlib.data.codes import Codes, Levels
+from srlib.data.codes import Codes, Levels, row_numbers
 
 FEWEST_NEAR = 10  # records with neighbors at a distance, for it to be tested
 CLEAR = 3.3  # least z of a distance to be shown
@@ -28,18 +28,47 @@ _AT_ONCE = 8_000_000  # pairs of records in memory
 
 
 class _Neighbors(NamedTuple):
-    """Nearest neighbors of groups of equal records, (n_asked,) each but the edges.
+    """Nearest neighbors of groups of equal records.
 
-    `asked` are the groups; `alike` is the number of variables in which each agrees with
-    its nearest other group, and `alike_original` with its nearest other group that has
-    original records. `edges` lead from groups of a single record to all their nearest
-    groups.
+    `asked` are the groups, and `alike_original` is the number of variables in which
+    each agrees with its nearest other group that has original records, (n_asked,).
+    Edges lead from groups of a single record to all their nearest groups, which agree
+    with them in `alike` variables: `alike`, `source`, `target`, `weight`, (n_edges,).
     """
 
     asked: Ints
-    alike: Ints
     alike_original: Ints
-    edges: Edges
+    alike: Ints
+    source: Ints
+    target: Ints
+    weight: Floats
+
+    def edges(self, least: int) -> Edges:
+        """Return the edges to groups that agree in `least` variables or more."""
+        edges = Edges(self.source, self.target, self.weight)
+        return edges.where(self.alike >= least)
+
+
+class _Distance(NamedTuple):
+    """Records that agree with their nearest neighbors in some number of variables.
+
+    `z` is the excess of nearest neighbors in the other file over a random split. A row
+    shows of it the `shares` of released and of original records with an original one
+    so near, or the share of original records among the `neighbors` of released ones.
+    """
+
+    z: float
+    shares: Row
+    neighbors: Row
+
+    def difference(self) -> float:
+        """Return the difference of the two shares."""
+        return self.shares["estimate"] - self.shares["baseline"]
+
+    def significance(self) -> float:
+        """Return the difference of the two shares in standard errors."""
+        error = np.hypot(self.shares["se"], self.shares["baseline_se"])
+        return self.difference() / max(error, 1e-12)
 
 
 def find_near_duplicates(
@@ -62,66 +91,29 @@ def find_near_duplicates(
         original records; where these shares are similar, as in a dense table, the share
         of the released records' nearest neighbors that are original.
     """
-    n_variables = original.shape[1]
     size = min(len(original), len(released))
-    both = np.concatenate([_thinned(original, size), _thinned(released, size)])
-    (cell,) = cell_ids(range(n_variables), n_levels, both)
-    groups = both[np.unique(cell, return_index=True)[1]]
-    o, s = cell_counts(cell[:size], cell[size:])
+    both = np.concatenate([thin(original, size), thin(released, size)])
+    group_of = row_numbers(both, n_levels)
+    _, first = np.unique(group_of, return_index=True)
+    o = np.bincount(group_of[:size], minlength=len(first))
+    s = np.bincount(group_of[size:], minlength=len(first))
     nowhere = "have an original record as nearest neighbor"
     row = new_row("near-duplicates", len(released), detail=nowhere)
-    distances = _distances(groups, o, s) if len(groups) > 1 else []
-    if not distances:
-        return row
+    distances = _distances(both[first], o, s)
+    return row | _most_telling(distances) if distances else row
 
+
+def _most_telling(distances: Sequence[_Distance]) -> Row:
+    """Return what the row shows: z of the clearest distance, and the shares of one."""
     n_tests = len(distances)
     clearest = max(distances, key=lambda distance: distance.z)
-    row["z_permutation"] = bonferroni_z(clearest.z, n_tests)
+    row: Row = {"z_permutation": bonferroni_z(clearest.z, n_tests)}
     clear = [one for one in distances if bonferroni_z(one.z, n_tests) >= CLEAR]
-    different = [one for one in clear if one.share - one.baseline >= DIFFERENT]
+    different = [one for one in clear if one.difference() >= DIFFERENT]
     if different:
-        return row | max(different, key=_Distance.difference).shown(n_variables)
+        return row | max(different, key=_Distance.significance).shares
     widest = (clear or [clearest])[0]  # the distance with the most records
-    return row | {
-        "n": widest.n_asked,
-        "estimate": widest.share_original,
-        "baseline": size / (2 * size - 1),
-    }
-
-
-@dataclass(frozen=True)
-class _Distance:
-    """Records that agree with their nearest neighbors in `least` variables or more.
-
-    `share` of the released and `baseline` of the original records have an original one
-    so near. Of the `n_asked` released records without duplicates, `share_original` of
-    the nearest neighbors are original; `z` is the excess over a random split.
-    """
-
-    least: int
-    z: float
-    n_asked: int
-    share_original: float
-    share: float
-    se: float
-    baseline: float
-    baseline_se: float
-
-    def shown(self, n_variables: int) -> Row:
-        """Return what the row shows of the distance."""
-        alike = f"{self.least} or more of {n_variables} values"
-        return {
-            "detail": f"share {alike} with an original record",
-            "estimate": self.share,
-            "se": self.se,
-            "baseline": self.baseline,
-            "baseline_se": self.baseline_se,
-        }
-
-    def difference(self) -> float:
-        """Return the difference of the two shares in standard errors."""
-        error = np.hypot(self.se, self.baseline_se)
-        return float((self.share - self.baseline) / max(error, 1e-12))
+    return row | widest.neighbors
 
 
 def _distances(
@@ -132,43 +124,57 @@ def _distances(
     """Return all distances at which enough records have neighbors, the widest first."""
     n_variables = groups.shape[1]
     near = _nearest(groups, o, s)
-    alike = near.alike[np.searchsorted(near.asked, near.edges.source)]
     distances = []
     for least in range(int(np.ceil(LEAST_ALIKE * n_variables)), n_variables):
-        edges = near.edges.where(alike >= least)
-        if len(np.unique(edges.source)) >= FEWEST_NEAR:
-            distances.append(_at_distance(least, near, edges, o, s))
+        edges = near.edges(least)
+        if len(np.unique(edges.source)) < FEWEST_NEAR:
+            continue
+        detail = (
+            f"share {least} or more of {n_variables} values with an original record"
+        )
+        shares = {"detail": detail} | _compare_shares(near, o, s, least)
+        neighbors = _original_neighbors(edges, o, s)
+        distances.append(_Distance(crossing_z(edges, o, s), shares, neighbors))
     return distances
 
 
-def _at_distance(
-    least: int,
-    near: _Neighbors,
+def _compare_shares(near: _Neighbors, o: Ints, s: Ints, least: int) -> Row:
+    """Return the shares of released and of original records near an original one."""
+    share, se = _share_near(near, s, o > 0, least)
+    baseline, baseline_se = _share_near(near, o, o > 1, least)
+    return {
+        "estimate": share,
+        "se": se,
+        "baseline": baseline,
+        "baseline_se": baseline_se,
+    }
+
+
+def _share_near(
+    near: _Neighbors, records: Ints, has_equal: Bools, least: int
+) -> tuple[float, float]:
+    """Return the share of a file's records so near to an original one, and its se."""
+    is_near = has_equal[near.asked] | (near.alike_original >= least)
+    counted = records[near.asked]
+    n_counted = max(int(counted.sum()), 1)
+    share = (counted * is_near).sum() / n_counted
+    return share, np.sqrt(share * (1 - share) / n_counted)
+
+
+def _original_neighbors(
     edges: Edges,
     o: Ints,
     s: Ints,
-) -> _Distance:
-    """Return z by the edges at one distance, and the shares of records at it."""
-    share, se = _share_near(near, s, o > 0, least)
-    baseline, baseline_se = _share_near(near, o, o > 1, least)
+) -> Row:
+    """Return the share of original records among the neighbors of released ones."""
     of_release = edges.where(s[edges.source] > 0)
     to_original = (of_release.weight * o[of_release.target]).sum()
     total = (of_release.weight * (o + s)[of_release.target]).sum()
-    return _Distance(
-        least,
-        z=crossing_z(edges, o, s),
-        n_asked=len(np.unique(of_release.source)),
-        share_original=float(to_original / max(total, 1)),
-        share=share,
-        se=se,
-        baseline=baseline,
-        baseline_se=baseline_se,
-    )
-
-
-def _thinned(table: Codes, size: int) -> Codes:
-    """Return evenly spaced rows."""
-    return table[np.linspace(0, len(table) - 1, size).astype(int)]
+    return {
+        "n": len(np.unique(of_release.source)),
+        "estimate": to_original / max(total, 1),
+        "baseline": o.sum() / (o.sum() + s.sum() - 1),
+    }
 
 
 def _nearest(
@@ -177,20 +183,14 @@ def _nearest(
     s: Ints,
 ) -> _Neighbors:
     """Find the nearest other groups of all groups, or of evenly spaced ones."""
-    n_groups, n_variables = groups.shape
-    most = max(MOST_COMPARED // (n_groups * n_variables), FEWEST_ASKED)
-    asked = np.linspace(0, n_groups - 1, min(most, n_groups)).astype(int)
+    n_groups = len(groups)
+    asked = thin(np.arange(n_groups), max(MOST_COMPARED // groups.size, FEWEST_ASKED))
     n_parts = -(-len(asked) * n_groups // _AT_ONCE)
     columns = np.ascontiguousarray(groups.T)
-    parts = np.array_split(asked, n_parts)
-    found = [_nearest_of(part, columns, o, s) for part in parts]
-    edges = zip(*(one.edges for one in found), strict=True)
-    return _Neighbors(
-        asked,
-        np.concatenate([one.alike for one in found]),
-        np.concatenate([one.alike_original for one in found]),
-        Edges(*map(np.concatenate, edges)),
-    )
+    parts = [
+        _nearest_of(part, columns, o, s) for part in np.array_split(asked, n_parts)
+    ]
+    return _Neighbors(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _nearest_of(
@@ -206,23 +206,12 @@ def _nearest_of(
     for column in columns:
         n_agree += column[asked, None] == column
     n_agree[np.arange(len(asked)), asked] = 0
-    most_agree = n_agree.max(axis=1).astype(int)
-    most_original = n_agree[:, o > 0].max(axis=1, initial=0).astype(int)
+    most_agree = n_agree.max(axis=1)  # (n_asked,)
+    most_original = n_agree[:, o > 0].max(axis=1, initial=0)
     is_nearest = n_agree == most_agree[:, None]
     is_far = most_agree < LEAST_ALIKE * n_variables
     is_nearest[(n_records[asked] > 1) | is_far] = False
     source, target = np.nonzero(is_nearest)
-    weight = 1 / np.bincount(source, n_records[target], len(asked))[source]
-    edges = Edges(asked[source], target, weight)
-    return _Neighbors(asked, most_agree, most_original, edges)
-
-
-def _share_near(
-    near: _Neighbors, records: Ints, has_equal: Bools, least: int
-) -> tuple[float, float]:
-    """Return the share of a file's records so near to an original one, and its se."""
-    is_near = has_equal[near.asked] | (near.alike_original >= least)
-    counted = records[near.asked]
-    n_counted = max(int(counted.sum()), 1)
-    share = float((counted * is_near).sum() / n_counted)
-    return share, float(np.sqrt(share * (1 - share) / n_counted))
+    weight = 1 / np.bincount(source, n_records[target])[source]
+    alike = most_agree[source]
+    return _Neighbors(asked, most_original, alike, asked[source], target, weight)

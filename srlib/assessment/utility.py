@@ -16,14 +16,14 @@ first order where the files are alike.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse, special
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.assessment.counts import Row, new_row, se_between_releases
+from srlib.assessment.counts import Row, new_row, se_between_releases, thin
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation
@@ -39,8 +39,7 @@ MOST_PRODUCTS = 4e9  # combinations times squared parameters of a regression: on
 LOSSES = ("one-way tables", "two-way tables", "distinguishability")
 
 
-@dataclass(frozen=True)
-class Distance:
+class Distance(NamedTuple):
     """A distance of one release from the original.
 
     Attributes
@@ -101,18 +100,13 @@ def _row(
 
 def _average(distances: Sequence[Distance]) -> Row:
     """Return the means over releases, z of the excess, and its rating."""
-    estimates = [one.estimate for one in distances]
-    estimate = float(np.mean(estimates))
-    baseline = float(np.mean([one.baseline for one in distances]))
-    spread = float(np.mean([one.spread for one in distances]))
-    error = float(np.mean([one.se for one in distances]))
-    if len(distances) > 1:
-        error = se_between_releases(estimates)
-    share_significant = np.mean([one.is_significant for one in distances])
-    excess = estimate - baseline
+    numbers = [distance[1:] for distance in distances]  # all but where
+    estimates, *others = zip(*numbers, strict=True)
+    se, baseline, spread, share_significant = map(np.mean, others)
+    excess = np.mean(estimates) - baseline
     return {
-        "estimate": estimate,
-        "se": error,
+        "estimate": np.mean(estimates),
+        "se": se_between_releases(estimates) if len(estimates) > 1 else se,
         "baseline": baseline,
         "baseline_se": spread,
         "z": excess / spread if spread else np.nan,
@@ -179,30 +173,41 @@ def distinguishability(
     schema: Schema,
 ) -> Distance:
     """Return the share of the variance of a record's file explained by regression."""
-    free = schema.n_levels - 1  # parameters of each variable
-    n_single = 1.0 + free.sum()
-    n_pairs = (free.sum() ** 2 - (free**2).sum()) / 2
     n_records = len(original) + len(released)
-    n_combinations = len(distinct(np.concatenate([original, released]))[1])
-    # Pairs only if time allows and chance explains at most a tenth.
-    n_products = n_combinations * (n_single + n_pairs) ** 2
-    with_pairs = n_products <= MOST_PRODUCTS and n_single + n_pairs <= n_records / 10
-    share = min(1.0, MOST_PRODUCTS / (n_combinations * n_single**2))
-    if with_pairs:
-        share = 1.0
-    original, released = (_thin(table, share) for table in (original, released))
+    with_pairs, share = _affordable_regression(original, released, schema)
+    original = thin(original, max(int(share * len(original)), 2))
+    released = thin(released, max(int(share * len(released)), 2))
     size = len(original) + len(released)
-    if n_single > size / 10 or not free.sum():  # chance explains too much
+    n_single = 1 + (schema.n_levels - 1).sum()
+    if n_single > size / 10:  # chance explains too much
         return Distance()
-    levels = schema.n_levels
-    n_parameters, explained = _regress(original, released, levels, bool(with_pairs))
+    n_parameters, explained = _regress(original, released, schema.n_levels, with_pairs)
     if n_parameters in (1, size):
         return Distance()
     distance = _explained_distance(n_parameters, size, explained)
     where = f"{n_parameters:,} parameters"
     if size < n_records:
         where += f", {size:,} records"
-    return replace(distance, where=where)
+    return distance._replace(where=where)
+
+
+def _affordable_regression(
+    original: Codes,
+    released: Codes,
+    schema: Schema,
+) -> tuple[bool, float]:
+    """Return whether there is time for pairs, and for which share of the records.
+
+    Pairs also need that chance explains at most a tenth.
+    """
+    both = np.concatenate([original, released])
+    n_combinations = len(distinct(both)[1])
+    free = schema.n_levels - 1  # parameters of each variable
+    n_single = 1.0 + free.sum()
+    n_all = n_single + (free.sum() ** 2 - (free**2).sum()) / 2
+    has_time = n_combinations * n_all**2 <= MOST_PRODUCTS
+    share = MOST_PRODUCTS / (n_combinations * n_single**2)
+    return bool(has_time and n_all <= len(both) / 10), min(1.0, share)
 
 
 def _explained_distance(
@@ -226,12 +231,6 @@ def _explained_distance(
         spread=spread,
         is_significant=bool(explained - baseline > TIE * spread),
     )
-
-
-def _thin(table: Codes, share: float) -> Codes:
-    """Return a share of the rows, evenly spaced, and two at least."""
-    size = max(int(share * len(table)), 2)
-    return table[np.linspace(0, len(table) - 1, size).astype(int)]
 
 
 def _indicators(

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy  # loads stats, which take a second, where they are first asked for
-from scipy import special
+from scipy import sparse, special
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.assessment.counts import cell_counts
 from srlib.margins import log_choose
 from srlib.threads import one_blas_thread
 
@@ -30,7 +29,7 @@ def beta(
     """Return the beta distribution of a share of n with a standard error."""
     share = min(max(share, 0.5 / n), 1 - 0.5 / n)
     size = max(share * (1 - share) / error**2 - 1, 1.0)
-    return float(share * size), float((1 - share) * size)
+    return share * size, (1 - share) * size
 
 
 def beta_binomial_z(
@@ -43,7 +42,7 @@ def beta_binomial_z(
     share = a / (a + b)
     variance = share * (1 - share)
     spread = np.sqrt(variance * (1 / m + 1 / (a + b + 1)))
-    normal = float((k / m - share) / spread)
+    normal = (k / m - share) / spread
     if k < MIN_COINCIDENCES:
         return min(normal, 0.0)
     is_normal = min(m, a + b) * variance > 1_000
@@ -52,12 +51,12 @@ def beta_binomial_z(
     tail = scipy.stats.betabinom.sf(k - 1, m, a, b)
     if tail <= 1e-15:
         return normal
-    return min(normal, float(scipy.stats.norm.isf(tail)))
+    return min(normal, scipy.stats.norm.isf(tail))
 
 
 def deviate(log_tail: float) -> float:
     """Return the normal deviate with a log upper tail; 0 for tails above one half."""
-    return float(abs(special.ndtri_exp(min(log_tail, np.log(0.5)))))
+    return abs(special.ndtri_exp(min(log_tail, np.log(0.5))))
 
 
 def bonferroni_z(z: float, tests: int) -> float:
@@ -119,9 +118,8 @@ def split_z(
     return bernoulli_z(across[counted], prob[counted], weight[counted])
 
 
-def permutation_z(of_original: Ints, of_release: Ints) -> float:
+def permutation_z(o: Ints, s: Ints) -> float:
     """Return z of the records in both files by a random split, unweighted."""
-    o, s = cell_counts(of_original, of_release)
     return split_z(o, s, np.ones(len(o)), both=True)
 
 
@@ -133,18 +131,18 @@ def bernoulli_z(
 ) -> float:
     """Return the deviate of the upper tail of a weighted sum of Bernoulli variables.
 
-    They are independent. By Barndorff-Nielsen's saddlepoint approximation, at the sum
-    less half of the smallest weight.
+    They are independent, and none is certain. By Barndorff-Nielsen's saddlepoint
+    approximation, at the sum less half of the smallest weight.
     """
-    is_uncertain = (prob > 0) & (prob < 1)
-    hit = hit[is_uncertain]
-    prob = prob[is_uncertain]
-    weight = weight[is_uncertain]
+    is_possible = prob > 0
+    hit = hit[is_possible]
+    prob = prob[is_possible]
+    weight = weight[is_possible]
     variance = (weight**2 * prob * (1 - prob)).sum()
     if variance == 0:
         return 0.0
-    x = float(weight[hit].sum() - weight.min() / 2)
-    normal = float((x - weight @ prob) / np.sqrt(variance))
+    x = weight[hit].sum() - weight.min() / 2
+    normal = (x - weight @ prob) / np.sqrt(variance)
     if hit.sum() < MIN_COINCIDENCES:
         return min(normal, 0.0)
     if normal <= 0.5:
@@ -165,7 +163,7 @@ def _saddlepoint_deviate(
     logit = special.logit(prob)
 
     def mean(tilt: float) -> float:
-        return float(weight @ special.expit(logit + tilt * weight))
+        return weight @ special.expit(logit + tilt * weight)
 
     most = 1.0
     while mean(most) < x:
@@ -175,7 +173,7 @@ def _saddlepoint_deviate(
     tilted = special.expit(logit + tilt * weight)
     r = np.sqrt(2 * (tilt * x - cumulant))
     u = tilt * np.sqrt((weight**2 * tilted * (1 - tilted)).sum())
-    return float(r + np.log(u / r) / r)
+    return r + np.log(u / r) / r
 
 
 class Edges(NamedTuple):
@@ -239,7 +237,7 @@ def crossing_z(
         + squared_degrees * (p_2 - p_3)
         + total_weight**2 * (p_3 - p_1**2)
     )
-    return float((crossing - total_weight * p_1) / np.sqrt(max(variance, 1e-12)))
+    return (crossing - total_weight * p_1) / np.sqrt(max(variance, 1e-12))
 
 
 def _separation_probabilities(n: int, m: int) -> tuple[float, float, float]:
@@ -253,10 +251,6 @@ def _separation_probabilities(n: int, m: int) -> tuple[float, float, float]:
 
 def _mutual_products(edges: Edges, n_groups: int) -> float:
     """Return the sum of products of the weights of mutual edges, since these add."""
-    there = edges.source * n_groups + edges.target
-    back = edges.target * n_groups + edges.source
-    order = np.argsort(there)
-    position = np.searchsorted(there, back, sorter=order).clip(max=len(there) - 1)
-    reverse = order[position]  # the edge back, if there is one
-    is_mutual = there[reverse] == back
-    return (edges.weight * edges.weight[reverse])[is_mutual].sum()
+    places = edges.source, edges.target
+    weights = sparse.csr_array((edges.weight, places), shape=(n_groups, n_groups))
+    return weights.multiply(weights.T).data.sum()
