@@ -82,7 +82,7 @@ class _Source(NamedTuple):
         table = self.table
         if isinstance(table, str | Path):
             return read_uncoded(table, schema, leave_out=leave_out)
-        notes = []
+        notes: list[str] = []
         if isinstance(table, Microdata):
             schema = schema or table.schema
             notes += table.notes
@@ -109,8 +109,8 @@ class _Source(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Roles:
-    """What is asked of the tables, by column numbers.
+class _RoleColumns:
+    """The columns that are keys, targets and groups, by number.
 
     Of the sets of `keys` and of the `targets` the first decide. With `all_keys` the
     keys are all variables except the target. Numbers of the variables `within` count as
@@ -125,7 +125,7 @@ class Roles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tables(Roles):
+class Tables(_RoleColumns):
     """All tables, coded alike, and the questions that are asked of them.
 
     `synthesizers` has the releases by the name under which they are judged. `notes` are
@@ -245,9 +245,7 @@ def _note_numeric_keys(
 
 
 def _resolve_distances(
-    schema: Schema,
-    within: Mapping[str, float],
-    keys: Sequence[int],
+    schema: Schema, within: Mapping[str, float], keys: Sequence[int]
 ) -> dict[int, float]:
     """Return the distances by column number, of numeric variables that are no keys."""
     distances = {}
@@ -493,7 +491,7 @@ def _check_holdout(schema: Schema, original: Codes, holdout: Codes) -> None:
 
 def _resolve_roles(
     read: _Read, keys: Any, target: Names, within: Mapping[str, float] | None, by: str
-) -> tuple[Roles, list[str]]:
+) -> tuple[_RoleColumns, list[str]]:
     """Return the columns that the arguments name, and notes on what was chosen."""
     schema = read.schema
     _refuse_dropped(read, keys=keys, target=target, within=within, by=by)
@@ -503,7 +501,7 @@ def _resolve_roles(
             "keys and a target need at least two"
         )
     key_sets, targets, notes = _find_keys_and_targets(schema, keys or (), target)
-    roles = Roles(
+    roles = _RoleColumns(
         keys=key_sets,
         targets=targets,
         all_keys=not keys,

@@ -12,8 +12,8 @@ from tqdm import tqdm
 
 from srlib.arrays import Ints
 from srlib.assessment import ratings, utility, verdict
-from srlib.assessment.attribute import INTERVAL, repu_and_tcap
-from srlib.assessment.copies import Copies, copies
+from srlib.assessment.attribute import ATTRIBUTE, INTERVAL, repu_and_tcap
+from srlib.assessment.copies import copies
 from srlib.assessment.counts import (
     COLUMNS,
     Row,
@@ -25,6 +25,7 @@ from srlib.assessment.counts import (
 from srlib.assessment.disclosure import Attack, Disclosure, Question
 from srlib.assessment.files import Files
 from srlib.assessment.identifiers import common_identifiers
+from srlib.assessment.identity import IDENTITY
 from srlib.assessment.inputs import (
     CodedTable,
     Names,
@@ -41,6 +42,8 @@ from srlib.rng import stream
 FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
 MAX_KEYS_SHOWN = 100  # characters of their names on the terminal
+# Columns of the table of records, by the question that they count.
+_COUNTED = {IDENTITY: "matched", ATTRIBUTE: "disclosed"}
 _NAMED = 5  # variables where all others are known, and lines of a combination
 
 
@@ -159,14 +162,7 @@ class Assessment:
 
         The public page is for everybody. `run` has facts for the page, as the date.
         """
-        document = (
-            json.dumps(
-                self.to_dict(),
-                indent=1,
-                ensure_ascii=False,
-            )
-            + "\n"
-        )
+        document = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
         return {
             "tables/answers.csv": self.table.to_csv(index=False),
             "tables/records.csv": self._records.to_csv(index=False),
@@ -309,11 +305,7 @@ def assess(
         holdout=holdout,
         leave_out=leave_out,
     )
-    return run_assessment(
-        tables,
-        model=model,
-        seed=int(rng.integers(2**63)),
-    )
+    return run_assessment(tables, model=model, seed=int(rng.integers(2**63)))
 
 
 def run_assessment(
@@ -349,7 +341,7 @@ def _assess_synthesizer(
     original = tables.original.codes
     files = [tables.files(table) for table in released]
     copied = [copies(of_release) for of_release in files]
-    disclosure_rows, leading = _answer_questions(tables, files, seed)
+    disclosure_rows, counts = _answer_questions(tables, files, seed)
     rows = [
         *ratings.copy_rows(copied),
         *_compare_identifiers(tables, released),
@@ -369,23 +361,14 @@ def _assess_synthesizer(
             original, codes, levels, tables.targets[0], rng=rng
         )
         rows += ratings.model_rows(measures.to_dict("records"), agree, len(original))
-    people = _sum_over_releases(copied, leading)
-    return rows, _records(tables, name, people, risks)
-
-
-def _sum_over_releases(
-    copied: Sequence[Copies], leading: Sequence[Sequence[Disclosure]]
-) -> pd.DataFrame:
-    """Return how often each original record is identical, matched and disclosed."""
-    matched, disclosed = ([one.certain for one in answers] for answers in leading)
-    return pd.DataFrame(
+    people = pd.DataFrame(
         {
             "identical": np.any([one.identical for one in copied], axis=0),
             "neighbors": np.min([one.neighbors for one in copied], axis=0),
-            "matched": np.sum(matched, axis=0),
-            "disclosed": np.sum(disclosed, axis=0),
+            **counts,
         }
     )
+    return rows, _list_records(tables, name, people, risks)
 
 
 def questions(tables: Tables) -> list[tuple[Question, Attack]]:
@@ -411,22 +394,17 @@ def questions(tables: Tables) -> list[tuple[Question, Attack]]:
 
 def _answer_questions(
     tables: Tables, files: Sequence[Files], seed: int
-) -> tuple[list[Row], list[list[Disclosure]]]:
+) -> tuple[list[Row], dict[str, Ints]]:
     """Return the rows of all questions for one synthesizer: all people, then groups.
 
-    The second result is what each release discloses of each person, by the first two
-    questions.
+    The second result has columns of the table of records. They and the groups are
+    about the first keys and the first target, on which each question comes first.
     """
     rows: list[Row] = []
     groups: list[Row] = []
-    leading: list[list[Disclosure]] = []
-    asked = tqdm(
-        questions(tables),
-        "assessing",
-        leave=False,
-        disable=None,
-    )
-    for question, attack in asked:
+    counts: dict[str, Ints] = {}
+    asked = questions(tables)
+    for question, attack in tqdm(asked, "assessing", leave=False, disable=None):
         variables = _name_variables(tables, attack)
         # The name of a stream of randomness never changes.
         answers = [
@@ -439,18 +417,27 @@ def _answer_questions(
         reason = question.reason.format(tables.schema.names[attack.target])
         summary = ratings.summarize(answers)
         rows.append(row | {"why": reason, "in_verdict": True} | summary)
-        if len(leading) < 2:
-            leading.append(answers)
+        counted = _COUNTED.get(question, "")
+        if counted and counted not in counts:
+            counts[counted] = np.sum([one.certain for one in answers], axis=0)
             groups += _group_rows(tables, row, answers)
-    n_records = [len(table) for file in files for table in file.tables[:2]]
-    few = min(n_records) < ratings.MIN_RECORDS_JUDGED
+    n_released = [len(of_release.released) for of_release in files]
+    n_records = min(len(tables.original), *n_released)
+    _rate(rows, groups, few=n_records < ratings.MIN_RECORDS_JUDGED)
+    return rows + groups, counts
+
+
+def _rate(rows: list[Row], groups: list[Row], few: bool) -> None:
+    """Rate the first questions by themselves, and further ones and groups as families.
+
+    A file may have few records.
+    """
     n_first = len(verdict.QUESTIONS)
     ratings.rate(rows[:n_first], family=False, few=few)
     ratings.rate(rows[n_first:], family=True, few=few)
     ratings.rate(groups, family=True)
     ratings.cap_unsupported_ratings(rows)
     ratings.cap_unsupported_ratings(groups)
-    return rows + groups, leading
 
 
 def _name_variables(tables: Tables, attack: Attack) -> str:
@@ -512,42 +499,44 @@ def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
     known = ", ".join(tables.schema.names[k] for k in keys)
     variables = {"repU": known, "TCAP": f"{known} → {tables.schema.names[target]}"}
     measures = [repu_and_tcap(of_release, keys, target) for of_release in files]
-    rows = []
-    for name, values in pd.DataFrame(measures).items():
-        row = new_row(name, len(tables.original), variables=variables[name])
-        row["estimate"] = np.mean(values)
-        row["se"] = se_between_releases(values)
-        rows.append(row)
-    return rows
+    return [
+        new_row(
+            name,
+            len(tables.original),
+            variables=variables[name],
+            estimate=np.mean(values),
+            se=se_between_releases(values),
+        )
+        for name, values in pd.DataFrame(measures).items()
+    ]
 
 
-def _records(
-    tables: Tables,
-    name: str,
-    people: pd.DataFrame,
-    risks: pd.DataFrame,
+def _list_records(
+    tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the table of `Assessment.records` for one synthesizer."""
     combinations, repetitions, combination_of = distinct(tables.original.codes)
     order = np.argsort(combination_of, kind="stable")
     ends = np.cumsum(repetitions)
-    first = order[ends - repetitions]  # a record of each combination
     lines = map(_list_lines, np.split(tables.original.lines[order], ends[:-1]))
     head = pd.DataFrame(
         {"release": name, "lines": list(lines), "repetitions": repetitions}
     )
-    measures = people.iloc[first].reset_index(drop=True)
+    measures = people.groupby(combination_of).first()
     table = pd.concat([head, measures, risks], axis=1)
-
-    # The number of neighbors matters for identical records only.
-    neighbors = table["neighbors"].where(table["identical"], 0)
-    by = ["identical", "neighbors", "matched", "disclosed"]
-    ranked = table.assign(neighbors=neighbors).sort_values(
-        by, ascending=[False, True, False, False], kind="stable"
-    )
     values = tables.schema.decode(combinations).astype(str)
-    values = values.rename(columns={c: f"{c} (value)" for c in values if c in table})
-    return pd.concat([table, values], axis=1).loc[ranked.index]
+    return _sort_records(table.join(values, rsuffix=" (value)"))
+
+
+def _sort_records(table: pd.DataFrame) -> pd.DataFrame:
+    """Sort by identity, fewest neighbors, matches and disclosure.
+
+    The number of neighbors matters for identical records only.
+    """
+    by = ["identical", "neighbors", "matched", "disclosed"]
+    keys = table[by].assign(neighbors=table["neighbors"].where(table["identical"], 0))
+    ranked = keys.sort_values(by, ascending=[False, True, False, False], kind="stable")
+    return table.loc[ranked.index]
 
 
 def _list_lines(lines: Ints) -> str:
