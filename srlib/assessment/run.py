@@ -35,7 +35,7 @@ from srlib.assessment.inputs import (
     read_inputs,
 )
 from srlib.checks import quoted
-from srlib.data.codes import distinct
+from srlib.data.codes import Codes, distinct
 from srlib.data.microdata import SchemaSource
 from srlib.rng import stream
 
@@ -338,29 +338,25 @@ def _assess_synthesizer(
     """Return the rows on one synthesizer's releases, and its table of records."""
     released = tables.synthesizers[name]
     codes = [table.codes for table in released]
-    original = tables.original.codes
     files = [tables.files(table) for table in released]
     copied = [copies(of_release) for of_release in files]
-    disclosure_rows, counts = _answer_questions(tables, files, seed)
+    answers, groups, counts = _answer_questions(tables, files, seed)
+    n_records = min(map(len, [tables.original, *released]))
+    _rate(answers, groups, few=n_records < ratings.MIN_RECORDS_JUDGED)
     rows = [
         *ratings.copy_rows(copied),
         *_compare_identifiers(tables, released),
-        *disclosure_rows,
+        *answers,
+        *groups,
         *_measure_full_matches(files),
         *_customary_measures(tables, files),
-        *utility.utility_rows(tables.schema, original, codes),
+        *utility.utility_rows(tables.schema, tables.original.codes, codes),
     ]
     risks = pd.DataFrame()
     if model:
-        # This needs numba, and nothing else here does.
-        from srlib.risk.model_intruder import model_risks
-
         rng = stream(seed, f"model {name}")
-        levels = tables.schema.n_levels
-        measures, agree, risks = model_risks(
-            original, codes, levels, tables.targets[0], rng=rng
-        )
-        rows += ratings.model_rows(measures.to_dict("records"), agree, len(original))
+        risk_rows, risks = _ask_model(tables, codes, rng)
+        rows += risk_rows
     people = pd.DataFrame(
         {
             "identical": np.any([one.identical for one in copied], axis=0),
@@ -369,6 +365,21 @@ def _assess_synthesizer(
         }
     )
     return rows, _list_records(tables, name, people, risks)
+
+
+def _ask_model(
+    tables: Tables, codes: Sequence[Codes], rng: np.random.Generator
+) -> tuple[list[Row], pd.DataFrame]:
+    """Return the rows of a model-based intruder, and the risks of combinations."""
+    # This needs numba, and nothing else here does.
+    from srlib.risk.model_intruder import model_risks
+
+    original = tables.original.codes
+    measures, agree, risks = model_risks(
+        original, codes, tables.schema.n_levels, tables.targets[0], rng=rng
+    )
+    rows = ratings.model_rows(measures.to_dict("records"), agree, len(original))
+    return rows, risks
 
 
 def questions(tables: Tables) -> list[tuple[Question, Attack]]:
@@ -394,11 +405,11 @@ def questions(tables: Tables) -> list[tuple[Question, Attack]]:
 
 def _answer_questions(
     tables: Tables, files: Sequence[Files], seed: int
-) -> tuple[list[Row], dict[str, Ints]]:
-    """Return the rows of all questions for one synthesizer: all people, then groups.
+) -> tuple[list[Row], list[Row], dict[str, Ints]]:
+    """Return the rows of all questions for one synthesizer, and those of groups.
 
-    The second result has columns of the table of records. They and the groups are
-    about the first keys and the first target, on which each question comes first.
+    The third result has columns of the table of records. They and the groups are about
+    the first keys and the first target, on which each question comes first.
     """
     rows: list[Row] = []
     groups: list[Row] = []
@@ -413,18 +424,19 @@ def _answer_questions(
             )
             for i, of_release in enumerate(files)
         ]
-        row: Row = {"question": question.name, "group": "all", "variables": variables}
-        reason = question.reason.format(tables.schema.names[attack.target])
-        summary = ratings.summarize(answers)
-        rows.append(row | {"why": reason, "in_verdict": True} | summary)
+        row: Row = {
+            "question": question.name,
+            "group": "all",
+            "variables": variables,
+            "why": question.reason.format(tables.schema.names[attack.target]),
+            "in_verdict": True,
+        }
+        rows.append(row | ratings.summarize(answers))
         counted = _COUNTED.get(question, "")
         if counted and counted not in counts:
             counts[counted] = np.sum([one.certain for one in answers], axis=0)
             groups += _group_rows(tables, row, answers)
-    n_released = [len(of_release.released) for of_release in files]
-    n_records = min(len(tables.original), *n_released)
-    _rate(rows, groups, few=n_records < ratings.MIN_RECORDS_JUDGED)
-    return rows + groups, counts
+    return rows, groups, counts
 
 
 def _rate(rows: list[Row], groups: list[Row], few: bool) -> None:
@@ -458,7 +470,8 @@ def _group_rows(
     variable = tables.schema.variables[tables.by]
     column = tables.original.codes[:, tables.by]
     for code in np.unique(column):
-        group = {"group": f"{variable.name}: {variable.labels[code]}"}
+        label = f"{variable.name}: {variable.labels[code]}"
+        group = {"group": label, "in_verdict": None}
         yield row | group | ratings.summarize(answers, column == code)
 
 
