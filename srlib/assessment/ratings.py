@@ -248,7 +248,7 @@ class CopyRating(NamedTuple):
 
     rating: str
     reason: str
-    question: str
+    question: str = "identical records"
 
 
 def rate_copies(copies: Copies) -> CopyRating:
@@ -260,7 +260,7 @@ def rate_copies(copies: Copies) -> CopyRating:
         *_signs(copies.rows),
         *_undecided(copies, few),
         *_remarks(copies.rows),
-        CopyRating("no sign", "", "identical records"),
+        CopyRating("no sign", ""),
     )
     return ratings[0]
 
@@ -268,7 +268,7 @@ def rate_copies(copies: Copies) -> CopyRating:
 def _found(copies: Copies, few: bool) -> Iterator[CopyRating]:
     """Yield copies beyond doubt."""
     if copies.same_table:
-        yield CopyRating("found", "it is the original itself", "identical records")
+        yield CopyRating("found", "it is the original itself")
     for question, (threshold, reason) in _BEYOND_DOUBT.items():
         if few and question == "row order":
             continue
@@ -301,10 +301,9 @@ def _undecided(copies: Copies, few: bool) -> Iterator[CopyRating]:
     undetected = copies.rows["undetected copies"]
     n_undetected = undetected["estimate"] * undetected["n"]
     if reason := _BASELINE_PROBLEMS.get(copies.baseline_problem):
-        yield CopyRating("undecided", reason, "identical records")
+        yield CopyRating("undecided", reason)
     if few:
-        reason = "there are too few records to judge"
-        yield CopyRating("undecided", reason, "identical records")
+        yield CopyRating("undecided", "there are too few records to judge")
     if (
         n_complete >= MIN_COINCIDENCES > complete["baseline"] * complete["n"]
         and complete["z"] >= UNLIKELY
@@ -313,7 +312,7 @@ def _undecided(copies: Copies, few: bool) -> Iterator[CopyRating]:
             f"{percent_with_error(complete['estimate'])} of its records are identical "
             "to an original record, too few to distinguish copies from chance"
         )
-        yield CopyRating("undecided", reason, "identical records")
+        yield CopyRating("undecided", reason)
     if (
         undetected["estimate"] > MAX_UNDETECTED
         and n_undetected >= MIN_COINCIDENCES
@@ -333,4 +332,4 @@ def _remarks(rows: dict[str, Row]) -> Iterator[CopyRating]:
     if n_complete and complete["baseline"] == 0:
         verb = "is a complete copy" if n_complete == 1 else "are complete copies"
         reason = f"{n_complete:,} of its {complete['n']:,} records {verb}"
-        yield CopyRating("no sign", reason, "identical records")
+        yield CopyRating("no sign", reason)

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from srlib.arrays import Ints
 from srlib.assessment import ratings, utility, verdict
 from srlib.assessment.attribute import ATTRIBUTE, INTERVAL, repu_and_tcap
-from srlib.assessment.copies import copies
+from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counts import (
     COLUMNS,
     Row,
@@ -192,28 +192,21 @@ class Assessment:
         """Return the settings as texts for the page, without options not used."""
         settings = self.settings()
         n_variables = len(settings["variables"])
+        n_holdout = settings["n_holdout"]
+        within = settings["within"].items()
+        not_tested = f"{verdict.NOT_TESTED} (--model adds a model-based one)"
         facts = {
             "Original": f"{settings['n_original']:,} records, {n_variables} variables",
             "Keys": "; ".join(", ".join(keys) for keys in settings["keys"]),
             "Target": ", ".join(settings["target"]),
+            "Groups": settings["by"],
+            "Within": ", ".join(f"{name}: {distance:g}" for name, distance in within),
+            "Holdout": f"{n_holdout:,} records" if n_holdout else "",
+            "Baseline": "a fresh sample of the population, estimated from the original",
+            "Tested": "intruders who know the release and the keys",
+            "Not tested": verdict.NOT_TESTED_WITH_MODEL if self.model else not_tested,
         }
-        if settings["by"]:
-            facts["Groups"] = settings["by"]
-        if settings["within"]:
-            distances = settings["within"].items()
-            facts["Within"] = ", ".join(
-                f"{name}: {distance:g}" for name, distance in distances
-            )
-        if settings["n_holdout"]:
-            facts["Holdout"] = f"{settings['n_holdout']:,} records"
-        facts["Baseline"] = (
-            "a fresh sample of the population, estimated from the original"
-        )
-        facts["Tested"] = "intruders who know the release and the keys"
-        facts["Not tested"] = f"{verdict.NOT_TESTED} (--model adds a model-based one)"
-        if self.model:
-            facts["Not tested"] = verdict.NOT_TESTED_WITH_MODEL
-        return facts
+        return {name: fact for name, fact in facts.items() if fact}
 
 
 def assess(
@@ -341,8 +334,7 @@ def _assess_synthesizer(
     files = [tables.files(table) for table in released]
     copied = [copies(of_release) for of_release in files]
     answers, groups, counts = _answer_questions(tables, files, seed)
-    n_records = min(map(len, [tables.original, *released]))
-    _rate(answers, groups, few=n_records < ratings.MIN_RECORDS_JUDGED)
+    _rate(answers, groups, n_records=min(map(len, [tables.original, *released])))
     rows = [
         *ratings.copy_rows(copied),
         *_compare_identifiers(tables, released),
@@ -354,17 +346,9 @@ def _assess_synthesizer(
     ]
     risks = pd.DataFrame()
     if model:
-        rng = stream(seed, f"model {name}")
-        risk_rows, risks = _ask_model(tables, codes, rng)
+        risk_rows, risks = _ask_model(tables, codes, stream(seed, f"model {name}"))
         rows += risk_rows
-    people = pd.DataFrame(
-        {
-            "identical": np.any([one.identical for one in copied], axis=0),
-            "neighbors": np.min([one.neighbors for one in copied], axis=0),
-            **counts,
-        }
-    )
-    return rows, _list_records(tables, name, people, risks)
+    return rows, _list_records(tables, name, copied, counts, risks)
 
 
 def _ask_model(
@@ -439,11 +423,12 @@ def _answer_questions(
     return rows, groups, counts
 
 
-def _rate(rows: list[Row], groups: list[Row], few: bool) -> None:
+def _rate(rows: list[Row], groups: list[Row], n_records: int) -> None:
     """Rate the first questions by themselves, and further ones and groups as families.
 
-    A file may have few records.
+    The smallest file has this number of records.
     """
+    few = n_records < ratings.MIN_RECORDS_JUDGED
     n_first = len(verdict.QUESTIONS)
     ratings.rate(rows[:n_first], family=False, few=few)
     ratings.rate(rows[n_first:], family=True, few=few)
@@ -485,8 +470,7 @@ def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list
     for table in released:
         for row in common_identifiers(tables.original.left_out, table.left_out):
             known = worst.setdefault(row["variables"], row)
-            if severity(row) >= severity(known):
-                worst[row["variables"]] = row
+            worst[row["variables"]] = max(row, known, key=severity)
     return list(worst.values())
 
 
@@ -525,34 +509,39 @@ def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
 
 
 def _list_records(
-    tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame
+    tables: Tables,
+    name: str,
+    copied: Sequence[Copies],
+    counts: Mapping[str, Ints],
+    risks: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return the table of `Assessment.records` for one synthesizer."""
     combinations, repetitions, combination_of = distinct(tables.original.codes)
-    order = np.argsort(combination_of, kind="stable")
-    ends = np.cumsum(repetitions)
-    lines = map(_list_lines, np.split(tables.original.lines[order], ends[:-1]))
-    head = pd.DataFrame(
-        {"release": name, "lines": list(lines), "repetitions": repetitions}
-    )
+    lines = _list_lines(tables.original.lines, combination_of)
+    identical = np.any([one.identical for one in copied], axis=0)
+    neighbors = np.min([one.neighbors for one in copied], axis=0)
+    people = pd.DataFrame({"identical": identical, "neighbors": neighbors, **counts})
+    head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
     measures = people.groupby(combination_of).first()
     table = pd.concat([head, measures, risks], axis=1)
+    order = np.lexsort(
+        [
+            -table["disclosed"],
+            -table["matched"],
+            table["neighbors"] * table["identical"],  # matters for these only
+            ~table["identical"],  # the primary key
+        ]
+    )
     values = tables.schema.decode(combinations).astype(str)
-    return _sort_records(table.join(values, rsuffix=" (value)"))
+    return table.join(values, rsuffix=" (value)").iloc[order]
 
 
-def _sort_records(table: pd.DataFrame) -> pd.DataFrame:
-    """Sort by identity, fewest neighbors, matches and disclosure.
-
-    The number of neighbors matters for identical records only.
-    """
-    by = ["identical", "neighbors", "matched", "disclosed"]
-    keys = table[by].assign(neighbors=table["neighbors"].where(table["identical"], 0))
-    ranked = keys.sort_values(by, ascending=[False, True, False, False], kind="stable")
-    return table.loc[ranked.index]
-
-
-def _list_lines(lines: Ints) -> str:
-    """Return the first of some lines of a file as text."""
-    shown = ", ".join(map(str, lines[:_NAMED]))
-    return f"{shown}, ..." if len(lines) > _NAMED else shown
+def _list_lines(lines: Ints, combination_of: Ints) -> list[str]:
+    """Return the first lines of the file with each combination, as text."""
+    by_combination = np.argsort(combination_of, kind="stable")
+    ends = np.cumsum(np.bincount(combination_of))
+    texts = []
+    for group in np.split(lines[by_combination], ends[:-1]):
+        text = ", ".join(map(str, group[:_NAMED]))
+        texts.append(f"{text}, ..." if len(group) > _NAMED else text)
+    return texts

@@ -5,7 +5,7 @@ the thresholds of `ratings` and `utility`, and nothing else has a part in it. Pa
 stand alone.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Any
@@ -180,10 +180,11 @@ def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[V
     excess = excess.where(table["in_verdict"], 0).fillna(0)
     worst = excess.groupby(table["release"]).max()
 
-    def badness(one: Verdict) -> tuple[int, float]:
-        return VERDICTS.index(one.verdict), float(worst[one.release])
-
-    return sorted(verdicts, key=badness, reverse=True)
+    return sorted(
+        verdicts,
+        key=lambda one: (VERDICTS.index(one.verdict), worst[one.release]),
+        reverse=True,
+    )
 
 
 def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
@@ -198,8 +199,7 @@ def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
     measures = CARD | {question: DECIDING[question] for question in deciding}
     if "numbers binned" in risks.loc["identical records", "detail"]:
         measures["identical records"] += ", binned"
-    chosen = risks.loc[[*CARD, *deciding]]
-    chosen = chosen.assign(measure=chosen["question"].map(measures))
+    chosen = risks.loc[list(measures)].assign(measure=pd.Series(measures))
     loss = worst_utility(rows).to_frame().T
     which = (loss["detail"] + " " + loss["question"]).str.strip()
     return pd.concat([chosen, loss.assign(measure="utility loss, " + which)])
@@ -322,7 +322,7 @@ def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _numbers(line: Mapping[Hashable, str]) -> str:
+def _numbers(line: Mapping[Any, str]) -> str:
     """Return the release, its baseline and the rating of a line of the card."""
     baseline = line["baseline"].partition(" (")[0]
     return "; ".join(filter(None, [line["release"], baseline, line["rating"]]))
@@ -374,10 +374,9 @@ def page(
 
     Texts of the user's files are escaped; the page has no script and loads nothing.
     """
-    sections = []
-    for one in verdicts:
-        rows = table[table["release"] == one.release]
-        sections.append(_section(one, rows))
+    sections = [
+        _section(one, table[table["release"] == one.release]) for one in verdicts
+    ]
     worst = verdicts[0].release
     exposed = records[records["release"] == worst].head(MOST_RECORDS)
     exposed = exposed.drop(columns="release")
