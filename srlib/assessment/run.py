@@ -13,7 +13,7 @@ from tqdm import tqdm
 from srlib.arrays import Ints
 from srlib.assessment import ratings, utility, verdict
 from srlib.assessment.attribute import ATTRIBUTE, INTERVAL, repu_and_tcap
-from srlib.assessment.copies import Copies, copies
+from srlib.assessment.copies import copies
 from srlib.assessment.counts import (
     COLUMNS,
     Row,
@@ -348,7 +348,12 @@ def _assess_synthesizer(
     if model:
         risk_rows, risks = _ask_model(tables, codes, stream(seed, f"model {name}"))
         rows += risk_rows
-    return rows, _list_records(tables, name, copied, counts, risks)
+    people = {
+        "identical": np.any([one.identical for one in copied], axis=0),
+        "neighbors": np.min([one.neighbors for one in copied], axis=0),
+        **counts,
+    }
+    return rows, _list_records(tables, name, people, risks)
 
 
 def _ask_model(
@@ -509,20 +514,13 @@ def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
 
 
 def _list_records(
-    tables: Tables,
-    name: str,
-    copied: Sequence[Copies],
-    counts: Mapping[str, Ints],
-    risks: pd.DataFrame,
+    tables: Tables, name: str, people: Mapping[str, Ints], risks: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the table of `Assessment.records` for one synthesizer."""
     combinations, repetitions, combination_of = distinct(tables.original.codes)
     lines = _list_lines(tables.original.lines, combination_of)
-    identical = np.any([one.identical for one in copied], axis=0)
-    neighbors = np.min([one.neighbors for one in copied], axis=0)
-    people = pd.DataFrame({"identical": identical, "neighbors": neighbors, **counts})
     head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
-    measures = people.groupby(combination_of).first()
+    measures = pd.DataFrame(people).groupby(combination_of).first()
     table = pd.concat([head, measures, risks], axis=1)
     order = np.lexsort(
         [
@@ -533,7 +531,8 @@ def _list_records(
         ]
     )
     values = tables.schema.decode(combinations).astype(str)
-    return table.join(values, rsuffix=" (value)").iloc[order]
+    values = values.rename(columns={c: f"{c} (value)" for c in values if c in table})
+    return pd.concat([table, values], axis=1).iloc[order]
 
 
 def _list_lines(lines: Ints, combination_of: Ints) -> list[str]:

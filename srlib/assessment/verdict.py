@@ -346,12 +346,11 @@ def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFra
         for question, some in rows.groupby("question", sort=False):
             worst = max(some["rating"], key=_RATING_ORDER.index)
             by_question[question] = worst if enough[some.index].all() else NOT_SHOWN
-        verdict, useful = one.verdict, worst_utility(of_release)["rating"]
+        row = {"release": number, "verdict": one.verdict, **by_question}
+        row["utility"] = worst_utility(of_release)["rating"]
         if not enough.all():
-            verdict = useful = NOT_SHOWN
-        shown.append(
-            {"release": number, "verdict": verdict, **by_question, "utility": useful}
-        )
+            row |= {"verdict": NOT_SHOWN, "utility": NOT_SHOWN}
+        shown.append(row)
     return pd.DataFrame(shown)
 
 
