@@ -101,8 +101,9 @@ class _Source(NamedTuple):
             if known:
                 known.check_columns(list(frame))
             left_out = {name: frame[name] for name in frame if name in excluded}
-            kept = frame.drop(columns=list(left_out))
-            kept, notation_notes = harmonize_notation(kept, known)
+            kept, notation_notes = harmonize_notation(
+                frame.drop(columns=list(left_out)), known
+            )
         if left_out:
             notes.append(f"Columns left out: {quoted(left_out)}.")
         return UncodedTable(kept, known, (*notes, *notation_notes), left_out)

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from srlib.arrays import Ints
 from srlib.assessment import ratings, utility, verdict
 from srlib.assessment.attribute import ATTRIBUTE, INTERVAL, repu_and_tcap
-from srlib.assessment.copies import copies
+from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counts import (
     COLUMNS,
     Row,
@@ -348,12 +348,7 @@ def _assess_synthesizer(
     if model:
         risk_rows, risks = _ask_model(tables, codes, stream(seed, f"model {name}"))
         rows += risk_rows
-    people = {
-        "identical": np.any([one.identical for one in copied], axis=0),
-        "neighbors": np.min([one.neighbors for one in copied], axis=0),
-        **counts,
-    }
-    return rows, _list_records(tables, name, people, risks)
+    return rows, _list_records(tables, name, copied, counts, risks)
 
 
 def _ask_model(
@@ -514,12 +509,21 @@ def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
 
 
 def _list_records(
-    tables: Tables, name: str, people: Mapping[str, Ints], risks: pd.DataFrame
+    tables: Tables,
+    name: str,
+    copied: Sequence[Copies],
+    counts: Mapping[str, Ints],
+    risks: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return the table of `Assessment.records` for one synthesizer."""
     combinations, repetitions, combination_of = distinct(tables.original.codes)
     lines = _list_lines(tables.original.lines, combination_of)
     head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
+    people = {
+        "identical": np.any([one.identical for one in copied], axis=0),
+        "neighbors": np.min([one.neighbors for one in copied], axis=0),
+        **counts,
+    }
     measures = pd.DataFrame(people).groupby(combination_of).first()
     table = pd.concat([head, measures, risks], axis=1)
     order = np.lexsort(
