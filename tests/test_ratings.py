@@ -237,7 +237,7 @@ def test_disclosure_of_the_holdout_by_hand():
     released = table("00", "00", "11")
     files = Files(original, released, [3, 2], holdout)
 
-    (row,) = run._measure_full_matches([files])
+    (row) = run._measure_full_matches([files])
     error = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
     assert (row["n"], row["estimate"], row["holdout"]) == (4, 1 / 2, 1 / 5)
     assert row["z_holdout"] == pytest.approx((1 / 2 - 1 / 5) / error)
@@ -386,10 +386,7 @@ def check_verdict(expected, clause, **release):
         ({"undetected copies estimate": 0.13, "undetected copies n": 23}, ""),
         ({"undetected copies estimate": 0.12, "undetected copies n": 900}, ""),
         # Where a fresh sample matches more than a third, a copy says little.
-        (
-            {"undetected copies estimate": 0.9, "undetected copies baseline": 0.34},
-            "",
-        ),
+        ({"undetected copies estimate": 0.9, "undetected copies baseline": 0.34}, ""),
         (
             {
                 "identical records n": 20,
@@ -496,10 +493,7 @@ def test_signs_of_copied_records_ask_for_a_review(changed, z):
     ("copies", "clause"),
     [
         ({"same_table": True}, "it is the original itself"),
-        (
-            {"row order z": 7.0},
-            "its rows are in the order of the original: 50.0",
-        ),
+        ({"row order z": 7.0}, "its rows are in the order of the original: 50.0"),
         (
             {"identical records z": 9.0},
             "30.0\xa0% of its records are identical to an original",

@@ -216,7 +216,11 @@ class _Read(NamedTuple):
     notes: Sequence[str]
 
 
-def _check_arguments(schema: Any, within: Any, leave_out: Any) -> None:
+def _check_arguments(
+    schema: Any,
+    within: Any,
+    leave_out: Any,
+) -> None:
     """Refuse arguments of a wrong type."""
     if not isinstance(schema, Schema | str | Path | None):
         raise ValueError(
@@ -404,7 +408,11 @@ def _path(table: Table, name: str) -> Path:
     return Path(table if isinstance(table, str | Path) else name)
 
 
-def _read(sources: Sequence[_Source], schema: SchemaSource, leave_out: Names) -> _Read:
+def _read(
+    sources: Sequence[_Source],
+    schema: SchemaSource,
+    leave_out: Names,
+) -> _Read:
     """Read all tables as text, and complete or infer their schema."""
     leave_out = [leave_out] if isinstance(leave_out, str) else leave_out
     declared, excluded = exclude_columns(load_schema(schema), leave_out)
@@ -460,7 +468,11 @@ def _encode(
     return CodedTable(codes, numbers, lines[kept], left_out)
 
 
-def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
+def _check_synthetic(
+    schema: Schema,
+    original: Codes,
+    released: Codes,
+) -> None:
     """Refuse a release that keeps some variables of the original row by row."""
     if len(original) != len(released) or len(original) < MIN_RECORDS_JUDGED:
         return
@@ -477,7 +489,11 @@ def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
         )
 
 
-def _check_holdout(schema: Schema, original: Codes, holdout: Codes) -> None:
+def _check_holdout(
+    schema: Schema,
+    original: Codes,
+    holdout: Codes,
+) -> None:
     """Refuse a holdout that contains people of the original beyond doubt."""
     found = copies(Files(original, holdout, schema.n_levels.tolist()))
     row = found.rows["copied uniques"]

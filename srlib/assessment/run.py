@@ -423,7 +423,11 @@ def _answer_questions(
     return rows, groups, counts
 
 
-def _rate(rows: list[Row], groups: list[Row], n_records: int) -> None:
+def _rate(
+    rows: list[Row],
+    groups: list[Row],
+    n_records: int,
+) -> None:
     """Rate the first questions by themselves, and further ones and groups as families.
 
     The smallest file has this number of records.
@@ -517,15 +521,16 @@ def _list_records(
 ) -> pd.DataFrame:
     """Return the table of `Assessment.records` for one synthesizer."""
     combinations, repetitions, combination_of = distinct(tables.original.codes)
-    lines = _list_lines(tables.original.lines, combination_of)
+    lines = _list_lines(tables.original, combination_of)
     head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
-    people = {
-        "identical": np.any([one.identical for one in copied], axis=0),
-        "neighbors": np.min([one.neighbors for one in copied], axis=0),
-        **counts,
-    }
-    measures = pd.DataFrame(people).groupby(combination_of).first()
-    table = pd.concat([head, measures, risks], axis=1)
+    people = pd.DataFrame(
+        {
+            "identical": np.any([one.identical for one in copied], axis=0),
+            "neighbors": np.min([one.neighbors for one in copied], axis=0),
+            **counts,
+        }
+    ).groupby(combination_of)
+    table = pd.concat([head, people.first(), risks], axis=1)
     order = np.lexsort(
         [
             -table["disclosed"],
@@ -539,12 +544,12 @@ def _list_records(
     return pd.concat([table, values], axis=1).iloc[order]
 
 
-def _list_lines(lines: Ints, combination_of: Ints) -> list[str]:
+def _list_lines(original: CodedTable, combination_of: Ints) -> list[str]:
     """Return the first lines of the file with each combination, as text."""
     by_combination = np.argsort(combination_of, kind="stable")
     ends = np.cumsum(np.bincount(combination_of))
     texts = []
-    for group in np.split(lines[by_combination], ends[:-1]):
+    for group in np.split(original.lines[by_combination], ends[:-1]):
         text = ", ".join(map(str, group[:_NAMED]))
         texts.append(f"{text}, ..." if len(group) > _NAMED else text)
     return texts
