@@ -162,7 +162,6 @@ def test_no_sign_of_disclosure_comes_with_the_intruder_who_was_not_tested(severa
     for one in several.verdicts:
         has_no_sign = one.verdict == "no sign of disclosure"
         assert (verdict.NOT_TESTED in one.sentence) == has_no_sign
-        assert len(one.sentence.split()) <= 45
 
 
 def test_with_a_model_another_intruder_was_not_tested(several):
