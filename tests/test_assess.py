@@ -505,7 +505,7 @@ def tool(folder):
 
 def test_the_command_prints_the_verdicts_that_the_call_returns(folder, tool):
     lines = command_output("original.csv", "made.csv", "tool", *GIVEN).splitlines()
-    (report) = Path("out/assess").glob("made_and_1_more-*/report.html")
+    (report,) = Path("out/assess").glob("made_and_1_more-*/report.html")
     assert [*lines[:2], lines[3], lines[-1]] == [
         "2 releases: 1 do not release, 1 no sign of disclosure.",
         "Original: 60 records, 3 variables. Keys: town, job. Target: sick.",
@@ -523,7 +523,7 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder, tool):
 
     document = json.loads(output)
     expected = tool.to_dict()
-    (path) = folder.glob("out/assess/a_b-*")
+    (path,) = folder.glob("out/assess/a_b-*")
     assert document.pop("report") == str(path / "report.html")
     assert json.loads((path / "results.json").read_text()) == document
     assert document["verdicts"] == expected["verdicts"]
@@ -541,7 +541,7 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder, tool):
 
 def test_only_the_owner_can_read_what_the_command_writes(folder):
     command_output("original.csv", "made.csv", *GIVEN)
-    (path) = folder.glob("out/assess/made-*")
+    (path,) = folder.glob("out/assess/made-*")
     written = [path, *path.rglob("*")]
     files = {file.relative_to(path).as_posix() for file in written if file.is_file()}
     assert files == {

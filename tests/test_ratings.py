@@ -236,7 +236,7 @@ def test_disclosure_of_the_holdout_by_hand():
     released = table("00", "00", "11")
     files = Files(original, released, [3, 2], holdout)
 
-    (row) = run._measure_full_matches([files])
+    (row,) = run._measure_full_matches([files])
     error = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
     assert (row["n"], row["estimate"], row["holdout"]) == (4, 1 / 2, 1 / 5)
     assert row["z_holdout"] == pytest.approx((1 / 2 - 1 / 5) / error)
