@@ -112,8 +112,8 @@ np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
 "repeated unique": UNLIKELY, => "repeated unique": Z_SIGNIFICANT, # threshold
 n_undetected >= MIN_COINCIDENCES => n_undetected > 0 # any people
 >= MIN_COINCIDENCES > complete["baseline"] * complete["n"] => >= MIN_COINCIDENCES # any number by chance
-and odds_factor(undetected) >= MIN_ODDS_FACTOR => and True # a copy may say little
-order["z"] >= 2 * Z_CERTAIN => order["z"] >= Z_CERTAIN # threshold
+and 1 / max(undetected["baseline"], 1e-12) >= MIN_ODDS_FACTOR => and True # a copy may say little
+"row order": (2 * Z_CERTAIN => "row order": (Z_CERTAIN # threshold
 n_records < MIN_RECORDS_JUDGED => len(copies.identical) < MIN_RECORDS_JUDGED # the release alone may be small
 row["n"] >= MIN_RECORDS and => row["n"] > MIN_RECORDS and # ten are too few
 assessment/run

@@ -22,6 +22,7 @@ ORIGINAL = records(60, 1)
 MADE = records(50, 2)
 AGAIN = records(70, 3)
 HOLDOUT = records(80, 4)
+COPY = ORIGINAL.sample(frac=1, random_state=1)
 WITH_INCOME = {
     "original": ORIGINAL.assign(income=np.arange(60) * 10),
     "released": MADE.assign(income=np.arange(50) * 12 + 3),
@@ -45,20 +46,24 @@ def verdicts(assessment):
     return [one.verdict for one in assessment.verdicts]
 
 
+def write_files(**frames):
+    """Write each table to a file of its name, as CSV."""
+    for name, frame in frames.items():
+        frame.to_csv(f"{name}.csv", index=False)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Files named as a user would, in the folder where the user types."""
     monkeypatch.chdir(tmp_path)
-    for name, frame in {"original": ORIGINAL, "made": MADE, "again": AGAIN}.items():
-        frame.to_csv(f"{name}.csv", index=False)
+    write_files(original=ORIGINAL, made=MADE, again=AGAIN)
     Path("schema.yaml").write_text(SURVEY)
     return tmp_path
 
 
 @pytest.fixture(scope="module")
 def made_and_copy():
-    copy = ORIGINAL.sample(frac=1, random_state=1)
-    return survey(released={"made": MADE, "copy": copy})
+    return survey(released={"made": MADE, "copy": COPY})
 
 
 def test_numbers_are_those_of_counts_by_hand():
@@ -268,7 +273,8 @@ def test_copies_of_exact_numbers_are_a_sign(rng):
         assert "identical to an original, binned" in assessment.verdict()
 
 
-def test_without_numbers_nothing_is_binned(made_and_copy):
+def test_nothing_is_binned_without_numbers_and_nothing_noted_as_left_out(made_and_copy):
+    assert made_and_copy.not_judged() == ""
     exact = row(made_and_copy, "identical before binning")
     assert np.isnan(exact["z_permutation"])
     assert "binned" not in made_and_copy.verdict()
@@ -299,10 +305,6 @@ def test_identifiers_that_are_left_out_are_compared(rng):
     assert "values of identifiers in common" in assessment.verdict()
     assert note in assessment.to_html().replace("&#39;", "'")
     assert verdicts(together) == ["do not release"]
-
-
-def test_nothing_left_out_leaves_no_note(made_and_copy):
-    assert made_and_copy.not_judged() == ""
 
 
 def test_numeric_keys_are_matched_by_exact_numbers(rng):
@@ -439,10 +441,7 @@ STREETS = records(60, 1).assign(street=[f"street {i % 40}" for i in range(60)])
         ),
         ({"keys": 3}, "keys is 3; it must be a list of names"),
         ({"keys": [["job"], []]}, r"keys is \[\]; it must name one or more"),
-        (
-            {"keys": ["sick"]},
-            "keys has the set sick, which contains the target 'sick'",
-        ),
+        ({"keys": ["sick"]}, "keys has the set sick, which contains the target 'sick'"),
         (
             {"keys": ["job", "town", "sick"], "target": ()},
             "keys name all variables; target must be given",
@@ -498,12 +497,9 @@ def command_output(*arguments):
 def tool(folder):
     """The assessment of a release and of a synthesizer whose one release is a copy."""
     Path("tool").mkdir()
-    ORIGINAL.sample(frac=1, random_state=1).to_csv("tool/copy.csv", index=False)
+    write_files(**{"tool/copy": COPY})
     return survey(
-        "original.csv",
-        ["made.csv", "tool"],
-        schema="schema.yaml",
-        keys=["town", "job"],
+        "original.csv", ["made.csv", "tool"], schema="schema.yaml", keys=["town", "job"]
     )
 
 
@@ -581,8 +577,7 @@ def test_the_terminal_shows_how_files_were_read_and_no_value(folder):
 
 def test_the_terminal_shows_the_first_of_many_notes(folder):
     wide = pd.DataFrame({f"v{i}": np.arange(60) for i in range(20)})
-    wide.to_csv("original.csv", index=False)
-    wide.sample(frac=1, random_state=1).to_csv("made.csv", index=False)
+    write_files(original=wide, made=wide.sample(frac=1, random_state=1))
     output = command("original.csv", "made.csv").stdout
     assert output.count("\n- ") == 13
     assert "\n- and 13 more\n" in output
@@ -614,8 +609,7 @@ FILES = {
 
 @pytest.mark.parametrize(("original", "made"), FILES.values(), ids=FILES)
 def test_files_as_offices_have_them_are_assessed(folder, original, made):
-    original.to_csv("original.csv", index=False)
-    made.to_csv("made.csv", index=False)
+    write_files(original=original, made=made)
     output = command_output("original.csv", "made.csv", "--target", "sick")
     assert "Levels that the original does not have" not in output
 
@@ -630,14 +624,14 @@ def test_files_as_offices_have_them_are_assessed(folder, original, made):
     ],
 )
 def test_the_status_follows_from_the_verdict(folder, released, worst, status):
-    MADE[:19].to_csv("few.csv", index=False)
+    write_files(few=MADE[:19])
     result = command("original.csv", released, "--fail-on", worst)
     assert result.exit_code == status
 
 
 def test_a_file_that_changes_during_an_assessment_makes_no_report(folder, monkeypatch):
     def change_file(*arguments, **options):
-        AGAIN.to_csv("made.csv", index=False)
+        write_files(made=AGAIN)
         return run_assessment(*arguments, **options)
 
     monkeypatch.setattr("srlib.assessment.run_assessment", change_file)

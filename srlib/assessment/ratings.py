@@ -31,15 +31,60 @@ HIGH = 0.20
 Z_OWN_DUPLICATES = 3.0
 # Undecided: copies of a larger share of the sample uniques could go undetected, where
 # finding one in the release multiplies the odds that the person is in the file by at
-# least this factor.
+# least this factor. That is 1 over the share that a fresh sample would have as well.
 MAX_UNDETECTED = 0.12
 MIN_ODDS_FACTOR = 3.0
 # For one repeated unique, whoever it is: one fresh sample in a hundred exceeds this.
 ONE_PERSON = 2.33
 # Three or more identical records exceed this by chance in 5 % of fresh samples.
 UNLIKELY = 1.645
-# From where an excess is a sign of copies, if not from Z_SIGNIFICANT.
+# The excess of copies in standard errors, by the column of a row that has it.
+COPY_DEVIATES = {
+    "row order": "z",
+    "identical records": "z",
+    "copied uniques": "z_permutation",
+    "near-duplicates": "z_permutation",
+    "repeated unique": "z",
+    "excess over own duplicates": "z",
+    "identical before binning": "z_permutation",
+}
+# From where an excess is beyond doubt, and the reason; of several the first is given.
+_BEYOND_DOUBT = {
+    "row order": (
+        2 * Z_CERTAIN,
+        "its rows are in the order of the original: {estimate} of the values agree "
+        "row by row",
+    ),
+    "identical records": (
+        Z_CERTAIN,
+        "{estimate} of its records are identical to an original record; {baseline} "
+        "expected from a fresh sample",
+    ),
+    "copied uniques": (
+        Z_CERTAIN,
+        "an estimated {estimate} of the sample uniques (all variables) are copied",
+    ),
+    "near-duplicates": (
+        Z_CERTAIN,
+        "{estimate} of its records {detail}; {baseline} expected from a fresh sample",
+    ),
+    "repeated unique": (ONE_PERSON, "it contains {detail}"),
+}
+# Why an original's duplicates are no baseline for copies.
+_BASELINE_PROBLEMS = {
+    "duplicates": (
+        "the original contains duplicates, "
+        "so copies cannot be distinguished from genuine duplicates"
+    ),
+    "deduplicated": (
+        "duplicates seem to have been removed from the original; give a holdout"
+    ),
+}
+# From where an excess is a sign of copies.
 SIGN_THRESHOLDS = {
+    "identical records": Z_SIGNIFICANT,
+    "copied uniques": Z_SIGNIFICANT,
+    "near-duplicates": Z_SIGNIFICANT,
     "repeated unique": UNLIKELY,
     "excess over own duplicates": Z_OWN_DUPLICATES,
     "identical before binning": Z_CERTAIN,
@@ -125,9 +170,7 @@ def _significant(rows: Sequence[Row], family: bool) -> Bools:
     order = np.argsort(p_value, kind="stable")
     n_tests = np.arange(len(z), 0, -1) if family else 1
     adjusted = np.maximum.accumulate(p_value[order] * n_tests)
-    significant = np.zeros(len(z), bool)
-    significant[order] = adjusted <= special.ndtr(-Z_SIGNIFICANT)
-    return significant
+    return adjusted[np.argsort(order)] <= special.ndtr(-Z_SIGNIFICANT)
 
 
 def cap_unsupported_ratings(rows: Sequence[Row]) -> None:
@@ -174,11 +217,11 @@ def model_rows(
     """Return the rows of a model-based intruder, and whether data refute the model."""
     rows = []
     for measure in measures:
-        excess = measure["estimate"] - measure["baseline"]
-        row = {name: measure[name] for name in measure if name != "difference_se"}
-        row["z"] = z_score(excess, measure["difference_se"])
-        row["question"] = f"model: {measure['question']}"
-        rows.append(row | {"variables": "all", "n": people, "rating": ""})
+        row: Row = {**measure, "variables": "all", "n": people, "rating": ""}
+        excess = row["estimate"] - row["baseline"]
+        row["z"] = z_score(excess, row.pop("difference_se"))
+        row["question"] = f"model: {row['question']}"
+        rows.append(row)
     *_, belief, chains = rows
     if abs(belief["z"]) > Z_SIGNIFICANT:
         belief["rating"] = "misleads" if belief["estimate"] > 1 else "falls short"
@@ -193,15 +236,6 @@ def largest_z(row: Row) -> float:
     return float(np.fmax.reduce([-np.inf, row["z"], row["z_permutation"]]))
 
 
-def odds_factor(undetected: Row) -> float:
-    """Return the largest factor by which a copy raises the odds of membership.
-
-    `undetected` is the row *undetected copies*; its baseline is the share of the sample
-    uniques whose values a fresh sample would have as well.
-    """
-    return float(1 / max(undetected["baseline"], 1e-12))
-
-
 def rate_deviate(z: float) -> str:
     """Return the rating of an excess of copies by z, one of `COPY_RATINGS`."""
     if z >= Z_CERTAIN:
@@ -214,7 +248,7 @@ class CopyRating(NamedTuple):
 
     rating: str
     reason: str
-    question: str
+    question: str = "identical records"
 
 
 def rate_copies(copies: Copies) -> CopyRating:
@@ -226,64 +260,37 @@ def rate_copies(copies: Copies) -> CopyRating:
         *_signs(copies.rows),
         *_undecided(copies, few),
         *_remarks(copies.rows),
-        CopyRating("no sign", "", "identical records"),
+        CopyRating("no sign", ""),
     )
     return ratings[0]
 
 
 def _found(copies: Copies, few: bool) -> Iterator[CopyRating]:
     """Yield copies beyond doubt."""
-    rows = copies.rows
-    order = rows["row order"]
-    identical = rows["identical records"]
-    copied = rows["copied uniques"]
-    near = rows["near-duplicates"]
-    repeated = rows["repeated unique"]
     if copies.same_table:
-        yield CopyRating("found", "it is the original itself", "identical records")
-    if order["z"] >= 2 * Z_CERTAIN and not few:
-        reason = (
-            "its rows are in the order of the original: "
-            f"{percent_with_error(order['estimate'])} of the values agree row by row"
-        )
-        yield CopyRating("found", reason, "row order")
-    if identical["z"] >= Z_CERTAIN:
-        reason = (
-            f"{percent_with_error(identical['estimate'])} of its records are identical "
-            f"to an original record; {percent_with_error(identical['baseline'])} "
-            "expected from a fresh sample"
-        )
-        yield CopyRating("found", reason, "identical records")
-    if copied["z_permutation"] >= Z_CERTAIN:
-        reason = (
-            f"an estimated {percent_with_error(copied['estimate'])} of the sample "
-            "uniques (all variables) are copied"
-        )
-        yield CopyRating("found", reason, "copied uniques")
-    if near["z_permutation"] >= Z_CERTAIN:
-        reason = (
-            f"{percent_with_error(near['estimate'])} of its records {near['detail']}; "
-            f"{percent_with_error(near['baseline'])} expected from a fresh sample"
-        )
-        yield CopyRating("found", reason, "near-duplicates")
-    if repeated["z"] >= ONE_PERSON:
-        reason = f"it contains {repeated['detail']}"
-        yield CopyRating("found", reason, "repeated unique")
+        yield CopyRating("found", "it is the original itself")
+    for question, (threshold, reason) in _BEYOND_DOUBT.items():
+        if few and question == "row order":
+            continue
+        row = copies.rows[question]
+        if row[COPY_DEVIATES[question]] >= threshold:
+            reason = reason.format(
+                estimate=percent_with_error(row["estimate"]),
+                baseline=percent_with_error(row["baseline"]),
+                detail=row["detail"],
+            )
+            yield CopyRating("found", reason, question)
 
 
 def _signs(rows: dict[str, Row]) -> Iterator[CopyRating]:
     """Yield the clearest sign of copies, by z above each question's threshold."""
-    z = {
-        "identical records": rows["identical records"]["z"],
-        "copied uniques": rows["copied uniques"]["z_permutation"],
-        "near-duplicates": rows["near-duplicates"]["z_permutation"],
-        "repeated unique": rows["repeated unique"]["z"],
-        "excess over own duplicates": rows["excess over own duplicates"]["z"],
-        "identical before binning": rows["identical before binning"]["z_permutation"],
+    excess = {
+        question: rows[question][COPY_DEVIATES[question]] - threshold
+        for question, threshold in SIGN_THRESHOLDS.items()
     }
-    excess = {q: z[q] - SIGN_THRESHOLDS.get(q, Z_SIGNIFICANT) for q in z}
-    clearest = max(excess, key=lambda q: np.nan_to_num(excess[q], nan=-np.inf))
-    if excess[clearest] >= 0:
+    signs = [question for question in excess if excess[question] >= 0]
+    if signs:
+        clearest = max(signs, key=excess.__getitem__)
         yield CopyRating("signs", "there are signs of copied records", clearest)
 
 
@@ -293,20 +300,10 @@ def _undecided(copies: Copies, few: bool) -> Iterator[CopyRating]:
     n_complete = round(complete["estimate"] * complete["n"])
     undetected = copies.rows["undetected copies"]
     n_undetected = undetected["estimate"] * undetected["n"]
-    if copies.baseline_problem == "duplicates":
-        reason = (
-            "the original contains duplicates, "
-            "so copies cannot be distinguished from genuine duplicates"
-        )
-        yield CopyRating("undecided", reason, "identical records")
-    if copies.baseline_problem == "deduplicated":
-        reason = (
-            "duplicates seem to have been removed from the original; give a holdout"
-        )
-        yield CopyRating("undecided", reason, "identical records")
+    if reason := _BASELINE_PROBLEMS.get(copies.baseline_problem):
+        yield CopyRating("undecided", reason)
     if few:
-        reason = "there are too few records to judge"
-        yield CopyRating("undecided", reason, "identical records")
+        yield CopyRating("undecided", "there are too few records to judge")
     if (
         n_complete >= MIN_COINCIDENCES > complete["baseline"] * complete["n"]
         and complete["z"] >= UNLIKELY
@@ -315,11 +312,11 @@ def _undecided(copies: Copies, few: bool) -> Iterator[CopyRating]:
             f"{percent_with_error(complete['estimate'])} of its records are identical "
             "to an original record, too few to distinguish copies from chance"
         )
-        yield CopyRating("undecided", reason, "identical records")
+        yield CopyRating("undecided", reason)
     if (
         undetected["estimate"] > MAX_UNDETECTED
         and n_undetected >= MIN_COINCIDENCES
-        and odds_factor(undetected) >= MIN_ODDS_FACTOR
+        and 1 / max(undetected["baseline"], 1e-12) >= MIN_ODDS_FACTOR
     ):
         reason = (
             f"copies of up to {percent_with_error(undetected['estimate'])} of the "
@@ -335,4 +332,4 @@ def _remarks(rows: dict[str, Row]) -> Iterator[CopyRating]:
     if n_complete and complete["baseline"] == 0:
         verb = "is a complete copy" if n_complete == 1 else "are complete copies"
         reason = f"{n_complete:,} of its {complete['n']:,} records {verb}"
-        yield CopyRating("no sign", reason, "identical records")
+        yield CopyRating("no sign", reason)

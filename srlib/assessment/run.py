@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from srlib.arrays import Ints
 from srlib.assessment import ratings, utility, verdict
-from srlib.assessment.attribute import INTERVAL, repu_and_tcap
+from srlib.assessment.attribute import ATTRIBUTE, INTERVAL, repu_and_tcap
 from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counts import (
     COLUMNS,
@@ -25,6 +25,7 @@ from srlib.assessment.counts import (
 from srlib.assessment.disclosure import Attack, Disclosure, Question
 from srlib.assessment.files import Files
 from srlib.assessment.identifiers import common_identifiers
+from srlib.assessment.identity import IDENTITY
 from srlib.assessment.inputs import (
     CodedTable,
     Names,
@@ -34,13 +35,15 @@ from srlib.assessment.inputs import (
     read_inputs,
 )
 from srlib.checks import quoted
-from srlib.data.codes import distinct
+from srlib.data.codes import Codes, distinct
 from srlib.data.microdata import SchemaSource
 from srlib.rng import stream
 
 FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
 MAX_KEYS_SHOWN = 100  # characters of their names on the terminal
+# Columns of the table of records, by the question that they count.
+_COUNTED = {IDENTITY: "matched", ATTRIBUTE: "disclosed"}
 _NAMED = 5  # variables where all others are known, and lines of a combination
 
 
@@ -159,14 +162,7 @@ class Assessment:
 
         The public page is for everybody. `run` has facts for the page, as the date.
         """
-        document = (
-            json.dumps(
-                self.to_dict(),
-                indent=1,
-                ensure_ascii=False,
-            )
-            + "\n"
-        )
+        document = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
         return {
             "tables/answers.csv": self.table.to_csv(index=False),
             "tables/records.csv": self._records.to_csv(index=False),
@@ -196,28 +192,21 @@ class Assessment:
         """Return the settings as texts for the page, without options not used."""
         settings = self.settings()
         n_variables = len(settings["variables"])
+        n_holdout = settings["n_holdout"]
+        within = settings["within"].items()
+        not_tested = f"{verdict.NOT_TESTED} (--model adds a model-based one)"
         facts = {
             "Original": f"{settings['n_original']:,} records, {n_variables} variables",
             "Keys": "; ".join(", ".join(keys) for keys in settings["keys"]),
             "Target": ", ".join(settings["target"]),
+            "Groups": settings["by"],
+            "Within": ", ".join(f"{name}: {distance:g}" for name, distance in within),
+            "Holdout": f"{n_holdout:,} records" if n_holdout else "",
+            "Baseline": "a fresh sample of the population, estimated from the original",
+            "Tested": "intruders who know the release and the keys",
+            "Not tested": verdict.NOT_TESTED_WITH_MODEL if self.model else not_tested,
         }
-        if settings["by"]:
-            facts["Groups"] = settings["by"]
-        if settings["within"]:
-            distances = settings["within"].items()
-            facts["Within"] = ", ".join(
-                f"{name}: {distance:g}" for name, distance in distances
-            )
-        if settings["n_holdout"]:
-            facts["Holdout"] = f"{settings['n_holdout']:,} records"
-        facts["Baseline"] = (
-            "a fresh sample of the population, estimated from the original"
-        )
-        facts["Tested"] = "intruders who know the release and the keys"
-        facts["Not tested"] = f"{verdict.NOT_TESTED} (--model adds a model-based one)"
-        if self.model:
-            facts["Not tested"] = verdict.NOT_TESTED_WITH_MODEL
-        return facts
+        return {name: fact for name, fact in facts.items() if fact}
 
 
 def assess(
@@ -309,11 +298,7 @@ def assess(
         holdout=holdout,
         leave_out=leave_out,
     )
-    return run_assessment(
-        tables,
-        model=model,
-        seed=int(rng.integers(2**63)),
-    )
+    return run_assessment(tables, model=model, seed=int(rng.integers(2**63)))
 
 
 def run_assessment(
@@ -346,46 +331,39 @@ def _assess_synthesizer(
     """Return the rows on one synthesizer's releases, and its table of records."""
     released = tables.synthesizers[name]
     codes = [table.codes for table in released]
-    original = tables.original.codes
     files = [tables.files(table) for table in released]
     copied = [copies(of_release) for of_release in files]
-    disclosure_rows, leading = _answer_questions(tables, files, seed)
+    answers, groups, counts = _answer_questions(tables, files, seed)
+    _rate(answers, groups, n_records=min(map(len, [tables.original, *released])))
     rows = [
         *ratings.copy_rows(copied),
         *_compare_identifiers(tables, released),
-        *disclosure_rows,
+        *answers,
+        *groups,
         *_measure_full_matches(files),
         *_customary_measures(tables, files),
-        *utility.utility_rows(tables.schema, original, codes),
+        *utility.utility_rows(tables.schema, tables.original.codes, codes),
     ]
     risks = pd.DataFrame()
     if model:
-        # This needs numba, and nothing else here does.
-        from srlib.risk.model_intruder import model_risks
-
-        rng = stream(seed, f"model {name}")
-        levels = tables.schema.n_levels
-        measures, agree, risks = model_risks(
-            original, codes, levels, tables.targets[0], rng=rng
-        )
-        rows += ratings.model_rows(measures.to_dict("records"), agree, len(original))
-    people = _sum_over_releases(copied, leading)
-    return rows, _records(tables, name, people, risks)
+        risk_rows, risks = _ask_model(tables, codes, stream(seed, f"model {name}"))
+        rows += risk_rows
+    return rows, _list_records(tables, name, copied, counts, risks)
 
 
-def _sum_over_releases(
-    copied: Sequence[Copies], leading: Sequence[Sequence[Disclosure]]
-) -> pd.DataFrame:
-    """Return how often each original record is identical, matched and disclosed."""
-    matched, disclosed = ([one.certain for one in answers] for answers in leading)
-    return pd.DataFrame(
-        {
-            "identical": np.any([one.identical for one in copied], axis=0),
-            "neighbors": np.min([one.neighbors for one in copied], axis=0),
-            "matched": np.sum(matched, axis=0),
-            "disclosed": np.sum(disclosed, axis=0),
-        }
+def _ask_model(
+    tables: Tables, codes: Sequence[Codes], rng: np.random.Generator
+) -> tuple[list[Row], pd.DataFrame]:
+    """Return the rows of a model-based intruder, and the risks of combinations."""
+    # This needs numba, and nothing else here does.
+    from srlib.risk.model_intruder import model_risks
+
+    original = tables.original.codes
+    measures, agree, risks = model_risks(
+        original, codes, tables.schema.n_levels, tables.targets[0], rng=rng
     )
+    rows = ratings.model_rows(measures.to_dict("records"), agree, len(original))
+    return rows, risks
 
 
 def questions(tables: Tables) -> list[tuple[Question, Attack]]:
@@ -411,22 +389,17 @@ def questions(tables: Tables) -> list[tuple[Question, Attack]]:
 
 def _answer_questions(
     tables: Tables, files: Sequence[Files], seed: int
-) -> tuple[list[Row], list[list[Disclosure]]]:
-    """Return the rows of all questions for one synthesizer: all people, then groups.
+) -> tuple[list[Row], list[Row], dict[str, Ints]]:
+    """Return the rows of all questions for one synthesizer, and those of groups.
 
-    The second result is what each release discloses of each person, by the first two
-    questions.
+    The third result has columns of the table of records. They and the groups are about
+    the first keys and the first target, on which each question comes first.
     """
     rows: list[Row] = []
     groups: list[Row] = []
-    leading: list[list[Disclosure]] = []
-    asked = tqdm(
-        questions(tables),
-        "assessing",
-        leave=False,
-        disable=None,
-    )
-    for question, attack in asked:
+    counts: dict[str, Ints] = {}
+    asked = questions(tables)
+    for question, attack in tqdm(asked, "assessing", leave=False, disable=None):
         variables = _name_variables(tables, attack)
         # The name of a stream of randomness never changes.
         answers = [
@@ -435,22 +408,37 @@ def _answer_questions(
             )
             for i, of_release in enumerate(files)
         ]
-        row: Row = {"question": question.name, "group": "all", "variables": variables}
-        reason = question.reason.format(tables.schema.names[attack.target])
-        summary = ratings.summarize(answers)
-        rows.append(row | {"why": reason, "in_verdict": True} | summary)
-        if len(leading) < 2:
-            leading.append(answers)
+        row: Row = {
+            "question": question.name,
+            "group": "all",
+            "variables": variables,
+            "why": question.reason.format(tables.schema.names[attack.target]),
+            "in_verdict": True,
+        }
+        rows.append(row | ratings.summarize(answers))
+        counted = _COUNTED.get(question, "")
+        if counted and counted not in counts:
+            counts[counted] = np.sum([one.certain for one in answers], axis=0)
             groups += _group_rows(tables, row, answers)
-    n_records = [len(table) for file in files for table in file.tables[:2]]
-    few = min(n_records) < ratings.MIN_RECORDS_JUDGED
+    return rows, groups, counts
+
+
+def _rate(
+    rows: list[Row],
+    groups: list[Row],
+    n_records: int,
+) -> None:
+    """Rate the first questions by themselves, and further ones and groups as families.
+
+    The smallest file has this number of records.
+    """
+    few = n_records < ratings.MIN_RECORDS_JUDGED
     n_first = len(verdict.QUESTIONS)
     ratings.rate(rows[:n_first], family=False, few=few)
     ratings.rate(rows[n_first:], family=True, few=few)
     ratings.rate(groups, family=True)
     ratings.cap_unsupported_ratings(rows)
     ratings.cap_unsupported_ratings(groups)
-    return rows + groups, leading
 
 
 def _name_variables(tables: Tables, attack: Attack) -> str:
@@ -471,7 +459,8 @@ def _group_rows(
     variable = tables.schema.variables[tables.by]
     column = tables.original.codes[:, tables.by]
     for code in np.unique(column):
-        group = {"group": f"{variable.name}: {variable.labels[code]}"}
+        label = f"{variable.name}: {variable.labels[code]}"
+        group = {"group": label, "in_verdict": None}
         yield row | group | ratings.summarize(answers, column == code)
 
 
@@ -485,8 +474,7 @@ def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list
     for table in released:
         for row in common_identifiers(tables.original.left_out, table.left_out):
             known = worst.setdefault(row["variables"], row)
-            if severity(row) >= severity(known):
-                worst[row["variables"]] = row
+            worst[row["variables"]] = max(row, known, key=severity)
     return list(worst.values())
 
 
@@ -512,45 +500,56 @@ def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
     known = ", ".join(tables.schema.names[k] for k in keys)
     variables = {"repU": known, "TCAP": f"{known} → {tables.schema.names[target]}"}
     measures = [repu_and_tcap(of_release, keys, target) for of_release in files]
-    rows = []
-    for name, values in pd.DataFrame(measures).items():
-        row = new_row(name, len(tables.original), variables=variables[name])
-        row["estimate"] = np.mean(values)
-        row["se"] = se_between_releases(values)
-        rows.append(row)
-    return rows
+    return [
+        new_row(
+            name,
+            len(tables.original),
+            variables=variables[name],
+            estimate=np.mean(values),
+            se=se_between_releases(values),
+        )
+        for name, values in pd.DataFrame(measures).items()
+    ]
 
 
-def _records(
+def _list_records(
     tables: Tables,
     name: str,
-    people: pd.DataFrame,
+    copied: Sequence[Copies],
+    counts: Mapping[str, Ints],
     risks: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return the table of `Assessment.records` for one synthesizer."""
     combinations, repetitions, combination_of = distinct(tables.original.codes)
-    order = np.argsort(combination_of, kind="stable")
-    ends = np.cumsum(repetitions)
-    first = order[ends - repetitions]  # a record of each combination
-    lines = map(_list_lines, np.split(tables.original.lines[order], ends[:-1]))
-    head = pd.DataFrame(
-        {"release": name, "lines": list(lines), "repetitions": repetitions}
-    )
-    measures = people.iloc[first].reset_index(drop=True)
-    table = pd.concat([head, measures, risks], axis=1)
-
-    # The number of neighbors matters for identical records only.
-    neighbors = table["neighbors"].where(table["identical"], 0)
-    by = ["identical", "neighbors", "matched", "disclosed"]
-    ranked = table.assign(neighbors=neighbors).sort_values(
-        by, ascending=[False, True, False, False], kind="stable"
+    lines = _list_lines(tables.original, combination_of)
+    head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
+    people = pd.DataFrame(
+        {
+            "identical": np.any([one.identical for one in copied], axis=0),
+            "neighbors": np.min([one.neighbors for one in copied], axis=0),
+            **counts,
+        }
+    ).groupby(combination_of)
+    table = pd.concat([head, people.first(), risks], axis=1)
+    order = np.lexsort(
+        [
+            -table["disclosed"],
+            -table["matched"],
+            table["neighbors"] * table["identical"],  # matters for these only
+            ~table["identical"],  # the primary key
+        ]
     )
     values = tables.schema.decode(combinations).astype(str)
     values = values.rename(columns={c: f"{c} (value)" for c in values if c in table})
-    return pd.concat([table, values], axis=1).loc[ranked.index]
+    return pd.concat([table, values], axis=1).iloc[order]
 
 
-def _list_lines(lines: Ints) -> str:
-    """Return the first of some lines of a file as text."""
-    shown = ", ".join(map(str, lines[:_NAMED]))
-    return f"{shown}, ..." if len(lines) > _NAMED else shown
+def _list_lines(original: CodedTable, combination_of: Ints) -> list[str]:
+    """Return the first lines of the file with each combination, as text."""
+    by_combination = np.argsort(combination_of, kind="stable")
+    ends = np.cumsum(np.bincount(combination_of))
+    texts = []
+    for group in np.split(original.lines[by_combination], ends[:-1]):
+        text = ", ".join(map(str, group[:_NAMED]))
+        texts.append(f"{text}, ..." if len(group) > _NAMED else text)
+    return texts

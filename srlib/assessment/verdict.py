@@ -7,13 +7,12 @@ stand alone.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from textwrap import indent
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from srlib.assessment import attribute, ratings, utility
@@ -22,6 +21,13 @@ from srlib.assessment.identity import IDENTITY
 from srlib.assessment.inference import INFERENCE
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error, show
 
+_TEMPLATES = Environment(
+    autoescape=select_autoescape(["html.j2"]),
+    loader=PackageLoader("srlib.assessment", "."),
+    trim_blocks=True,
+    undefined=StrictUndefined,
+)
+_TEMPLATES.filters["percent"] = percent
 MOST_RECORDS = 12  # on the page
 _HEADINGS = {
     "baseline_kind": "baseline kind",
@@ -52,6 +58,7 @@ CARD_HEADINGS = {
     "baseline": "baseline ± se",
     "z": "paired z",
 }
+_EMPTY_LINE = dict.fromkeys(("measure", "n", "release", "baseline", "z", "rating"), "")
 # A further line where one of these rows decides on copies.
 _OF_UNIQUES = ("identity", "copied uniques", "undetected copies")
 DECIDING = {
@@ -114,9 +121,8 @@ class Verdict:
 
 def judge(release: str, rows: pd.DataFrame) -> Verdict:
     """Decide on a release by the worst rating of its rows that are in the verdict."""
-    name = (
-        release if release.startswith("'") else f'"{release}"'
-    )  # one that is quoted already
+    is_quoted = release.startswith("'")
+    name = release if is_quoted else f'"{release}"'
     decisive = rows[rows["in_verdict"]]
     for rating, (verdict, opening) in _BY_RATING.items():
         rated = decisive[decisive["rating"] == rating]
@@ -174,10 +180,11 @@ def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[V
     excess = excess.where(table["in_verdict"], 0).fillna(0)
     worst = excess.groupby(table["release"]).max()
 
-    def badness(one: Verdict) -> tuple[int, float]:
-        return VERDICTS.index(one.verdict), float(worst[one.release])
-
-    return sorted(verdicts, key=badness, reverse=True)
+    return sorted(
+        verdicts,
+        key=lambda one: (VERDICTS.index(one.verdict), worst[one.release]),
+        reverse=True,
+    )
 
 
 def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
@@ -192,8 +199,7 @@ def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
     measures = CARD | {question: DECIDING[question] for question in deciding}
     if "numbers binned" in risks.loc["identical records", "detail"]:
         measures["identical records"] += ", binned"
-    chosen = risks.loc[[*CARD, *deciding]]
-    chosen = chosen.assign(measure=chosen["question"].map(measures))
+    chosen = risks.loc[list(measures)].assign(measure=pd.Series(measures))
     loss = worst_utility(rows).to_frame().T
     which = (loss["detail"] + " " + loss["question"]).str.strip()
     return pd.concat([chosen, loss.assign(measure="utility loss, " + which)])
@@ -207,42 +213,30 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
     """
     lines = []
     for row in card_rows(rows).to_dict("records"):
-        lines.append(_line(row["measure"], row))
+        line = _line(row["measure"], row)
         if row["question"] == "undetected copies":
-            lines[-1]["release"] = f"up to {percent_with_error(row['estimate'])}"
-            lines[-1]["baseline"] = ""
+            limit = percent_with_error(row["estimate"])
+            line |= {"release": f"up to {limit}", "baseline": ""}
         if row["question"] in _OF_UNIQUES and not row["n"]:
-            lines[-1]["release"] = "none unique"
-            lines[-1]["baseline"] = ""
-            lines[-1]["rating"] = "not applicable"
+            line |= {"release": "none unique", "baseline": ""}
+            line["rating"] = "not applicable"
+        lines.append(line)
     groups = rows[rows["group"] != "all"]
     if len(groups):
         lines.append(_worst_group(groups))
     return pd.DataFrame(lines)
 
 
-def _empty_line(measure: str) -> dict[str, str]:
-    return {
-        "measure": measure,
-        "n": "",
-        "release": "",
-        "baseline": "",
-        "z": "",
-        "rating": "",
-    }
-
-
 def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
     """Return a line of the card, empty where a number is unknown."""
-    line = _empty_line(measure) | {"n": f"{row['n']:,}", "rating": row["rating"]}
+    line = _EMPTY_LINE | {"measure": measure, "rating": row["rating"]}
+    line["n"] = f"{row['n']:,}"
     if pd.notna(row["estimate"]):
         line["release"] = percent_with_error(row["estimate"], row["se"])
     if pd.notna(row["baseline"]):
-        kind = row["baseline_kind"].removeprefix("independent ")
-        kind = f" ({kind})" if kind else ""
-        line["baseline"] = (
-            percent_with_error(row["baseline"], row["baseline_se"]) + kind
-        )
+        line["baseline"] = percent_with_error(row["baseline"], row["baseline_se"])
+        if kind := row["baseline_kind"].removeprefix("independent "):
+            line["baseline"] += f" ({kind})"
     z = np.fmax(row["z"], row["z_permutation"])
     has_sign = row["rating"] in ("signs", "found")
     if row["question"] == "identical records" and not has_sign:
@@ -259,14 +253,12 @@ def _worst_group(groups: pd.DataFrame) -> dict[str, str]:
     outstanding = groups[groups["rating"].isin(["elevated", "high"])]
     if outstanding.empty:
         variable = groups["group"].iloc[0].partition(":")[0]
-        return _empty_line(f"uniques matched and DiSCO, by {variable}") | {
-            "release": "none elevated"
-        }
+        measure = f"uniques matched and DiSCO, by {variable}"
+        return _EMPTY_LINE | {"measure": measure, "release": "none elevated"}
     excess = ratings.excess_share(outstanding["estimate"], outstanding["baseline"])
     worst = outstanding.loc[excess.astype(float).idxmax()]
-    return _line(
-        f"worst group, {worst['group']} ({worst['question']})", worst.to_dict()
-    )
+    measure = f"worst group, {worst['group']} ({worst['question']})"
+    return _line(measure, worst.to_dict())
 
 
 def render_text(
@@ -280,16 +272,14 @@ def render_text(
     What was assessed, and a note on columns that were not, stand below the first line.
     """
     blocks = []
-    below = list(filter(None, [settings, not_judged]))
-    if len(verdicts) > 1:
-        blocks.append("\n".join([headline(verdicts), *below]))
-        below = []
     for one in verdicts:
         card_lines = card(table[table["release"] == one.release])
         lines = show(card_lines, names=CARD_HEADINGS).text
-        blocks.append("\n".join([one.sentence, *below, indent(lines, "  ")]))
-        below = []
-    return "\n\n".join(blocks)
+        blocks.append(f"{one.sentence}\n{indent(lines, '  ')}")
+    if len(verdicts) > 1:
+        blocks.insert(0, headline(verdicts))
+    first, _, rest = "\n\n".join(blocks).partition("\n")
+    return "\n".join([first, *filter(None, [settings, not_judged]), rest])
 
 
 def overview(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
@@ -324,22 +314,18 @@ def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
     for one in verdicts:
         of_release = table[table["release"] == one.release]
         lines = card(of_release).to_dict("records")
-        row = {"release": one.release}
-        for question, line in zip(CARD, lines, strict=False):
-            parts = [
-                line["release"],
-                line["baseline"].partition(" (")[0],
-                line["rating"],
-            ]
-            row[CARD[question]] = "; ".join(filter(None, parts))
-        loss = _line("", worst_utility(of_release).to_dict())
-        baseline = loss["baseline"].partition(" (")[0]
-        which = worst_utility(of_release)["question"]
-        row["largest utility loss"] = (
-            f"{which}: {loss['release']}; {baseline}; {loss['rating']}"
-        )
-        rows.append(row)
+        measures = dict(zip(CARD.values(), map(_numbers, lines), strict=False))
+        loss = worst_utility(of_release)
+        loss_line = _line("", loss.to_dict())
+        measures["largest utility loss"] = f"{loss['question']}: {_numbers(loss_line)}"
+        rows.append({"release": one.release} | measures)
     return pd.DataFrame(rows)
+
+
+def _numbers(line: Mapping[Any, str]) -> str:
+    """Return the release, its baseline and the rating of a line of the card."""
+    baseline = line["baseline"].partition(" (")[0]
+    return "; ".join(filter(None, [line["release"], baseline, line["rating"]]))
 
 
 def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
@@ -360,18 +346,17 @@ def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFra
         for question, some in rows.groupby("question", sort=False):
             worst = max(some["rating"], key=_RATING_ORDER.index)
             by_question[question] = worst if enough[some.index].all() else NOT_SHOWN
-        verdict, useful = one.verdict, worst_utility(of_release)["rating"]
+        row = {"release": number, "verdict": one.verdict, **by_question}
+        row["utility"] = worst_utility(of_release)["rating"]
         if not enough.all():
-            verdict = useful = NOT_SHOWN
-        shown.append(
-            {"release": number, "verdict": verdict, **by_question, "utility": useful}
-        )
+            row |= {"verdict": NOT_SHOWN, "utility": NOT_SHOWN}
+        shown.append(row)
     return pd.DataFrame(shown)
 
 
 def rules_text(what: str = "rules") -> list[str]:
     """Return the rules behind the verdict, or the ``"assumptions"``, as sentences."""
-    text = _template(f"{what}.txt").render(
+    text = _TEMPLATES.get_template(f"{what}.txt.j2").render(
         attribute=attribute, ratings=ratings, utility=utility, few=MIN_RECORDS
     )
     return text.splitlines()
@@ -388,28 +373,13 @@ def page(
 
     Texts of the user's files are escaped; the page has no script and loads nothing.
     """
-    releases = []
-    for one in verdicts:
-        rows = table[table["release"] == one.release]
-        answers = rows.drop(columns=["in_verdict", "release"])
-        answers = answers.replace("", None).dropna(axis=1, how="all")
-        drawn = card_rows(rows).query(
-            "question != 'undetected copies' and estimate == estimate"
-        )
-        releases.append(
-            {
-                "release": one.release,
-                "sentence": one.sentence,
-                "card": _html(card(rows), names=CARD_HEADINGS),
-                "rows": drawn.to_dict("records"),
-                "answers": _html(answers, names=_HEADINGS),
-            }
-        )
+    sections = [
+        _section(one, table[table["release"] == one.release]) for one in verdicts
+    ]
     worst = verdicts[0].release
-    exposed = (
-        records.query("release == @worst").head(MOST_RECORDS).drop(columns="release")
-    )
-    return _template("page.html").render(
+    exposed = records[records["release"] == worst].head(MOST_RECORDS)
+    exposed = exposed.drop(columns="release")
+    return _TEMPLATES.get_template("page.html.j2").render(
         public="",
         headline=headline(verdicts),
         facts=facts,
@@ -418,7 +388,7 @@ def page(
             compared(verdicts, table),
             caption="The release ± its standard error; its baseline; the rating.",
         ),
-        releases=releases,
+        releases=sections,
         records=_html(exposed, caption=f"Original records at highest risk in {worst}."),
         notes=[*notes, *rules_text("assumptions")],
         rules=rules_text(),
@@ -426,13 +396,27 @@ def page(
     )
 
 
+def _section(one: Verdict, rows: pd.DataFrame) -> dict[str, Any]:
+    """Return what the page shows of a release: card, chart, and all its rows."""
+    answers = rows.drop(columns=["in_verdict", "release"])
+    answers = answers.replace("", None).dropna(axis=1, how="all")
+    drawn = card_rows(rows).query(
+        "question != 'undetected copies' and estimate == estimate"
+    )
+    return {
+        "release": one.release,
+        "sentence": one.sentence,
+        "card": _html(card(rows), names=CARD_HEADINGS),
+        "rows": drawn.to_dict("records"),
+        "answers": _html(answers, names=_HEADINGS),
+    }
+
+
 def public_page(
-    verdicts: Sequence[Verdict],
-    table: pd.DataFrame,
-    facts: Mapping[str, str],
+    verdicts: Sequence[Verdict], table: pd.DataFrame, facts: Mapping[str, str]
 ) -> str:
     """Return the ratings of `public_table` and nothing else of the user's files."""
-    return _template("page.html").render(
+    return _TEMPLATES.get_template("page.html.j2").render(
         public=_html(public_table(verdicts, table)),
         releases=[],
         facts=facts,
@@ -443,20 +427,9 @@ def public_page(
 
 def terms() -> dict[str, str]:
     """Return the terms of the page, as the glossary of the guide explains them."""
-    lines = files("srlib.assessment").joinpath("terms.txt").read_text(encoding="utf-8")
-    return dict(line.split(": ", 1) for line in lines.splitlines())
+    lines = _TEMPLATES.get_template("terms.txt").render().splitlines()
+    return dict(line.split(": ", 1) for line in lines)
 
 
 def _html(rows: pd.DataFrame, **options: Any) -> Markup:
     return Markup(show(rows, **options).html)
-
-
-def _template(name: str) -> Template:
-    source = (
-        files("srlib.assessment").joinpath(f"{name}.j2").read_text(encoding="utf-8")
-    )
-    environment = Environment(
-        autoescape=name.endswith("html"), trim_blocks=True, undefined=StrictUndefined
-    )
-    environment.filters["percent"] = percent
-    return environment.from_string(source)
