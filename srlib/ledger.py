@@ -33,14 +33,17 @@ MATCH, DIFFERS = "match", "differs"
 CONSISTENT = "consistent"  # with other numbers printed in the paper
 SETTING = "setting"  # an input of the design, not compared
 SKIPPED = "skipped"
-VERDICTS = (MATCH, DIFFERS, CONSISTENT, SETTING, SKIPPED)
+UNDECIDED = "not decided"
+VERDICTS = (MATCH, DIFFERS, UNDECIDED, CONSISTENT, SETTING, SKIPPED)
 
 PROVED, HOLDS, DEPENDS, FAILS = "proved", "holds", "depends on", "fails"
-UNDECIDED = "not decided"
 CLAIM_VERDICTS = (PROVED, HOLDS, DEPENDS, FAILS, UNDECIDED)
 
 ERRORS = 2.0
 """Least distance of a number from its limit, in standard errors, if they differ."""
+
+LARGEST_TOLERANCE = 0.1
+"""Largest tolerance of a match that rests on a simulation, as a share of the number."""
 
 _SIGNS = {"<": "<\u00a0", "<=": "≤\u00a0", ">": ">\u00a0", ">=": "≥\u00a0"}
 
@@ -302,8 +305,11 @@ def _confirmed(stated: str, computed: str) -> str:
 def printed(paper: str) -> pd.DataFrame:
     """Return the printed numbers of a paper, by its key, such as ``"hu_reiter_wang"``.
 
-    Each number has a row: id, source, quantity, relation, printed (text) and tolerance
-    (float, computed if the file leaves it empty).
+    Each number has a row: id, source, quantity, relation, printed (text), center and
+    tolerance (float). A rounded number stands for values within half a unit of its last
+    digit. One whose tolerance in the file is ``cut`` has lost its further digits, and
+    stands for values up to a unit farther from zero. The file may have a tolerance of
+    its own.
     """
     here = Path(__file__).parent
     shipped = here / "shipped" / "notebooks"
@@ -313,11 +319,13 @@ def printed(paper: str) -> pd.DataFrame:
     table = pd.read_csv(
         files[paper], dtype=str, keep_default_na=False, encoding="utf-8"
     )
-    units = table["printed"].map(_last_digit).where(table["relation"] == "=", 0.0)
-    table["tolerance"] = [
-        float(tolerance or unit)
-        for tolerance, unit in zip(table["tolerance"], units, strict=True)
-    ]
+    half_unit = table["printed"].map(_last_digit) / 2
+    half_unit = half_unit.where(table["relation"] == "=", 0.0)
+    number = table["printed"].astype(float)
+    is_cut = table["tolerance"] == "cut"
+    table["center"] = number + half_unit.where(is_cut, 0.0) * np.copysign(1.0, number)
+    stated = pd.to_numeric(table["tolerance"].where(~is_cut, ""))
+    table["tolerance"] = stated.fillna(half_unit)
     return table
 
 
@@ -351,8 +359,9 @@ def ledger(
     computed : mapping of str to float
         The run's value of each id.
     errors : mapping of str to float
-        Monte Carlo standard errors of computed values. The tolerance is one unit in the
-        last digit printed, or two errors if they are larger.
+        Monte Carlo standard errors of computed values. The tolerance is that of the
+        printed number, or two errors if they are larger. If these exceed a tenth of the
+        number, it is not decided whether a number within them is a match.
     settings : mapping of str to float
         This run's values of its settings, such as a sample size, by id. They are shown
         and not compared; a note says so if a setting is not the paper's.
@@ -427,6 +436,7 @@ def _printed_and_given(
         )
     table["skip"] = table["skip"].mask(table["id"].isin(absent), missing)
     two_errors = ERRORS * table["errors"].astype(float).fillna(0.0)
+    table["is_vague"] = two_errors > LARGEST_TOLERANCE * table["center"].abs()
     table["tolerance"] = np.maximum(table["tolerance"], two_errors)
     return table
 
@@ -454,15 +464,16 @@ def _verdict(row: Any) -> tuple[float, str, str | None]:
         return value, CONSISTENT if _agrees(row, value) else DIFFERS, remark
     if row.skip:
         return value, SKIPPED, row.skip
-    return value, MATCH if _agrees(row, value) else DIFFERS, None
+    if not _agrees(row, value):
+        return value, DIFFERS, None
+    return value, UNDECIDED if row.is_vague else MATCH, None
 
 
 def _agrees(row: Any, value: float) -> bool:
     """Return whether a number meets the printed one of a row up to its tolerance."""
-    # The slack lets a difference of exactly one unit pass in binary arithmetic.
-    printed = float(row.printed)
-    slack = row.tolerance + 1e-9 * max(1.0, abs(printed))
-    above = value - printed
+    # The slack lets a difference of exactly half a unit pass in binary arithmetic.
+    slack = row.tolerance + 1e-9 * max(1.0, abs(row.center))
+    above = value - row.center
     if row.relation == "<=":
         return above <= slack
     if row.relation == ">=":
@@ -490,7 +501,11 @@ def summary(book: pd.DataFrame) -> DisplayGroup:
     counts.loc["all"] = counts.sum()
     by_source = counts.rename_axis(index="printed in", columns=None).reset_index()
     parts = [show(by_source, caption="Printed numbers by source and verdict.")]
-    subjects = {DIFFERS: "Numbers that differ", SKIPPED: "Numbers without a verdict"}
+    subjects = {
+        DIFFERS: "Numbers that differ",
+        UNDECIDED: "Numbers that the errors leave open",
+        SKIPPED: "Numbers without a verdict",
+    }
     for verdict, subject in subjects.items():
         examples = _examples(book[book["verdict"] == verdict])
         if len(examples):

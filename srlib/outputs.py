@@ -83,7 +83,8 @@ class Outputs:
 
         self.table("ledger", book)
         for verdict in VERDICTS:
-            self.result(f"ledger_{verdict}", (book["verdict"] == verdict).sum())
+            name = f"ledger_{verdict.replace(' ', '_')}"
+            self.result(name, (book["verdict"] == verdict).sum())
         return summary(book)
 
     def _write(

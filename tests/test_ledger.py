@@ -143,13 +143,14 @@ def book(monkeypatch):
         ("b", "Table 1", "a bound", "<=", "1.25", ""),
         ("c", "Table 1", "another bound", ">=", "1.25", ""),
         ("d", "Table 1", "a size", "=", "36", "2"),
+        ("e", "Table 1", "a cut number", "=", "-1.46", "cut"),
     ]
     columns = ["id", "source", "quantity", "relation", "printed", "tolerance"]
     frame = pd.DataFrame(rows, columns=columns)
     monkeypatch.setattr(ledger.pd, "read_csv", lambda *_, **__: frame.copy())
 
     def of(computed, **given):
-        notes = dict.fromkeys("abcd", "see section 6")
+        notes = dict.fromkeys("abcde", "see section 6")
         given = {"missing": "no data", "notes": notes} | given
         return ledger.ledger("charest", computed, **given).set_index("id", drop=False)
 
@@ -159,9 +160,10 @@ def book(monkeypatch):
 @pytest.mark.parametrize(
     ("key", "value", "verdict"),
     [
-        ("a", -0.251, "match"),
-        ("a", -0.249, "match"),
-        ("a", -0.2511, "differs"),
+        ("a", -0.2505, "match"),
+        ("a", -0.2495, "match"),
+        ("a", -0.2506, "differs"),
+        ("a", -0.2494, "differs"),
         ("a", 0.25, "differs"),
         ("a", math.nan, "differs"),
         ("a", math.inf, "differs"),
@@ -171,6 +173,10 @@ def book(monkeypatch):
         ("c", 1.24, "differs"),
         ("d", 38, "match"),
         ("d", 33, "differs"),
+        ("e", -1.46, "match"),
+        ("e", -1.4699, "match"),
+        ("e", -1.4701, "differs"),
+        ("e", -1.4599, "differs"),
     ],
 )
 def test_numbers_are_judged_by_the_last_digit_printed(book, key, value, verdict):
@@ -179,9 +185,17 @@ def test_numbers_are_judged_by_the_last_digit_printed(book, key, value, verdict)
     assert held == ("consistent" if verdict == "match" else "differs")
 
 
-@pytest.mark.parametrize(("error", "verdict"), [(0.011, "match"), (0.0098, "differs")])
-def test_tolerance_is_two_errors_if_they_are_larger(book, error, verdict):
-    assert book({"a": -0.27}, errors={"a": error})["verdict"]["a"] == verdict
+@pytest.mark.parametrize(
+    ("value", "error", "verdict"),
+    [
+        (-0.27, 0.011, "match"),
+        (-0.27, 0.0098, "differs"),
+        (-0.27, 0.013, "not decided"),
+        (-0.30, 0.013, "differs"),
+    ],
+)
+def test_tolerance_is_two_errors_which_must_tell_a_tenth(book, value, error, verdict):
+    assert book({"a": value}, errors={"a": error})["verdict"]["a"] == verdict
 
 
 def test_computed_number_comes_before_a_check(book):
@@ -192,7 +206,7 @@ def test_computed_number_comes_before_a_check(book):
 def test_numbers_without_a_verdict_have_a_reason(book):
     reasons = {"settings": {"d": 35}, "skip": {"a": "other data"}, "notes": {}}
     table = book({"a": 3.0}, **reasons)
-    assert table["verdict"].tolist() == ["skipped", "skipped", "skipped", "setting"]
+    assert table["verdict"].tolist() == ["skipped"] * 3 + ["setting", "skipped"]
     judged = table.loc[["a", "d"], ["computed", "note"]]
     assert judged.to_numpy().tolist() == [
         [3.0, "other data"],
@@ -210,7 +224,11 @@ def test_numbers_without_a_verdict_have_a_reason(book):
             {"settings": {"a": 1.0}},
             "either a setting or computed; both have: .'a'",
         ),
-        ({}, {"missing": None}, "neither computed nor skipped: .'a', 'b', 'c', 'd'"),
+        (
+            {},
+            {"missing": None},
+            "neither computed nor skipped: .'a', 'b', 'c', 'd', 'e'",
+        ),
         ({"a": 1.0}, {"notes": {}}, "need a note: .'a'"),
     ],
 )
@@ -224,7 +242,7 @@ def test_what_is_not_printed_left_out_or_unexplained_is_refused(
 def test_summary_counts_by_source_and_tells_what_differs_and_what_is_not_judged(book):
     shown = ledger.summary(book({"a": 1.0, "b": 3.0, "c": 2.0}))
     counts, differs, skipped = shown.parts
-    assert repr(counts).splitlines()[-1].split() == ["all", "1", "2", "1"]
+    assert repr(counts).splitlines()[-1].split() == ["all", "1", "2", "2"]
     assert "see section 6" in differs.html
     assert "≤\u00a01.25" in repr(differs)
     assert "no data" in skipped.html
