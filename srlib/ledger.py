@@ -394,6 +394,9 @@ def ledger(
         "notes": notes or {},
     }
     table = _printed_and_given(paper, given, missing)
+    two_errors = ERRORS * table["errors"].astype(float).fillna(0.0)
+    table["is_vague"] = two_errors > LARGEST_TOLERANCE * table["center"].abs()
+    table["tolerance"] = np.maximum(table["tolerance"], two_errors)
     judged = map(_judge, table.itertuples())
     table["computed"], table["verdict"], table["note"] = zip(*judged, strict=True)
     unexplained = (table["verdict"] == DIFFERS) & ~table["notes"].astype(bool)
@@ -435,9 +438,6 @@ def _printed_and_given(
             f"printed numbers that are neither computed nor skipped: {absent}"
         )
     table["skip"] = table["skip"].mask(table["id"].isin(absent), missing)
-    two_errors = ERRORS * table["errors"].astype(float).fillna(0.0)
-    table["is_vague"] = two_errors > LARGEST_TOLERANCE * table["center"].abs()
-    table["tolerance"] = np.maximum(table["tolerance"], two_errors)
     return table
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from srlib.arrays import Floats, Ints
-from srlib.assessment.counts import cell_counts, counts_at
+from srlib.assessment.counts import counts_at
 from srlib.data.codes import Codes, row_numbers
 
 # The exact numbers of binned columns, NaN where missing, by column and for each table.
@@ -38,20 +38,17 @@ class Cells:
         """The cells of the original's and the holdout's records, (n + h,)."""
         return np.concatenate([self.original, self.holdout])
 
-    @property
-    def n_original(self) -> Ints:
-        """Original records of each cell of the original or the release, (n_cells,)."""
-        return self._counts[0]
-
-    @property
-    def n_released(self) -> Ints:
-        """Released records of each cell of the original or the release, (n_cells,)."""
-        return self._counts[1]
+    # Cells are numbered in this order, so that those of the holdout alone are last.
 
     @cached_property
-    def _counts(self) -> tuple[Ints, Ints]:
-        # Cells are numbered in this order, so that those of the holdout alone are last.
-        return cell_counts(self.original, self.released)
+    def n_original(self) -> Ints:
+        """Original records of each cell of the original or the release, (n_cells,)."""
+        return np.bincount(self.original, minlength=self.released.max() + 1)
+
+    @cached_property
+    def n_released(self) -> Ints:
+        """Released records of each cell of the original or the release, (n_cells,)."""
+        return np.bincount(self.released, minlength=self.original.max() + 1)
 
     def original_at(self, cells: Ints) -> Ints:
         """Return how many original records are in each of the given cells."""
