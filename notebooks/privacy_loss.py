@@ -360,8 +360,8 @@ show(four.drop(columns="exact_epsilon"), caption=caption, names=names)
 
 # %% [markdown]
 # Exact epsilon is 2 for all four, and so is [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) at
-# $X = 1$. Three of them have the same largest posterior, and an *expected* posterior that is hardly above the prior. For
-# the exponential mechanism with distance it is more than twice as large. That mechanism spends its budget on probable releases, and
+# $X = 1$. Three of them have the same largest posterior. The *expected* posterior is more than twice as large for the
+# exponential mechanism with distance as for any other. That mechanism spends its budget on probable releases, and
 # has the smallest loss of precision by far. The others spend theirs on a release that occurs less than once in
 # eighty. Is that so at other budgets? The same readings at six of them:
 
