@@ -27,8 +27,7 @@
 #
 # ## Parameters
 #
-# Nothing is drawn at random. Numbers in the text belong to the values below. The sliders further down change them
-# without code.
+# Numbers in the text belong to the values below. The sliders further down change them without code.
 
 # %% tags=["parameters"]
 n: int = 5  # [4, 8] records in the data, and in the release
@@ -229,9 +228,8 @@ outputs.figure("larger", chart)
 # posterior probability of the true value for each release, with the prior (dotted) and the least and the most
 # that epsilon allows (dashed). The lowest panel shows how probable each release is.
 #
-# Drag the prior: the table does not change. Drag epsilon: everything changes. Click the name of a column to be the
-# intruder who sees that release: epsilon does not change. Click the name of a row to be the agency with those data. The
-# loss below each column is the log ratio of the data's row to the other row.
+# Drag the prior: the table does not change. Drag epsilon: everything changes. Click a column to be the intruder who sees
+# that release, and a row to be the agency with those data. The loss below each column is the log ratio of the two rows.
 #
 # The chart starts at the worst release for these data: all five synthetic values are ones. Here epsilon
 # is attained and the intruder's bar touches the dashed line. It happens four times in a thousand.
@@ -247,7 +245,7 @@ outputs.figure("larger", chart)
 #
 # The left side is the second reading, the bound is the first. Exact epsilon is *defined* as the largest log
 # ratio on the right, so some intruder attains it. "Largest" runs over all intruders who doubt one record,
-# all data sets and all releases. An intruder who sees one release cares about a single entry of that list.
+# all data sets and all releases.
 #
 # Here is the left side by Bayes' rule, for one intruder with 99 priors and each release:
 
@@ -387,8 +385,8 @@ caption = f"Releases from X = {x}: probability, and posterior of the true value;
 show(outputs.table("releases", releases), digits=4, caption=caption)
 
 # %% [markdown]
-# A town that draws $X^* = 1$ may report a posterior of 0.08, below the prior. That is correct, and says
-# nothing about the town that draws $X^* = 5$. The posterior does not see other data sets either. The library computes
+# A town that draws $X^* = 1$ may report a posterior of 0.08, which says nothing about the town that draws
+# $X^* = 5$. The posterior does not see other data sets either. The library computes
 # both readings for all six:
 
 # %%
