@@ -46,7 +46,7 @@ model: bool = False  # test an intruder who knows all other records; takes longe
 seed: int = 2026  # [0, inf) seed of all random streams
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
@@ -68,7 +68,7 @@ outputs = Outputs(output_dir)
 # age, RACE1P race, SCHL schooling, MAR marital status, HICOV health insurance.
 
 
-# %%
+# %% tags=["hide-input"]
 def independent_margins(records, rng):
     """Return records whose columns are drawn separately from the original's."""
     n = len(records)
@@ -89,7 +89,7 @@ def half_copied(records, synthetic, rng):
     return np.where(is_copied, records, synthetic)[rng.permutation(len(records))]
 
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hide-input"]
 is_example = not original and not released
 if is_example:
     rng = stream(seed, "example")
@@ -101,7 +101,7 @@ if is_example:
 # %% [markdown] tags=["example"]
 # The intruder of the example knows five of the variables and wants to learn whether a person has health insurance.
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hide-input"]
 if is_example:
     codes = {"independent margins": margins, "DPMPM": synthetic, "half copied": copied}
     released_tables = {
@@ -110,7 +110,7 @@ if is_example:
     keys = keys or ["SEX", "AGEP", "RACE1P", "MAR", "SCHL"]
     target = target or "HICOV"
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hide-input"]
 inputs = assessment.read_inputs(
     people if is_example else original,
     released_tables if is_example else released,
@@ -127,7 +127,7 @@ assessed = assessment.run_assessment(inputs, model=model, seed=seed)
 # %% [markdown]
 # ## Verdict
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hide-input"]
 verdicts = assessed.verdicts
 headline = outputs.result("headline", verdict.headline(verdicts))
 _ = outputs.table("verdict", pd.DataFrame([vars(v) for v in verdicts]))
@@ -148,7 +148,7 @@ for v in verdicts:
 # estimated share of these whose records were copied into the release, and *at most* says how many copies could go
 # undetected. The *rating* follows from the rules below.
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hide-input"]
 risks = assessed.table.query(
     "in_verdict and group == 'all' and estimate.notna()"
 ).copy()
@@ -158,7 +158,7 @@ risks["high"] = (risks["estimate"] + 2 * risks["se"]).clip(upper=1)
 # %% [markdown]
 # Measures that were computed for several sets of keys or several targets are labeled with these variables.
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hide-input"]
 has_several = risks.duplicated(["release", "question"], keep=False)
 with_variables = risks["question"] + ": " + risks["variables"]
 risks["label"] = risks["question"].mask(has_several, with_variables)
@@ -180,14 +180,14 @@ outputs.figure("verdict", chart)
 #
 # The verdict follows from these rules and from nothing else:
 
-# %% tags=["public"]
+# %% tags=["public", "hide-input"]
 Markdown("\n".join(f"- {rule}" for rule in assessment.rules_text()))
 
 # %% [markdown] tags=["public-only"]
 # A public version of this report (`srlib report RUN --public`) shows the ratings below and nothing more of the
 # confidential files. They rest on at least ten records. Releases are numbered, the worst first.
 
-# %% tags=["monte-carlo", "public", "public-only"]
+# %% tags=["monte-carlo", "public", "public-only", "hide-input"]
 in_public = assessment.public_table(verdicts, assessed.table)
 caption = "All that a public report shows."
 show(outputs.table("in_public", in_public, public=True), caption=caption)
@@ -242,7 +242,7 @@ show(outputs.table("in_public", in_public, public=True), caption=caption)
 # distinguishes the two files. *Like a fresh sample* means that the largest distance of all is within chance, at three standard
 # errors for all of them together; `z` is that of the one distance alone.
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hide-input"]
 _ = outputs.table("answers", assessed.table)
 columns = ["question", "variables", "detail", "n", "estimate", "se"]
 columns += ["baseline", "baseline_se", "z", "z_permutation"]
@@ -267,7 +267,7 @@ for v in verdicts:
 # The same measures for the people of each level of one variable, beside the baseline for the same people. Groups of
 # fewer than ten people are not rated.
 
-# %% tags=["monte-carlo", "needs-by"]
+# %% tags=["monte-carlo", "needs-by", "hide-input"]
 worst = verdicts[0].release
 groups = assessed.table.query("group != 'all' and release == @worst")
 if len(groups):
@@ -292,7 +292,7 @@ if len(groups):
 # chance, but with no neighbor hardly any are. Next come people who are unique on the keys and matched, and
 # people whose target all key matches disclose; the columns count the releases.
 
-# %% tags=["confidential", "monte-carlo"]
+# %% tags=["confidential", "monte-carlo", "hide-input"]
 records = outputs.table("records", assessed.records())
 shown_variables = [*inputs.keys[0][:4], inputs.targets[0]]
 columns = ["lines", "identical", "neighbors", "matched", "disclosed"]
@@ -322,7 +322,7 @@ show(of_worst[columns], caption=f"Records of {worst} at highest risk.")
 #
 # Notes on the files, and what the report assumes.
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hide-input"]
 notes = [*inputs.notes, *assessment.rules_text("assumptions")]
 Markdown("\n".join(f"- {note}" for note in notes))
 

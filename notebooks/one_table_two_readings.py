@@ -38,7 +38,7 @@ prior: float = (
 )
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 import pandas as pd
 from scipy.stats import binom

@@ -41,7 +41,7 @@ p0: float = 0.2  # [0, 1] true proportion of ones, which an analyst wants to kno
 bins: int = 20  # [2, 100] bins for empirical differential privacy
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
-# %%
+# %% tags=["hide-input"]
 from itertools import product
 
 import numpy as np
