@@ -34,19 +34,19 @@
 
 # %% tags=["parameters"]
 original: str = ""  # file of the original records; empty: an example
-released: list[str] = []  # releases: files, or folders with the releases of one synthesizer each
-schema: str = ""  # YAML file that declares the variables; empty: inferred from the original
-keys: list[list[str]] = []  # sets of variables that the intruder knows; empty: all but the target
-target: list[str] = []  # variables that the intruder wants to learn; empty: the last non-key column
-within: dict[str, float] = {}  # by numeric variable, the distance that counts as disclosure
+released: list[str] = []  # releases: files, or a folder for each synthesizer
+schema: str = ""  # YAML file that declares the variables; empty: inferred
+keys: list[list[str]] = []  # sets of key variables; empty: all but the target
+target: list[str] = []  # sensitive variables; empty: the last non-key column
+within: dict[str, float] = {}  # by number, the distance that counts as disclosure
 by: str = ""  # variable whose levels are groups, assessed one by one; empty: none
-holdout: str = ""  # file of people who were not used to fit the synthesizer; empty: none
+holdout: str = ""  # file of people not used to fit the synthesizer; empty: none
 leave_out: list[str] = []  # columns that are no variables, such as names and IDs
-model: bool = False  # test a model-based intruder, who knows all other records; takes longest
+model: bool = False  # test an intruder who knows all other records; takes longest
 seed: int = 2026  # [0, inf) seed of all random streams
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
@@ -67,43 +67,77 @@ outputs = Outputs(output_dir)
 # unchanged, and such draws in place of the others. Variables have the names of the American Community Survey: AGEP is
 # age, RACE1P race, SCHL schooling, MAR marital status, HICOV health insurance.
 
-# %% tags=["monte-carlo"]
-people, releases, of_example = original, released, {}
-if not original and not released:
-    chance, n = stream(seed, "example"), 500
-    table = load("", n_records=n, rng=chance)
-    records = table.codes
-    fitted = dpmpm.sample_posterior(
-        records, table.schema.n_levels,
-        dpmpm.Chains(n_classes=30, burn_in=600, n_draws=1, n_chains=1), rng=chance,
-    )  # fmt: skip
-    (mixed,) = fitted.release(1, n, rng=chance)
-    half = np.where(chance.random((n, 1)) < 0.5, records, mixed)[chance.permutation(n)]
-    margins = np.column_stack([chance.choice(column, n) for column in records.T])
-    made = {"independent margins": margins, "DPMPM": mixed, "half copied": half}
-    people = table
-    releases = {name: Microdata(codes, table.schema) for name, codes in made.items()}
-    of_example = {"keys": ["SEX", "AGEP", "RACE1P", "MAR", "SCHL"], "target": "HICOV"}
-asked = {"keys": keys, "target": target}
-asked = {name: value or of_example.get(name, value) for name, value in asked.items()}
-tables = assessment.read_inputs(
-    people, releases, **asked, schema=schema, within=within, by=by, holdout=holdout,
+
+# %% tags=["hide-input"]
+def independent_margins(records, rng):
+    """Return records whose columns are drawn separately from the original's."""
+    n = len(records)
+    return np.column_stack([rng.choice(column, n) for column in records.T])
+
+
+def mixture(table, rng):
+    """Return records drawn from a mixture that was fitted to the table."""
+    chains = dpmpm.Chains(n_classes=30, burn_in=600, n_draws=1, n_chains=1)
+    fitted = dpmpm.sample_posterior(table.codes, table.schema.n_levels, chains, rng=rng)
+    (synthetic,) = fitted.release(1, len(table.codes), rng=rng)
+    return synthetic
+
+
+def half_copied(records, synthetic, rng):
+    """Return about half of the records, and synthetic ones in place of the others."""
+    is_copied = rng.random((len(records), 1)) < 0.5
+    return np.where(is_copied, records, synthetic)[rng.permutation(len(records))]
+
+
+# %% tags=["monte-carlo", "hide-input"]
+is_example = not original and not released
+if is_example:
+    rng = stream(seed, "example")
+    people = load("", n_records=500, rng=rng)
+    synthetic = mixture(people, rng)
+    copied = half_copied(people.codes, synthetic, rng)
+    margins = independent_margins(people.codes, rng)
+
+# %% [markdown] tags=["example"]
+# The intruder of the example knows five of the variables and wants to learn whether a person has health insurance.
+
+# %% tags=["monte-carlo", "hide-input"]
+if is_example:
+    codes = {"independent margins": margins, "DPMPM": synthetic, "half copied": copied}
+    released_tables = {
+        name: Microdata(rows, people.schema) for name, rows in codes.items()
+    }
+    keys = keys or ["SEX", "AGEP", "RACE1P", "MAR", "SCHL"]
+    target = target or "HICOV"
+
+# %% tags=["monte-carlo", "hide-input"]
+inputs = assessment.read_inputs(
+    people if is_example else original,
+    released_tables if is_example else released,
+    keys=keys,
+    target=target,
+    schema=schema,
+    within=within,
+    by=by,
+    holdout=holdout,
     leave_out=leave_out,
-)  # fmt: skip
-found = assessment.run_assessment(tables, model=model, seed=seed)
-names = tables.schema.names
-headline = outputs.result("headline", verdict.headline(found.verdicts))
+)
+assessed = assessment.run_assessment(inputs, model=model, seed=seed)
 
 # %% [markdown]
 # ## Verdict
 
-# %% tags=["monte-carlo"]
-outputs.table("verdict", pd.DataFrame([vars(one) for one in found.verdicts]))
-for one in found.verdicts:
-    is_alarm = one.verdict in ("do not release", "review")
-    display(callout("Warning" if is_alarm else "Note", one.sentence))
-    rows = found.table[found.table["release"] == one.release]
-    caption = f"{one.release}: risks and utility loss, each with its standard error."
+# %% tags=["monte-carlo", "hide-input"]
+verdicts = assessed.verdicts
+headline = outputs.result("headline", verdict.headline(verdicts))
+_ = outputs.table("verdict", pd.DataFrame([vars(v) for v in verdicts]))
+
+# %% tags=["monte-carlo", "hide-input"]
+for v in verdicts:
+    is_alarm = v.verdict in ("do not release", "review")
+    display(callout("Warning" if is_alarm else "Note", v.sentence))
+    rows = assessed.table[assessed.table["release"] == v.release]
+    caption = f"{v.release}: risks and utility loss, each with its standard error."
     display(show(verdict.card(rows), caption=caption, names=verdict.CARD_HEADINGS))
 
 # %% [markdown]
@@ -114,20 +148,29 @@ for one in found.verdicts:
 # estimated share of these whose records were copied into the release, and *at most* says how many copies could go
 # undetected. The *rating* follows from the rules below.
 
-# %% tags=["monte-carlo", "hero"]
-risks = found.table.query("in_verdict and group == 'all' and estimate == estimate").assign(
-    panel=lambda t: t["release"],
-    label=lambda t: t["question"].where(
-        ~t.duplicated(["release", "question"], keep=False), t["question"] + ": " + t["variables"]
-    ),
-    low=lambda t: (t["estimate"] - 2 * t["se"]).clip(lower=0),
-    high=lambda t: (t["estimate"] + 2 * t["se"]).clip(upper=1),
-)  # fmt: skip
-risks = risks.rename(columns={"estimate": "value"})
+# %% tags=["monte-carlo", "hide-input"]
+risks = assessed.table.query(
+    "in_verdict and group == 'all' and estimate.notna()"
+).copy()
+risks["low"] = (risks["estimate"] - 2 * risks["se"]).clip(lower=0)
+risks["high"] = (risks["estimate"] + 2 * risks["se"]).clip(upper=1)
+
+# %% [markdown]
+# Measures that were computed for several sets of keys or several targets are labeled with these variables.
+
+# %% tags=["monte-carlo", "hide-input"]
+has_several = risks.duplicated(["release", "question"], keep=False)
+with_variables = risks["question"] + ": " + risks["variables"]
+risks["label"] = risks["question"].mask(has_several, with_variables)
+
+# %% tags=["monte-carlo", "hide-input"]
+about = (
+    "Risks of each release with two standard errors, a line for each measure, beside a tick "
+    "for the baseline. The tables of all measures below have the same numbers."
+)
+intervals = risks.rename(columns={"release": "panel", "estimate": "value"})
 columns = ["panel", "label", "value", "low", "high", "baseline"]
-description = "Risks of each release with two standard errors, a line for each measure, beside a "
-description += "tick for the baseline. The tables of all measures below have the same numbers."
-chart = charts.intervals(risks[columns], "Share", percent=True, description=description)
+chart = charts.intervals(intervals[columns], "Share", percent=True, description=about)
 outputs.figure("verdict", chart)
 
 # %% [markdown] tags=["appendix"]
@@ -137,16 +180,17 @@ outputs.figure("verdict", chart)
 #
 # The verdict follows from these rules and from nothing else:
 
-# %% tags=["public"]
+# %% tags=["public", "hide-input"]
 Markdown("\n".join(f"- {rule}" for rule in assessment.rules_text()))
 
 # %% [markdown] tags=["public-only"]
 # A public version of this report (`srlib report RUN --public`) shows the ratings below and nothing more of the
 # confidential files. They rest on at least ten records. Releases are numbered, the worst first.
 
-# %% tags=["monte-carlo", "public", "public-only"]
-in_public = assessment.public_table(found.verdicts, found.table)
-show(outputs.table("in_public", in_public, public=True), caption="All that a public report shows.")
+# %% tags=["monte-carlo", "public", "public-only", "hide-input"]
+in_public = assessment.public_table(verdicts, assessed.table)
+caption = "All that a public report shows."
+show(outputs.table("in_public", in_public, public=True), caption=caption)
 
 # %% [markdown] tags=["appendix"]
 # ## All measures
@@ -198,13 +242,18 @@ show(outputs.table("in_public", in_public, public=True), caption="All that a pub
 # distinguishes the two files. *Like a fresh sample* means that the largest distance of all is within chance, at three standard
 # errors for all of them together; `z` is that of the one distance alone.
 
-# %% tags=["monte-carlo"]
-outputs.table("answers", found.table)
-shown = ["question", "variables", "detail", "n", "estimate", "se", "baseline", "baseline_se", "z"]
-shown += ["z_permutation", *(["holdout", "z_holdout"] if holdout else []), "rating"]
-for one in found.verdicts:
-    rows = found.table[(found.table["release"] == one.release) & (found.table["group"] == "all")]
-    display(show(rows[shown], caption=f"All measures of {one.release}."))
+# %% tags=["monte-carlo", "hide-input"]
+_ = outputs.table("answers", assessed.table)
+columns = ["question", "variables", "detail", "n", "estimate", "se"]
+columns += ["baseline", "baseline_se", "z", "z_permutation"]
+if holdout:
+    columns += ["holdout", "z_holdout"]
+of_everybody = assessed.table.query("group == 'all'")[["release", *columns, "rating"]]
+
+# %% tags=["monte-carlo", "hide-input"]
+for v in verdicts:
+    rows = of_everybody[of_everybody["release"] == v.release]
+    display(show(rows.drop(columns="release"), caption=f"All measures of {v.release}."))
 
 # %% [markdown]
 # A risk is *elevated* or *high* where it exceeds its baseline by more than chance and by a share of what the baseline
@@ -218,12 +267,21 @@ for one in found.verdicts:
 # The same measures for the people of each level of one variable, beside the baseline for the same people. Groups of
 # fewer than ten people are not rated.
 
-# %% tags=["monte-carlo", "needs-by"]
-groups = found.table[found.table["group"] != "all"]
+# %% tags=["monte-carlo", "needs-by", "hide-input"]
+worst = verdicts[0].release
+groups = assessed.table.query("group != 'all' and release == @worst")
 if len(groups):
-    of_worst = groups[groups["release"] == found.verdicts[0].release]
-    columns = ["question", "group", "n", "estimate", "se", "baseline", "baseline_se", "rating"]
-    display(show(of_worst[columns], caption=f"Risks of groups: {found.verdicts[0].release}."))
+    columns = [
+        "question",
+        "group",
+        "n",
+        "estimate",
+        "se",
+        "baseline",
+        "baseline_se",
+        "rating",
+    ]
+    display(show(groups[columns], caption=f"Risks of groups: {worst}."))
 
 # %% [markdown]
 # ## Records at highest risk
@@ -234,12 +292,17 @@ if len(groups):
 # chance, but with no neighbor hardly any are. Next come people who are unique on the keys and matched, and
 # people whose target all key matches disclose; the columns count the releases.
 
-# %% tags=["confidential", "monte-carlo"]
-exposed, worst = outputs.table("records", found.records()), found.verdicts[0].release
+# %% tags=["confidential", "monte-carlo", "hide-input"]
+records = outputs.table("records", assessed.records())
+shown_variables = [*inputs.keys[0][:4], inputs.targets[0]]
 columns = ["lines", "identical", "neighbors", "matched", "disclosed"]
-columns += [names[k] for k in (*tables.keys[0][:4], tables.targets[0])]
-columns += ["probability", "rank"] if model else []
-of_worst = exposed[exposed["release"] == worst].head(8)
+columns += [inputs.schema.names[k] for k in shown_variables]
+if model:
+    columns += ["probability", "rank"]
+
+# %% tags=["confidential", "monte-carlo", "hide-input"]
+worst = verdicts[0].release
+of_worst = records[records["release"] == worst].head(8)
 show(of_worst[columns], caption=f"Records of {worst} at highest risk.")
 
 # %% [markdown] tags=["appendix"]
@@ -259,8 +322,9 @@ show(of_worst[columns], caption=f"Records of {worst} at highest risk.")
 #
 # Notes on the files, and what the report assumes.
 
-# %% tags=["monte-carlo"]
-Markdown("\n".join(f"- {note}" for note in (*tables.notes, *assessment.rules_text("assumptions"))))
+# %% tags=["monte-carlo", "hide-input"]
+notes = [*inputs.notes, *assessment.rules_text("assumptions")]
+Markdown("\n".join(f"- {note}" for note in notes))
 
 # %% [markdown] tags=["appendix"]
 # ## References

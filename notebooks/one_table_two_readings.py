@@ -27,17 +27,18 @@
 #
 # ## Parameters
 #
-# Nothing is drawn at random. Numbers in the text belong to the values below. The sliders further down change them
-# without code.
+# Numbers in the text belong to the values below. The sliders further down change them without code.
 
 # %% tags=["parameters"]
 n: int = 5  # [4, 8] records in the data, and in the release
 x: int = 1  # [0, 8] ones in the data, at most n
 epsilon: float = 2.0  # [0.1, 3.0] exact epsilon of the example with n records
-prior: float = 0.1  # [0.01, 0.99] the intruder's prior probability of the record's true value
+prior: float = (
+    0.1  # [0.01, 0.99] the intruder's prior probability of the record's true value
+)
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
-# %%
+# %% tags=["hide-input"]
 import numpy as np
 import pandas as pd
 from scipy.stats import binom
@@ -59,13 +60,14 @@ if x > n:
 # 1965). In its table each row is a data set and each column a release:
 
 # %%
-coin = mechanism.Mechanism.from_table(
-    np.log([[3 / 4, 1 / 4], [1 / 4, 3 / 4]]), [[0, 1]], ["no", "yes"], ["no", "yes"]
+coin = pd.DataFrame(
+    {"says no": [3 / 4, 1 / 4], "says yes": [1 / 4, 3 / 4]}, index=["no", "yes"]
 )
-rows = np.exp([coin.row(0), coin.row(1)])
-shown = pd.DataFrame([*rows, rows[0] / rows[1]], columns=["says no", "says yes"])
-shown.insert(0, "true answer", [*coin.inputs, "ratio, no to yes"])
-show(shown, caption="Probability of each release for each true answer, and the ratio of the rows.")
+coin.loc["ratio, no to yes"] = coin.loc["no"] / coin.loc["yes"]
+
+# %% tags=["hide-input"]
+caption = "Probability of each release for each true answer, and the ratio of the rows."
+show(coin.reset_index(names="true answer"), caption=caption)
 
 # %% [markdown]
 # **First reading: down a pair of neighboring rows, over all columns.** Two data sets are neighbors if they differ in
@@ -84,13 +86,23 @@ show(shown, caption="Probability of each release for each true answer, and the r
 
 # %%
 priors = pd.DataFrame({"prior": [0.001, 0.01, 0.1, 0.5, 0.9]})
-yes, no = priors["prior"] * 3 / 4, (1 - priors["prior"]) * 1 / 4
+yes = priors["prior"] * 3 / 4
+no = (1 - priors["prior"]) * 1 / 4
 priors["posterior"] = yes / (yes + no)
+
+# %% [markdown]
+# How much did the probability grow, and how much the odds?
+
+# %%
 priors["posterior / prior"] = priors["posterior"] / priors["prior"]
-odds = priors[["prior", "posterior"]] / (1 - priors[["prior", "posterior"]])
+odds = priors / (1 - priors)
 priors["odds after / odds before"] = odds["posterior"] / odds["prior"]
-told = "Probability of yes before and after a coin that says yes, for five intruders."
-show(outputs.table("priors", priors), caption=told)
+
+# %% tags=["hide-input"]
+caption = (
+    "Probability of yes before and after a coin that says yes, for five intruders."
+)
+show(outputs.table("priors", priors), caption=caption)
 
 # %% [markdown]
 # Mechanism, release and $\epsilon$ are the same in each row, yet the intruder's posterior runs
@@ -141,47 +153,73 @@ assert np.isclose(die_posterior, 1 / 2)
 # $X = 1$ as from $X = 0$. This factor is $e^2$ for $\alpha = 1/(e^{2/5} - 1)$. The table of $\log p(X^* \mid X)$ is:
 
 # %%
-counts, alpha = np.arange(n + 1), 1 / np.expm1(epsilon / n)
-log_prob = binom.logpmf(counts, n, (counts[:, None] + alpha) / (n + 2 * alpha))
-five = mechanism.private_plugin(epsilon, n, n)
-assert np.allclose(log_prob, five.block(counts, counts))
-names = [f"X* = {y}" for y in counts]
-table = pd.DataFrame(log_prob, columns=names).rename_axis("X").reset_index()
-told = f"Log probability of each release X* for each data set X, {n} records, epsilon {epsilon:g}."
-display(show(outputs.table("log_probabilities", table), caption=told))
-steps = np.abs(np.diff(log_prob, axis=0))  # down each pair of neighboring rows
-callout("First reading", f"The largest difference of two neighboring rows is {steps.max():.6g}.")
+alpha = 1 / np.expm1(epsilon / n)
+counts = np.arange(n + 1)
+p_one = (counts + alpha) / (n + 2 * alpha)  # for each X
+log_prob = binom.logpmf(counts, n, p_one[:, None])
+
+# %% tags=["hide-input"]
+names = [f"X* = {x_star}" for x_star in counts]
+log_probabilities = pd.DataFrame(log_prob, columns=names)
+log_probabilities.insert(0, "X", counts)
+caption = f"Log probability of each release X* for each data set X, {n} records, ε = {epsilon:g}."
+show(outputs.table("log_probabilities", log_probabilities), caption=caption)
+
+# %% [markdown]
+# The first reading takes the differences down each pair of neighboring rows:
+
+# %%
+differences = np.abs(np.diff(log_prob, axis=0))
+largest = f"{differences.max():.6g}"
+callout(
+    "First reading", f"The largest difference of two neighboring rows is {largest}."
+)
 
 # %% [markdown]
 # Check it with a pencil: in the last column, $-5.47 - (-7.47) = 2$. The intruder knows four of the
 # five records, but not the last. If the data are $X = 1$ and the record at risk has the one,
-# only rows 1 and 0 remain possible. (For $X = 0$ the record has a zero, and the rows are 0 and 1.) For the
-# chart, compute each entry and its log ratio to the row with this record changed, at twelve epsilons:
+# only rows 1 and 0 remain possible. (For $X = 0$ the record has a zero, and the rows are 0 and 1.)
 
-# %% tags=["hero"]
-changed = np.append(1, np.arange(n))  # X with the record at risk changed, for X = 0 to n
+# %%
+changed = np.append(
+    1, np.arange(n)
+)  # X with the record at risk changed, for X = 0 to n
 
-
-def entries(table):
-    """Return every entry of a table of counts, with both readings of it."""
-    k, y = np.indices((n + 1, n + 1))
-    log_p = table.block(counts, counts)
-    step = np.abs(np.diff(log_p, axis=0, append=np.nan))
-    exact = mechanism.exact_epsilon(table).value
-    columns = {"x": k, "release": y, "log_prob": log_p, "log_ratio": log_p - log_p[changed]}
-    columns["attains"] = step >= exact * (1 - 1e-9)
-    columns["conditional_epsilon"] = mechanism.conditional_epsilon(table)[k]
-    frame = pd.DataFrame({name: values.ravel() for name, values in columns.items()})
-    return frame.assign(exact_epsilon=exact)
+# %% [markdown]
+# The chart needs each entry of the table with both readings: its log ratio to the row with this record changed, and
+# whether it attains the exact epsilon against the next row.
 
 
-budgets = np.arange(1, 13) / 4
-larger = [entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e) for e in budgets]
-start = {"epsilon": epsilon, "prior": prior, "x": x}
-about = "A table of the log probability of each release given each data set, with sliders for "
-about += "epsilon, the prior, the data and the release. Bars below show the posterior of the true "
-about += "value for each release, above the prior where the release has many ones."
-chart = charts.two_readings(pd.concat(larger), **start, description=about)
+# %%
+def entries(epsilon):
+    """Return every entry of the table at this epsilon, with both readings of it."""
+    table = mechanism.private_plugin(epsilon, n, n)
+    log_prob = table.block(counts, counts)
+    log_ratio = log_prob - log_prob[changed]
+    to_next_row = np.abs(np.diff(log_prob, axis=0, append=np.nan))
+    exact_epsilon = mechanism.exact_epsilon(table).value
+    frame = pd.DataFrame(
+        {"x": np.repeat(counts, n + 1), "release": np.tile(counts, n + 1)}
+    )
+    frame["log_prob"] = log_prob.ravel()
+    frame["log_ratio"] = log_ratio.ravel()
+    frame["attains"] = to_next_row.ravel() >= exact_epsilon * (1 - 1e-9)
+    frame["conditional_epsilon"] = mechanism.conditional_epsilon(table)[frame["x"]]
+    return frame.assign(exact_epsilon=exact_epsilon, epsilon=epsilon)
+
+
+# %%
+all_entries = pd.concat([entries(e) for e in np.arange(1, 13) / 4])
+
+# %% tags=["hero", "hide-input"]
+about = (
+    "A table of the log probability of each release given each data set, with sliders for "
+    "epsilon, the prior, the data and the release. Bars below show the posterior of the true "
+    "value for each release, above the prior where the release has many ones."
+)
+chart = charts.two_readings(
+    all_entries, epsilon=epsilon, prior=prior, x=x, description=about
+)
 outputs.figure("larger", chart)
 
 # %% [markdown]
@@ -190,9 +228,8 @@ outputs.figure("larger", chart)
 # posterior probability of the true value for each release, with the prior (dotted) and the least and the most
 # that epsilon allows (dashed). The lowest panel shows how probable each release is.
 #
-# Drag the prior: the table does not change. Drag epsilon: everything changes. Click the name of a column to be the
-# intruder who sees that release: epsilon does not change. Click the name of a row to be the agency with those data. The
-# loss below each column is the log ratio of the data's row to the other row.
+# Drag the prior: the table does not change. Drag epsilon: everything changes. Click a column to be the intruder who sees
+# that release, and a row to be the agency with those data. The loss below each column is the log ratio of the two rows.
 #
 # The chart starts at the worst release for these data: all five synthetic values are ones. Here epsilon
 # is attained and the intruder's bar touches the dashed line. It happens four times in a thousand.
@@ -208,18 +245,34 @@ outputs.figure("larger", chart)
 #
 # The left side is the second reading, the bound is the first. Exact epsilon is *defined* as the largest log
 # ratio on the right, so some intruder attains it. "Largest" runs over all intruders who doubt one record,
-# all data sets and all releases. An intruder who sees one release cares about a single entry of that list.
-# Here is the left side by Bayes' rule, for all of them and 99 priors:
+# all data sets and all releases.
+#
+# Here is the left side by Bayes' rule, for one intruder with 99 priors and each release:
 
 # %%
-probability, hundredths = np.exp(log_prob), np.linspace(0.01, 0.99, 99)[:, None]
-factors = []
-for truth, alternative in [*five.neighbors, *five.neighbors[:, ::-1]]:
-    yes, no = hundredths * probability[truth], (1 - hundredths) * probability[alternative]
+probability = np.exp(log_prob)
+priors_99 = np.linspace(0.01, 0.99, 99)[:, None]
+
+
+def odds_factors(truth, other):
+    """Return posterior odds over prior odds; a row for each prior, a column for each release."""
+    yes = priors_99 * probability[truth]
+    no = (1 - priors_99) * probability[other]
     posterior = yes / (yes + no)
-    factors.append(posterior / (1 - posterior) / (hundredths / (1 - hundredths)))
-assert np.isclose(np.max(factors), np.exp(epsilon))
-callout("Largest factor of the odds", f"{np.max(factors):.3f}, which is exp({epsilon:g}).")
+    return posterior / (1 - posterior) / (priors_99 / (1 - priors_99))
+
+
+# %% [markdown]
+# And the largest over all intruders, who doubt between $X$ and $X + 1$ either way:
+
+# %%
+upward = [odds_factors(k, k + 1).max() for k in range(n)]
+downward = [odds_factors(k + 1, k).max() for k in range(n)]
+largest_factor = max(upward + downward)
+assert np.isclose(largest_factor, np.exp(epsilon))
+callout(
+    "Largest factor of the odds", f"{largest_factor:.3f}, which is exp({epsilon:g})."
+)
 
 # %% [markdown]
 # ### Exercise 2: the prior with the largest rise
@@ -240,9 +293,10 @@ callout("Largest factor of the odds", f"{np.max(factors):.3f}, which is exp({eps
 
 # %% tags=["solution"]
 # Solution
-w = np.linspace(0.0001, 0.9999, 9999)
-rise = mechanism.posterior_bound(2.0, w) - w
-worst_prior, largest_rise = w[rise.argmax()], rise.max()
+some_priors = np.linspace(0.0001, 0.9999, 9999)
+rise = mechanism.posterior_bound(2.0, some_priors) - some_priors
+worst_prior = some_priors[rise.argmax()]
+largest_rise = rise.max()
 assert np.isclose(worst_prior, 1 / (1 + np.exp(2 / 2)), atol=1e-4)
 assert np.isclose(largest_rise, np.tanh(2 / 4), atol=1e-6)
 assert round(worst_prior, 2) == 0.27
@@ -268,10 +322,17 @@ assert round(largest_rise, 2) == 0.46
 
 # %%
 half = mechanism.private_plugin(0.5, n, n)
-everybody, nobody = 0.01 * np.exp(half.row(n)), 0.99 * np.exp(half.row(0))
-family = pd.DataFrame({"release": names, "probability": everybody / (everybody + nobody)})
+all_have_it = 0.01 * np.exp(half.row(n))
+nobody_has_it = 0.99 * np.exp(half.row(0))
+posterior = all_have_it / (all_have_it + nobody_has_it)
+
+# %%
+family = pd.DataFrame({"release": names, "probability": posterior})
 family["odds after / odds before"] = np.exp(half.row(n) - half.row(0))
-show(family, caption="Probability that all have the disease, after each release; prior 0.01.")
+show(
+    family,
+    caption="Probability that all have the disease, after each release; prior 0.01.",
+)
 
 # %% [markdown]
 # **A small epsilon, and a belief that moves a lot.** The odds of the disease grow more than eightfold, five times what
@@ -284,13 +345,21 @@ show(family, caption="Probability that all have the disease, after each release;
 # Conversely, a mechanism releases "nothing", except that in one case of a thousand it releases the true value:
 
 # %%
-leak = np.array([[0.999, 0.001, 0.0], [0.999, 0.0, 0.001]])  # nothing, 0, 1
-expected = pd.DataFrame({"prior": [0.01, 0.1, 0.5]})
-weights = expected[["prior"]].to_numpy()
-after = weights * leak[1] / (weights * leak[1] + (1 - weights) * leak[0])
-expected["expected posterior"] = after @ leak[1]
-expected["expected rise"] = expected["expected posterior"] - expected["prior"]
-show(expected, digits=5, caption="Second reading: expected posterior of the true value, 1.")
+given_0 = np.array([0.999, 0.001, 0.0])  # nothing, 0, 1
+given_1 = np.array([0.999, 0.0, 0.001])
+
+
+def expected_posterior(prior):
+    """Return the posterior probability of the true value, 1, on average over the releases."""
+    posterior = prior * given_1 / (prior * given_1 + (1 - prior) * given_0)
+    return given_1 @ posterior
+
+
+# %%
+leak = pd.DataFrame({"prior": [0.01, 0.1, 0.5]})
+leak["expected posterior"] = leak["prior"].map(expected_posterior)
+leak["expected rise"] = leak["expected posterior"] - leak["prior"]
+show(leak, digits=5, caption="Second reading: expected posterior of the true value, 1.")
 
 # %% [markdown] tags=["appendix"]
 # **An infinite epsilon, and an intruder who on average learns almost nothing.** The release 1 is possible
@@ -305,23 +374,35 @@ show(expected, digits=5, caption="Second reading: expected posterior of the true
 # mechanism:
 
 # %%
+true_value = prior * probability[x]
+other_value = (1 - prior) * probability[changed[x]]
 releases = pd.DataFrame({"release": counts, "probability": probability[x]})
-releases["posterior"] = mechanism.risk(five, x, changed[x], prior)
+releases["posterior"] = true_value / (true_value + other_value)
 releases["in 1,000 towns"] = -np.expm1(1000 * np.log1p(-releases["probability"]))
-told = f"Releases from X = {x}: probability, and posterior of the true value; prior {prior:g}."
-show(outputs.table("releases", releases), digits=4, caption=told)
+
+# %% tags=["hide-input"]
+caption = f"Releases from X = {x}: probability, and posterior of the true value; prior {prior:g}."
+show(outputs.table("releases", releases), digits=4, caption=caption)
 
 # %% [markdown]
-# A town that draws $X^* = 1$ may report a posterior of 0.08, below the prior. That is correct, and says
-# nothing about the town that draws $X^* = 5$. The posterior does not see other data sets either. Both readings for all six:
+# A town that draws $X^* = 1$ may report a posterior of 0.08, which says nothing about the town that draws
+# $X^* = 5$. The posterior does not see other data sets either. The library computes
+# both readings for all six:
 
 # %%
-of_x = pd.DataFrame({"X": counts, "conditional_epsilon": mechanism.conditional_epsilon(five)})
-after = np.array([mechanism.risk(five, k, changed[k], prior) for k in counts])
-of_x["largest_posterior"] = after.max(axis=1)
-of_x["expected_posterior"] = (probability * after).sum(axis=1)
-told = f"Both readings of each data set, at exact epsilon {epsilon:g} and prior {prior:g}."
-show(outputs.table("by_data_set", of_x), caption=told)
+five = mechanism.private_plugin(epsilon, n, n)
+posteriors = np.array([mechanism.risk(five, k, changed[k], prior) for k in counts])
+assert np.allclose(posteriors[x], releases["posterior"])
+by_data_set = pd.DataFrame({"X": counts})
+by_data_set["conditional_epsilon"] = mechanism.conditional_epsilon(five)
+by_data_set["largest_posterior"] = posteriors.max(axis=1)
+by_data_set["expected_posterior"] = (probability * posteriors).sum(axis=1)
+
+# %% tags=["hide-input"]
+caption = (
+    f"Both readings of each data set, at exact epsilon {epsilon:g} and prior {prior:g}."
+)
+show(outputs.table("by_data_set", by_data_set), caption=caption)
 
 # %% [markdown]
 # Charest and Han's [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) is the largest difference between
@@ -331,7 +412,7 @@ show(outputs.table("by_data_set", of_x), caption=told)
 # %% [markdown]
 # ### Exercise 3: the coin used twice
 #
-# With a pencil, in fifteen minutes. The coin of the first section is used twice, and both answers are
+# With a pencil, in fifteen minutes, or at home. The coin of the first section is used twice, and both answers are
 # released. Write down the 2 × 4 table. What is its exact epsilon (`twice_epsilon`)? With a prior of 1/10, what is the
 # posterior after yes and yes (`yes_yes`), and after yes and no (`yes_no`)? If the true answer is yes, how probable is a
 # pair of answers from which the intruder learns nothing (`cancel`)?
@@ -348,10 +429,14 @@ show(outputs.table("by_data_set", of_x), caption=told)
 
 # %% tags=["solution"]
 # Solution
-truth_yes = np.outer([1 / 4, 3 / 4], [1 / 4, 3 / 4]).ravel()  # no no, no yes, yes no, yes yes
+truth_yes = np.outer(
+    [1 / 4, 3 / 4], [1 / 4, 3 / 4]
+).ravel()  # no no, no yes, yes no, yes yes
 truth_no = truth_yes[::-1]
 twice_epsilon = np.abs(np.log(truth_yes / truth_no)).max()
-yes_no, yes_yes = (truth_yes / (truth_yes + 9 * truth_no))[2:]
+posterior_yes = truth_yes / (truth_yes + 9 * truth_no)  # prior odds 1 to 9
+yes_no = posterior_yes[2]
+yes_yes = posterior_yes[3]
 cancel = truth_yes[1] + truth_yes[2]
 assert np.isclose(twice_epsilon, 2 * np.log(3))
 assert np.isclose(yes_yes, 1 / 2)

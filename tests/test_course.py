@@ -22,7 +22,7 @@ SECRETS += ["np.log", "0.167", "5]", "Beta", "smith", "not private", "SOLUTION"]
 SECRETS.append("AUTOTEST")
 RESULTS = ["right", "wrong", "not answered yet"]
 ANSWERS = {
-    "sixth": ("1 / 6", "0.168", "..."),
+    "sixth": ("' 1/6'", "0.168", "..."),
     "half": ("[0.5]", "0.501", "..."),
     "private": ("np.False_", "True", "..."),
     "name": ("' beta  binomial'", "'Beta'", "..."),
@@ -60,6 +60,16 @@ def version(released: Path) -> Any:
     return nbformat.read(released / "release/toy/toy.ipynb", as_version=4)
 
 
+def check(version: Any, name: str, answer: str) -> int:
+    """Return the points of an answer by the check of its name."""
+    (cell,) = [c for c in version.cells if c.source.startswith(f"# Is {name} right?")]
+    *statements, points = cell.source.rstrip().splitlines()
+    names: dict[str, Any] = {}
+    exec(f"import numpy as np\n{name} = {answer}", names)
+    exec("\n".join(statements), names)
+    return int(eval(points, names))
+
+
 def test_a_student_version_has_no_solution(version: Any) -> None:
     text = "\n".join(cell.source for cell in version.cells)
     for secret in SECRETS:
@@ -81,17 +91,38 @@ def test_a_student_version_has_no_solution(version: Any) -> None:
 def test_a_check_accepts_the_answer_and_no_other(version, capsys, result):
     """In a Python that has the standard library only, except for the answers."""
     position = RESULTS.index(result)
-    (helpers,) = [cell.source for cell in version.cells if cell.id == "checks"]
-    given = [f"{name} = {answers[position]}" for name, answers in ANSWERS.items()]
-    names: dict[str, Any] = {}
-    exec("\n".join([helpers, "import numpy as np", *given]), names)
-
-    code = "\n".join(cell.source for cell in version.cells)
-    checks = re.findall(r"(?m)^points_for\(.*", code)
-    points = [eval(check, names) for check in checks]
-    assert points == [result == "right"] * len(ANSWERS)
+    given = {name: answers[position] for name, answers in ANSWERS.items()}
+    points = {name: check(version, name, answer) for name, answer in given.items()}
+    assert points == dict.fromkeys(ANSWERS, int(result == "right"))
     messages = capsys.readouterr().out.splitlines()
-    assert sorted(messages) == sorted(f"{name}: {result}" for name in ANSWERS)
+    assert messages == [f"{name}: {result}" for name in ANSWERS]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (".17", "wrong, or too short: 3 decimal places count"),
+        ("'17 %'", "wrong, or too short: 3 decimal places count"),
+        ("'16.67 %'", "right"),
+        ("'0,1667'", "right"),
+        ("0,1667", "wrong; (0, 1667) is 2 numbers, and a decimal point makes one"),
+        ("'1/0'", "wrong"),
+        ("1", "wrong"),
+    ],
+)
+def test_a_number_may_be_written_as_on_paper_or_the_check_says_why_not(
+    version, capsys, answer, message
+):
+    points = check(version, "sixth", answer)
+    assert capsys.readouterr().out == f"sixth: {message}\n"
+    assert points == int(message == "right")
+
+
+@pytest.mark.parametrize(
+    "name", ["as_text", "as_number", "remark", "sha256", "is_right", "points_for"]
+)
+def test_a_name_defined_again_earns_no_point(version, name):
+    assert check(version, "sixth", f"0; {name} = lambda *_, **__: True") == 0
 
 
 def test_each_right_name_is_a_point(released: Path, version: Any) -> None:
@@ -157,8 +188,9 @@ def test_what_a_question_asks_for_is_checked(paper: str) -> None:
     assigned = set(re.findall(r"\w+", targets))
     checked = set(re.findall(r"AUTOTEST as_text\((\w+), \d\)", "\n".join(version)))
     assert asked & assigned == checked
-    for cell in NOTEBOOKS[paper].cells:
-        assert not re.search(r"(?m)^(def )?(as_text|points_for|sha256)\b", cell.source)
+    text = "\n".join(cell.source for cell in NOTEBOOKS[paper].cells)
+    taken = r"^(def )?(as_number|as_text|remark|is_right|sha256)\b"
+    assert not re.search(taken, text, re.MULTILINE)
 
 
 def test_notebooks_must_have_been_built(

@@ -3,7 +3,6 @@
 import dis
 import re
 import statistics
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,14 @@ import jupytext
 import nbformat
 import pandas as pd
 import pytest
+from test_package import SIZE, tokens_by_line
 
 from srlib.outputs import Outputs
 from srlib.runner.parameters import FILE_PARAMETERS, read_parameters
 
-NOTEBOOKS = sorted(Path(__file__).parents[1].glob("notebooks/*.py"))
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted(ROOT.glob("notebooks/*.py"))
+NOTEBOOKS_PAGE = (ROOT / "docs/notebooks.md").read_text(encoding="utf-8")
 pytestmark = pytest.mark.parametrize("text", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -53,6 +55,16 @@ def test_hints_and_solutions_are_folded(text: Path) -> None:
             assert "# Solution\n" in cell.source
 
 
+def test_what_only_lays_out_is_folded_and_what_computes_is_not(text: Path) -> None:
+    """But for assess, whose readers want to know about their release."""
+    for cell in code_cells(text):
+        is_folded = "jupyter" in cell.metadata
+        assert is_folded == bool({"solution", "hide-input"} & tags(cell))
+        if "hide-input" in tags(cell) and text.stem != "assess":
+            shows = r"\b(show|figure|check|ledger|callout|Claims|Markdown)\("
+            assert re.search(rf"^import |^from |{shows}", cell.source)
+
+
 def test_every_code_cell_was_executed_in_order(text: Path) -> None:
     for number, cell in enumerate(code_cells(text), 1):
         assert cell.execution_count == number
@@ -65,21 +77,25 @@ def test_no_error_and_no_warning_is_stored(text: Path) -> None:
             assert output.get("name") != "stderr"
 
 
-def test_a_notebook_is_one_sitting(text: Path) -> None:
-    """Exercises included. Cells show the computation."""
-    project = tomllib.loads((text.parents[1] / "pyproject.toml").read_text("utf-8"))
+def test_a_notebook_is_one_sitting_and_a_cell_one_thought(text: Path) -> None:
+    """A tenth of the tokens counts as words. Reading leaves out the exercises."""
     cells = executed(text).cells
-    n_lines = [len(cell.source.splitlines()) for cell in code_cells(text)]
-    proses = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    code = [c.source for c in code_cells(text) if "solution" not in tags(c)]
+    tokens = [tokens_by_line(source).total() for source in code]
+    words_to_read = len(argument(text).split()) + sum(tokens) / 10
     size: dict[str, float] = {
-        "cells": len(cells),
-        "words": len(" ".join(proses).split()),
-        "lines": max(n_lines),
-        "median_lines": statistics.median(n_lines),
+        "words": len(" ".join(prose).split()),
+        "minutes": words_to_read / SIZE["words_a_minute"],
+        "lines": max(len(source.splitlines()) for source in code),
+        "median_tokens": statistics.median(tokens),
     }
-    limits = project["tool"]["size"]["notebook"]
+    limits = SIZE["notebook"] | SIZE.get(text.stem, {})
     for name, limit in limits.items():
         assert size[name] <= limit, name
+    stated = re.search(rf"\[`{text.stem}`\].*\| (\d+), \w+ \|", NOTEBOOKS_PAGE)
+    assert stated
+    assert abs(int(stated[1]) - size["minutes"]) <= 3, size["minutes"]
 
 
 NUMBER = re.compile(r"(?<![\w.,/(−-])(?:\d{1,3}(?:,\d{3})+|\d*\.\d+|\d+(?=\s?%))")
@@ -105,13 +121,17 @@ EXACT = {
 }
 
 
-def prose(text: Path) -> str:
-    """The argument: no exercises, with their own settings, no references, no code."""
-    source = ""
-    for cell in jupytext.read(text).cells:
-        if cell.cell_type == "markdown" and "solution" not in tags(cell):
-            source += f"{cell.source}\n"
-    source = re.sub(r"(?ms)^#+ (?:Exercise|References).*?(?=^#|\Z)", "", source)
+def argument(text: Path) -> str:
+    """The prose without exercises, which have their own settings, and references."""
+    cells = [c for c in jupytext.read(text).cells if c.cell_type == "markdown"]
+    source = "\n".join(
+        cell.source for cell in cells if not {"hint", "solution"} & tags(cell)
+    )
+    return re.sub(r"(?ms)^#+ (?:Exercise|References).*?(?=^#|\Z)", "", source)
+
+
+def without_code(source: str) -> str:
+    """Prose without places in papers, code and the targets of links."""
     source = re.sub(r"[Ss]ections? \d[\d.]*(?:,? (?:and|to) \d[\d.]*)*", "", source)
     return re.sub(r"`[^`]*`|\]\([^)]*\)", "", source)
 
@@ -124,7 +144,7 @@ def test_typed_numbers_are_exact_or_printed(text: Path) -> None:
     of_paper = text.with_suffix(".csv")
     if of_paper.exists():
         sourced |= {*pd.read_csv(of_paper)["printed"].astype(float)}
-    typed = {*NUMBER.findall(prose(text))}
+    typed = {*NUMBER.findall(without_code(argument(text)))}
     for number in typed - EXACT.get(text.stem, set()):
         value = float(number.replace(",", ""))
         assert {value, value / 100, round(1 - value, 12)} & sourced, number
@@ -145,7 +165,9 @@ def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text: Path) -> No
     given = {name: declared[name].default for name in names}
     given |= {"outputs": Outputs(""), "output_dir": "", "display": str}
     for cell in jupytext.read(text).cells:
-        imports = not tags(cell) and cell.source.startswith(("import ", "from "))
+        imports = tags(cell) <= {"hide-input"} and cell.source.startswith(
+            ("import ", "from ")
+        )
         has_words = re.search(r"\.(verdicts|public_table)\(", cell.source)
         is_public = "public" in tags(cell) and not has_words
         if imports or is_public:

@@ -257,6 +257,16 @@ def test_what_is_for_students_stays_in_the_notebook() -> None:
     assert shown == ["Title", "After it."]
 
 
+def test_code_that_lays_out_is_folded_and_in_a_users_report_all_code() -> None:
+    cells = [code("a = 1"), code("b = 2"), code("show(b)", tags=("hide-input",))]
+    blocks = page_of(*cells).select("details.code")
+    assert [block.has_attr("open") for block in blocks] == [True, False]
+    assert [len(block.select(".highlight")) for block in blocks] == [2, 1]
+    html = render(notebook(*cells), {"data": "people.csv"}, COMPLETE)
+    (block,) = BeautifulSoup(html, "html.parser").select("details.code")
+    assert not block.has_attr("open")
+
+
 def test_code_and_small_print_are_folded() -> None:
     table = table_of(1, "A & b")
     page = page_of(

@@ -8,6 +8,7 @@ question tagged ``written`` asks for words as well. A cell elsewhere tagged
 """
 
 import re
+import textwrap
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -23,8 +24,7 @@ _EXERCISE = re.compile(r"### Exercise (\d+)\b")
 
 def assignment_source(notebook: NotebookNode) -> NotebookNode:
     """Return an assignment's source, from which nbgrader generates student versions."""
-    checks = _cell("checks", _template("checks.py"))
-    cells = [new_markdown_cell(_template("how.md"), id="how"), checks]
+    cells = [new_markdown_cell(_template("how.md"), id="how")]
     for position, cell in enumerate(notebook.cells, 1):
         if number := _EXERCISE.match(cell.source):
             parts = list(takewhile(_is_part, notebook.cells[position:]))
@@ -139,9 +139,10 @@ def find_assignments(root: Path) -> list[str]:
 def write_assignment(root: Path, paper: str, folder: Path) -> None:
     """Write the source of a paper's assignment and nbgrader's configuration."""
     notebook = nbformat.read(root / "notebooks" / f"{paper}.ipynb", as_version=4)
+    checks = textwrap.indent(_template("checks.py"), " " * 4).lstrip()
     contents = {
         "nbgrader_config.py": _template("nbgrader_config.py"),
-        "autotests.yml": _template("autotests.yml"),
+        "autotests.yml": _template("autotests.yml").replace("CHECKS", checks),
         f"source/{paper}/{paper}.ipynb": nbformat.writes(assignment_source(notebook)),
     }
     for name, text in contents.items():

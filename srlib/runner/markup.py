@@ -20,7 +20,7 @@ section
 """
 _ATTRIBUTES = """
 accent accentunder aria-label class depth display displaystyle form height id
-linethickness lspace mathvariant maxsize minsize movablelimits role rspace stretchy
+linethickness lspace mathvariant maxsize minsize movablelimits open role rspace stretchy
 style symmetric title width
 """
 _ALLOWED: Any = {

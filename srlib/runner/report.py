@@ -105,7 +105,11 @@ def render(
         )
     cells = _shown_cells(notebook, parameters, of_users_file, public)
     fragment = _environment.get_template("cells.html.j2")
-    html = fragment.render(cells=cells, secret=of_users_file and not public)
+    html = fragment.render(
+        cells=cells,
+        secret=of_users_file and not public,
+        fold_code=of_users_file,
+    )
     code = script(charts='class="vega-lite"' in html)
     digest = hashlib.sha256(code.encode()).digest()
     page = _environment.get_template("report.html.j2")

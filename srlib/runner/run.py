@@ -256,6 +256,7 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
 
     Cell ids are hashes of the sources. The metadata that stay are tags, the lines
     between cells in the text, the pairing with the text, and the kernel's language.
+    The code of solutions, and of cells tagged ``hide-input``, is collapsed.
     """
     seen: set[str] = set()
     for cell in notebook.cells:
@@ -263,7 +264,8 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
         for name in ("lines_to_next_cell", "tags"):
             if value := cell.metadata.get(name):
                 metadata[name] = value
-        if cell.cell_type == "code" and "solution" in metadata.get("tags", []):
+        is_folded = {"solution", "hide-input"} & set(metadata.get("tags", []))
+        if cell.cell_type == "code" and is_folded:
             metadata.jupyter = {"source_hidden": True}
         cell.metadata = metadata
         cell.id = _short_hash(cell.source)
