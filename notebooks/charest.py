@@ -423,7 +423,7 @@ outputs.figure("distance_by_data", chart)
 #
 # The beta-binomial has both prior parameters $\alpha = n/(e^\epsilon - 1)$, which pull every release towards one half:
 
-# %%
+# %% tags=["hide-input"]
 callout(
     "Prior of the beta-binomial", f"Both parameters are {alpha:.0f} at ε = {epsilon:g}."
 )
@@ -741,13 +741,13 @@ def measures(shape, tables, scores, position):
 def synthesizers_at(budget, tables, scores):
     """Return mechanisms of this exact epsilon, one for each score, and direct draws."""
     neighbors = mechanism.table_neighbors(tables)
-    made = {
-        name: calibrated(score, budget, neighbors) for name, score in scores.items()
-    }
+    by_score = {}
+    for name, score in scores.items():
+        by_score[name] = calibrated(score, budget, neighbors)
     n = tables[0].sum()
     alpha = mechanism.dirichlet_multinomial_alpha(budget, n)
     direct = mechanism.dirichlet_multinomial(n, n, [alpha] * tables.shape[1])
-    return made | {"Dirichlet draws": direct}
+    return by_score | {"Dirichlet draws": direct}
 
 
 # %% [markdown]
