@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
 from numpy.testing import assert_array_equal
+from refusals import value_error
 from scipy import stats
-from test_microdata import value_error, write_frame
+from test_microdata import write_frame
 
 from srlib.data import acs
 from srlib.data.acs import ACS, download_acs, embedded_population, recode_acs
@@ -169,7 +171,7 @@ def test_errors_of_a_raw_file_name_its_lines(tmp_path):
 
 def test_a_recoded_file_is_read_by_its_schema(tmp_path):
     path = tmp_path / "a.csv"
-    table = embedded_population(50, rng=np.random.default_rng(0))
+    table = embedded_population(50, rng=default_rng(0))
     write_frame(table.to_frame(labels=False).assign(RAC1P=9), path)
     read = read_table(path, "acs", ignore_columns=True)
     assert_array_equal(read.codes, table.codes)
@@ -177,12 +179,12 @@ def test_a_recoded_file_is_read_by_its_schema(tmp_path):
 
 def population(seed):
     """The codes of 10,000 people."""
-    return embedded_population(10_000, rng=np.random.default_rng(seed)).codes
+    return embedded_population(10_000, rng=default_rng(seed)).codes
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_population_is_reproducible_and_as_sparse_as_the_paper_data(seed):
-    table = load("", rng=np.random.default_rng(seed))
+    table = load("", rng=default_rng(seed))
     codes = table.codes
     assert_array_equal(codes, population(seed))
     assert (codes != population(9)).any()
@@ -200,7 +202,7 @@ def test_population_is_reproducible_and_as_sparse_as_the_paper_data(seed):
 
 def test_population_follows_its_tables():
     """Each variable given its parents, where records are many, at 1 in 10,000."""
-    codes = embedded_population(200_000, rng=np.random.default_rng(4)).codes
+    codes = embedded_population(200_000, rng=default_rng(4)).codes
     children = []
     statistic = 0.0
     degrees = 0.0
@@ -231,7 +233,7 @@ def test_pairs_of_the_population_are_within_sampling_error_of_the_person_file():
     assert multiplicities.max() == 73
     assert np.bincount(multiplicities)[1:4].tolist() == [1771, 294, 95]
 
-    independent = np.random.default_rng(0).permuted(np.tile(file, (2, 1)), axis=0)
+    independent = default_rng(0).permuted(np.tile(file, (2, 1)), axis=0)
     assert smallest_p_value(file, independent) < 1e-50
     for seed in range(5):
         assert smallest_p_value(file, population(seed)) > 0.05 / 91
@@ -254,7 +256,7 @@ def smallest_p_value(first, second):
 
 
 def person_zip(member: str) -> bytes:
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     ages = rng.integers(0, 90, 4000)
     frame = persons(AGEP=ages, SERIALNO=rng.integers(0, 10**9, 4000))
     frame.loc[ages < 18, ["MIL", "WKL"]] = None
@@ -357,7 +359,7 @@ def test_load_recodes_a_person_file(cache):
         file.parent.mkdir(parents=True)
         file.write_bytes(person_zip(member))
 
-    table = load("acs:2012:NC", rng=np.random.default_rng(0), n_records=1000)
+    table = load("acs:2012:NC", rng=default_rng(0), n_records=1000)
 
     assert table.codes.shape == (1000, 14)
     assert table.schema == ACS
@@ -365,4 +367,4 @@ def test_load_recodes_a_person_file(cache):
     assert "random sample of 1,000" in table.notes[2]
     # The vintage is the year.
     with value_error("vintage 2019: MIL has '5"):
-        load("acs:2019:nc", rng=np.random.default_rng(0), vintage=2012)
+        load("acs:2019:nc", rng=default_rng(0), vintage=2012)

@@ -9,6 +9,7 @@ from enumeration import all_cells
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
+from refusals import value_error
 from scipy.special import betaln, logsumexp
 from scipy.stats import chi2
 
@@ -415,10 +416,10 @@ def test_draws_behind_releases_are_far_apart() -> None:
         if place[1] == 5:
             expected = synthesize(pi, phi, LEVELS, 30, rng=rng)
             assert_array_equal(by_one_stream[place[0]], expected)
-    with pytest.raises(ValueError, match="n is 13; it must lie in 1 to 12"):
+    with value_error("n is 13; it must lie in 1 to 12"):
         draws.spaced(13)
     message = "rng has 4 generators; it must be one, or 3, one each"
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         draws.release(3, 30, rng=streams)
 
 
@@ -468,7 +469,7 @@ def test_wrong_codes_are_refused(
     n_levels: NDArray,
     message: str,
 ) -> None:
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         sampled(
             np.array(codes),
             n_levels,
@@ -487,12 +488,12 @@ def test_settings_of_chains_have_a_least_value(name: str, least: int) -> None:
     settings: dict[str, Any] = {"n_classes": 2, "burn_in": 0, "n_draws": 1}
     settings[name] = least - 1
     message = f"{name} is {least - 1}; it must be {least} or more"
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         Chains(**settings)
 
 
 def test_the_concentration_of_a_prior_is_positive() -> None:
-    with pytest.raises(ValueError, match="concentration is 0; it must be positive"):
+    with value_error("concentration is 0; it must be positive"):
         Prior(concentration=0)
 
 
@@ -607,7 +608,7 @@ def test_left_out_ratios_say_what_they_need(
         n_draws=1,
         n_chains=1,
     )
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         leave_one_out_log_ratios(draws, np.array([[1, 1], [0, 1]]))
 
 

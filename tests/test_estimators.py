@@ -8,6 +8,7 @@ from cases import table
 from enumeration import all_cells, exact_log_risk
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import value_error
 from scipy.special import log_softmax, logsumexp
 
 from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
@@ -227,7 +228,7 @@ def test_errors_come_from_leaving_out_one_chain_at_a_time():
 
 def test_an_error_needs_two_chains():
     sets = [np.zeros((n_chains, 1, 3)) for n_chains in (2, 1)]
-    with pytest.raises(ValueError, match="each needs two or more"):
+    with value_error("each needs two or more"):
         predictive_ratio(sets)
 
 
@@ -243,7 +244,7 @@ def test_ranks_share_ties():
 
 def test_an_impossible_release_has_no_posterior():
     impossible = np.full(2, -np.inf)
-    with pytest.raises(ValueError, match="is -inf for every row"):
+    with value_error("is -inf for every row"):
         posterior(np.zeros(2), impossible)
 
 
@@ -302,5 +303,5 @@ def test_the_support_of_a_part_of_a_record_has_all_its_values():
 )
 def test_wrong_unknown_variables_are_named(unknown, message):
     n_levels = np.full(2, 1024)
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         subset_support([0, 0], unknown, n_levels)

@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.random import default_rng
 from numpy.testing import assert_array_equal
-from test_microdata import value_error, write, write_frame
+from refusals import value_error
+from test_microdata import write, write_frame
 
 from srlib.assessment import read_inputs
 from srlib.assessment.attribute import attribute_disclosure
@@ -50,7 +52,7 @@ def codes_of(values: Any, schema: Schema) -> list[int]:
 
 
 def table() -> pd.DataFrame:
-    rng = np.random.default_rng(4)
+    rng = default_rng(4)
     frame = pd.DataFrame({"age": rng.integers(16, 96, 300)})
     has_no_income = rng.random(300) < 0.4
     incomes = np.where(has_no_income, 0, rng.integers(1, 90_000, 300))
@@ -299,7 +301,7 @@ def test_numbers_are_binned_and_texts_and_codes_are_levels():
     assert len(income.levels) == len(income.cut_points) + 2
     categories = infer_schema(table().astype({"age": "category"}))
     assert not categories.variables[0].needs_binning
-    weights = np.random.default_rng(1).random(300)  # all of them differ
+    weights = default_rng(1).random(300)  # all of them differ
     assert infer_schema(pd.DataFrame({"weight": weights})).variables[0].needs_binning
 
 
@@ -363,7 +365,7 @@ def test_decimal_commas_are_read_if_they_are_certain(tmp_path, texts, meant, not
 
 def test_decimal_commas_and_points_are_the_same_numbers(tmp_path):
     """Binned numbers, and few numbers that are levels; levels of a schema stay."""
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     heights = rng.normal(1.7, 0.1, 200).round(3)
     frame = pd.DataFrame({"height": heights, "sick": [*"ny"] * 100})
     frame["dose"] = rng.choice([0.5, 1.25, 2], 200)
@@ -415,7 +417,7 @@ def test_dates_whose_day_may_be_the_month_are_refused():
 
 
 def test_dates_are_binned_as_days_in_any_notation(tmp_path):
-    rng = np.random.default_rng(3)
+    rng = default_rng(3)
     days = rng.integers(0, 20_000, 200) - 7305
     born = pd.Series(pd.to_datetime(days, unit="D"))
     frame = pd.DataFrame({"born": born, "sick": [*"ny"] * 100})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from refusals import refusals
 from scipy.stats import chisquare
@@ -45,7 +46,7 @@ def random_tables(draw):
     n_inputs = draw(st.integers(2, 4))
     n_outputs = draw(st.integers(1, 6))
     seed = draw(SEEDS)
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     p = rng.dirichlet(np.full(n_outputs, 0.7), n_inputs)
     if draw(st.booleans()):
         is_zero = rng.random(p.shape) < 0.3
@@ -147,7 +148,7 @@ def test_order_of_outputs_and_data_sets_changes_nothing(p, seed):
     mechanism = from_probability(p)
     epsilon = exact_epsilon(mechanism).value
     by_row = conditional_epsilon(mechanism)
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     columns = rng.permutation(p.shape[1])
     rows = rng.permutation(len(p))
     position_of = np.argsort(rows)

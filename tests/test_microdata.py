@@ -21,8 +21,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.random import default_rng
 from numpy.testing import assert_array_equal
 from pyarrow import parquet
+from refusals import value_error
 
 from srlib.data import microdata, size_limits
 from srlib.data.codes import cell_numbers, distinct, row_numbers
@@ -35,7 +37,7 @@ WRONG = pd.DataFrame(
     {"color": ["red", "pink"], "size": [3, 1]}, index=["first", "second"]
 )
 AB = ("a", "b")
-RNG = np.random.default_rng(0)
+RNG = default_rng(0)
 NO_TABLE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 NOT_READ = (
     "the file is not a table; supported are text with a header (also as .gz or .zip), "
@@ -47,11 +49,6 @@ HINT = "save the file as UTF-8, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
 def write(path: Path, text: str | bytes) -> Path:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
-
-
-def value_error(message: str) -> Any:
-    """Expect a ValueError with the message."""
-    return pytest.raises(ValueError, match=message)
 
 
 def write_frame(frame: pd.DataFrame, path: Path, **options: Any) -> None:
@@ -160,9 +157,7 @@ def test_labels_of_a_text_column_are_read_where_none_is_a_level():
 
 
 @given(tables(least=0))
-@example(
-    Microdata(np.random.default_rng(1).integers(0, 256, (50, 9), dtype=np.uint8), SMALL)
-)
+@example(Microdata(default_rng(1).integers(0, 256, (50, 9), dtype=np.uint8), SMALL))
 @example(Microdata(np.eye(70, dtype=np.uint8), SMALL))
 def test_distinct_counts_combinations_in_lexicographic_order(table):
     codes = table.codes
@@ -566,7 +561,7 @@ def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
     data = write(tmp_path / "a.csv", "\n".join(["v", *map(str, range(90))]))
 
     def sampled(seed: int, n: int) -> Microdata:
-        return load(str(data), rng=np.random.default_rng(seed), n_records=n)
+        return load(str(data), rng=default_rng(seed), n_records=n)
 
     first = sampled(1, 40)
     assert len(first) == 40

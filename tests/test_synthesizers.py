@@ -10,6 +10,7 @@ from cases import table
 from enumeration import all_cells
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import value_error
 
 from srlib.data.codes import cell_numbers
 from srlib.data.schema import Microdata, Schema, Variable
@@ -221,9 +222,9 @@ def test_a_family_of_counts_has_the_size_of_its_table():
     family = MechanismSynthesizer(mechanism, [2])
     data = table(*"011")
     message = r"data has counts \[1, 2\]; the mechanism has no such"
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         family.log_prob(data[:2], data)
-    with pytest.raises(ValueError, match="makes 6 cells; it must make 2"):
+    with value_error("makes 6 cells; it must make 2"):
         MechanismSynthesizer(mechanism, LEVELS)
 
 
@@ -256,5 +257,5 @@ def test_wrong_log_likelihoods_are_refused(columns, message):
 
     data = Microdata(DATA, SCHEMA)
     synthesizer = Wrong(LEVELS)
-    with pytest.raises(ValueError, match=f"Wrong.log_likelihoods returns {message}"):
+    with value_error(f"Wrong.log_likelihoods returns {message}"):
         posterior_risk(data, data, synthesizer=synthesizer)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from subprocess import PIPE, Popen
 
 import numpy as np
+from numpy.random import default_rng
 from numpy.typing import NDArray
 
 from srlib import dpmpm
@@ -35,7 +36,7 @@ def microdata(codes: NDArray) -> Microdata:
 
 def computed() -> Iterator[tuple[str, object]]:
     """Results of every part of the library that has threads, or calls BLAS on much."""
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     uniform = rng.random((3, 20_000, len(LEVELS)))
     tables = (uniform**2 * LEVELS).astype("u1")
     original = tables[0]
@@ -64,9 +65,7 @@ def computed() -> Iterator[tuple[str, object]]:
     yield "many combinations", many_combinations.log_likelihood
 
     data, *releases = map(microdata, tables)
-    assessment = assess(
-        data, {"tool": releases}, target="v9", rng=np.random.default_rng(2)
-    )
+    assessment = assess(data, {"tool": releases}, target="v9", rng=default_rng(2))
     yield "assessment", assessment.table
 
     study = proportion.Study(beta_binomial(300, 300, 1.0), 0.3)

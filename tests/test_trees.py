@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
+from refusals import value_error
 from scipy.special import softmax
 from scipy.stats import kstest
 
@@ -770,7 +771,7 @@ class Broken:
 def test_a_density_that_is_not_a_number_is_refused() -> None:
     data = people(50, (2, 3), 15)
     broken = Broken(DirichletMargins(data.schema.n_levels))
-    with pytest.raises(ValueError, match=r"Broken.log_prob returns NaN"):
+    with value_error(r"Broken.log_prob returns NaN"):
         tree_risk(data, [data], broken)
 
 
@@ -778,13 +779,13 @@ def test_a_release_of_something_else_is_refused() -> None:
     data = people(40, (2, 3), 12)
     has_level = data.codes[:, 1] != 2
     lacking = Microdata(data.codes[has_level], data.schema)
-    with pytest.raises(ValueError, match="probability zero given the original"):
+    with value_error("probability zero given the original"):
         tree_risk(lacking, data, grown(lacking, Growth(5)))
-    with pytest.raises(ValueError, match="fitted to another table"):
+    with value_error("fitted to another table"):
         tree_risk(lacking, data, grown(data, Growth(5)))
-    with pytest.raises(ValueError, match="rng is not given"):
+    with value_error("rng is not given"):
         posterior_risk(data, data)
-    with pytest.raises(ValueError, match="executor is given without a synthesizer"):
+    with value_error("executor is given without a synthesizer"):
         posterior_risk(data, data, executor=ThreadPoolExecutor(1))
 
 
@@ -911,7 +912,7 @@ def test_wrong_input_is_refused(
     settings: dict[str, Any],
     message: str,
 ) -> None:
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         function(**GOOD_INPUT[function] | settings)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from refusals import value_error
 
 from srlib import yaml_io
 
@@ -83,7 +84,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)
 def test_refuses_in_one_line(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+    with value_error(re.escape(message)) as caught:
         yaml_io.load(text)
     assert len(str(caught.value)) < 300
     assert "\n" not in str(caught.value)
@@ -100,7 +101,7 @@ def test_refuses_in_one_line(text: str, message: str) -> None:
     ],
 )
 def test_no_message_quotes_a_value(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^line \d") as caught:
+    with value_error(r"^line \d") as caught:
         yaml_io.load(text)
     assert "Mary" not in str(caught.value)
 
@@ -111,9 +112,9 @@ def test_files_that_never_end_are_refused(tmp_path: Path) -> None:
         (b"a" * (yaml_io.MAX_BYTES + 1), "too large"),
     ):
         (tmp_path / "file.yaml").write_bytes(content)
-        with pytest.raises(ValueError, match=message):
+        with value_error(message):
             yaml_io.read(tmp_path / "file.yaml")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(ValueError, match="not a regular file"):
+        with value_error("not a regular file"):
             yaml_io.read(tmp_path / "pipe")
