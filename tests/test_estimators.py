@@ -8,7 +8,7 @@ from cases import table
 from enumeration import all_cells, exact_log_risk
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
-from refusals import value_error
+from refusals import refusals, value_error
 from scipy.special import log_softmax, logsumexp
 
 from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
@@ -293,15 +293,14 @@ def test_the_support_of_a_part_of_a_record_has_all_its_values():
     assert_array_equal(support, expected)
 
 
-@pytest.mark.parametrize(
-    ("unknown", "message"),
-    [
-        ([1, 1], "it must name at least one variable, and none twice"),
-        ([2], r"unknown is \[2\]; the variables are 0 to 1"),
-        ([0, 1], "unknown has 1,048,576 combinations of levels; at most 262,144"),
-    ],
+support_of = partial(subset_support, [0, 0], n_levels=np.full(2, 1024))
+
+test_bad_input = refusals(
+    {
+        "at least one variable, and none twice": lambda: support_of([1, 1]),
+        r"unknown is \[2\]; the variables are 0 to 1": lambda: support_of([2]),
+        "has 1,048,576 combinations of levels; at most 262,144": lambda: support_of(
+            [0, 1]
+        ),
+    }
 )
-def test_wrong_unknown_variables_are_named(unknown, message):
-    n_levels = np.full(2, 1024)
-    with value_error(message):
-        subset_support([0, 0], unknown, n_levels)

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
-from refusals import value_error
+from refusals import refused_changes, value_error
 from scipy.special import softmax
 from scipy.stats import kstest
 
@@ -793,127 +793,100 @@ WRONG = people(20, (2, 3), 1)
 FRAME = WRONG.to_frame()
 TREES = fit_trees(WRONG)
 CANDIDATES = WRONG.codes[:1, None]
-GOOD_INPUT: dict[Any, dict[str, Any]] = {
-    Growth: {},
-    fit_trees: {"data": WRONG},
-    TREES.release: {"rng": default_rng(1)},
-    TREES.log_prob: {},
-    log_likelihoods: {
+test_bad_input_of_growth = refused_changes(
+    Growth,
+    {},
+    {
+        "min_leaf is 2.5; it must be a whole number": {"min_leaf": 2.5},
+        "min_leaf is 0; it must be 1 or more": {"min_leaf": 0},
+        "max_depth is None; it must be a whole": {"max_depth": None},
+        "smoothing is '1'; it must be a number": {"smoothing": "1"},
+        "smoothing is -1.0; it must be 0 or more": {"smoothing": -1.0},
+        "smoothing is inf; it must be finite": {"smoothing": np.inf},
+        "minsplit is 1; it must be 2 or more": {"minsplit": 1},
+        "cp is -0.01; it must be 0 or more": {"cp": -0.01},
+        "cp is 1.5; it must lie in 0 to 1": {"cp": 1.5},
+        "cp is '1'; it must be a number": {"cp": "1"},
+    },
+)
+
+test_bad_input_of_fit = refused_changes(
+    fit_trees,
+    {"data": WRONG},
+    {
+        r"order is \['v0'\]; it must name each of v0, v1 once": {"order": ["v0"]},
+        "each of v0, v1 once": {"order": ["v0", "v0"]},
+        "order is 'v0'; it must name each of v0, v1 once": {"order": "v0"},
+        r"order is Growth\(min_leaf=5.*; it must name": {"order": Growth(5)},
+        "growth is 5; it must be of type Growth": {"growth": 5},
+        "data is of type ndarray; it must be a DataFrame or": {"data": WRONG.codes},
+        "schema is of type str; it must be a Sch": {"data": FRAME, "schema": "v"},
+        "record": {"data": FRAME[:0]},
+        "v1 has 70 levels; trees take at most 64": {"data": people(9, (2, 70), 1)},
+        "schema is given, but the Microdata have": {"schema": WRONG.schema},
+        "ordered is 'v0'; it must be a list of names": {"ordered": "v0"},
+        "ordered is True; it must be a list of names": {"ordered": True},
+        "v7": {"ordered": ["v7"]},
+    },
+)
+
+test_bad_input_of_release = refused_changes(
+    TREES.release,
+    {"rng": default_rng(1)},
+    {
+        "n is 0": {"n": 0},
+        "n is 1.5; it must be a whole number": {"n": 1.5},
+    },
+)
+
+test_bad_input_of_log_prob = refused_changes(
+    TREES.log_prob,
+    {},
+    {
+        "out of range": {"released": np.array([[0, 3]])},
+        "must have 2 columns": {"released": np.array([[0]])},
+        "type float64; they mu": {"released": np.array([[0, 0.5]])},
+        "released is a DataFrame": {"released": FRAME},
+    },
+)
+
+test_bad_input_of_log_likelihoods = refused_changes(
+    log_likelihoods,
+    {
         "trees": TREES,
         "released": WRONG,
         "rows": [0],
         "candidates": CANDIDATES,
     },
-    tree_risk: {"data": WRONG, "released": WRONG, "synthesizer": TREES},
-}
-
-
-@pytest.mark.parametrize(
-    ("function", "settings", "message"),
-    [
-        (Growth, {"min_leaf": 2.5}, "min_leaf is 2.5; it must be a whole number"),
-        (Growth, {"min_leaf": 0}, "min_leaf is 0; it must be 1 or more"),
-        (Growth, {"max_depth": None}, "max_depth is None; it must be a whole"),
-        (Growth, {"smoothing": "1"}, "smoothing is '1'; it must be a number"),
-        (Growth, {"smoothing": -1.0}, "smoothing is -1.0; it must be 0 or more"),
-        (Growth, {"smoothing": np.inf}, "smoothing is inf; it must be finite"),
-        (Growth, {"minsplit": 1}, "minsplit is 1; it must be 2 or more"),
-        (Growth, {"cp": -0.01}, "cp is -0.01; it must be 0 or more"),
-        (Growth, {"cp": 1.5}, "cp is 1.5; it must lie in 0 to 1"),
-        (Growth, {"cp": "1"}, "cp is '1'; it must be a number"),
-        (
-            fit_trees,
-            {"order": ["v0"]},
-            r"order is \['v0'\]; it must name each of v0, v1 once",
-        ),
-        (fit_trees, {"order": ["v0", "v0"]}, "each of v0, v1 once"),
-        (fit_trees, {"order": "v0"}, "order is 'v0'; it must name each of v0, v1 once"),
-        (
-            fit_trees,
-            {"order": Growth(5)},
-            r"order is Growth\(min_leaf=5.*; it must name",
-        ),
-        (fit_trees, {"growth": 5}, "growth is 5; it must be of type Growth"),
-        (
-            fit_trees,
-            {"data": WRONG.codes},
-            "data is of type ndarray; it must be a DataFrame or",
-        ),
-        (
-            fit_trees,
-            {"data": FRAME, "schema": "v"},
-            "schema is of type str; it must be a Sch",
-        ),
-        (fit_trees, {"data": FRAME[:0]}, "record"),
-        (
-            fit_trees,
-            {"data": people(9, (2, 70), 1)},
-            "v1 has 70 levels; trees take at most 64",
-        ),
-        (
-            fit_trees,
-            {"schema": WRONG.schema},
-            "schema is given, but the Microdata have",
-        ),
-        (fit_trees, {"ordered": "v0"}, "ordered is 'v0'; it must be a list of names"),
-        (fit_trees, {"ordered": True}, "ordered is True; it must be a list of names"),
-        (fit_trees, {"ordered": ["v7"]}, "v7"),
-        (TREES.release, {"n": 0}, "n is 0"),
-        (TREES.release, {"n": 1.5}, "n is 1.5; it must be a whole number"),
-        (TREES.log_prob, {"released": np.array([[0, 3]])}, "out of range"),
-        (TREES.log_prob, {"released": np.array([[0]])}, "must have 2 columns"),
-        (TREES.log_prob, {"released": np.array([[0, 0.5]])}, "type float64; they mu"),
-        (TREES.log_prob, {"released": FRAME}, "released is a DataFrame"),
-        (
-            log_likelihoods,
-            {"rows": [0.5]},
-            "rows has type float64; it must be of integers",
-        ),
-        (log_likelihoods, {"rows": [20]}, "rows must lie in 0 to 19"),
-        (log_likelihoods, {"candidates": [[[0.5, 0]]]}, "candidates has type float64"),
-        (
-            log_likelihoods,
-            {"candidates": [[[0, 3]]]},
-            "candidates has codes out of range",
-        ),
-        (log_likelihoods, {"candidates": [[0, 1]]}, r"candidates has shape \(1, 2\)"),
-        (log_likelihoods, {"released": []}, "released is empty"),
-        (
-            tree_risk,
-            {"released": None},
-            "table 1 is of type NoneType; it must be a Data",
-        ),
-        (
-            tree_risk,
-            {"released": "a.csv"},
-            "released, table 1 is of type str; it must be",
-        ),
-        (tree_risk, {"released": FRAME.assign(v0="x")}, "v0 has 'x'"),
-        (tree_risk, {"released": people(20, (3, 3), 1)}, "has another schema than the"),
-        (tree_risk, {"synthesizer": object()}, "must be Trees, or have the functions"),
-        (tree_risk, {"synthesizer": Trees}, "it must be Trees, or have the functions"),
-        (
-            tree_risk,
-            {"synthesizer": SequentialTrees(schema(3, 3))},
-            "synthesizer has another schema than the original",
-        ),
-        (tree_risk, {"executor": 2}, "executor is 2; it must have the interface of"),
-        (tree_risk, {"unknown": "v0"}, "unknown is 'v0'; it must be a list of names"),
-        (tree_risk, {"log_prior": np.zeros(3)}, r"log_prior has shape \(3,\)"),
-        (
-            tree_risk,
-            {"log_prior": np.full((6, 4), np.nan)},
-            "log_prior has missing values",
-        ),
-    ],
+    {
+        "rows has type float64; it must be of integers": {"rows": [0.5]},
+        "rows must lie in 0 to 19": {"rows": [20]},
+        "candidates has type float64": {"candidates": [[[0.5, 0]]]},
+        "candidates has codes out of range": {"candidates": [[[0, 3]]]},
+        r"candidates has shape \(1, 2\)": {"candidates": [[0, 1]]},
+        "released is empty": {"released": []},
+    },
 )
-def test_wrong_input_is_refused(
-    function: Callable[..., Any],
-    settings: dict[str, Any],
-    message: str,
-) -> None:
-    with value_error(message):
-        function(**GOOD_INPUT[function] | settings)
+
+test_bad_input_of_risk = refused_changes(
+    tree_risk,
+    {"data": WRONG, "released": WRONG, "synthesizer": TREES},
+    {
+        "table 1 is of type NoneType; it must be a Data": {"released": None},
+        "released, table 1 is of type str; it must be": {"released": "a.csv"},
+        "v0 has 'x'": {"released": FRAME.assign(v0="x")},
+        "has another schema than the": {"released": people(20, (3, 3), 1)},
+        "must be Trees, or have the functions": {"synthesizer": object()},
+        "it must be Trees, or have the functions": {"synthesizer": Trees},
+        "synthesizer has another schema than the original": {
+            "synthesizer": SequentialTrees(schema(3, 3))
+        },
+        "executor is 2; it must have the interface of": {"executor": 2},
+        "unknown is 'v0'; it must be a list of names": {"unknown": "v0"},
+        r"log_prior has shape \(3,\)": {"log_prior": np.zeros(3)},
+        "log_prior has missing values": {"log_prior": np.full((6, 4), np.nan)},
+    },
+)
 
 
 def test_trees_of_a_frame_give_its_risk() -> None:
