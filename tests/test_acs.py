@@ -74,25 +74,23 @@ SCHOOLING = {
     20: 4,
     24: 4,
 }
-# Each column, a vintage, and the value that each raw code becomes.
+# Columns of the vintage 2012, and the value that each raw code becomes.
+IN_2012 = {
+    "AGEP": AGES,
+    "RAC1P": recoded(1, 2, 3, 4, 4, 6, 4, 4, 5),
+    "SCHL": SCHOOLING,
+    "WAOB": recoded(1, 2, 3, 4, 5, 6, 7, 2),
+    "HISP": {1: 1, 2: 2, 24: 2},
+    "MAR": recoded(1, 2, 3, 4, 5),
+    **dict.fromkeys(["SEX", "LANX", "DIS", "HICOV"], recoded(1, 2)),
+    **dict.fromkeys(["WKL", "MIG", "SCH"], recoded(1, 2, 3)),
+}
 RECODED = [
     ("MIL", 2008, recoded(1, 1, 1, 2, 3)),
     ("MIL", 2012, recoded(1, 1, 1, 2, 3)),
     ("MIL", 2013, recoded(1, 1, 2, 3)),
     ("MIL", 2023, recoded(1, 1, 2, 3)),
-    ("AGEP", 2012, AGES),
-    ("RAC1P", 2012, recoded(1, 2, 3, 4, 4, 6, 4, 4, 5)),
-    ("SCHL", 2012, SCHOOLING),
-    ("WAOB", 2012, recoded(1, 2, 3, 4, 5, 6, 7, 2)),
-    ("HISP", 2012, {1: 1, 2: 2, 24: 2}),
-    ("MAR", 2012, recoded(1, 2, 3, 4, 5)),
-    ("SEX", 2012, recoded(1, 2)),
-    ("LANX", 2012, recoded(1, 2)),
-    ("DIS", 2012, recoded(1, 2)),
-    ("HICOV", 2012, recoded(1, 2)),
-    ("WKL", 2012, recoded(1, 2, 3)),
-    ("MIG", 2012, recoded(1, 2, 3)),
-    ("SCH", 2012, recoded(1, 2, 3)),
+    *((column, 2012, values) for column, values in IN_2012.items()),
 ]
 
 

@@ -12,7 +12,6 @@ from scipy.stats import multinomial
 
 from srlib.mechanism import (
     compositions,
-    dirichlet_multinomial,
     exact_epsilon,
     gibbs,
     sensitivity,
@@ -73,17 +72,6 @@ def test_only_tables_that_use_an_impossible_cell_are_impossible():
     ]
     log_prob, _ = log_predictive(log_cells, np.array(tables))
     assert_allclose(log_prob, [np.log(10 / 32), -np.inf])
-
-
-def test_predictive_from_dirichlet_draws_is_the_dirichlet_multinomial():
-    rng = default_rng(2)
-    log_cells = np.log(rng.dirichlet([4, 2, 2, 1], 40_000))
-    predictive = dirichlet_multinomial(5, 5, FLAT)
-    exact = predictive.row(predictive.inputs.index((3, 1, 1, 0)))
-
-    log_prob, mcse = log_predictive(log_cells, TABLES)
-
-    assert (np.abs(log_prob - exact) < 5 * mcse).all()
 
 
 def test_effects_of_log_linear_draws_have_the_variance_of_the_prior():

@@ -10,6 +10,7 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refusals, value_error
 from scipy.special import log_softmax, logsumexp
+from test_dpmpm import small_draws
 
 from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
 from srlib.mechanism.bayes import posterior, rank
@@ -28,6 +29,7 @@ from srlib.risk import (
 from srlib.risk.likelihood import Risk
 
 TWO = np.array([2, 2])
+CELLS = all_cells([2, 3, 4])
 DATA = table("00", "00", "11", "01")
 PRIOR = Prior(alpha_shape=0.5, alpha_rate=1.0)
 
@@ -112,37 +114,21 @@ def test_both_estimators_against_enumeration(n_classes, n_draws):
 @pytest.fixture(scope="module")
 def draws():
     """Draws given forty records."""
-    rng = default_rng(4)
-    n_levels = np.array([2, 3, 4])
-    shares = rng.random((40, 3))
-    codes = (shares * n_levels).astype(np.uint8)
-    chains = Chains(
-        n_classes=3,
-        burn_in=10,
-        n_draws=5,
-        n_chains=2,
-    )
-    return sample_posterior(codes, n_levels, chains, rng=rng)
+    return small_draws(4, burn_in=10, n_draws=5)
 
 
-@pytest.fixture
-def codes():
-    """All combinations of levels."""
-    return all_cells([2, 3, 4])
-
-
-def test_both_kinds_of_support_give_the_same_ratios(draws, codes):
+def test_both_kinds_of_support_give_the_same_ratios(draws):
     rng = default_rng(0)
     log_weights = rng.normal(scale=300, size=(3, 2, 5))
     log_weights[0, :, 3] = -np.inf  # leaves a draw out
-    log_ratios = one_variable_log_ratios(draws, codes, log_weights)
-    supports = one_variable_supports(codes, draws.n_levels)
+    log_ratios = one_variable_log_ratios(draws, CELLS, log_weights)
+    supports = one_variable_supports(CELLS, draws.n_levels)
     expected = [support_log_ratios(draws, x, log_weights) for x in supports]
     assert_allclose(log_ratios, np.concatenate(expected, axis=2), rtol=1e-9)
 
 
-def test_the_probability_of_a_release_is_that_of_its_records(draws, codes):
-    release = codes[[0, 0, 1, 5, 5, 5]]
+def test_the_probability_of_a_release_is_that_of_its_records(draws):
+    release = CELLS[[0, 0, 1, 5, 5, 5]]
     (log_prob,) = release_log_prob(draws, [release])
     assert_allclose(log_prob, cell_log_prob(draws, release).sum(axis=2))
 
@@ -155,18 +141,18 @@ def test_the_probability_of_a_release_is_that_of_its_records(draws, codes):
         [0, 1, 2],
     ],
 )
-def test_all_records_at_once_as_one_by_one(unknown, draws, codes, monkeypatch):
+def test_all_records_at_once_as_one_by_one(unknown, draws, monkeypatch):
     monkeypatch.setattr(estimators, "BLOCK", 48)  # several blocks of records
-    is_in_data = np.arange(len(codes)) % 2 == 0
-    replaced = codes[::-1]
+    is_in_data = np.arange(len(CELLS)) % 2 == 0
+    replaced = CELLS[::-1]
 
-    arguments = draws, codes, unknown
+    arguments = draws, CELLS, unknown
     left_out = subset_log_means(*arguments)
     partly = subset_log_means(*arguments, in_data=is_in_data)
     others = subset_log_means(*arguments, replaced=replaced)
 
     agrees = partial(assert_allclose, rtol=1e-5, atol=1e-6)
-    for i, x in enumerate(codes):
+    for i, x in enumerate(CELLS):
         support = subset_support(x, unknown, draws.n_levels)
         own = support_log_ratios(draws, support)[0, :, 0]
         agrees(left_out[:, i], own)

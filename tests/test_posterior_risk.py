@@ -15,6 +15,7 @@ from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
 from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
+from srlib.margins import DirichletMargins
 from srlib.risk import (
     DrawSets,
     collapsed_log_ratios,
@@ -112,7 +113,10 @@ def test_unknown_variables_and_their_prior(sets):
 
 
 def test_one_class_against_enumeration():
-    """With one class there is no Monte Carlo error: pi and phi are integrated out."""
+    """With one class there is no Monte Carlo error: pi and phi are integrated out.
+
+    By chains and by the density of the releases.
+    """
     prior = Prior(concentration=0.7)
 
     risk = risk_of(chains=replace(SHORT, prior=prior))
@@ -124,6 +128,9 @@ def test_one_class_against_enumeration():
         exact = exact_log_risk(CODES, row, supports[i], *model)
         assert risk.probability[i] == pytest.approx(np.exp(exact[0]), rel=1e-9)
     assert risk.log_mcse.max() < 1e-9
+    one_class = DirichletMargins(SCHEMA.n_levels, 0.7)
+    by_density = risk_of(chains=None, synthesizer=one_class)
+    assert_allclose(by_density.probability, risk.probability, rtol=1e-6)
 
 
 def test_categorical_columns_and_microdata_are_taken_as_they_are():

@@ -19,6 +19,7 @@ from test_synthesizers import (
     SCHEMA,
     SMOOTHED,
     SUPPORTS,
+    TABLE,
     one_by_one,
 )
 
@@ -29,7 +30,6 @@ from srlib.risk import posterior_risk, risk_before_release
 from srlib.risk.prospective import CHAINS_FACTOR, quantile, quantile_variance
 from srlib.trees import SequentialTrees, fit_trees
 
-TABLE = Microdata(DATA, SCHEMA)
 TREES = SequentialTrees(SCHEMA, growth=SMOOTHED)
 
 

@@ -32,6 +32,7 @@ TOWN = Variable("town", ("a", "b", "c"))
 SCHEMA = Schema((JOB, TOWN))
 LEVELS = SCHEMA.n_levels
 DATA = table("00", "11", "12").astype(np.uint8)
+TABLE = Microdata(DATA, SCHEMA)
 CELLS = all_cells(LEVELS)
 RELEASES = np.array([*product(CELLS, repeat=3)])  # (216, 3, 2): all there are
 SUPPORTS = one_variable_supports(DATA, LEVELS)
@@ -41,6 +42,7 @@ SMOOTHED = Growth(1, smoothing=1.0)
 DENSITIES: dict[str, Density] = {
     "family": FAMILY,
     "trees": SequentialTrees(SCHEMA, growth=Growth(1)),
+    "pruned trees": SequentialTrees(SCHEMA, growth=Growth(1, cp=0.0)),
     "smoothed trees": SequentialTrees(SCHEMA, ["town", "job"], SMOOTHED, ["town"]),
     "plug-in margins": PlugInMargins(LEVELS),
     "one class": DirichletMargins(LEVELS, 0.5),
@@ -255,7 +257,11 @@ def test_wrong_log_likelihoods_are_refused(columns, message):
         def log_likelihoods(self, *_):
             return np.array(columns)
 
-    data = Microdata(DATA, SCHEMA)
-    synthesizer = Wrong(LEVELS)
     with value_error(f"Wrong.log_likelihoods returns {message}"):
-        posterior_risk(data, data, synthesizer=synthesizer)
+        posterior_risk(TABLE, TABLE, synthesizer=Wrong(LEVELS))
+
+
+def test_a_density_that_is_not_a_number_is_refused(monkeypatch):
+    monkeypatch.setattr(MechanismSynthesizer, "log_prob", lambda *_: np.nan)
+    with value_error("MechanismSynthesizer.log_prob returns NaN"):
+        posterior_risk(TABLE, TABLE, synthesizer=FAMILY)

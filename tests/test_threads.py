@@ -13,25 +13,18 @@ from dataclasses import replace
 from subprocess import PIPE, Popen
 
 import numpy as np
+from enumeration import schema
 from numpy.random import default_rng
-from numpy.typing import NDArray
 
 from srlib import dpmpm
 from srlib import risk as disclosure
 from srlib.assessment import assess
 from srlib.data.codes import distinct
-from srlib.data.schema import Microdata, Schema, Variable
+from srlib.data.schema import Microdata
 from srlib.mechanism import contingency, proportion
 from srlib.mechanism.families import beta_binomial, compositions
 
 LEVELS = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2])
-
-
-def microdata(codes: NDArray) -> Microdata:
-    variables = [
-        Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(LEVELS)
-    ]
-    return Microdata(codes, Schema(tuple(variables)))
 
 
 def computed() -> Iterator[tuple[str, object]]:
@@ -64,7 +57,7 @@ def computed() -> Iterator[tuple[str, object]]:
     many_combinations = dpmpm.sample_posterior(original, LEVELS, fewer_draws, rng=rng)
     yield "many combinations", many_combinations.log_likelihood
 
-    data, *releases = map(microdata, tables)
+    data, *releases = (Microdata(table, schema(*LEVELS)) for table in tables)
     assessment = assess(data, {"tool": releases}, target="v9", rng=default_rng(2))
     yield "assessment", assessment.table
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from enumeration import all_cells
+from enumeration import all_cells, schema
 from hypothesis import example, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
@@ -27,9 +27,7 @@ from scipy.special import softmax
 from scipy.stats import kstest
 
 from srlib.data import microdata
-from srlib.data.schema import Microdata, Schema, Variable
-from srlib.dpmpm import Chains
-from srlib.margins import DirichletMargins
+from srlib.data.schema import Microdata
 from srlib.risk import (
     one_variable_supports,
     posterior_risk,
@@ -45,13 +43,6 @@ from srlib.trees import (
     fit_trees,
     log_likelihoods,
 )
-
-
-def schema(*n_levels: int) -> Schema:
-    variables = [
-        Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(n_levels)
-    ]
-    return Schema(tuple(variables))
 
 
 def table(codes: Any, *n_levels: int) -> Microdata:
@@ -130,7 +121,6 @@ def parts(
 
 class Subtree(NamedTuple):
     cost: Fraction
-    n_leaves: int
     log_prob: float
 
 
@@ -167,7 +157,7 @@ class ExactGrowth:
         with np.errstate(divide="ignore"):
             log_shares = np.log(shares)
         cost = n_wrong(rows, k) + price
-        leaf = Subtree(cost, 1, float(log_shares.sum()))
+        leaf = Subtree(cost, float(log_shares.sum()))
         split = self.best_split(rows, k)
         if split is None:
             return leaf
@@ -176,8 +166,7 @@ class ExactGrowth:
         cost = left.cost + right.cost
         if self.growth.cp is not None and leaf.cost <= cost:
             return leaf
-        n_leaves = left.n_leaves + right.n_leaves
-        return Subtree(cost, n_leaves, left.log_prob + right.log_prob)
+        return Subtree(cost, left.log_prob + right.log_prob)
 
     def best_split(self, rows: Rows, k: int) -> tuple[int, set[int]] | None:
         """Return the variable and the levels that go left."""
@@ -281,50 +270,6 @@ def test_trees_are_those_grown_in_exact_fractions(
         assert trees.log_prob(values) == pytest.approx(expected, rel=1e-12)
 
 
-def sklearn_log_prob(
-    codes: NDArray,
-    released: NDArray,
-    min_leaf: int,
-    seed: int,
-) -> float:
-    """log p(released | data) by scikit-learn's trees, which resolve ties by chance."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    # A constant first, so that the first variable has a tree without a split.
-    codes = np.insert(codes, 0, 0, axis=1)
-    released = np.insert(released, 0, 0, axis=1)
-    total = 0.0
-    for k in range(1, codes.shape[1]):
-        tree = DecisionTreeClassifier(
-            min_samples_leaf=min_leaf,
-            random_state=seed,
-            min_impurity_decrease=1e-9,
-        )
-        tree.fit(codes[:, :k], codes[:, k])
-        assert (tree.classes_ == np.arange(len(tree.classes_))).all()
-        probability = tree.predict_proba(released[:, :k])
-        drawn = probability[np.arange(len(released)), released[:, k]]
-        with np.errstate(divide="ignore"):
-            total += np.log(drawn).sum()
-    return float(total)
-
-
-def test_trees_are_those_of_scikit_learn_where_nothing_ties() -> None:
-    pytest.importorskip("sklearn")
-    n_compared = 0
-    for seed in range(12):
-        data = people(400, (3, 4, 2, 5), seed)
-        trees = grown(data, Growth(20), ordered=data.schema.names)
-        (released,) = trees.release(1, rng=default_rng(seed))
-        theirs = [
-            sklearn_log_prob(data.codes, released.codes, 20, draw) for draw in range(4)
-        ]
-        if np.ptp(theirs) < 1e-9:
-            n_compared += 1
-            assert trees.log_prob(released) == pytest.approx(theirs[0], rel=1e-12)
-    assert n_compared >= 6
-
-
 def test_a_leaf_of_five_by_hand() -> None:
     """Ten cooks, one of them sick, and five smiths of whom three are."""
     n_records = [9, 1, 2, 3]
@@ -370,20 +315,6 @@ def test_an_absent_level_goes_left_where_both_parts_are_equal() -> None:
     expected = np.log(1 / 3 / 7 * 3.5 / 4)
     absent = np.array([[2, 0]])
     assert trees.log_prob(absent) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    "growth",
-    [Growth(3), Growth(3, smoothing=2.0), Growth(3, cp=0.0)],
-)
-def test_probabilities_of_all_releases_sum_to_one(growth: Growth) -> None:
-    data = people(30, (2, 3, 2), 1)
-    trees = grown(data, growth, order=["v2", "v0", "v1"])
-    cells = all_cells((2, 3, 2))
-    for n_records in (1, 2):
-        releases = itertools.product(cells, repeat=n_records)
-        log_prob = [trees.log_prob(np.stack(release)) for release in releases]
-        assert np.exp(log_prob).sum() == pytest.approx(1)
 
 
 def test_releases_are_drawn_with_their_probabilities() -> None:
@@ -739,40 +670,6 @@ class Regrown:
         synthesizer = SequentialTrees(data.schema, growth=growth)
         self.release = synthesizer.release
         self.log_prob = synthesizer.log_prob
-
-
-def test_the_mixture_of_one_class_is_exact_by_its_density() -> None:
-    """As by chains, which leave nothing to chance where there is one class."""
-    data = people(50, (2, 3), 15)
-    model = DirichletMargins(data.schema.n_levels)
-    rng = default_rng(16)
-    codes = [model.release(data.codes, rng=rng) for _ in range(2)]
-    released = [Microdata(release, data.schema) for release in codes]
-
-    exact = tree_risk(data, released, model)
-
-    one_class = Chains(n_classes=1, burn_in=5, n_draws=20, n_chains=2)
-    by_chains = posterior_risk(
-        data, released, chains=one_class, rng=rng, progress=False
-    )
-    assert_allclose(exact.probability, by_chains.probability, rtol=1e-6)
-
-
-class Broken:
-    """A density that is not a number."""
-
-    def __init__(self, model: DirichletMargins) -> None:
-        self.release = model.release
-
-    def log_prob(self, released: NDArray, data: NDArray) -> float:
-        return float("nan")
-
-
-def test_a_density_that_is_not_a_number_is_refused() -> None:
-    data = people(50, (2, 3), 15)
-    broken = Broken(DirichletMargins(data.schema.n_levels))
-    with value_error(r"Broken.log_prob returns NaN"):
-        tree_risk(data, [data], broken)
 
 
 def test_a_release_of_something_else_is_refused() -> None:
