@@ -557,51 +557,41 @@ def test_a_schema_is_read_from_a_file(tmp_path):
     assert sex.codes_without_value == (2, 3)
 
 
-BAD_SCHEMAS = [
-    (
-        "variables: [{name: a, bins: 5, cut_points: [2]}]",
-        "'a' needs exactly one of levels, bins and cut",
+BAD_SCHEMAS = {
+    "variables: [{name: a, bins: 5, cut_points: [2]}]": (
+        "'a' needs exactly one of levels, bins and cut"
     ),
-    (
-        "variables: [{name: a, width: 5}]",
-        "'a' has unknown keys 'width'; allowed are name, ",
+    "variables: [{name: a, width: 5}]": (
+        "'a' has unknown keys 'width'; allowed are name, "
     ),
-    ("variables: [{name: a, bins: 1}]", "bins must be a whole number, 2 to 100"),
-    (
-        "variables: [{name: a, cut_points: [2, 1]}]",
-        r"cut_points of a are \[2.0, 1.0\]; they must increase",
+    "variables: [{name: a, bins: 1}]": "bins must be a whole number, 2 to 100",
+    "variables: [{name: a, cut_points: [2, 1]}]": (
+        r"cut_points of a are \[2.0, 1.0\]; they must increase"
     ),
-    (
-        "variables: [{name: a, cut_points: [x]}]",
-        r"cut_points of a are \[nan\]; .* must increase",
+    "variables: [{name: a, cut_points: [x]}]": (
+        r"cut_points of a are \[nan\]; .* must increase"
     ),
-    (
-        "variables: [{name: a, cut_points: 3}]",
-        "'a': cut_points is '3'; it must be a list",
+    "variables: [{name: a, cut_points: 3}]": (
+        "'a': cut_points is '3'; it must be a list"
     ),
-    ("variables: [{name: a, levels: [x, [y]]}]", "'a': levels is .*; it must be a li"),
-    ("variables: [{name: a, levels: [x]}]", "a has 1 levels; it needs at least 2"),
-    (
-        "variables: [{name: a, levels: [b, c], missing: no}]",
-        "missing must be one of level, drop, error",
+    "variables: [{name: a, levels: [x, [y]]}]": "'a': levels is .*; it must be a li",
+    "variables: [{name: a, levels: [x]}]": "a has 1 levels; it needs at least 2",
+    "variables: [{name: a, levels: [b, c], missing: no}]": (
+        "missing must be one of level, drop, error"
     ),
-    ("variables: [{levels: [a, b]}]", "each variable needs a name"),
-    (
-        "variables: [{name: a, bins: 3}]\nleave_out: [a]",
-        "names of variables must differ; repeated are 'a'",
+    "variables: [{levels: [a, b]}]": "each variable needs a name",
+    "variables: [{name: a, bins: 3}]\nleave_out: [a]": (
+        "names of variables must differ; repeated are 'a'"
     ),
-    (
-        "variables: [{name: a, bins: 3}]\nlevels: []",
-        "the file has unknown keys 'levels'",
-    ),
-    ("variables: []", "variables is empty"),
-    ("variables: 3", "the file must have a list 'variables', or leave_out"),
-    ("variables: []\nvariables: 3", "repeats 'variables'"),
-    ("variables: [[]", "expected"),
-]
+    "variables: [{name: a, bins: 3}]\nlevels: []": "the file has unknown keys 'levels'",
+    "variables: []": "variables is empty",
+    "variables: 3": "the file must have a list 'variables', or leave_out",
+    "variables: []\nvariables: 3": "repeats 'variables'",
+    "variables: [[]": "expected",
+}
 
 
-@pytest.mark.parametrize(("text", "message"), BAD_SCHEMAS)
+@pytest.mark.parametrize(("text", "message"), BAD_SCHEMAS.items())
 def test_wrong_declarations_are_refused(tmp_path, text, message):
     path = write(tmp_path / "schema.yaml", text)
     with value_error(f"schema.yaml: .*{message}"):

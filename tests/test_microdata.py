@@ -250,15 +250,15 @@ test_bad_input = refusals(
 
 @pytest.mark.parametrize(
     ("text", "codes"),
-    [
-        ('\ufeffcolor , size\r\n red,1\r\n "blue", 2 \r\n', [[0, 0], [2, 1]]),
-        ("color,size\rred,1\rblue,2\r", [[0, 0], [2, 1]]),
-        ("size;color\n2;red", [[0, 1]]),
-        ("size\tcolor\n2\t red\n", [[0, 1]]),
-        ("size|color\n2|red\n", [[0, 1]]),
-        ("size,color\n1.0,RED\n2,green\n", [[0, 0], [1, 1]]),
-        ("color,size\n\nred,1\n\n", [[0, 0]]),
-    ],
+    {
+        '\ufeffcolor , size\r\n red,1\r\n "blue", 2 \r\n': [[0, 0], [2, 1]],
+        "color,size\rred,1\rblue,2\r": [[0, 0], [2, 1]],
+        "size;color\n2;red": [[0, 1]],
+        "size\tcolor\n2\t red\n": [[0, 1]],
+        "size|color\n2|red\n": [[0, 1]],
+        "size,color\n1.0,RED\n2,green\n": [[0, 0], [1, 1]],
+        "color,size\n\nred,1\n\n": [[0, 0]],
+    }.items(),
 )
 def test_texts_that_are_read(tmp_path, text, codes):
     table = read_table(write(tmp_path / "a.csv", text), SMALL)
@@ -269,50 +269,44 @@ def test_texts_that_are_read(tmp_path, text, codes):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("", "the file is empty, or its header has no column names"),
-        ("color,size\n", "the file has a header but no records"),
-        ("color,size,size\nred,1,1\n", "duplicate column names 'size'"),
-        (
-            "color,size\x1b[31m\nred,1\n",
-            r"column names 'size\x1b[31m' contain control characters; rename them",
+    {
+        "": "the file is empty, or its header has no column names",
+        "color,size\n": "the file has a header but no records",
+        "color,size,size\nred,1,1\n": "duplicate column names 'size'",
+        "color,size\x1b[31m\nred,1\n": (
+            r"column names 'size\x1b[31m' contain control characters; rename them"
         ),
-        (NO_TABLE + b"\xde\xad" * 99, NOT_READ),
-        (b"\xff\xd8\xff\xe0\0\x10JFIF" + b"\xde\xad" * 99, NOT_READ),
-        (b"PK\3\4\x14\0\x98\xff" + b"\xde\xad" * 99, NOT_READ),
-        (
-            "color,size\nred\nred,1\nred,1,2\n" + "red\n" * 6,
+        NO_TABLE + b"\xde\xad" * 99: NOT_READ,
+        b"\xff\xd8\xff\xe0\0\x10JFIF" + b"\xde\xad" * 99: NOT_READ,
+        b"PK\3\4\x14\0\x98\xff" + b"\xde\xad" * 99: NOT_READ,
+        "color,size\nred\nred,1\nred,1,2\n" + "red\n" * 6: (
             "every record must have 2 fields, like the header: line 2 has 1; "
-            "line 4 has 3; line 5 has 1; line 6 has 1; line 7 has 1; and more",
+            "line 4 has 3; line 5 has 1; line 6 has 1; line 7 has 1; and more"
         ),
-        (
-            'color,size\nred,1\n"red"x,1\n',
-            "line 3 is not valid CSV: ',' expected after '\"'",
+        'color,size\nred,1\n"red"x,1\n': (
+            "line 3 is not valid CSV: ',' expected after '\"'"
         ),
-        ('color,size\n"red,1\n', "line 2 is not valid CSV: unexpected end of data"),
-        (
-            "color,size\nred,1\ngrün,1\n".encode("latin-1"),
-            f"line 3 is not UTF-8 text; {HINT}",
+        'color,size\n"red,1\n': "line 2 is not valid CSV: unexpected end of data",
+        "color,size\nred,1\ngrün,1\n".encode("latin-1"): (
+            f"line 3 is not UTF-8 text; {HINT}"
         ),
-        ("color,size\nred,1\n".encode("utf-16"), f"line 1 is not UTF-8 text; {HINT}"),
-        ("color,size\nred,1\nre\0d,1\n", f"line 3 is not UTF-8 text; {HINT}"),
-        (
-            'color,size\n\n"\nred",1\nred,01\n',  # the lines are those of the file
-            "values outside the levels: size has '01' (line 5), allowed are '1', '2'",
+        "color,size\nred,1\n".encode("utf-16"): f"line 1 is not UTF-8 text; {HINT}",
+        "color,size\nred,1\nre\0d,1\n": f"line 3 is not UTF-8 text; {HINT}",
+        # The lines are those of the file.
+        'color,size\n\n"\nred",1\nred,01\n': (
+            "values outside the levels: size has '01' (line 5), allowed are '1', '2'"
         ),
-        (
-            "color,size\nred,1\npink,1\nred,5\n" + "red,7\n" * 7,
+        "color,size\nred,1\npink,1\nred,5\n" + "red,7\n" * 7: (
             "values outside the levels: color has 'pink' (line 3), allowed are 'red', "
             "'green', 'blue'; size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), "
-            "allowed are '1', '2'",
+            "allowed are '1', '2'"
         ),
-        (
-            "color,weight,id\nred,1,7\n",
+        "color,weight,id\nred,1,7\n": (
             "missing columns size; unknown columns 'weight', 'id' (leave them out with "
             "leave_out in a schema, or with srlib assess --leave-out); "
-            "the schema has color, size",
+            "the schema has color, size"
         ),
-    ],
+    }.items(),
 )
 def test_texts_that_are_refused_in_one_line(tmp_path, text, message):
     assert refusal(write(tmp_path / "a.csv", text)) == message
