@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_array_equal
-from refusals import value_error
+from refusals import refusals, value_error
 from scipy import stats
 from test_microdata import write_frame
 
@@ -108,23 +108,20 @@ def test_recode_of_each_code(column, vintage, values):
     assert tuple(result.columns) == ACS.names
 
 
-NEWER = r"invalid codes of vintage 2013: MIL has '5' \(rows 0, 2\)"
-OLDER = "2013 or later: MIL has code 4 for 3 adults and code 5 for"
-SEVERAL = r"SEX has '3' \(row 1\); AGEP has 'x' \(row 0\)"
-INVALID = [
-    ({"MIL": [5, 4, 5]}, 2013, NEWER),
-    ({"MIL": [4, 4, 2, 4]}, 2012, OLDER),
-    ({"MIL": [5]}, 2007, "vintage is 2007"),
-    ({"SEX": [1, 3, 2], "AGEP": ["x", 40, 40]}, 2012, SEVERAL),
-]
-
-
-@pytest.mark.parametrize(("columns", "vintage", "message"), INVALID)
-def test_codes_that_no_person_file_of_the_vintage_has_are_refused(
-    columns, vintage, message
-):
-    with value_error(message):
-        recode_acs(persons(**columns), vintage)
+test_bad_input = refusals(
+    {
+        r"invalid codes of vintage 2013: MIL has '5' \(rows 0, 2\)": lambda: recode_acs(
+            persons(MIL=[5, 4, 5]), 2013
+        ),
+        "2013 or later: MIL has code 4 for 3 adults and code 5 for": lambda: recode_acs(
+            persons(MIL=[4, 4, 2, 4]), 2012
+        ),
+        "vintage is 2007": lambda: recode_acs(persons(MIL=[5]), 2007),
+        r"SEX has '3' \(row 1\); AGEP has 'x' \(row 0\)": lambda: recode_acs(
+            persons(SEX=[1, 3, 2], AGEP=["x", 40, 40]), 2012
+        ),
+    }
+)
 
 
 def test_children_are_left_out_and_missing_values_of_adults_stay_missing():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
-from refusals import value_error
+from refusals import refusals, value_error
 from scipy import stats
 from scipy.signal import lfilter
 
@@ -113,22 +113,14 @@ def test_r_hat_of_degenerate_samples():
     assert table["mcse"][1] == 0
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        (10,),
-        (2, 3),
-        (2, 10, 2, 2),
-    ],
+test_bad_input = refusals(
+    {
+        r"draws has shape \(10,\)": lambda: r_hat(np.zeros(10)),
+        r"draws has shape \(2, 3\)": lambda: r_hat(np.zeros((2, 3))),
+        r"draws has shape \(2, 10, 2, 2\)": lambda: r_hat(np.zeros((2, 10, 2, 2))),
+        "pi has shape": lambda: summary({"pi": np.zeros((2, 10, 3))}),
+    }
 )
-def test_r_hat_of_samples_of_other_shapes_is_refused(shape):
-    with value_error("draws has shape"):
-        r_hat(np.zeros(shape))
-
-
-def test_a_summary_of_vectors_is_refused():
-    with value_error("pi has shape"):
-        summary({"pi": np.zeros((2, 10, 3))})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from cases import table
 from enumeration import all_cells, exact_log_risk
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
-from refusals import refusals, value_error
+from refusals import refusals
 from scipy.special import log_softmax, logsumexp
 from test_dpmpm import small_draws
 
@@ -212,12 +212,6 @@ def test_errors_come_from_leaving_out_one_chain_at_a_time():
     assert_allclose(risk.log_mcse**2, 5 * np.var(left_out, axis=0))
 
 
-def test_an_error_needs_two_chains():
-    sets = [np.zeros((n_chains, 1, 3)) for n_chains in (2, 1)]
-    with value_error("each needs two or more"):
-        predictive_ratio(sets)
-
-
 def test_ranks_share_ties():
     prob = [
         [0.2, 0.5, 0.2, 0.1],
@@ -226,12 +220,6 @@ def test_ranks_share_ties():
     ]
     ranks = rank(np.log(prob))
     assert ranks.tolist() == [2.5, 2.5, 1.0]
-
-
-def test_an_impossible_release_has_no_posterior():
-    impossible = np.full(2, -np.inf)
-    with value_error("is -inf for every row"):
-        posterior(np.zeros(2), impossible)
 
 
 OTHERS = [0.15, 0.15, 0.12, 0.1 + 1e-9]
@@ -280,9 +268,13 @@ def test_the_support_of_a_part_of_a_record_has_all_its_values():
 
 
 support_of = partial(subset_support, [0, 0], n_levels=np.full(2, 1024))
+UNEQUAL = [np.zeros((n_chains, 1, 3)) for n_chains in (2, 1)]
+IMPOSSIBLE = np.full(2, -np.inf)
 
 test_bad_input = refusals(
     {
+        "each needs two or more": lambda: predictive_ratio(UNEQUAL),
+        "is -inf for every row": lambda: posterior(np.zeros(2), IMPOSSIBLE),
         "at least one variable, and none twice": lambda: support_of([1, 1]),
         r"unknown is \[2\]; the variables are 0 to 1": lambda: support_of([2]),
         "has 1,048,576 combinations of levels; at most 262,144": lambda: support_of(

@@ -13,7 +13,7 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from refusals import refusals
 from scipy.stats import chisquare
-from whole_tables import probabilities
+from whole_tables import assert_spent, probabilities
 
 from srlib.mechanism import (
     bernoulli_plugin,
@@ -313,8 +313,7 @@ def test_a_calibrated_family_spends_the_budget_and_no_more(n, n_s, epsilon, powe
 
     calibrated = family(calibrate(family, epsilon, 1e-10, 1e10))
 
-    spent = exact_epsilon(calibrated).value
-    assert epsilon * (1 - 1e-9) <= spent <= epsilon
+    assert_spent(calibrated, epsilon)
 
 
 def test_neighbors_of_tables_differ_by_one_moved_record():

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
-from refusals import refused_changes, value_error
+from refusals import refused_changes
 from scipy.special import softmax
 from scipy.stats import kstest
 
@@ -672,23 +672,10 @@ class Regrown:
         self.log_prob = synthesizer.log_prob
 
 
-def test_a_release_of_something_else_is_refused() -> None:
-    data = people(40, (2, 3), 12)
-    has_level = data.codes[:, 1] != 2
-    lacking = Microdata(data.codes[has_level], data.schema)
-    with value_error("probability zero given the original"):
-        tree_risk(lacking, data, grown(lacking, Growth(5)))
-    with value_error("fitted to another table"):
-        tree_risk(lacking, data, grown(data, Growth(5)))
-    with value_error("rng is not given"):
-        posterior_risk(data, data)
-    with value_error("executor is given without a synthesizer"):
-        posterior_risk(data, data, executor=ThreadPoolExecutor(1))
-
-
 WRONG = people(20, (2, 3), 1)
 FRAME = WRONG.to_frame()
 TREES = fit_trees(WRONG)
+LACKING = Microdata(WRONG.codes[WRONG.codes[:, 1] != 2], WRONG.schema)
 CANDIDATES = WRONG.codes[:1, None]
 test_bad_input_of_growth = refused_changes(
     Growth,
@@ -777,6 +764,16 @@ test_bad_input_of_risk = refused_changes(
         "it must be Trees, or have the functions": {"synthesizer": Trees},
         "synthesizer has another schema than the original": {
             "synthesizer": SequentialTrees(schema(3, 3))
+        },
+        "probability zero given the original": {
+            "data": LACKING,
+            "synthesizer": fit_trees(LACKING),
+        },
+        "fitted to another table": {"data": LACKING},
+        "rng is not given": {"synthesizer": None},
+        "executor is given without a synthesizer": {
+            "synthesizer": None,
+            "executor": ThreadPoolExecutor(1),
         },
         "executor is 2; it must have the interface of": {"executor": 2},
         "unknown is 'v0'; it must be a list of names": {"unknown": "v0"},

@@ -3,7 +3,7 @@
 import numpy as np
 
 from srlib.arrays import Floats
-from srlib.mechanism import Mechanism
+from srlib.mechanism import Mechanism, exact_epsilon
 
 
 def probabilities(mechanism: Mechanism) -> Floats:
@@ -11,3 +11,9 @@ def probabilities(mechanism: Mechanism) -> Floats:
     rows = np.arange(mechanism.n_inputs)
     columns = np.arange(mechanism.n_outputs)
     return np.exp(mechanism.block(rows, columns))
+
+
+def assert_spent(mechanism: Mechanism, epsilon: float) -> None:
+    """The exact epsilon is the budget, and no more."""
+    spent = exact_epsilon(mechanism).value
+    assert epsilon * (1 - 1e-9) <= spent <= epsilon
