@@ -160,33 +160,6 @@ def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
     assert np.abs(z_scores).max() < 4.5
 
 
-def test_one_class_is_the_dirichlet_multinomial() -> None:
-    """With F = 1 phi has independent Dirichlet posteriors, whatever alpha is."""
-    rng = default_rng(3)
-    codes = uniform_codes(rng, 50)
-
-    draws = sampled(
-        codes,
-        LEVELS,
-        rng,
-        n_classes=1,
-        burn_in=1,
-        n_draws=4_000,
-        n_chains=2,
-    )
-
-    phi = draws.phi.reshape(-1, LEVELS.sum()).astype(float)
-    rows = codes + np.array([0, 2, 5])
-    counts = np.bincount(rows.ravel())
-    totals = np.repeat(50 + LEVELS, LEVELS)
-    mean = (counts + 1) / totals
-    sd = np.sqrt(mean * (1 - mean) / (totals + 1))
-    standard_error = sd / np.sqrt(len(phi))
-    z_scores = (phi.mean(axis=0) - mean) / standard_error
-    assert np.abs(z_scores).max() < 4.5
-    assert_allclose(phi.std(axis=0), sd, rtol=0.06)
-
-
 def test_recovers_a_latent_class_model() -> None:
     rng = default_rng(5)
     codes, class_of = latent_class_data(rng, 3_000)

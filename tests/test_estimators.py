@@ -267,7 +267,11 @@ def test_the_support_of_a_part_of_a_record_has_all_its_values():
     assert_array_equal(support, expected)
 
 
-support_of = partial(subset_support, [0, 0], n_levels=np.full(2, 1024))
+support_of = partial(
+    subset_support,
+    [0, 0],
+    n_levels=np.full(2, 1024),
+)
 UNEQUAL = [np.zeros((n_chains, 1, 3)) for n_chains in (2, 1)]
 IMPOSSIBLE = np.full(2, -np.inf)
 

@@ -90,14 +90,22 @@ def test_cut_points_are_round_and_a_frequent_number_has_its_own_bin():
     ages = pd.Series(1, np.arange(16.0, 96))
     assert all(edge % 5 == 0 for edge in quantile_cut_points(ages, 10))
 
-    counts = pd.Series([5, 60, 10, 10, 10, 5], [-5.0, 0, 3, 7, 20, 60])
+    counts = pd.Series(
+        [5, 60, 10, 10, 10, 5],
+        [-5.0, 0, 3, 7, 20, 60],
+    )
     cut_points = quantile_cut_points(counts, 10)
     bins = np.searchsorted(cut_points, [-5, 0, -0.0, 3], side="right")
     assert (bins - bins[1]).tolist() == [-1, 0, 0, 1]
 
 
 @given(
-    st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True),
+    st.lists(
+        st.integers(-50, 50),
+        min_size=1,
+        max_size=8,
+        unique=True,
+    ),
     st.integers(-99, 99),
 )
 def test_labels_of_bins_state_their_range(cut_points, value):
@@ -212,7 +220,10 @@ def test_people_without_a_value_of_the_target_are_not_counted():
     assert "x is missing or not applicable for 3 of 6 people" in " ".join(inputs.notes)
     files = inputs.files(inputs.original)
     # a and b; or a, c has two answers.
-    shares = {(): 4 / 6, inputs.schema.variables[1].codes_without_value: 2 / 3}
+    shares = {
+        (): 4 / 6,
+        inputs.schema.variables[1].codes_without_value: 2 / 3,
+    }
     for codes_without_value, share in shares.items():
         people = attribute_disclosure(files, Attack([0], 1, codes_without_value))
         assert people.release[people.eligible].mean() == share
@@ -601,7 +612,10 @@ def test_wrong_declarations_are_refused(tmp_path, text, message):
 def test_the_command_suggests_a_schema(tmp_path):
     days = [f"31.12.{i % 90:02d}" for i in range(300)]
     original = table().assign(id=np.arange(300), day=days)
-    released = original[::-1].assign(sex=original["sex"].replace("m", "x"), draw=1)
+    released = original[::-1].assign(
+        sex=original["sex"].replace("m", "x"),
+        draw=1,
+    )
     released.loc[0, "own"] = "NO"
     files = [str(tmp_path / name) for name in ("a.csv", "b.tsv")]
     original.assign(weight=1).to_csv(files[0], index=False)

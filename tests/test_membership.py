@@ -303,6 +303,9 @@ test_bad_input = refused_changes(
         "n_holdout is 1": {"n_holdout": 1},
         "holdout has 1 people": {"holdout": table(0)},
         "holdout: values": {"holdout": NUNS},
-        "probability zero": {"original": table(1, 1), "released": [table(0, 0)]},
+        "probability zero": {
+            "original": table(1, 1),
+            "released": [table(0, 0)],
+        },
     },
 )

@@ -317,20 +317,6 @@ def test_an_absent_level_goes_left_where_both_parts_are_equal() -> None:
     assert trees.log_prob(absent) == pytest.approx(expected)
 
 
-def test_releases_are_drawn_with_their_probabilities() -> None:
-    data = people(60, (2, 3, 2), 2)
-    trees = grown(data, Growth(5, smoothing=1.0), order=["v1", "v2", "v0"])
-
-    (released,) = trees.release(1, 40_000, rng=default_rng(3))
-
-    cells, counts = np.unique(released.codes, axis=0, return_counts=True)
-    assert len(cells) == 12
-    log_prob = [trees.log_prob(cell[None]) for cell in cells]
-    expected = 40_000 * np.exp(log_prob)
-    z_scores = (counts - expected) / np.sqrt(expected)
-    assert np.abs(z_scores).max() < 4.5
-
-
 def test_many_nominal_levels_are_cut_in_the_order_of_their_shares() -> None:
     """Of 13 levels, too many for all splits, the six of higher share are split off."""
     level = np.repeat(np.arange(13), 10)

@@ -10,7 +10,8 @@ def probabilities(mechanism: Mechanism) -> Floats:
     """Return the probability of each output given each data set."""
     rows = np.arange(mechanism.n_inputs)
     columns = np.arange(mechanism.n_outputs)
-    return np.exp(mechanism.block(rows, columns))
+    log_prob = mechanism.block(rows, columns)
+    return np.exp(log_prob)
 
 
 def assert_spent(mechanism: Mechanism, epsilon: float) -> None:
