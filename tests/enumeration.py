@@ -8,11 +8,20 @@ from scipy.integrate import quad
 from scipy.special import betaln, gammaln, log_softmax, logsumexp
 from scipy.stats import gamma
 
+from srlib.data.schema import Schema, Variable
+
 
 def all_cells(n_levels):
     """Every combination of levels in lexicographic order, (n_cells, n_variables)."""
     ranges = map(range, n_levels)
     return np.array([*product(*ranges)], dtype=np.uint8)
+
+
+def schema(*n_levels):
+    """A schema of the variables v0, v1, ..., whose levels are numbers."""
+    levels = [tuple(map(str, range(n))) for n in n_levels]
+    variables = [Variable(f"v{k}", texts) for k, texts in enumerate(levels)]
+    return Schema(tuple(variables))
 
 
 @cache

@@ -68,20 +68,20 @@ def test_a_bad_value_is_one_line_and_starts_nothing(name: str) -> None:
 
 
 PROFILES = "unknown profile 'publish' (known: default, published)"
-USAGE = [
-    ("run tou", "unknown paper 'tou' (known: toy)"),
-    ("run toy --profile publish", PROFILES),
-    ("run toy --params nowhere.yaml", "nowhere.yaml"),
-    ("build nothing", "unknown paper 'nothing'"),
-    ("run toy -p data nowhere.csv", "toy: file 'nowhere.csv' does not exist"),
-    ("sweep notebooks/toy.py --shard 0/3", "i/n"),
-    ("sweep notebooks/toy.py --shard 4/3", "i/n"),
-    ("sweep notebooks/toy.py --shard 1", "i/n"),
-    ("grade .", "No such command"),  # Python cannot confine Python
-]
+USAGE = {
+    "run tou": "unknown paper 'tou' (known: toy)",
+    "run toy --profile publish": PROFILES,
+    "run toy --params nowhere.yaml": "nowhere.yaml",
+    "build nothing": "unknown paper 'nothing'",
+    "run toy -p data nowhere.csv": "toy: file 'nowhere.csv' does not exist",
+    "sweep notebooks/toy.py --shard 0/3": "i/n",
+    "sweep notebooks/toy.py --shard 4/3": "i/n",
+    "sweep notebooks/toy.py --shard 1": "i/n",
+    "grade .": "No such command",  # Python cannot confine Python
+}
 
 
-@pytest.mark.parametrize(("arguments", "message"), USAGE)
+@pytest.mark.parametrize(("arguments", "message"), USAGE.items())
 def test_bad_usage_starts_no_kernel(arguments: str, message: str) -> None:
     assert message in refused(*arguments.split())
 
@@ -111,19 +111,19 @@ def test_a_wrong_option_is_reported_before_libraries_are_loaded(
     assert message in done.stderr.splitlines()[-1]
 
 
-SWEEPS = [
-    ("gird: {n: [1]}", "gird: Extra inputs are not permitted"),
-    ("grid: {n: [1, 500]}", "n = 500; it must be int in"),
-    ("grid: {n: [1]}\npoints: [{n: 2}]", "n is varied in two places"),
-    ("replicates: 0", "replicates: Input should be greater than or equal to 1"),
-    ("points: []", "points: List should have at least 1 item"),
-    ("grid: {m: [1]}", "unknown parameter 'm'"),
-    ("base: {output_dir: x}", "unknown parameter 'output_dir'"),
-    ("collect: [/tmp/original]", "collect.0: String should match pattern"),
-]
+SWEEPS = {
+    "gird: {n: [1]}": "gird: Extra inputs are not permitted",
+    "grid: {n: [1, 500]}": "n = 500; it must be int in",
+    "grid: {n: [1]}\npoints: [{n: 2}]": "n is varied in two places",
+    "replicates: 0": "replicates: Input should be greater than or equal to 1",
+    "points: []": "points: List should have at least 1 item",
+    "grid: {m: [1]}": "unknown parameter 'm'",
+    "base: {output_dir: x}": "unknown parameter 'output_dir'",
+    "collect: [/tmp/original]": "collect.0: String should match pattern",
+}
 
 
-@pytest.mark.parametrize(("text", "message"), SWEEPS)
+@pytest.mark.parametrize(("text", "message"), SWEEPS.items())
 def test_a_wrong_sweep_starts_nothing(text: str, message: str) -> None:
     Path("sweep_x.yaml").write_text(f"paper: toy\n{text}\n")
     assert message in refused("sweep", "sweep_x.yaml")
@@ -136,16 +136,16 @@ def test_all_errors_are_reported_at_once() -> None:
     assert sorted(names) == ["n", "names", "share", "unknown"]
 
 
-CELLS = [
-    ("n: int = 0  # [1, 9] a", "n = 0; it must be int in [1, 9]"),
-    ("n = 3", "not an annotated literal"),
-    ("n: int = 3  # [1, 9] a", "declares output_dir"),
-    ("n: Path = 3", "name 'Path' is not defined"),
-    ("n: int = 1 + 1", "malformed node"),
-]
+CELLS = {
+    "n: int = 0  # [1, 9] a": "n = 0; it must be int in [1, 9]",
+    "n = 3": "not an annotated literal",
+    "n: int = 3  # [1, 9] a": "declares output_dir",
+    "n: Path = 3": "name 'Path' is not defined",
+    "n: int = 1 + 1": "malformed node",
+}
 
 
-@pytest.mark.parametrize(("cell", "message"), CELLS)
+@pytest.mark.parametrize(("cell", "message"), CELLS.items())
 def test_a_wrong_parameters_cell_is_refused(cell: str, message: str) -> None:
     text = f'# %% tags=["parameters"]\n{cell}\n# %%\noutput_dir: str = ""\n'
     Path("toy.py").write_text(text)

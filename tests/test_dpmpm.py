@@ -9,6 +9,7 @@ from enumeration import all_cells
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
+from refusals import refusals, refused_changes, value_error
 from scipy.special import betaln, logsumexp
 from scipy.stats import chi2
 
@@ -157,33 +158,6 @@ def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
     variance = variance_of_chain + independent.var(axis=0) / 20_000
     z_scores = difference / np.sqrt(variance)
     assert np.abs(z_scores).max() < 4.5
-
-
-def test_one_class_is_the_dirichlet_multinomial() -> None:
-    """With F = 1 phi has independent Dirichlet posteriors, whatever alpha is."""
-    rng = default_rng(3)
-    codes = uniform_codes(rng, 50)
-
-    draws = sampled(
-        codes,
-        LEVELS,
-        rng,
-        n_classes=1,
-        burn_in=1,
-        n_draws=4_000,
-        n_chains=2,
-    )
-
-    phi = draws.phi.reshape(-1, LEVELS.sum()).astype(float)
-    rows = codes + np.array([0, 2, 5])
-    counts = np.bincount(rows.ravel())
-    totals = np.repeat(50 + LEVELS, LEVELS)
-    mean = (counts + 1) / totals
-    sd = np.sqrt(mean * (1 - mean) / (totals + 1))
-    standard_error = sd / np.sqrt(len(phi))
-    z_scores = (phi.mean(axis=0) - mean) / standard_error
-    assert np.abs(z_scores).max() < 4.5
-    assert_allclose(phi.std(axis=0), sd, rtol=0.06)
 
 
 def test_recovers_a_latent_class_model() -> None:
@@ -415,10 +389,10 @@ def test_draws_behind_releases_are_far_apart() -> None:
         if place[1] == 5:
             expected = synthesize(pi, phi, LEVELS, 30, rng=rng)
             assert_array_equal(by_one_stream[place[0]], expected)
-    with pytest.raises(ValueError, match="n is 13; it must lie in 1 to 12"):
+    with value_error("n is 13; it must lie in 1 to 12"):
         draws.spaced(13)
     message = "rng has 4 generators; it must be one, or 3, one each"
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         draws.release(3, 30, rng=streams)
 
 
@@ -452,48 +426,40 @@ def test_groups_of_variables_cover_every_cell_once() -> None:
     assert len(distinct(rows)[0]) == len(cells)
 
 
-@pytest.mark.parametrize(
-    ("codes", "n_levels", "message"),
-    [
-        ([[0, 3, 0]], LEVELS, "column 1 of codes is 3; .* in 0 to 2"),
-        ([[0.0, 1.0, 0.0]], LEVELS, "codes has type float64"),
-        ([[0, 0]], LEVELS, r"codes has shape \(1, 2\); .* \(n_records, 3\)"),
-        (np.zeros((0, 3), int), LEVELS, "the table has no records"),
-        ([[0, 0, 0]], np.array([2, 1, 4]), "each variable needs two levels"),
-    ],
+test_bad_input = refused_changes(
+    sample_posterior,
+    {
+        "codes": np.zeros((1, 3), int),
+        "n_levels": LEVELS,
+        "chains": Chains(n_classes=2, burn_in=1, n_draws=1),
+        "rng": default_rng(1),
+    },
+    {
+        "column 1 of codes is 3; .* in 0 to 2": {"codes": np.array([[0, 3, 0]])},
+        "codes has type float64": {"codes": np.zeros((1, 3))},
+        r"codes has shape \(1, 2\); .* \(n_records, 3\)": {
+            "codes": np.zeros((1, 2), int)
+        },
+        "the table has no records": {"codes": np.zeros((0, 3), int)},
+        "each variable needs two levels": {"n_levels": np.array([2, 1, 4])},
+    },
 )
-def test_wrong_codes_are_refused(
-    rng: np.random.Generator,
-    codes: Any,
-    n_levels: NDArray,
-    message: str,
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        sampled(
-            np.array(codes),
-            n_levels,
-            rng,
-            n_classes=2,
-            burn_in=1,
-            n_draws=1,
-        )
 
-
-@pytest.mark.parametrize(
-    ("name", "least"),
-    [("n_classes", 1), ("burn_in", 0), ("n_draws", 1), ("thin", 1), ("n_chains", 1)],
+test_settings_of_chains_have_a_least_value = refused_changes(
+    Chains,
+    {"n_classes": 2, "burn_in": 0, "n_draws": 1},
+    {
+        "n_classes is 0; it must be 1 or more": {"n_classes": 0},
+        "burn_in is -1; it must be 0 or more": {"burn_in": -1},
+        "n_draws is 0; it must be 1 or more": {"n_draws": 0},
+        "thin is 0; it must be 1 or more": {"thin": 0},
+        "n_chains is 0; it must be 1 or more": {"n_chains": 0},
+    },
 )
-def test_settings_of_chains_have_a_least_value(name: str, least: int) -> None:
-    settings: dict[str, Any] = {"n_classes": 2, "burn_in": 0, "n_draws": 1}
-    settings[name] = least - 1
-    message = f"{name} is {least - 1}; it must be {least} or more"
-    with pytest.raises(ValueError, match=message):
-        Chains(**settings)
 
-
-def test_the_concentration_of_a_prior_is_positive() -> None:
-    with pytest.raises(ValueError, match="concentration is 0; it must be positive"):
-        Prior(concentration=0)
+test_bad_prior = refusals(
+    {"concentration is 0; it must be positive": lambda: Prior(concentration=0)}
+)
 
 
 def test_kept_allocations_give_all_counts() -> None:
@@ -607,7 +573,7 @@ def test_left_out_ratios_say_what_they_need(
         n_draws=1,
         n_chains=1,
     )
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         leave_one_out_log_ratios(draws, np.array([[1, 1], [0, 1]]))
 
 

@@ -5,8 +5,9 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import xarray as xr
+from numpy.random import default_rng
 from numpy.testing import assert_allclose
-from refusals import refusals
+from refusals import refusals, value_error
 from scipy import stats
 from scipy.signal import lfilter
 
@@ -26,7 +27,7 @@ from srlib.mechanism.edp import (
 )
 
 DEVIATION = np.sqrt(5)
-Y = np.random.default_rng(3).normal(10, DEVIATION, 40)
+Y = default_rng(3).normal(10, DEVIATION, 40)
 POSTERIOR = normal_posterior(Y)
 WITHOUT = [np.delete(Y, i) for i in range(len(Y))]
 REMOVED = [normal_posterior(y) for y in WITHOUT]
@@ -44,7 +45,7 @@ def log_density(y, theta):
 
 def normal_sample(n_draws=5_000):
     """Draws of four chains, (4, n_draws), and their log likelihoods."""
-    rng = np.random.default_rng(4)
+    rng = default_rng(4)
     theta = POSTERIOR.rvs((4, n_draws), random_state=rng)
     return theta, log_density(Y, theta)
 
@@ -116,7 +117,7 @@ def test_neighbors_of_a_proportion(change, expected):
 
 def test_simulated_counts_have_the_distribution_of_counted_draws():
     """Mean and spread of each count, by both routes."""
-    rng = np.random.default_rng(5)
+    rng = default_rng(5)
     posterior = beta(0, 5)
     neighbors = [beta(1, 5), beta(0, 4)]
 
@@ -174,7 +175,7 @@ def test_one_sample_gives_what_refits_would(bins):
 
 def autocorrelated_estimate(seed):
     """EDP from draws that depend on each other, as those of a chain."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     steps = rng.normal(size=(4, 1_100))
     chains = lfilter([0.6], [1, -0.8], steps)
     settled = chains[:, 100:]
@@ -266,8 +267,8 @@ def test_records_that_need_a_refit_are_named_and_refitted():
     posterior = normal_posterior(data)
     without = normal_posterior(data[:10])
     shape = (4, 1_000)
-    theta = posterior.rvs(shape, random_state=np.random.default_rng(6))
-    fresh = without.rvs(shape, random_state=np.random.default_rng(7))
+    theta = posterior.rvs(shape, random_state=default_rng(6))
+    fresh = without.rvs(shape, random_state=default_rng(7))
     log_weights = -log_density(data, theta)
     exact = edp.exact(posterior, [without], 10)
     refit = Mock(return_value=fresh)
@@ -280,7 +281,7 @@ def test_records_that_need_a_refit_are_named_and_refitted():
     assert estimate.refit_needed.size == 0
     assert estimate.method[10] == "refit"
     assert_allclose(estimate.by_neighbor[10], exact.value, rtol=0.25)
-    with pytest.raises(ValueError, match="a bin must have 25"):
+    with value_error("a bin must have 25"):
         from_draws(theta, log_weights, 10, refit=lambda i: fresh[0, :3])
 
 
@@ -293,8 +294,8 @@ def test_bins_with_few_draws_of_a_refit_keep_the_proportions_of_the_weights():
     assert_allclose(np.exp(log_prob), by_hand / by_hand.sum())
 
 
-RNG = np.random.default_rng(0)
-GOOD = np.random.default_rng(8).normal(size=(2, 50))
+RNG = default_rng(0)
+GOOD = default_rng(8).normal(size=(2, 50))
 WEIGHTS = np.zeros((2, 50, 3))
 TWO_RECORDS = WEIGHTS[..., :2]
 ONE_COUNT = np.ones((1, 1, 2), dtype=int)

@@ -6,6 +6,7 @@ from enumeration import all_cells
 from enumeration import log_marginal_likelihood as by_allocations
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
+from refusals import refusals
 from scipy.stats import multinomial
 
 from srlib.dpmpm import Prior, prior_cell_log_prob
@@ -87,16 +88,12 @@ def test_one_class_is_the_dirichlet_multinomial():
     assert epsilon.value == pytest.approx(np.log1p(3 / 0.6))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((0, 1, (2,), 1), "n is 0; it must be 1"),
-        ((1, 0, (2,), 1), "n_s is 0; it must be 1"),
-        ((1, 1, (1,), 1), r"n_levels is \(1,\); each"),
-        ((1, 1, (2,), 0), "n_classes is 0; it"),
-        ((20, 20, (2, 2), 4), "at most 1,000,000 are enumerated"),
-    ],
+test_bad_input = refusals(
+    {
+        "n is 0; it must be 1": lambda: enumerate_mechanism(0, 1, (2,), 1),
+        "n_s is 0; it must be 1": lambda: enumerate_mechanism(1, 0, (2,), 1),
+        r"n_levels is \(1,\); each": lambda: enumerate_mechanism(1, 1, (1,), 1),
+        "n_classes is 0; it": lambda: enumerate_mechanism(1, 1, (2,), 0),
+        "at most 1,000,000 are": lambda: enumerate_mechanism(20, 20, (2, 2), 4),
+    }
 )
-def test_what_cannot_be_enumerated_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        enumerate_mechanism(*arguments)

@@ -8,7 +8,9 @@ from cases import table
 from enumeration import all_cells, exact_log_risk
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import refusals
 from scipy.special import log_softmax, logsumexp
+from test_dpmpm import small_draws
 
 from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
 from srlib.mechanism.bayes import posterior, rank
@@ -27,6 +29,7 @@ from srlib.risk import (
 from srlib.risk.likelihood import Risk
 
 TWO = np.array([2, 2])
+CELLS = all_cells([2, 3, 4])
 DATA = table("00", "00", "11", "01")
 PRIOR = Prior(alpha_shape=0.5, alpha_rate=1.0)
 
@@ -111,37 +114,21 @@ def test_both_estimators_against_enumeration(n_classes, n_draws):
 @pytest.fixture(scope="module")
 def draws():
     """Draws given forty records."""
-    rng = default_rng(4)
-    n_levels = np.array([2, 3, 4])
-    shares = rng.random((40, 3))
-    codes = (shares * n_levels).astype(np.uint8)
-    chains = Chains(
-        n_classes=3,
-        burn_in=10,
-        n_draws=5,
-        n_chains=2,
-    )
-    return sample_posterior(codes, n_levels, chains, rng=rng)
+    return small_draws(4, burn_in=10, n_draws=5)
 
 
-@pytest.fixture
-def codes():
-    """All combinations of levels."""
-    return all_cells([2, 3, 4])
-
-
-def test_both_kinds_of_support_give_the_same_ratios(draws, codes):
+def test_both_kinds_of_support_give_the_same_ratios(draws):
     rng = default_rng(0)
     log_weights = rng.normal(scale=300, size=(3, 2, 5))
     log_weights[0, :, 3] = -np.inf  # leaves a draw out
-    log_ratios = one_variable_log_ratios(draws, codes, log_weights)
-    supports = one_variable_supports(codes, draws.n_levels)
+    log_ratios = one_variable_log_ratios(draws, CELLS, log_weights)
+    supports = one_variable_supports(CELLS, draws.n_levels)
     expected = [support_log_ratios(draws, x, log_weights) for x in supports]
     assert_allclose(log_ratios, np.concatenate(expected, axis=2), rtol=1e-9)
 
 
-def test_the_probability_of_a_release_is_that_of_its_records(draws, codes):
-    release = codes[[0, 0, 1, 5, 5, 5]]
+def test_the_probability_of_a_release_is_that_of_its_records(draws):
+    release = CELLS[[0, 0, 1, 5, 5, 5]]
     (log_prob,) = release_log_prob(draws, [release])
     assert_allclose(log_prob, cell_log_prob(draws, release).sum(axis=2))
 
@@ -154,18 +141,18 @@ def test_the_probability_of_a_release_is_that_of_its_records(draws, codes):
         [0, 1, 2],
     ],
 )
-def test_all_records_at_once_as_one_by_one(unknown, draws, codes, monkeypatch):
+def test_all_records_at_once_as_one_by_one(unknown, draws, monkeypatch):
     monkeypatch.setattr(estimators, "BLOCK", 48)  # several blocks of records
-    is_in_data = np.arange(len(codes)) % 2 == 0
-    replaced = codes[::-1]
+    is_in_data = np.arange(len(CELLS)) % 2 == 0
+    replaced = CELLS[::-1]
 
-    arguments = draws, codes, unknown
+    arguments = draws, CELLS, unknown
     left_out = subset_log_means(*arguments)
     partly = subset_log_means(*arguments, in_data=is_in_data)
     others = subset_log_means(*arguments, replaced=replaced)
 
     agrees = partial(assert_allclose, rtol=1e-5, atol=1e-6)
-    for i, x in enumerate(codes):
+    for i, x in enumerate(CELLS):
         support = subset_support(x, unknown, draws.n_levels)
         own = support_log_ratios(draws, support)[0, :, 0]
         agrees(left_out[:, i], own)
@@ -225,12 +212,6 @@ def test_errors_come_from_leaving_out_one_chain_at_a_time():
     assert_allclose(risk.log_mcse**2, 5 * np.var(left_out, axis=0))
 
 
-def test_an_error_needs_two_chains():
-    sets = [np.zeros((n_chains, 1, 3)) for n_chains in (2, 1)]
-    with pytest.raises(ValueError, match="each needs two or more"):
-        predictive_ratio(sets)
-
-
 def test_ranks_share_ties():
     prob = [
         [0.2, 0.5, 0.2, 0.1],
@@ -239,12 +220,6 @@ def test_ranks_share_ties():
     ]
     ranks = rank(np.log(prob))
     assert ranks.tolist() == [2.5, 2.5, 1.0]
-
-
-def test_an_impossible_release_has_no_posterior():
-    impossible = np.full(2, -np.inf)
-    with pytest.raises(ValueError, match="is -inf for every row"):
-        posterior(np.zeros(2), impossible)
 
 
 OTHERS = [0.15, 0.15, 0.12, 0.1 + 1e-9]
@@ -292,15 +267,22 @@ def test_the_support_of_a_part_of_a_record_has_all_its_values():
     assert_array_equal(support, expected)
 
 
-@pytest.mark.parametrize(
-    ("unknown", "message"),
-    [
-        ([1, 1], "it must name at least one variable, and none twice"),
-        ([2], r"unknown is \[2\]; the variables are 0 to 1"),
-        ([0, 1], "unknown has 1,048,576 combinations of levels; at most 262,144"),
-    ],
+support_of = partial(
+    subset_support,
+    [0, 0],
+    n_levels=np.full(2, 1024),
 )
-def test_wrong_unknown_variables_are_named(unknown, message):
-    n_levels = np.full(2, 1024)
-    with pytest.raises(ValueError, match=message):
-        subset_support([0, 0], unknown, n_levels)
+UNEQUAL = [np.zeros((n_chains, 1, 3)) for n_chains in (2, 1)]
+IMPOSSIBLE = np.full(2, -np.inf)
+
+test_bad_input = refusals(
+    {
+        "each needs two or more": lambda: predictive_ratio(UNEQUAL),
+        "is -inf for every row": lambda: posterior(np.zeros(2), IMPOSSIBLE),
+        "at least one variable, and none twice": lambda: support_of([1, 1]),
+        r"unknown is \[2\]; the variables are 0 to 1": lambda: support_of([2]),
+        "has 1,048,576 combinations of levels; at most 262,144": lambda: support_of(
+            [0, 1]
+        ),
+    }
+)

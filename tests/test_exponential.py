@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from refusals import refusals
 from scipy.stats import binom
-from whole_tables import probabilities
+from whole_tables import assert_spent, probabilities
 
 from srlib.mechanism import (
     apportion,
@@ -28,12 +28,6 @@ SCORE = np.array(
         [2.0, 2.0, -1.0],
     ]
 )
-
-
-def assert_spent(mechanism, epsilon):
-    """The exact epsilon is the budget, and no more."""
-    spent = exact_epsilon(mechanism).value
-    assert epsilon * (1 - 1e-9) <= spent <= epsilon
 
 
 def test_sensitivity_by_definition():

@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.random import default_rng
 from numpy.testing import assert_array_equal
-from test_microdata import value_error, write, write_frame
+from refusals import value_error
+from test_microdata import write, write_frame
 
 from srlib.assessment import read_inputs
 from srlib.assessment.attribute import attribute_disclosure
@@ -50,7 +52,7 @@ def codes_of(values: Any, schema: Schema) -> list[int]:
 
 
 def table() -> pd.DataFrame:
-    rng = np.random.default_rng(4)
+    rng = default_rng(4)
     frame = pd.DataFrame({"age": rng.integers(16, 96, 300)})
     has_no_income = rng.random(300) < 0.4
     incomes = np.where(has_no_income, 0, rng.integers(1, 90_000, 300))
@@ -88,14 +90,22 @@ def test_cut_points_are_round_and_a_frequent_number_has_its_own_bin():
     ages = pd.Series(1, np.arange(16.0, 96))
     assert all(edge % 5 == 0 for edge in quantile_cut_points(ages, 10))
 
-    counts = pd.Series([5, 60, 10, 10, 10, 5], [-5.0, 0, 3, 7, 20, 60])
+    counts = pd.Series(
+        [5, 60, 10, 10, 10, 5],
+        [-5.0, 0, 3, 7, 20, 60],
+    )
     cut_points = quantile_cut_points(counts, 10)
     bins = np.searchsorted(cut_points, [-5, 0, -0.0, 3], side="right")
     assert (bins - bins[1]).tolist() == [-1, 0, 0, 1]
 
 
 @given(
-    st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True),
+    st.lists(
+        st.integers(-50, 50),
+        min_size=1,
+        max_size=8,
+        unique=True,
+    ),
     st.integers(-99, 99),
 )
 def test_labels_of_bins_state_their_range(cut_points, value):
@@ -210,7 +220,10 @@ def test_people_without_a_value_of_the_target_are_not_counted():
     assert "x is missing or not applicable for 3 of 6 people" in " ".join(inputs.notes)
     files = inputs.files(inputs.original)
     # a and b; or a, c has two answers.
-    shares = {(): 4 / 6, inputs.schema.variables[1].codes_without_value: 2 / 3}
+    shares = {
+        (): 4 / 6,
+        inputs.schema.variables[1].codes_without_value: 2 / 3,
+    }
     for codes_without_value, share in shares.items():
         people = attribute_disclosure(files, Attack([0], 1, codes_without_value))
         assert people.release[people.eligible].mean() == share
@@ -299,7 +312,7 @@ def test_numbers_are_binned_and_texts_and_codes_are_levels():
     assert len(income.levels) == len(income.cut_points) + 2
     categories = infer_schema(table().astype({"age": "category"}))
     assert not categories.variables[0].needs_binning
-    weights = np.random.default_rng(1).random(300)  # all of them differ
+    weights = default_rng(1).random(300)  # all of them differ
     assert infer_schema(pd.DataFrame({"weight": weights})).variables[0].needs_binning
 
 
@@ -363,7 +376,7 @@ def test_decimal_commas_are_read_if_they_are_certain(tmp_path, texts, meant, not
 
 def test_decimal_commas_and_points_are_the_same_numbers(tmp_path):
     """Binned numbers, and few numbers that are levels; levels of a schema stay."""
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     heights = rng.normal(1.7, 0.1, 200).round(3)
     frame = pd.DataFrame({"height": heights, "sick": [*"ny"] * 100})
     frame["dose"] = rng.choice([0.5, 1.25, 2], 200)
@@ -415,7 +428,7 @@ def test_dates_whose_day_may_be_the_month_are_refused():
 
 
 def test_dates_are_binned_as_days_in_any_notation(tmp_path):
-    rng = np.random.default_rng(3)
+    rng = default_rng(3)
     days = rng.integers(0, 20_000, 200) - 7305
     born = pd.Series(pd.to_datetime(days, unit="D"))
     frame = pd.DataFrame({"born": born, "sick": [*"ny"] * 100})
@@ -555,51 +568,41 @@ def test_a_schema_is_read_from_a_file(tmp_path):
     assert sex.codes_without_value == (2, 3)
 
 
-BAD_SCHEMAS = [
-    (
-        "variables: [{name: a, bins: 5, cut_points: [2]}]",
-        "'a' needs exactly one of levels, bins and cut",
+BAD_SCHEMAS = {
+    "variables: [{name: a, bins: 5, cut_points: [2]}]": (
+        "'a' needs exactly one of levels, bins and cut"
     ),
-    (
-        "variables: [{name: a, width: 5}]",
-        "'a' has unknown keys 'width'; allowed are name, ",
+    "variables: [{name: a, width: 5}]": (
+        "'a' has unknown keys 'width'; allowed are name, "
     ),
-    ("variables: [{name: a, bins: 1}]", "bins must be a whole number, 2 to 100"),
-    (
-        "variables: [{name: a, cut_points: [2, 1]}]",
-        r"cut_points of a are \[2.0, 1.0\]; they must increase",
+    "variables: [{name: a, bins: 1}]": "bins must be a whole number, 2 to 100",
+    "variables: [{name: a, cut_points: [2, 1]}]": (
+        r"cut_points of a are \[2.0, 1.0\]; they must increase"
     ),
-    (
-        "variables: [{name: a, cut_points: [x]}]",
-        r"cut_points of a are \[nan\]; .* must increase",
+    "variables: [{name: a, cut_points: [x]}]": (
+        r"cut_points of a are \[nan\]; .* must increase"
     ),
-    (
-        "variables: [{name: a, cut_points: 3}]",
-        "'a': cut_points is '3'; it must be a list",
+    "variables: [{name: a, cut_points: 3}]": (
+        "'a': cut_points is '3'; it must be a list"
     ),
-    ("variables: [{name: a, levels: [x, [y]]}]", "'a': levels is .*; it must be a li"),
-    ("variables: [{name: a, levels: [x]}]", "a has 1 levels; it needs at least 2"),
-    (
-        "variables: [{name: a, levels: [b, c], missing: no}]",
-        "missing must be one of level, drop, error",
+    "variables: [{name: a, levels: [x, [y]]}]": "'a': levels is .*; it must be a li",
+    "variables: [{name: a, levels: [x]}]": "a has 1 levels; it needs at least 2",
+    "variables: [{name: a, levels: [b, c], missing: no}]": (
+        "missing must be one of level, drop, error"
     ),
-    ("variables: [{levels: [a, b]}]", "each variable needs a name"),
-    (
-        "variables: [{name: a, bins: 3}]\nleave_out: [a]",
-        "names of variables must differ; repeated are 'a'",
+    "variables: [{levels: [a, b]}]": "each variable needs a name",
+    "variables: [{name: a, bins: 3}]\nleave_out: [a]": (
+        "names of variables must differ; repeated are 'a'"
     ),
-    (
-        "variables: [{name: a, bins: 3}]\nlevels: []",
-        "the file has unknown keys 'levels'",
-    ),
-    ("variables: []", "variables is empty"),
-    ("variables: 3", "the file must have a list 'variables', or leave_out"),
-    ("variables: []\nvariables: 3", "repeats 'variables'"),
-    ("variables: [[]", "expected"),
-]
+    "variables: [{name: a, bins: 3}]\nlevels: []": "the file has unknown keys 'levels'",
+    "variables: []": "variables is empty",
+    "variables: 3": "the file must have a list 'variables', or leave_out",
+    "variables: []\nvariables: 3": "repeats 'variables'",
+    "variables: [[]": "expected",
+}
 
 
-@pytest.mark.parametrize(("text", "message"), BAD_SCHEMAS)
+@pytest.mark.parametrize(("text", "message"), BAD_SCHEMAS.items())
 def test_wrong_declarations_are_refused(tmp_path, text, message):
     path = write(tmp_path / "schema.yaml", text)
     with value_error(f"schema.yaml: .*{message}"):
@@ -609,7 +612,10 @@ def test_wrong_declarations_are_refused(tmp_path, text, message):
 def test_the_command_suggests_a_schema(tmp_path):
     days = [f"31.12.{i % 90:02d}" for i in range(300)]
     original = table().assign(id=np.arange(300), day=days)
-    released = original[::-1].assign(sex=original["sex"].replace("m", "x"), draw=1)
+    released = original[::-1].assign(
+        sex=original["sex"].replace("m", "x"),
+        draw=1,
+    )
     released.loc[0, "own"] = "NO"
     files = [str(tmp_path / name) for name in ("a.csv", "b.tsv")]
     original.assign(weight=1).to_csv(files[0], index=False)

@@ -2,17 +2,19 @@
 
 import numpy as np
 import pytest
+from enumeration import all_cells
 from numpy.testing import assert_allclose
 
 from srlib.margins import chow_liu_tree, log_density, two_way_table
 
 LEVELS = [2, 3, 4]
-CELLS = np.indices(LEVELS).reshape(3, -1).T  # (n_cells, n_variables)
+CELLS = all_cells(LEVELS)
 
 
 @pytest.fixture
 def records(rng):
-    return CELLS[rng.integers(0, len(CELLS), 30)]
+    rows = rng.integers(0, len(CELLS), 30)
+    return CELLS[rows]
 
 
 @pytest.mark.parametrize("extra", [-1, 2])
@@ -24,7 +26,8 @@ def test_density_with_extra_copies_is_that_of_a_file_with_them(extra, records):
         changed = records.repeat(counts, axis=0)
         tables = {edge: two_way_table(changed, LEVELS, *edge) for edge in tree}
         expected = log_density(record, tables)
-        assert_allclose(log_density(record, tree, extra), expected)
+        with_extra = log_density(record, tree, extra)
+        assert_allclose(with_extra, expected)
 
 
 def test_densities_sum_to_one(records):
@@ -35,8 +38,9 @@ def test_densities_sum_to_one(records):
 
 def test_many_levels_alone_do_not_make_a_pair(rng):
     """A third variable has so many levels that it seems to inform on the others."""
-    pairs = np.repeat(np.indices((2, 2)).reshape(2, -1), [65, 35, 35, 65], axis=1)
+    counts = [65, 35, 35, 65]
+    pairs = all_cells([2, 2]).repeat(counts, axis=0)
     many = rng.permutation(np.arange(200) % 50)
-    codes = np.column_stack([*pairs, many])
+    codes = np.column_stack([pairs, many])
     tree = chow_liu_tree(codes, [2, 2, 50])
     assert (0, 1) in tree

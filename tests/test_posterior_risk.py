@@ -15,6 +15,7 @@ from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
 from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
+from srlib.margins import DirichletMargins
 from srlib.risk import (
     DrawSets,
     collapsed_log_ratios,
@@ -112,7 +113,10 @@ def test_unknown_variables_and_their_prior(sets):
 
 
 def test_one_class_against_enumeration():
-    """With one class there is no Monte Carlo error: pi and phi are integrated out."""
+    """With one class there is no Monte Carlo error: pi and phi are integrated out.
+
+    By chains and by the density of the releases.
+    """
     prior = Prior(concentration=0.7)
 
     risk = risk_of(chains=replace(SHORT, prior=prior))
@@ -124,6 +128,9 @@ def test_one_class_against_enumeration():
         exact = exact_log_risk(CODES, row, supports[i], *model)
         assert risk.probability[i] == pytest.approx(np.exp(exact[0]), rel=1e-9)
     assert risk.log_mcse.max() < 1e-9
+    one_class = DirichletMargins(SCHEMA.n_levels, 0.7)
+    by_density = risk_of(chains=None, synthesizer=one_class)
+    assert_allclose(by_density.probability, risk.probability, rtol=1e-6)
 
 
 def test_categorical_columns_and_microdata_are_taken_as_they_are():
@@ -230,25 +237,25 @@ ONE_OF_TWO = {"draws": "sets", "chains": None, "released": RELEASED[:1]}
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"released": []}, "released is empty; it must hold one table or more"),
-        ({"released": [RELEASED[0][:0]]}, "released, table 1: the table has 0 records"),
-        ({"released": [RELEASED[0], ORIGINAL[["job"]]]}, "table 2: missing columns"),
-        ({"released": RELEASED[0].replace("b", "d")}, "table 1: values outside"),
-        ({"original": ORIGINAL.replace("b", None)}, "original: missing values"),
-        ({"unknown": ["age"]}, "unknown names 'age'"),
-        ({"unknown": []}, "unknown is"),
-        ({"log_prior": lambda x: 0.0}, r"returns shape \(\) for 7 candidates"),
-        ({"log_prior": lambda x: np.full(len(x), np.nan)}, "and none missing"),
-        ({"chains": replace(FEW, n_chains=1)}, "chains has 1 chains of 40 draws"),
-        ({"chains": []}, "chains is empty"),
-        ({"draws": "sets"}, "draws and chains are both given"),
-        (ONE_OF_TWO, "releases; the tables have"),
-        ({"original": RANKED, "released": RANKED}, "'rank'"),
-    ],
+    ("message", "change"),
+    {
+        "released is empty; it must hold one table or more": {"released": []},
+        "released, table 1: the table has 0 records": {"released": [RELEASED[0][:0]]},
+        "table 2: missing columns": {"released": [RELEASED[0], ORIGINAL[["job"]]]},
+        "table 1: values outside": {"released": RELEASED[0].replace("b", "d")},
+        "original: missing values": {"original": ORIGINAL.replace("b", None)},
+        "unknown names 'age'": {"unknown": ["age"]},
+        "unknown is": {"unknown": []},
+        r"returns shape \(\) for 7 candidates": {"log_prior": lambda x: 0.0},
+        "and none missing": {"log_prior": lambda x: np.full(len(x), np.nan)},
+        "chains has 1 chains of 40 draws": {"chains": replace(FEW, n_chains=1)},
+        "chains is empty": {"chains": []},
+        "draws and chains are both given": {"draws": "sets"},
+        "releases; the tables have": ONE_OF_TWO,
+        "'rank'": {"original": RANKED, "released": RANKED},
+    }.items(),
 )
-def test_bad_input_is_found_before_sampling(change, message, sets, monkeypatch):
+def test_bad_input_is_found_before_sampling(message, change, sets, monkeypatch):
     monkeypatch.delattr("srlib.risk.draw_sets.sample_posterior")
     if "draws" in change:
         change = change | {"draws": sets}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refusals
 from scipy.integrate import quad
@@ -13,7 +14,7 @@ from srlib.mechanism.bayes import risk
 from srlib.mechanism.families import bernoulli_plugin, beta_binomial
 from srlib.mechanism.proportion import Study
 
-RNG = np.random.default_rng(1)
+RNG = default_rng(1)
 COUNTS = np.arange(7)
 RELEASES = np.arange(6)
 TABLE = bernoulli_plugin(6, 5, 0.8)
@@ -149,7 +150,7 @@ def test_nothing_is_gained_about_a_certain_value():
 
 
 def test_drawn_pairs_come_from_all_pairs():
-    rng = np.random.default_rng(8)
+    rng = default_rng(8)
 
     drawn = STUDY.draw_pairs(
         ALTERNATIVE,

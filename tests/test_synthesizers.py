@@ -10,6 +10,7 @@ from cases import table
 from enumeration import all_cells
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import value_error
 
 from srlib.data.codes import cell_numbers
 from srlib.data.schema import Microdata, Schema, Variable
@@ -31,6 +32,7 @@ TOWN = Variable("town", ("a", "b", "c"))
 SCHEMA = Schema((JOB, TOWN))
 LEVELS = SCHEMA.n_levels
 DATA = table("00", "11", "12").astype(np.uint8)
+TABLE = Microdata(DATA, SCHEMA)
 CELLS = all_cells(LEVELS)
 RELEASES = np.array([*product(CELLS, repeat=3)])  # (216, 3, 2): all there are
 SUPPORTS = one_variable_supports(DATA, LEVELS)
@@ -40,6 +42,7 @@ SMOOTHED = Growth(1, smoothing=1.0)
 DENSITIES: dict[str, Density] = {
     "family": FAMILY,
     "trees": SequentialTrees(SCHEMA, growth=Growth(1)),
+    "pruned trees": SequentialTrees(SCHEMA, growth=Growth(1, cp=0.0)),
     "smoothed trees": SequentialTrees(SCHEMA, ["town", "job"], SMOOTHED, ["town"]),
     "plug-in margins": PlugInMargins(LEVELS),
     "one class": DirichletMargins(LEVELS, 0.5),
@@ -221,9 +224,9 @@ def test_a_family_of_counts_has_the_size_of_its_table():
     family = MechanismSynthesizer(mechanism, [2])
     data = table(*"011")
     message = r"data has counts \[1, 2\]; the mechanism has no such"
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         family.log_prob(data[:2], data)
-    with pytest.raises(ValueError, match="makes 6 cells; it must make 2"):
+    with value_error("makes 6 cells; it must make 2"):
         MechanismSynthesizer(mechanism, LEVELS)
 
 
@@ -254,7 +257,11 @@ def test_wrong_log_likelihoods_are_refused(columns, message):
         def log_likelihoods(self, *_):
             return np.array(columns)
 
-    data = Microdata(DATA, SCHEMA)
-    synthesizer = Wrong(LEVELS)
-    with pytest.raises(ValueError, match=f"Wrong.log_likelihoods returns {message}"):
-        posterior_risk(data, data, synthesizer=synthesizer)
+    with value_error(f"Wrong.log_likelihoods returns {message}"):
+        posterior_risk(TABLE, TABLE, synthesizer=Wrong(LEVELS))
+
+
+def test_a_density_that_is_not_a_number_is_refused(monkeypatch):
+    monkeypatch.setattr(MechanismSynthesizer, "log_prob", lambda *_: np.nan)
+    with value_error("MechanismSynthesizer.log_prob returns NaN"):
+        posterior_risk(TABLE, TABLE, synthesizer=FAMILY)

@@ -13,29 +13,23 @@ from dataclasses import replace
 from subprocess import PIPE, Popen
 
 import numpy as np
-from numpy.typing import NDArray
+from enumeration import schema
+from numpy.random import default_rng
 
 from srlib import dpmpm
 from srlib import risk as disclosure
 from srlib.assessment import assess
 from srlib.data.codes import distinct
-from srlib.data.schema import Microdata, Schema, Variable
+from srlib.data.schema import Microdata
 from srlib.mechanism import contingency, proportion
 from srlib.mechanism.families import beta_binomial, compositions
 
 LEVELS = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2])
 
 
-def microdata(codes: NDArray) -> Microdata:
-    variables = [
-        Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(LEVELS)
-    ]
-    return Microdata(codes, Schema(tuple(variables)))
-
-
 def computed() -> Iterator[tuple[str, object]]:
     """Results of every part of the library that has threads, or calls BLAS on much."""
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     uniform = rng.random((3, 20_000, len(LEVELS)))
     tables = (uniform**2 * LEVELS).astype("u1")
     original = tables[0]
@@ -63,10 +57,8 @@ def computed() -> Iterator[tuple[str, object]]:
     many_combinations = dpmpm.sample_posterior(original, LEVELS, fewer_draws, rng=rng)
     yield "many combinations", many_combinations.log_likelihood
 
-    data, *releases = map(microdata, tables)
-    assessment = assess(
-        data, {"tool": releases}, target="v9", rng=np.random.default_rng(2)
-    )
+    data, *releases = (Microdata(table, schema(*LEVELS)) for table in tables)
+    assessment = assess(data, {"tool": releases}, target="v9", rng=default_rng(2))
     yield "assessment", assessment.table
 
     study = proportion.Study(beta_binomial(300, 300, 1.0), 0.3)

@@ -15,20 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from enumeration import all_cells
+from enumeration import all_cells, schema
 from hypothesis import example, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
+from refusals import refused_changes
 from scipy.special import softmax
 from scipy.stats import kstest
 
 from srlib.data import microdata
-from srlib.data.schema import Microdata, Schema, Variable
-from srlib.dpmpm import Chains
-from srlib.margins import DirichletMargins
+from srlib.data.schema import Microdata
 from srlib.risk import (
     one_variable_supports,
     posterior_risk,
@@ -44,13 +43,6 @@ from srlib.trees import (
     fit_trees,
     log_likelihoods,
 )
-
-
-def schema(*n_levels: int) -> Schema:
-    variables = [
-        Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(n_levels)
-    ]
-    return Schema(tuple(variables))
 
 
 def table(codes: Any, *n_levels: int) -> Microdata:
@@ -129,7 +121,6 @@ def parts(
 
 class Subtree(NamedTuple):
     cost: Fraction
-    n_leaves: int
     log_prob: float
 
 
@@ -166,7 +157,7 @@ class ExactGrowth:
         with np.errstate(divide="ignore"):
             log_shares = np.log(shares)
         cost = n_wrong(rows, k) + price
-        leaf = Subtree(cost, 1, float(log_shares.sum()))
+        leaf = Subtree(cost, float(log_shares.sum()))
         split = self.best_split(rows, k)
         if split is None:
             return leaf
@@ -175,8 +166,7 @@ class ExactGrowth:
         cost = left.cost + right.cost
         if self.growth.cp is not None and leaf.cost <= cost:
             return leaf
-        n_leaves = left.n_leaves + right.n_leaves
-        return Subtree(cost, n_leaves, left.log_prob + right.log_prob)
+        return Subtree(cost, left.log_prob + right.log_prob)
 
     def best_split(self, rows: Rows, k: int) -> tuple[int, set[int]] | None:
         """Return the variable and the levels that go left."""
@@ -280,50 +270,6 @@ def test_trees_are_those_grown_in_exact_fractions(
         assert trees.log_prob(values) == pytest.approx(expected, rel=1e-12)
 
 
-def sklearn_log_prob(
-    codes: NDArray,
-    released: NDArray,
-    min_leaf: int,
-    seed: int,
-) -> float:
-    """log p(released | data) by scikit-learn's trees, which resolve ties by chance."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    # A constant first, so that the first variable has a tree without a split.
-    codes = np.insert(codes, 0, 0, axis=1)
-    released = np.insert(released, 0, 0, axis=1)
-    total = 0.0
-    for k in range(1, codes.shape[1]):
-        tree = DecisionTreeClassifier(
-            min_samples_leaf=min_leaf,
-            random_state=seed,
-            min_impurity_decrease=1e-9,
-        )
-        tree.fit(codes[:, :k], codes[:, k])
-        assert (tree.classes_ == np.arange(len(tree.classes_))).all()
-        probability = tree.predict_proba(released[:, :k])
-        drawn = probability[np.arange(len(released)), released[:, k]]
-        with np.errstate(divide="ignore"):
-            total += np.log(drawn).sum()
-    return float(total)
-
-
-def test_trees_are_those_of_scikit_learn_where_nothing_ties() -> None:
-    pytest.importorskip("sklearn")
-    n_compared = 0
-    for seed in range(12):
-        data = people(400, (3, 4, 2, 5), seed)
-        trees = grown(data, Growth(20), ordered=data.schema.names)
-        (released,) = trees.release(1, rng=default_rng(seed))
-        theirs = [
-            sklearn_log_prob(data.codes, released.codes, 20, draw) for draw in range(4)
-        ]
-        if np.ptp(theirs) < 1e-9:
-            n_compared += 1
-            assert trees.log_prob(released) == pytest.approx(theirs[0], rel=1e-12)
-    assert n_compared >= 6
-
-
 def test_a_leaf_of_five_by_hand() -> None:
     """Ten cooks, one of them sick, and five smiths of whom three are."""
     n_records = [9, 1, 2, 3]
@@ -369,34 +315,6 @@ def test_an_absent_level_goes_left_where_both_parts_are_equal() -> None:
     expected = np.log(1 / 3 / 7 * 3.5 / 4)
     absent = np.array([[2, 0]])
     assert trees.log_prob(absent) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    "growth",
-    [Growth(3), Growth(3, smoothing=2.0), Growth(3, cp=0.0)],
-)
-def test_probabilities_of_all_releases_sum_to_one(growth: Growth) -> None:
-    data = people(30, (2, 3, 2), 1)
-    trees = grown(data, growth, order=["v2", "v0", "v1"])
-    cells = all_cells((2, 3, 2))
-    for n_records in (1, 2):
-        releases = itertools.product(cells, repeat=n_records)
-        log_prob = [trees.log_prob(np.stack(release)) for release in releases]
-        assert np.exp(log_prob).sum() == pytest.approx(1)
-
-
-def test_releases_are_drawn_with_their_probabilities() -> None:
-    data = people(60, (2, 3, 2), 2)
-    trees = grown(data, Growth(5, smoothing=1.0), order=["v1", "v2", "v0"])
-
-    (released,) = trees.release(1, 40_000, rng=default_rng(3))
-
-    cells, counts = np.unique(released.codes, axis=0, return_counts=True)
-    assert len(cells) == 12
-    log_prob = [trees.log_prob(cell[None]) for cell in cells]
-    expected = 40_000 * np.exp(log_prob)
-    z_scores = (counts - expected) / np.sqrt(expected)
-    assert np.abs(z_scores).max() < 4.5
 
 
 def test_many_nominal_levels_are_cut_in_the_order_of_their_shares() -> None:
@@ -740,179 +658,115 @@ class Regrown:
         self.log_prob = synthesizer.log_prob
 
 
-def test_the_mixture_of_one_class_is_exact_by_its_density() -> None:
-    """As by chains, which leave nothing to chance where there is one class."""
-    data = people(50, (2, 3), 15)
-    model = DirichletMargins(data.schema.n_levels)
-    rng = default_rng(16)
-    codes = [model.release(data.codes, rng=rng) for _ in range(2)]
-    released = [Microdata(release, data.schema) for release in codes]
-
-    exact = tree_risk(data, released, model)
-
-    one_class = Chains(n_classes=1, burn_in=5, n_draws=20, n_chains=2)
-    by_chains = posterior_risk(
-        data, released, chains=one_class, rng=rng, progress=False
-    )
-    assert_allclose(exact.probability, by_chains.probability, rtol=1e-6)
-
-
-class Broken:
-    """A density that is not a number."""
-
-    def __init__(self, model: DirichletMargins) -> None:
-        self.release = model.release
-
-    def log_prob(self, released: NDArray, data: NDArray) -> float:
-        return float("nan")
-
-
-def test_a_density_that_is_not_a_number_is_refused() -> None:
-    data = people(50, (2, 3), 15)
-    broken = Broken(DirichletMargins(data.schema.n_levels))
-    with pytest.raises(ValueError, match=r"Broken.log_prob returns NaN"):
-        tree_risk(data, [data], broken)
-
-
-def test_a_release_of_something_else_is_refused() -> None:
-    data = people(40, (2, 3), 12)
-    has_level = data.codes[:, 1] != 2
-    lacking = Microdata(data.codes[has_level], data.schema)
-    with pytest.raises(ValueError, match="probability zero given the original"):
-        tree_risk(lacking, data, grown(lacking, Growth(5)))
-    with pytest.raises(ValueError, match="fitted to another table"):
-        tree_risk(lacking, data, grown(data, Growth(5)))
-    with pytest.raises(ValueError, match="rng is not given"):
-        posterior_risk(data, data)
-    with pytest.raises(ValueError, match="executor is given without a synthesizer"):
-        posterior_risk(data, data, executor=ThreadPoolExecutor(1))
-
-
 WRONG = people(20, (2, 3), 1)
 FRAME = WRONG.to_frame()
 TREES = fit_trees(WRONG)
+LACKING = Microdata(WRONG.codes[WRONG.codes[:, 1] != 2], WRONG.schema)
 CANDIDATES = WRONG.codes[:1, None]
-GOOD_INPUT: dict[Any, dict[str, Any]] = {
-    Growth: {},
-    fit_trees: {"data": WRONG},
-    TREES.release: {"rng": default_rng(1)},
-    TREES.log_prob: {},
-    log_likelihoods: {
+test_bad_input_of_growth = refused_changes(
+    Growth,
+    {},
+    {
+        "min_leaf is 2.5; it must be a whole number": {"min_leaf": 2.5},
+        "min_leaf is 0; it must be 1 or more": {"min_leaf": 0},
+        "max_depth is None; it must be a whole": {"max_depth": None},
+        "smoothing is '1'; it must be a number": {"smoothing": "1"},
+        "smoothing is -1.0; it must be 0 or more": {"smoothing": -1.0},
+        "smoothing is inf; it must be finite": {"smoothing": np.inf},
+        "minsplit is 1; it must be 2 or more": {"minsplit": 1},
+        "cp is -0.01; it must be 0 or more": {"cp": -0.01},
+        "cp is 1.5; it must lie in 0 to 1": {"cp": 1.5},
+        "cp is '1'; it must be a number": {"cp": "1"},
+    },
+)
+
+test_bad_input_of_fit = refused_changes(
+    fit_trees,
+    {"data": WRONG},
+    {
+        r"order is \['v0'\]; it must name each of v0, v1 once": {"order": ["v0"]},
+        "each of v0, v1 once": {"order": ["v0", "v0"]},
+        "order is 'v0'; it must name each of v0, v1 once": {"order": "v0"},
+        r"order is Growth\(min_leaf=5.*; it must name": {"order": Growth(5)},
+        "growth is 5; it must be of type Growth": {"growth": 5},
+        "data is of type ndarray; it must be a DataFrame or": {"data": WRONG.codes},
+        "schema is of type str; it must be a Sch": {"data": FRAME, "schema": "v"},
+        "record": {"data": FRAME[:0]},
+        "v1 has 70 levels; trees take at most 64": {"data": people(9, (2, 70), 1)},
+        "schema is given, but the Microdata have": {"schema": WRONG.schema},
+        "ordered is 'v0'; it must be a list of names": {"ordered": "v0"},
+        "ordered is True; it must be a list of names": {"ordered": True},
+        "v7": {"ordered": ["v7"]},
+    },
+)
+
+test_bad_input_of_release = refused_changes(
+    TREES.release,
+    {"rng": default_rng(1)},
+    {
+        "n is 0": {"n": 0},
+        "n is 1.5; it must be a whole number": {"n": 1.5},
+    },
+)
+
+test_bad_input_of_log_prob = refused_changes(
+    TREES.log_prob,
+    {},
+    {
+        "out of range": {"released": np.array([[0, 3]])},
+        "must have 2 columns": {"released": np.array([[0]])},
+        "type float64; they mu": {"released": np.array([[0, 0.5]])},
+        "released is a DataFrame": {"released": FRAME},
+    },
+)
+
+test_bad_input_of_log_likelihoods = refused_changes(
+    log_likelihoods,
+    {
         "trees": TREES,
         "released": WRONG,
         "rows": [0],
         "candidates": CANDIDATES,
     },
-    tree_risk: {"data": WRONG, "released": WRONG, "synthesizer": TREES},
-}
-
-
-@pytest.mark.parametrize(
-    ("function", "settings", "message"),
-    [
-        (Growth, {"min_leaf": 2.5}, "min_leaf is 2.5; it must be a whole number"),
-        (Growth, {"min_leaf": 0}, "min_leaf is 0; it must be 1 or more"),
-        (Growth, {"max_depth": None}, "max_depth is None; it must be a whole"),
-        (Growth, {"smoothing": "1"}, "smoothing is '1'; it must be a number"),
-        (Growth, {"smoothing": -1.0}, "smoothing is -1.0; it must be 0 or more"),
-        (Growth, {"smoothing": np.inf}, "smoothing is inf; it must be finite"),
-        (Growth, {"minsplit": 1}, "minsplit is 1; it must be 2 or more"),
-        (Growth, {"cp": -0.01}, "cp is -0.01; it must be 0 or more"),
-        (Growth, {"cp": 1.5}, "cp is 1.5; it must lie in 0 to 1"),
-        (Growth, {"cp": "1"}, "cp is '1'; it must be a number"),
-        (
-            fit_trees,
-            {"order": ["v0"]},
-            r"order is \['v0'\]; it must name each of v0, v1 once",
-        ),
-        (fit_trees, {"order": ["v0", "v0"]}, "each of v0, v1 once"),
-        (fit_trees, {"order": "v0"}, "order is 'v0'; it must name each of v0, v1 once"),
-        (
-            fit_trees,
-            {"order": Growth(5)},
-            r"order is Growth\(min_leaf=5.*; it must name",
-        ),
-        (fit_trees, {"growth": 5}, "growth is 5; it must be of type Growth"),
-        (
-            fit_trees,
-            {"data": WRONG.codes},
-            "data is of type ndarray; it must be a DataFrame or",
-        ),
-        (
-            fit_trees,
-            {"data": FRAME, "schema": "v"},
-            "schema is of type str; it must be a Sch",
-        ),
-        (fit_trees, {"data": FRAME[:0]}, "record"),
-        (
-            fit_trees,
-            {"data": people(9, (2, 70), 1)},
-            "v1 has 70 levels; trees take at most 64",
-        ),
-        (
-            fit_trees,
-            {"schema": WRONG.schema},
-            "schema is given, but the Microdata have",
-        ),
-        (fit_trees, {"ordered": "v0"}, "ordered is 'v0'; it must be a list of names"),
-        (fit_trees, {"ordered": True}, "ordered is True; it must be a list of names"),
-        (fit_trees, {"ordered": ["v7"]}, "v7"),
-        (TREES.release, {"n": 0}, "n is 0"),
-        (TREES.release, {"n": 1.5}, "n is 1.5; it must be a whole number"),
-        (TREES.log_prob, {"released": np.array([[0, 3]])}, "out of range"),
-        (TREES.log_prob, {"released": np.array([[0]])}, "must have 2 columns"),
-        (TREES.log_prob, {"released": np.array([[0, 0.5]])}, "type float64; they mu"),
-        (TREES.log_prob, {"released": FRAME}, "released is a DataFrame"),
-        (
-            log_likelihoods,
-            {"rows": [0.5]},
-            "rows has type float64; it must be of integers",
-        ),
-        (log_likelihoods, {"rows": [20]}, "rows must lie in 0 to 19"),
-        (log_likelihoods, {"candidates": [[[0.5, 0]]]}, "candidates has type float64"),
-        (
-            log_likelihoods,
-            {"candidates": [[[0, 3]]]},
-            "candidates has codes out of range",
-        ),
-        (log_likelihoods, {"candidates": [[0, 1]]}, r"candidates has shape \(1, 2\)"),
-        (log_likelihoods, {"released": []}, "released is empty"),
-        (
-            tree_risk,
-            {"released": None},
-            "table 1 is of type NoneType; it must be a Data",
-        ),
-        (
-            tree_risk,
-            {"released": "a.csv"},
-            "released, table 1 is of type str; it must be",
-        ),
-        (tree_risk, {"released": FRAME.assign(v0="x")}, "v0 has 'x'"),
-        (tree_risk, {"released": people(20, (3, 3), 1)}, "has another schema than the"),
-        (tree_risk, {"synthesizer": object()}, "must be Trees, or have the functions"),
-        (tree_risk, {"synthesizer": Trees}, "it must be Trees, or have the functions"),
-        (
-            tree_risk,
-            {"synthesizer": SequentialTrees(schema(3, 3))},
-            "synthesizer has another schema than the original",
-        ),
-        (tree_risk, {"executor": 2}, "executor is 2; it must have the interface of"),
-        (tree_risk, {"unknown": "v0"}, "unknown is 'v0'; it must be a list of names"),
-        (tree_risk, {"log_prior": np.zeros(3)}, r"log_prior has shape \(3,\)"),
-        (
-            tree_risk,
-            {"log_prior": np.full((6, 4), np.nan)},
-            "log_prior has missing values",
-        ),
-    ],
+    {
+        "rows has type float64; it must be of integers": {"rows": [0.5]},
+        "rows must lie in 0 to 19": {"rows": [20]},
+        "candidates has type float64": {"candidates": [[[0.5, 0]]]},
+        "candidates has codes out of range": {"candidates": [[[0, 3]]]},
+        r"candidates has shape \(1, 2\)": {"candidates": [[0, 1]]},
+        "released is empty": {"released": []},
+    },
 )
-def test_wrong_input_is_refused(
-    function: Callable[..., Any],
-    settings: dict[str, Any],
-    message: str,
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        function(**GOOD_INPUT[function] | settings)
+
+test_bad_input_of_risk = refused_changes(
+    tree_risk,
+    {"data": WRONG, "released": WRONG, "synthesizer": TREES},
+    {
+        "table 1 is of type NoneType; it must be a Data": {"released": None},
+        "released, table 1 is of type str; it must be": {"released": "a.csv"},
+        "v0 has 'x'": {"released": FRAME.assign(v0="x")},
+        "has another schema than the": {"released": people(20, (3, 3), 1)},
+        "must be Trees, or have the functions": {"synthesizer": object()},
+        "it must be Trees, or have the functions": {"synthesizer": Trees},
+        "synthesizer has another schema than the original": {
+            "synthesizer": SequentialTrees(schema(3, 3))
+        },
+        "probability zero given the original": {
+            "data": LACKING,
+            "synthesizer": fit_trees(LACKING),
+        },
+        "fitted to another table": {"data": LACKING},
+        "rng is not given": {"synthesizer": None},
+        "executor is given without a synthesizer": {
+            "synthesizer": None,
+            "executor": ThreadPoolExecutor(1),
+        },
+        "executor is 2; it must have the interface of": {"executor": 2},
+        "unknown is 'v0'; it must be a list of names": {"unknown": "v0"},
+        r"log_prior has shape \(3,\)": {"log_prior": np.zeros(3)},
+        "log_prior has missing values": {"log_prior": np.full((6, 4), np.nan)},
+    },
+)
 
 
 def test_trees_of_a_frame_give_its_risk() -> None:

@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from srlib.data.codes import distinct
 from srlib.data.microdata import ACS, embedded_population
@@ -22,11 +23,11 @@ ITERATIONS = 200
 
 
 def survey_like():
-    return embedded_population(10_000, rng=np.random.default_rng(0)).codes
+    return embedded_population(10_000, rng=default_rng(0)).codes
 
 
 def nearly_all_distinct():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     shares = rng.random((10_000, len(ACS.names)))
     return (shares * ACS.n_levels).astype(np.uint8)
 
@@ -35,7 +36,7 @@ def nearly_all_distinct():
 @pytest.mark.parametrize("data", [survey_like, nearly_all_distinct])
 def test_iterations(benchmark, data, n_classes):
     combinations, counts, _ = distinct(data())
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     sampler = Sampler(combinations, counts, ACS.n_levels, n_classes, Prior(), rng)
     sampler.advance(200, 0.9)
     start = time.process_time()
@@ -47,7 +48,7 @@ def test_iterations(benchmark, data, n_classes):
 
 def test_synthetic_data_set(benchmark):
     combinations, counts, _ = distinct(survey_like())
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     sampler = Sampler(combinations, counts, ACS.n_levels, 30, Prior(), rng)
     sampler.advance(50)
     benchmark(synthesize, sampler.pi, sampler.phi, ACS.n_levels, 10_000, rng=rng)

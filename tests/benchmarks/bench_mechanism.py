@@ -22,6 +22,8 @@ from srlib.mechanism.privacy import exact_epsilon
 from srlib.mechanism.proportion import Study
 from srlib.mechanism.scores import exponential
 
+EPSILONS = (1000, 100, 10, 2, 0.2, 0.01)
+
 
 def table_1(n):
     ones = np.arange(n + 1)
@@ -31,7 +33,7 @@ def table_1(n):
         .all_pairs(changed, 0.5)
         .expected_increase(0.5)
         for p0 in (0.001, 0.3, 0.5, 0.999)
-        for epsilon in (1000, 100, 10, 2, 0.2, 0.01)
+        for epsilon in EPSILONS
     ]
 
 
@@ -61,3 +63,16 @@ def test_exact_audit_of_two_by_two_tables(benchmark):
     score = model.block(np.arange(1_771), np.arange(1_771))
     table = exponential(score, 0.5, model.neighbors)
     assert benchmark(exact_epsilon, table).value < 0.5
+
+
+def test_exact_utility_of_240_pairs(benchmark):
+    """The sum that replaces the paper's chains."""
+    studies = [Study(private_plugin(e, 1000, 1000), 0.5) for e in EPSILONS]
+    x = np.full(40, 500)
+    x_star = np.arange(480, 520)
+
+    def exact():
+        for study in studies:
+            study.utility(x, x_star)
+
+    benchmark.pedantic(exact, rounds=3)

@@ -13,6 +13,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from srlib.data.acs import embedded_population
 from srlib.data.codes import distinct
@@ -37,7 +38,7 @@ def used():
 @pytest.mark.parametrize("where", ["threads", "processes"])
 @pytest.mark.parametrize("n", [1000, 10_000, 100_000])
 def test_risk(benchmark, n, where, growth):
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     data = embedded_population(n, rng=rng)
     trees = fit_trees(data, growth=growth)
     released = trees.release(5, rng=rng)
@@ -59,7 +60,7 @@ def test_risk(benchmark, n, where, growth):
 @pytest.mark.parametrize("n", [1000, 10_000, 100_000])
 def test_nodes_that_are_grown_anew(benchmark, n):
     """Of 200 combinations, the nodes whose split a changed record changes."""
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     data = embedded_population(n, rng=rng)
     trees = fit_trees(data)
     released = trees.release(5, rng=rng)
@@ -73,6 +74,6 @@ def test_nodes_that_are_grown_anew(benchmark, n):
 
 
 def test_growing(benchmark):
-    data = embedded_population(10_000, rng=np.random.default_rng(1))
+    data = embedded_population(10_000, rng=default_rng(1))
     fit_trees(data)
     benchmark(fit_trees, data)
