@@ -117,12 +117,8 @@ def __getattr__(name: str) -> Any:
         return version("srlib")
     if name not in _HOME:
         raise AttributeError(f"module 'srlib' has no attribute {name!r}")
-    home = _HOME[name]
-    value: Any = import_module(f"srlib.{home}")
-    if not home.endswith(name):  # the name is not that of the module
-        value = getattr(value, name)
-    globals()[name] = value
-    return value
+    home = import_module(f"srlib.{_HOME[name]}")
+    return getattr(home, name, home)  # the name may be that of the module
 
 
 def __dir__() -> list[str]:

@@ -75,7 +75,7 @@ class DrawSets:
         combinations not converged.
         """
         schedule = checked_schedule(chains)
-        combinations = np.unique(codes, axis=0)
+        combinations = evenly_spaced(np.unique(codes, axis=0), _MAX_CHECKED)
         tables = {"data": codes}
         for i, release in enumerate(released, 1):
             tables[f"data, release {i}"] = np.vstack([codes, release])
@@ -125,13 +125,11 @@ def log_ratios(
     draws: Draws, codes: Codes, unknown: Sequence[int] | None
 ) -> tuple[Floats, NDArray[np.floating]]:
     """Return log ratios for `predictive_ratio`, and log probabilities for Pareto k."""
-    if unknown is None and draws.allocations is not None:
-        return collapsed_log_ratios(draws, codes)
-    if unknown is None:
-        ratios = one_variable_log_ratios(draws, codes)[0]
-    else:
-        ratios = subset_log_means(draws, codes, unknown)
-    return ratios, cell_log_prob(draws, codes)
+    if unknown is not None:
+        return subset_log_means(draws, codes, unknown), cell_log_prob(draws, codes)
+    if draws.allocations is None:
+        return one_variable_log_ratios(draws, codes)[0], cell_log_prob(draws, codes)
+    return collapsed_log_ratios(draws, codes)
 
 
 def chain_schedule(
@@ -181,12 +179,10 @@ def convergence(
     """Return whether chains agree on the log probabilities of combinations, as a row.
 
     It has draws_given (the name of the draws), chains, draws (per chain), r_hat_median,
-    r_hat_95 (95th percentile) and r_hat_largest over the combinations, or over 5,000 of
-    them that are evenly spaced, and share_not_converged, the share whose R-hat is above
-    `diagnostics.MAX_R_HAT`.
+    r_hat_95 (95th percentile) and r_hat_largest over the combinations, and
+    share_not_converged, the share whose R-hat is above `diagnostics.MAX_R_HAT`.
     """
-    checked = evenly_spaced(combinations, _MAX_CHECKED)
-    r_hat = diagnostics.r_hat(cell_log_prob(draws, checked))  # (n_checked,)
+    r_hat = diagnostics.r_hat(cell_log_prob(draws, combinations))  # (n_combinations,)
     return {
         "draws_given": name,
         "chains": draws.n_chains,

@@ -75,7 +75,7 @@ class CandidateLikelihood:
     from_log_means: Statistic
     sets: Sequence[Floats] = ()
     r_hat: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    pareto_k: Floats = field(default_factory=lambda: np.empty(0))
+    pareto_k: Floats | float = np.nan
 
     @property
     def log_likelihood(self) -> Floats:

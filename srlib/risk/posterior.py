@@ -290,26 +290,18 @@ def posterior_risk(
                 ),
                 n_chains=sum(draws.n_chains for draws in sets),
             )
-        return _density_risk(records, tables, synthesizer, executor)
-
-
-def _density_risk(
-    records: TargetRecords,
-    tables: Sequence[Codes],
-    synthesizer: Trees | Density,
-    executor: Executor | None,
-) -> PosteriorRisk:
-    """Return the exact risk by a density."""
-    check_density(synthesizer, records.table)
-
-    def likelihood(part: slice) -> CandidateLikelihood:
-        rows = records.rows[part]
-        candidates = records.candidates(part)
-        return density_likelihood(
-            synthesizer, tables, records.table.codes, rows, candidates, executor
+        check_density(synthesizer, table)
+        return _risk_in_blocks(
+            records,
+            lambda part: density_likelihood(
+                synthesizer,
+                tables,
+                table.codes,
+                records.rows[part],
+                records.candidates(part),
+                executor,
+            ),
         )
-
-    return _risk_in_blocks(records, likelihood)
 
 
 def _check_choices(
@@ -377,7 +369,7 @@ def _risk_in_blocks(
         name: np.concatenate([block[name] for block in blocks], axis=-1)
         for name in blocks[0]
     }
-    r_hat = columns.pop("r_hat")  # (n_sets, n)
+    r_hat = columns.pop("r_hat")
     return PosteriorRisk(
         schema=records.table.schema,
         combinations=records.combinations,
@@ -394,11 +386,12 @@ def _block_columns(
 ) -> dict[str, NDArray]:
     """Return the risk of some combinations, and its diagnostics, by name."""
     risk = likelihood.posterior(log_prior)
+    n = len(risk.log_prob)
     return {
         "probability": risk.probability,
         "rank": risk.rank,
         "n_excluded": np.isneginf(likelihood.log_likelihood).sum(axis=1),
         "log_mcse": risk.log_mcse[:, 0],
-        "r_hat": likelihood.r_hat,
-        "pareto_k": likelihood.pareto_k,
+        "r_hat": likelihood.r_hat.reshape(-1, n),  # (n_sets, n)
+        "pareto_k": np.broadcast_to(likelihood.pareto_k, n),
     }

@@ -8,7 +8,6 @@ from math import comb
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import beta
 
@@ -104,7 +103,7 @@ class RiskBeforeRelease:
     weights: Floats
     exact: bool
     jackknife_probability: Floats
-    convergence: pd.DataFrame | None = None
+    convergence: pd.DataFrame | None
 
     def __repr__(self) -> str:
         return f"<RiskBeforeRelease: {self.summary()}>"
@@ -260,9 +259,12 @@ def risk_before_release(
     table = encode(original, "original", None)
     records = target_records(table, unknown, log_prior, rows)
     table.schema.check_reserved_names(_COLUMNS)
-    true_record_probability = partial(
-        _true_record_probability, records.candidate_log_prior()
-    )
+    log_prior = records.candidate_log_prior()
+
+    def true_record_probability(log_likelihood: Floats) -> Floats:
+        """Return the posterior probability of the true record, ([n_sets,] n)."""
+        return np.exp(posterior(log_likelihood, log_prior)[..., 0])
+
     likelihood, weights, convergence_table = _set_likelihoods(
         records, synthesizer, n_releases, n_sets, rng
     )
@@ -282,11 +284,6 @@ def risk_before_release(
         jackknife_probability=np.reshape(replicates, (-1, *probability.shape)),
         convergence=convergence_table,
     )
-
-
-def _true_record_probability(log_prior: ArrayLike, log_likelihood: Floats) -> Floats:
-    """Return the posterior probability of the true record, (n_release_sets, n)."""
-    return np.exp(posterior(log_likelihood, log_prior)[..., 0])
 
 
 def _set_likelihoods(

@@ -104,11 +104,7 @@ def density_likelihood(
             "released has probability zero given the original: this synthesizer cannot "
             "have drawn it, or its log_prob does not match its release"
         )
-    return CandidateLikelihood(
-        lambda: log_likelihood,
-        r_hat=np.empty((0, len(rows))),
-        pareto_k=np.full(len(rows), np.nan),
-    )
+    return CandidateLikelihood(lambda: log_likelihood)
 
 
 def log_likelihoods(

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import pandas as pd
@@ -58,10 +57,8 @@ def log_likelihoods(
     blocks = [(cells[i : i + step], supports[i : i + step]) for i in starts]
     routed = _route(trees, distinct_records) if executor is None else None
     shared = (trees, distinct_records, routed)
-    workers: AbstractContextManager[Executor | None] = nullcontext(executor)
-    if executor is None and len(blocks) > 1:
-        workers = ThreadPoolExecutor(os.cpu_count())
-    with workers as place:
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        place = executor or threads
         results = in_blocks(place, _block_log_prob, shared, blocks, "changed records")
         return np.concatenate([np.empty((0, supports.shape[1])), *results])
 
@@ -73,12 +70,11 @@ def checked_changes(
     candidates: Ints,
 ) -> tuple[NDArray[np.uint8], Ints, NDArray[np.uint8]]:
     """Return released records, rows and candidates in the form the kernels need."""
-    if isinstance(released, pd.DataFrame):
-        checked_release(released, trees.schema)  # raises a ValueError
-    releases = [released] if isinstance(released, Microdata | np.ndarray) else released
-    if not releases:
+    if isinstance(released, Microdata | np.ndarray | pd.DataFrame):
+        released = [released]
+    if not released:
         raise ValueError("released is empty; it must hold one table or more")
-    codes = np.concatenate([checked_release(table, trees.schema) for table in releases])
+    codes = np.concatenate([checked_release(table, trees.schema) for table in released])
     places = np.atleast_1d(rows)
     supports = np.asarray(candidates)
     for name, values in (("rows", places), ("candidates", supports)):
