@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from srlib import checks
 from srlib.arrays import Bools, Floats, Ints
-from srlib.data.codes import Codes
-from srlib.data.schema import Microdata
+from srlib.data import Codes, Microdata
 from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress as progress_bar
 from srlib.risk.candidates import Data, encode

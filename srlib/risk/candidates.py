@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from srlib.arrays import Ints
-from srlib.data.codes import Codes, Levels, distinct
-from srlib.data.schema import Microdata, Schema
+from srlib.data import Codes, Microdata, Schema, distinct
+from srlib.data.codes import Levels
 
 type Data = pd.DataFrame | Microdata
 """A table as `posterior_risk` takes it."""

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from srlib import diagnostics
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import Codes
-from srlib.dpmpm.gibbs import sample_posterior
-from srlib.dpmpm.model import Chains, Draws
-from srlib.dpmpm.predict import cell_log_prob
+from srlib.data import Codes
+from srlib.dpmpm import Chains, Draws, cell_log_prob, sample_posterior
 from srlib.risk.estimators import (
     collapsed_log_ratios,
     log_likelihood,
@@ -118,7 +116,7 @@ class DrawSets:
         r_hat = [diagnostics.r_hat(cell_log_prob(draws, codes)) for draws in self]
         # The weights 1 / p(x_i | theta) leave the record out of the draws given D.
         pareto_k = diagnostics.pareto_k(-log_prob[0].reshape(-1, len(codes)).T)
-        return CandidateLikelihood(log_likelihood, ratios, np.stack(r_hat), pareto_k)
+        return CandidateLikelihood(log_likelihood, ratios, r_hat, pareto_k)
 
 
 def log_ratios(

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.data.codes import Codes, cell_numbers, distinct
-from srlib.dpmpm.kernels import THREADS
-from srlib.dpmpm.model import Draws
-from srlib.dpmpm.predict import (
+from srlib.data import Codes, cell_numbers, distinct
+from srlib.dpmpm import (
+    Draws,
     cell_log_prob,
     leave_one_out_log_ratios,
     neighbor_log_ratios,
 )
+from srlib.dpmpm.kernels import THREADS
 from srlib.risk.candidates import one_variable_positions, unknown_values
 from srlib.risk.likelihood import CandidateLikelihood, Risk
 from srlib.threads import one_blas_thread

@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 
 from srlib import checks
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import Codes, distinct
-from srlib.data.schema import Schema
+from srlib.data import Codes, Schema
 from srlib.risk.candidates import (
     Data,
     Rows,
@@ -285,14 +284,15 @@ def membership_test(
     comparison = _compare(original, released, holdout, n_releases, n_holdout, rows)
     records = comparison.records
     check_density(synthesizer, records.table)
-    candidates, position = _candidates(comparison)
+    truth = records.combinations[:, None]
+    people = comparison.people[comparison.holdout_rows]  # (n, n_holdout, n_variables)
+    candidates = np.concatenate([truth, people], axis=1)
     statistics = []
     for tables in comparison.release_sets:
         likelihood = density_likelihood(
             synthesizer, tables, records.table.codes, records.rows, candidates
         )
-        log_prob = np.take_along_axis(likelihood.log_likelihood, position, axis=1)
-        statistics.append(log_likelihood_ratios(log_prob))
+        statistics.append(log_likelihood_ratios(likelihood.log_likelihood))
     return comparison.test(*map(np.stack, zip(*statistics, strict=True)))
 
 
@@ -447,28 +447,6 @@ def _compare(
     shape = len(records.rows), min(n_holdout, len(people))
     holdout_rows = np.resize(np.arange(len(people)), shape)
     return _Comparison(records, [*batched(tables, n_releases)], people, holdout_rows)
-
-
-def _candidates(comparison: _Comparison) -> tuple[Codes, Ints]:
-    """Return the distinct candidates of each target record, and everybody's position.
-
-    The target record itself comes first, and again where it has fewer candidates than
-    others have. Positions are (n, 1 + n_holdout), that of the target record first.
-    """
-    combinations, _, combination_of = distinct(comparison.people)
-    holdout_rows = comparison.holdout_rows
-    distinct_people = [
-        np.unique(combination_of[chosen], return_inverse=True)
-        for chosen in holdout_rows
-    ]
-    size = max(len(chosen) for chosen, _ in distinct_people)
-    records = comparison.records.combinations
-    candidates = np.repeat(records[:, None].astype(np.uint8), 1 + size, axis=1)
-    position = np.zeros((len(records), 1 + holdout_rows.shape[1]), np.int64)
-    for i, (chosen, place) in enumerate(distinct_people):
-        candidates[i, 1 : 1 + len(chosen)] = combinations[chosen]
-        position[i, 1:] = 1 + place
-    return candidates, position
 
 
 def _resample(size: int, rng: np.random.Generator) -> Ints:

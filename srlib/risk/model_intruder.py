@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import Codes, distinct
+from srlib.data import Codes, distinct
 from srlib.diagnostics import MAX_R_HAT
-from srlib.dpmpm.model import Chains
-from srlib.mechanism.bayes import posterior
+from srlib.dpmpm import Chains
+from srlib.mechanism import posterior
 from srlib.risk.candidates import one_variable_positions
 from srlib.risk.draw_sets import (
     MAX_NOT_CONVERGED,
@@ -69,12 +69,13 @@ def model_risks(
     is_of_target = variable[0] == target
     is_of_target[0] = True
     target_sets = [log_ratios[..., is_of_target] for log_ratios in likelihood.sets]
+    r_hat = np.stack(likelihood.r_hat)  # (n_sets, n)
     rows = [
         _whole_record_row(likelihood, repetitions),
         *_target_rows(target_sets, repetitions),
-        _chains_row(likelihood.r_hat),
+        _chains_row(r_hat),
     ]
-    agree = share_not_converged(likelihood.r_hat) <= MAX_NOT_CONVERGED
+    agree = share_not_converged(r_hat) <= MAX_NOT_CONVERGED
     target_log_prob = _target_log_prob(*map(log_mean, target_sets))
     risks = _record_risks(likelihood.posterior(), *target_log_prob)
     return pd.DataFrame(rows), bool(agree.all()), risks

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from srlib import diagnostics
 from srlib.arrays import Bools, Floats, Ints
-from srlib.data.codes import Codes
-from srlib.data.schema import Microdata, Schema
+from srlib.data import Codes, Microdata, Schema
 from srlib.display import percent
-from srlib.dpmpm.model import Chains
+from srlib.dpmpm import Chains
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
 from srlib.risk.candidates import (
@@ -392,6 +391,6 @@ def _block_columns(
         "rank": risk.rank,
         "n_excluded": np.isneginf(likelihood.log_likelihood).sum(axis=1),
         "log_mcse": risk.log_mcse[:, 0],
-        "r_hat": likelihood.r_hat.reshape(-1, n),  # (n_sets, n)
+        "r_hat": np.reshape(likelihood.r_hat, (-1, n)),  # (n_sets, n)
         "pareto_k": np.broadcast_to(likelihood.pareto_k, n),
     }

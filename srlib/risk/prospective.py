@@ -13,13 +13,10 @@ from scipy.stats import beta
 
 from srlib import checks
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import Codes
-from srlib.data.schema import Schema
+from srlib.data import Codes, Schema
 from srlib.display import percent
-from srlib.dpmpm.gibbs import DPMPMSynthesizer, sample_posterior
-from srlib.dpmpm.model import Draws
-from srlib.mechanism.bayes import posterior
-from srlib.mechanism.records import MechanismSynthesizer
+from srlib.dpmpm import DPMPMSynthesizer, Draws, sample_posterior
+from srlib.mechanism import MechanismSynthesizer, posterior
 from srlib.progress import progress, silent
 from srlib.risk.candidates import (
     Data,

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import Codes
-from srlib.data.schema import Microdata
+from srlib.data import Codes, Microdata
 from srlib.progress import in_blocks
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.trees import SequentialTrees, Trees

@@ -9,8 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import distinct
-from srlib.data.schema import Microdata
+from srlib.data import Microdata, distinct
 from srlib.progress import in_blocks
 from srlib.trees import kernels
 from srlib.trees.model import Trees, checked_release

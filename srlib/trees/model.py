@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from srlib import checks
 from srlib.arrays import Bools, Floats, Ints
-from srlib.data.codes import distinct
-from srlib.data.schema import Microdata, Schema
+from srlib.data import Microdata, Schema, distinct
 from srlib.trees import kernels
 from srlib.trees.kernels import Task, Tree
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib.arrays import Floats, Ints
-from srlib.data.schema import Microdata, Schema
+from srlib.data import Microdata, Schema
 from srlib.trees.changes import log_likelihoods
 from srlib.trees.model import (
     AS_RPART,
