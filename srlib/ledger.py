@@ -399,9 +399,8 @@ def ledger(
     table["tolerance"] = np.maximum(table["tolerance"], two_errors)
     judged = map(_judge, table.itertuples())
     table["computed"], table["verdict"], table["note"] = zip(*judged, strict=True)
-    noted = table["notes"].astype(bool)
-    unexplained = [*table["id"][(table["verdict"] == DIFFERS) & ~noted]]
-    if unexplained:
+    is_unexplained = (table["verdict"] == DIFFERS) & ~table["notes"].astype(bool)
+    if unexplained := [*table["id"][is_unexplained]]:
         raise ValueError(
             f"numbers that differ from the printed ones need a note: {unexplained}"
         )

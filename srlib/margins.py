@@ -8,7 +8,7 @@ density of a file's records.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -506,10 +506,7 @@ def utility_loss(
         )
     differences = []  # for each table, of the releases
     expected = []
-    for a, b in combinations(range(len(levels)), 2):
-        files = [original, *released]
-        tables = [two_way_table(codes, levels, a, b).ravel() for codes in files]
-        shares = np.array(tables) / n  # (n_files, n_cells)
+    for shares in _two_way_shares([original, *released], levels):
         differences.append(np.abs(shares[1:] - shares[0]).mean(axis=1))
         expected.append(_difference_by_chance(n, shares.mean(axis=0)))
     by_chance = np.mean(expected)
@@ -520,6 +517,13 @@ def utility_loss(
     ratios = np.mean(differences, axis=0) / by_chance
     error = ratios.std(ddof=1) / np.sqrt(len(ratios))
     return float(ratios.mean()), float(error)
+
+
+def _two_way_shares(files: Sequence[Codes], levels: Sequence[int]) -> Iterator[Floats]:
+    """Yield the proportions of each two-way table in all files, (n_files, n_cells)."""
+    for a, b in combinations(range(len(levels)), 2):
+        tables = [two_way_table(codes, levels, a, b).ravel() for codes in files]
+        yield np.array(tables) / len(files[0])
 
 
 def _difference_by_chance(n: int, p: Floats) -> float:

@@ -1,6 +1,5 @@
 """Posterior disclosure risk, membership tests, and risks before release."""
 
-# ruff: noqa: F401  # names for others
 from srlib.risk.black_box import leakage_bound, leakage_bound_from_counts
 from srlib.risk.candidates import one_variable_supports, subset_support
 from srlib.risk.draw_sets import DrawSets, chain_schedule
@@ -18,3 +17,25 @@ from srlib.risk.membership import distance_test, membership_test
 from srlib.risk.posterior import posterior_risk
 from srlib.risk.prospective import risk_before_release
 from srlib.risk.synthesizers import Density
+
+__all__ = [
+    "Density",
+    "DrawSets",
+    "chain_schedule",
+    "collapsed_log_ratios",
+    "distance_test",
+    "importance_sampling",
+    "jackknife",
+    "leakage_bound",
+    "leakage_bound_from_counts",
+    "membership_test",
+    "one_variable_log_ratios",
+    "one_variable_supports",
+    "posterior_risk",
+    "predictive_ratio",
+    "release_log_prob",
+    "repeatability",
+    "risk_before_release",
+    "subset_log_means",
+    "subset_support",
+]

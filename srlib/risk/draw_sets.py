@@ -198,6 +198,6 @@ def evenly_spaced(records: Codes, limit: int) -> Codes:
     return records[np.linspace(0, len(records) - 1, n_chosen, dtype=int)]
 
 
-def share_not_converged(r_hat: Floats) -> Floats:
+def share_not_converged(r_hat: Floats | Sequence[Floats]) -> Floats:
     """Return the share of R-hats above their limit or unknown, over the last axis."""
-    return np.mean(~(r_hat <= diagnostics.MAX_R_HAT), axis=-1)
+    return np.mean(~np.less_equal(r_hat, diagnostics.MAX_R_HAT), axis=-1)

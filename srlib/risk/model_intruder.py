@@ -69,13 +69,12 @@ def model_risks(
     is_of_target = variable[0] == target
     is_of_target[0] = True
     target_sets = [log_ratios[..., is_of_target] for log_ratios in likelihood.sets]
-    r_hat = np.stack(likelihood.r_hat)  # (n_sets, n)
     rows = [
         _whole_record_row(likelihood, repetitions),
         *_target_rows(target_sets, repetitions),
-        _chains_row(r_hat),
+        _chains_row(likelihood.r_hat),
     ]
-    agree = share_not_converged(r_hat) <= MAX_NOT_CONVERGED
+    agree = share_not_converged(likelihood.r_hat) <= MAX_NOT_CONVERGED
     target_log_prob = _target_log_prob(*map(log_mean, target_sets))
     risks = _record_risks(likelihood.posterior(), *target_log_prob)
     return pd.DataFrame(rows), bool(agree.all()), risks
@@ -153,7 +152,7 @@ def _target_rows(sets: Sequence[Floats], repetitions: Ints) -> tuple[_Row, _Row]
     return posterior_row, ratio_row
 
 
-def _chains_row(r_hat: Floats) -> _Row:
+def _chains_row(r_hat: Sequence[Floats]) -> _Row:
     """Return the largest 95th percentile of R-hat in a set of chains, and its limit."""
     detail = "R-hat, 95th percentile, and its limit"
     largest = np.quantile(r_hat, 0.95, axis=1).max()
