@@ -397,8 +397,9 @@ def ledger(
     two_errors = ERRORS * table["errors"].astype(float).fillna(0.0)
     table["is_vague"] = two_errors > LARGEST_TOLERANCE * table["center"].abs()
     table["tolerance"] = np.maximum(table["tolerance"], two_errors)
-    judged = map(_judge, table.itertuples())
-    table["computed"], table["verdict"], table["note"] = zip(*judged, strict=True)
+    table["computed"], table["verdict"], table["note"] = zip(
+        *map(_judge, table.itertuples()), strict=True
+    )
     is_unexplained = (table["verdict"] == DIFFERS) & ~table["notes"].astype(bool)
     if unexplained := [*table["id"][is_unexplained]]:
         raise ValueError(

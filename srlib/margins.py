@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy import special
 from scipy.sparse import csgraph
 from scipy.special import gammaln, logsumexp
@@ -73,7 +72,7 @@ class Margins(ABC):
         data: Codes,
         *,
         rng: Generator,
-    ) -> NDArray[np.uint8]:
+    ) -> Codes:
         """Draw a release with as many records as the data."""
         released = np.empty(data.shape, dtype=np.uint8)
         for k, counts in enumerate(self._counts(data)):

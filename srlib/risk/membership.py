@@ -29,6 +29,7 @@ from itertools import batched
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from srlib import checks
@@ -154,7 +155,7 @@ class MembershipTest:
         self,
         false_positive_rates: Sequence[float] = FALSE_POSITIVE_RATES,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> pd.DataFrame:
         """Return the power: the share of target records that are classified as members.
 
@@ -189,7 +190,7 @@ class MembershipTest:
     def _resampled_power(
         self,
         rates: Floats,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> list[float]:
         """Return the power with sets of releases, records and people resampled."""
         n_release_sets, n = self.statistic.shape
@@ -449,6 +450,6 @@ def _compare(
     return _Comparison(records, [*batched(tables, n_releases)], people, holdout_rows)
 
 
-def _resample(size: int, rng: np.random.Generator) -> Ints:
+def _resample(size: int, rng: Generator) -> Ints:
     """Return how often each of `size` units is in a bootstrap sample of them."""
     return np.bincount(rng.integers(size, size=size), minlength=size)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import diagnostics
@@ -207,7 +208,7 @@ def posterior_risk(
     synthesizer: Trees | Density | None = None,
     draws: DrawSets | None = None,
     chains: Chains | Sequence[Chains] | None = None,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     executor: Executor | None = None,
     progress: bool = True,
 ) -> PosteriorRisk:
@@ -339,7 +340,7 @@ def _sets(
     tables: Sequence[Codes],
     draws: DrawSets | None,
     chains: Chains | Sequence[Chains] | None,
-    rng: np.random.Generator | None,
+    rng: Generator | None,
 ) -> DrawSets:
     """Return draws that fit the tables: those given, or else those of new chains."""
     levels = table.schema.n_levels

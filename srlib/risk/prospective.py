@@ -8,6 +8,7 @@ from math import comb
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import beta
@@ -211,7 +212,7 @@ def risk_before_release(
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
     rows: Rows | None = None,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
 ) -> RiskBeforeRelease:
     """Return the posterior disclosure risk of releases before any of them is published.
 
@@ -291,7 +292,7 @@ def _set_likelihoods(
     synthesizer: Trees | Density | DPMPMSynthesizer,
     n_releases: int,
     n_sets: int,
-    rng: np.random.Generator | None,
+    rng: Generator | None,
 ) -> tuple[CandidateLikelihood, Floats, pd.DataFrame | None]:
     """Draw sets of independent releases, or enumerate all of them.
 
@@ -332,7 +333,7 @@ def _draw_density_sets(
     records: TargetRecords,
     n_releases: int,
     n_sets: int,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> CandidateLikelihood:
     """Return the likelihood of the candidates given sets of releases, by a density."""
     codes = records.table.codes
@@ -357,7 +358,7 @@ def _draw_dpmpm_sets(
     records: TargetRecords,
     n_releases: int,
     n_sets: int,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> tuple[CandidateLikelihood, pd.DataFrame]:
     """Return the likelihood given sets of releases, and the chains' convergence."""
     codes = records.table.codes
@@ -385,7 +386,7 @@ def _dpmpm_draws(
     synthesizer: DPMPMSynthesizer,
     codes: Codes,
     n: int,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Iterator[Draws]:
     """Yield draws given the data, then given the data joined with each release."""
     sample = partial(

@@ -6,7 +6,6 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srlib.arrays import Floats, Ints
 from srlib.data import Microdata, distinct
@@ -19,7 +18,7 @@ from srlib.trees.model import Trees, checked_release
 _BLOCK = 2048
 _EXECUTOR_BLOCK = 8192
 
-type DistinctRecords = tuple[NDArray[np.uint8], Ints]
+type DistinctRecords = tuple[Ints, Ints]
 """Distinct released records, with their counts."""
 
 
@@ -67,7 +66,7 @@ def checked_changes(
     released: Microdata | Ints | Sequence[Microdata | Ints],
     rows: Ints,
     candidates: Ints,
-) -> tuple[NDArray[np.uint8], Ints, NDArray[np.uint8]]:
+) -> tuple[Ints, Ints, Ints]:
     """Return released records, rows and candidates in the form the kernels need."""
     if isinstance(released, Microdata | np.ndarray | pd.DataFrame):
         released = [released]
@@ -117,7 +116,7 @@ def _block_log_prob(
     released: DistinctRecords,
     routed: Sequence[kernels.RoutedRelease] | None,
     cells: Ints,
-    supports: NDArray[np.uint8],
+    supports: Ints,
 ) -> Floats:
     """Return the log likelihoods of the candidates of a block of records."""
     log_prob = np.zeros(supports.shape[:2])
