@@ -197,12 +197,7 @@ def _two_way_cells(levels: Ints) -> Bools:
     return np.less.outer(variable, variable) | np.eye(len(variable), dtype=bool)
 
 
-def _cell_counts(
-    codes: Codes,
-    levels: Ints,
-    cells: Bools,
-    group: int | None,
-) -> Counts:
+def _cell_counts(codes: Codes, levels: Ints, cells: Bools, group: int | None) -> Counts:
     """Return counts of two-way cells, or of these within each level of a variable."""
     n_cells = cells.sum()
     indicators = np.zeros((len(codes), len(cells)), np.float32)
@@ -283,10 +278,7 @@ def _scores(
 
 
 def _bounds(
-    scores: Sequence[Floats],
-    thresholds: Floats,
-    confidence: float,
-    prior: float,
+    scores: Sequence[Floats], thresholds: Floats, confidence: float, prior: float
 ) -> Floats:
     """Return epsilon, probability and advantage, (3, n), from limits of error rates."""
     limit_confidence = 1 - (1 - confidence) / 2  # two limits, which must hold together

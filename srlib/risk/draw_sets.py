@@ -169,11 +169,7 @@ def checked_schedule(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
     return schedule
 
 
-def convergence(
-    name: str,
-    draws: Draws,
-    combinations: Codes,
-) -> dict[str, Any]:
+def convergence(name: str, draws: Draws, combinations: Codes) -> dict[str, Any]:
     """Return whether chains agree on the log probabilities of combinations, as a row.
 
     It has draws_given (the name of the draws), chains, draws (per chain), r_hat_median,

@@ -47,9 +47,7 @@ def release_log_prob(draws: Draws, released: Sequence[Codes]) -> Floats:
 
 
 def one_variable_log_ratios(
-    draws: Draws,
-    codes: Codes,
-    log_weights: Floats | None = None,
+    draws: Draws, codes: Codes, log_weights: Floats | None = None
 ) -> Floats:
     """Return log weighted averages of p(x | theta) / p(x_i | theta).
 
@@ -131,11 +129,7 @@ def subset_log_means(
     return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
 
 
-def _ratio_sums(
-    draws: Draws,
-    unknown_rows: Ints,
-    records: Sequence[NDArray],
-) -> Floats:
+def _ratio_sums(draws: Draws, unknown_rows: Ints, records: Sequence[NDArray]) -> Floats:
     """Return sums of ratios over each chain's draws, (n_chains, n, size).
 
     The arguments are those of `_chain_ratio_sums`, which takes records in blocks.
@@ -235,9 +229,7 @@ def predictive_ratio(log_ratios: Sequence[Floats], log_prior: ArrayLike = 0.0) -
 
 
 def log_likelihood(
-    given_data: Floats,
-    *given_joined: Floats,
-    model_prior: bool = False,
+    given_data: Floats, *given_joined: Floats, model_prior: bool = False
 ) -> Floats:
     """Return log p(Z | D_i^x) of the candidates x up to a constant, from log means.
 

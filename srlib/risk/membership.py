@@ -187,11 +187,7 @@ class MembershipTest:
             }
         )
 
-    def _resampled_power(
-        self,
-        rates: Floats,
-        rng: Generator,
-    ) -> list[float]:
+    def _resampled_power(self, rates: Floats, rng: Generator) -> list[float]:
         """Return the power with sets of releases, records and people resampled."""
         n_release_sets, n = self.statistic.shape
         set_weights = _resample(n_release_sets, rng)

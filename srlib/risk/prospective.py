@@ -116,11 +116,7 @@ class RiskBeforeRelease:
         """
         frame = self.schema.decode(self.combinations)
         over_sets = self._over_sets(self.probability, self.jackknife_probability)
-        return frame.assign(
-            repetitions=self.repetitions,
-            prior=self.prior,
-            **over_sets,
-        )
+        return frame.assign(repetitions=self.repetitions, prior=self.prior, **over_sets)
 
     def file_level_risk(self) -> pd.DataFrame:
         """Return the risk of a whole set of releases: summaries over target records.
@@ -170,11 +166,7 @@ class RiskBeforeRelease:
             f"at most {largest['worst']:.2g} in {percent(WORST_LEVEL)} of the sets."
         )
 
-    def _over_sets(
-        self,
-        values: Floats,
-        replicates: Floats,
-    ) -> dict[str, Floats]:
+    def _over_sets(self, values: Floats, replicates: Floats) -> dict[str, Floats]:
         """Return mean and 95 % quantile over sets of k quantities, with their errors.
 
         The quantities are (n_release_sets, k), or (n_chains, n_release_sets, k) with
@@ -383,10 +375,7 @@ def _draw_dpmpm_sets(
 
 
 def _dpmpm_draws(
-    synthesizer: DPMPMSynthesizer,
-    codes: Codes,
-    n: int,
-    rng: Generator,
+    synthesizer: DPMPMSynthesizer, codes: Codes, n: int, rng: Generator
 ) -> Iterator[Draws]:
     """Yield draws given the data, then given the data joined with each release."""
     sample = partial(

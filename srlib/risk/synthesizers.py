@@ -38,12 +38,7 @@ class Synthesizer(Protocol):
     True
     """
 
-    def release(
-        self,
-        data: Codes,
-        *,
-        rng: np.random.Generator,
-    ) -> Codes:
+    def release(self, data: Codes, *, rng: np.random.Generator) -> Codes:
         """Draw a release from the data."""
         ...
 
@@ -179,10 +174,7 @@ def _joint_log_prob(
 
 
 def map_changes(
-    function: Callable[[Codes], float],
-    data: Codes,
-    rows: Ints,
-    candidates: Codes,
+    function: Callable[[Codes], float], data: Codes, rows: Ints, candidates: Codes
 ) -> NDArray:
     """Evaluate a function of the data with each row changed to each of its candidates.
 
