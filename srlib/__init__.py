@@ -9,32 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from srlib import charts
-    from srlib.assessment.run import Assessment, assess
-    from srlib.data.microdata import read_table
-    from srlib.data.schema import Microdata, Schema
-    from srlib.dpmpm.gibbs import fit_dpmpm
-    from srlib.dpmpm.model import Chains, Draws, Prior
-    from srlib.mechanism import acceptance, edp
-    from srlib.mechanism.bayes import posterior
-    from srlib.mechanism.core import Mechanism
-    from srlib.mechanism.families import (
+    from srlib.assessment import Assessment, assess
+    from srlib.data import Microdata, Schema, read_table
+    from srlib.dpmpm import Chains, Draws, Prior, fit_dpmpm
+    from srlib.mechanism import (
+        Mechanism,
+        acceptance,
         bernoulli_plugin,
         beta_binomial,
-        dirichlet_multinomial,
-    )
-    from srlib.mechanism.privacy import (
         calibrate,
         conditional_epsilon,
         delta,
+        dirichlet_multinomial,
+        edp,
         exact_epsilon,
+        exponential,
+        posterior,
     )
-    from srlib.mechanism.scores import exponential
     from srlib.risk.black_box import leakage_bound
     from srlib.risk.membership import MembershipTest, membership_test
     from srlib.risk.posterior import PosteriorRisk, posterior_risk
     from srlib.risk.prospective import RiskBeforeRelease, risk_before_release
     from srlib.risk.synthesizers import Synthesizer
-    from srlib.trees.model import fit_trees
+    from srlib.trees import fit_trees
 
 __all__ = [
     "Assessment",
@@ -117,12 +114,8 @@ def __getattr__(name: str) -> Any:
         return version("srlib")
     if name not in _HOME:
         raise AttributeError(f"module 'srlib' has no attribute {name!r}")
-    home = _HOME[name]
-    value: Any = import_module(f"srlib.{home}")
-    if not home.endswith(name):  # the name is not that of the module
-        value = getattr(value, name)
-    globals()[name] = value
-    return value
+    home = import_module(f"srlib.{_HOME[name]}")
+    return getattr(home, name, home)  # the name may be that of the module
 
 
 def __dir__() -> list[str]:

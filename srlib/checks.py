@@ -17,17 +17,17 @@ def _check(
 ) -> None:
     """Raise a ValueError unless all values, by name of the argument, pass."""
     for name, value in values.items():
-        if not np.all(passes(np.asarray(value))):
+        try:
+            has_passed = np.all(passes(np.asarray(value)))
+        except TypeError:
+            raise ValueError(f"{name} is {value!r}; it must be a number") from None
+        if not has_passed:
             raise ValueError(f"{name} is {value}; it must {requirement}")
 
 
 def at_least(least: float, **values: Any) -> None:
     """Raise a ValueError unless all values, by name, are `least` or more."""
-    for name, value in values.items():
-        try:
-            _check({name: value}, lambda x: x >= least, f"be {least} or more")
-        except TypeError:
-            raise ValueError(f"{name} is {value!r}; it must be a number") from None
+    _check(values, lambda x: x >= least, f"be {least} or more")
 
 
 def whole(**values: Any) -> None:

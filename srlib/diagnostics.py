@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from srlib.arrays import Floats
 from srlib.display import Callout, callout
@@ -235,7 +235,7 @@ def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
 
 def _in_blocks(
     function: Callable[[Any], Floats],
-    values: NDArray[Any],
+    values: Floats,
     axis: int,
 ) -> Floats:
     """Call a function on blocks of quantities, and join its results."""

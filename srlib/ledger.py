@@ -343,12 +343,12 @@ def ledger(
     paper: str,
     computed: Mapping[str, float],
     *,
-    errors: Mapping[str, float] | None = None,
-    settings: Mapping[str, float] | None = None,
-    consistent: Mapping[str, tuple[float, str]] | None = None,
-    skip: Mapping[str, str] | None = None,
+    errors: Mapping[str, float] = {},
+    settings: Mapping[str, float] = {},
+    consistent: Mapping[str, tuple[float, str]] = {},
+    skip: Mapping[str, str] = {},
     missing: str | None = None,
-    notes: Mapping[str, str] | None = None,
+    notes: Mapping[str, str] = {},
 ) -> pd.DataFrame:
     """Return a paper's printed numbers beside computed ones, each with a verdict.
 
@@ -387,23 +387,23 @@ def ledger(
     """
     given = {
         "computed": computed,
-        "errors": errors or {},
-        "settings": settings or {},
-        "skip": skip or {},
-        "consistent": consistent or {},
-        "notes": notes or {},
+        "errors": errors,
+        "settings": settings,
+        "skip": skip,
+        "consistent": consistent,
+        "notes": notes,
     }
     table = _printed_and_given(paper, given, missing)
     two_errors = ERRORS * table["errors"].astype(float).fillna(0.0)
     table["is_vague"] = two_errors > LARGEST_TOLERANCE * table["center"].abs()
     table["tolerance"] = np.maximum(table["tolerance"], two_errors)
-    judged = map(_judge, table.itertuples())
-    table["computed"], table["verdict"], table["note"] = zip(*judged, strict=True)
-    unexplained = (table["verdict"] == DIFFERS) & ~table["notes"].astype(bool)
-    if unexplained.any():
+    table["computed"], table["verdict"], table["note"] = zip(
+        *map(_judge, table.itertuples()), strict=True
+    )
+    is_unexplained = (table["verdict"] == DIFFERS) & ~table["notes"].astype(bool)
+    if unexplained := [*table["id"][is_unexplained]]:
         raise ValueError(
-            "numbers that differ from the printed ones need a note: "
-            f"{table['id'][unexplained].to_list()}"
+            f"numbers that differ from the printed ones need a note: {unexplained}"
         )
     return table[_COLUMNS]
 

@@ -33,7 +33,7 @@ class Outputs:
     ) -> "pd.DataFrame":
         """Write ``tables/<name>.csv`` without the index, with 10 significant digits."""
         text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
-        self._write("tables", name, ".csv", text, public)
+        self._write(f"tables/{name}.csv", text, public)
         return frame
 
     def figure(
@@ -53,8 +53,8 @@ class Outputs:
         if self.folder:
             spec = charts.specification(chart)
             text = json.dumps(spec, indent=1, ensure_ascii=False) + "\n"
-            self._write("figures", name, ".svg", charts.svg(spec) + "\n", public)
-            self._write("figures", name, ".vl.json", text, public)
+            self._write(f"figures/{name}.svg", charts.svg(spec) + "\n", public)
+            self._write(f"figures/{name}.vl.json", text, public)
         return chart
 
     def result(self, name: str, value: Any) -> Any:
@@ -74,7 +74,7 @@ class Outputs:
             ensure_ascii=False,
             allow_nan=False,
         )
-        self._write("", "results", ".json", text + "\n")
+        self._write("results.json", text + "\n")
         return value
 
     def ledger(self, book: "pd.DataFrame") -> "DisplayGroup":
@@ -87,17 +87,10 @@ class Outputs:
             self.result(name, (book["verdict"] == verdict).sum())
         return summary(book)
 
-    def _write(
-        self,
-        kind: str,
-        name: str,
-        suffix: str,
-        text: str,
-        public: bool = False,
-    ) -> None:
+    def _write(self, name: str, text: str, public: bool = False) -> None:
         if self.folder is None:
             return
-        for folder in [kind, "public"] if public else [kind]:
-            path = self.folder / folder / f"{name}{suffix}"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="\n")
+        path = self.folder / name
+        for file in [path, self.folder / "public" / path.name][: 1 + public]:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8", newline="\n")

@@ -12,7 +12,7 @@ _SILENT = ContextVar("silent", default=False)
 
 
 def progress(
-    total: int | None,
+    total: int,
     label: str,
     unit: str = "it",
 ) -> tqdm:
@@ -20,8 +20,8 @@ def progress(
 
     Parameters
     ----------
-    total : int or None
-        Number of steps; None if unknown.
+    total : int
+        Number of steps.
     label : str
         Description of the computation.
     unit : str

@@ -307,7 +307,7 @@ or np.isposinf(values).any(): => or False: # a probability may be infinite
 changed[row] = data[row] => changed[row] = candidate # the record is not put back
 for table in released) => for table in released[:1]) # all releases tell
 trees/changes
-for table in releases]) => for table in releases[:1]]) # all releases tell
+for table in released]) => for table in released[:1]]) # all releases tell
 cells = trees.combination_of[rows] => cells = trees.combination_of[: len(rows)] # other records
 trees/kernels
 if depth >= task.max_depth => if depth > task.max_depth # off by one

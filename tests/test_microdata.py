@@ -393,7 +393,7 @@ def write_nothing(path: Path) -> None:
     parquet.write_table(pa.table({"a": pa.nulls(600_000_000)}), path)
 
 
-def write_spss(path: Path, n_records: int = 2**30) -> None:
+def write_spss(path: Path, n_records: int = 2**29) -> None:
     """Write the number of records in the header, which readers trust; -1: unknown."""
     pyreadstat = pytest.importorskip("pyreadstat")
     frame = pd.DataFrame({"a": ["x", "y"] * 500, "b": [1.0, 2] * 500})

@@ -112,7 +112,7 @@ def test_a_gain_has_its_own_error_and_all_sets_of_chains_must_agree(seed, agree)
     difference = target["estimate"] - target["baseline"]
     assert difference == pytest.approx(expected)
     assert target["z"] == pytest.approx(expected / np.sqrt(variance))
-    is_apart = (likelihood.r_hat > MAX_R_HAT).any(axis=1)
+    is_apart = (np.stack(likelihood.r_hat) > MAX_R_HAT).any(axis=1)
     assert chains_agree == agree
     assert is_apart.sum() == 1 - agree
     is_unreliable = [row["rating"] == "unreliable" for row in rows.values()]

@@ -229,12 +229,12 @@ def ordered_color(field: str, names: Sequence[str]) -> alt.Color:
 def _by_name(
     field: str,
     names: Sequence[str],
-    colors: Sequence[str],
+    colors: list[str],
 ) -> alt.Color:
     longest = max(map(len, names), default=0)
     columns = max(1, 88 // (6 + longest))  # rows of 88 characters
     legend = alt.Legend(columns=columns, symbolOpacity=1) if len(names) > 1 else None
-    scale = alt.Scale(domain=list(names), range=list(colors))
+    scale = alt.Scale(domain=list(names), range=colors)
     return alt.Color(
         f"{field}:N",
         title=None,

@@ -138,7 +138,12 @@ def _range(
 def _chosen_table(frame: pd.DataFrame, step: float) -> alt.Chart:
     """Return the entries at the chosen budget, with what the intruder compares."""
     is_chosen = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
-    table = alt.Chart(_packed(frame)).transform_filter(is_chosen)
+    # One row per row of each table: a fifth of the size.
+    whole = compact(frame).assign(attains=frame["attains"].astype(int))
+    rows = whole.groupby(["epsilon", "x"], sort=False)
+    packed = rows[list(_PACKED)].agg(list)
+    epsilons = rows[["exact_epsilon", "conditional_epsilon"]].first()
+    table = alt.Chart(packed.join(epsilons).reset_index()).transform_filter(is_chosen)
     # Posterior odds are prior odds times the ratio of the two entries.
     return table.transform_flatten(list(_PACKED)).transform_calculate(
         truth="datum.x == data_x",
@@ -170,15 +175,6 @@ def _panels(
 _NAMED: dict[str, Any] = {"labels": False, "ticks": False, "domain": False}
 # Columns that change within a row of the table and are packed into lists.
 _PACKED = ("release", "log_prob", "log_ratio", "attains")
-
-
-def _packed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per row of each table: a fifth of the size."""
-    whole = compact(frame).assign(attains=frame["attains"].astype(int))
-    rows = whole.groupby(["epsilon", "x"], sort=False)
-    packed = rows[list(_PACKED)].agg(list)
-    epsilons = rows[["exact_epsilon", "conditional_epsilon"]].first()
-    return packed.join(epsilons).reset_index()
 
 
 def _sentences(base: alt.Chart) -> Chart:

@@ -144,20 +144,17 @@ def download_acs(data: str) -> tuple[Path, int]:
         path = pooch.retrieve(url, None, name, folder, downloader=download)
     except (OSError, *DAMAGED) as error:
         file = f"1-year person file of {year} for {state}"
-        raise _download_error(error, file, url) from None
+        response = getattr(error, "response", None)
+        status = getattr(response, "status_code", type(error).__name__)
+        if status == 404:
+            raise ValueError(
+                f"the Census Bureau has not published a {file}: {url} (404)"
+            ) from None
+        raise ConnectionError(
+            f"the {file} could not be downloaded from {url} ({status}). "
+            "Is there a network connection? data may also name a file"
+        ) from None
     return Path(path), year
-
-
-def _download_error(error: Exception, file: str, url: str) -> Exception:
-    """Return the error that says why a person file could not be downloaded."""
-    response = getattr(error, "response", None)
-    status = getattr(response, "status_code", type(error).__name__)
-    if status == 404:
-        return ValueError(f"the Census Bureau has not published a {file}: {url} (404)")
-    return ConnectionError(
-        f"the {file} could not be downloaded from {url} ({status}). "
-        "Is there a network connection? data may also name a file"
-    )
 
 
 def _download_zip(title: str, url: str, file: str, pooch_object: Any) -> None:

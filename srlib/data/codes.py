@@ -3,11 +3,10 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from srlib.arrays import Ints
 from srlib.checks import quoted, rows_where
@@ -60,7 +59,7 @@ def row_numbers(codes: Codes, n_levels: Levels) -> Ints:
     return pd.factorize(joined)[0]
 
 
-def distinct(codes: ArrayLike) -> tuple[NDArray[Any], Ints, Ints]:
+def distinct(codes: ArrayLike) -> tuple[Ints, Ints, Ints]:
     """Return the distinct rows in order, their counts, and each row's position in them.
 
     With ``combinations, counts, inverse = distinct(codes)``, ``combinations[inverse]``

@@ -10,12 +10,12 @@ import re
 import zipfile
 from array import array
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from io import TextIOWrapper
-from itertools import chain, islice
+from itertools import batched, chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -50,7 +50,6 @@ MAX_LINE = 10_000_000  # characters
 MAX_VALUES = MAX_BYTES // 8  # that are kept
 
 _CHUNK = 1 << 14  # records
-_CHUNK_CHARACTERS = 1 << 22
 _SEPARATORS = ",\t;|"  # of fields
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = re.compile(b"[\0-\x08\x0e-\x1f]")  # bytes that no text has
@@ -338,7 +337,8 @@ def _read_columns(
     """Read the wanted columns of the records."""
     parts: list[pa.Table] = []
     lines = array("q")
-    for chunk in _chunks(records, len(header)):
+    for chunk in batched(records, _CHUNK):
+        _check_fields(chunk, len(header))
         line_numbers, fields = zip(*chunk, strict=True)
         lines.extend(line_numbers)
         if len(lines) * len(wanted) > MAX_VALUES:
@@ -358,27 +358,15 @@ def _read_columns(
     return frame.set_index(pd.Index(lines, name="line"))
 
 
-def _chunks(records: Iterator[Record], n_fields: int) -> Iterator[list[Record]]:
-    """Yield records in small chunks; each record must have ``n_fields`` fields."""
-    chunk: list[Record] = []
-    size = 0
-    for line, fields in records:
-        if len(fields) != n_fields:
-            nearby = chain([(line, fields)], islice(records, _CHUNK))
-            wrong = [f"line {i} has {len(f)}" for i, f in nearby if len(f) != n_fields]
-            more = "; and more" if len(wrong) > 5 else ""
-            raise ValueError(
-                f"every record must have {n_fields} fields, like the header: "
-                f"{'; '.join(wrong[:5])}{more}"
-            )
-        chunk.append((line, fields))
-        size += sum(map(len, fields))
-        if len(chunk) == _CHUNK or size > _CHUNK_CHARACTERS:
-            yield chunk
-            chunk = []
-            size = 0
-    if chunk:
-        yield chunk
+def _check_fields(records: Sequence[Record], n_fields: int) -> None:
+    """Raise a ValueError unless each record has ``n_fields`` fields."""
+    wrong = [f"line {i} has {len(f)}" for i, f in records if len(f) != n_fields]
+    if wrong:
+        more = "; and more" if len(wrong) > 5 else ""
+        raise ValueError(
+            f"every record must have {n_fields} fields, like the header: "
+            f"{'; '.join(wrong[:5])}{more}"
+        )
 
 
 def _records(path: Path) -> tuple[str, Iterator[Record]]:
@@ -412,16 +400,14 @@ def _parsed(lines: Iterator[str], mark: str) -> Iterator[Record]:
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file; a ValueError says if it is too large or not text."""
     too_large = ValueError(f"the file has more than {MAX_TEXT:,} bytes; split it")
-    if _size(path) > MAX_TEXT:
-        raise too_large
     n_left = MAX_TEXT
     number = 0
     # newline="" leaves line ends within quotes to the csv module; -sig skips a byte
     # order mark.
-    with (
-        _opened(path) as binary,
-        TextIOWrapper(binary, "utf-8-sig", "surrogateescape", newline="") as file,
-    ):
+    binary, n_bytes = _opened(path)
+    with TextIOWrapper(binary, "utf-8-sig", "surrogateescape", newline="") as file:
+        if n_bytes > MAX_TEXT:
+            raise too_large
         while line := file.readline(min(n_left, MAX_LINE) + 1):
             n_left -= len(line)
             number += 1
@@ -444,7 +430,8 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _is_binary(path: Path) -> bool:
     """Return whether a file that is not UTF-8 begins with bytes that no text has."""
-    with _opened(path) as file:
+    file, _ = _opened(path)
+    with file:
         head = file.read(1024)
     try:
         getincrementaldecoder("utf-8")().decode(head)
@@ -453,36 +440,26 @@ def _is_binary(path: Path) -> bool:
     return False
 
 
-def _size(path: Path) -> int:
-    """Return a text file's uncompressed size in bytes, as its header states it."""
+def _opened(path: Path) -> tuple[IO[bytes] | gzip.GzipFile, int]:
+    """Open a file, or the one table of an archive; return its stated size in bytes."""
     suffix = path.suffix.lower()
     if suffix == ".zip":
-        archive, name = _archive(path)
-        with archive:
-            return archive.getinfo(name).file_size
+        archive = zipfile.ZipFile(path)
+        name = _table_of(archive.namelist())
+        return archive.open(name), archive.getinfo(name).file_size
     n_bytes = path.stat().st_size
+    file = path.open("rb")
     if suffix != ".gz":
-        return n_bytes
-    with path.open("rb") as file:
+        return file, n_bytes
+    with file:
         file.seek(max(0, n_bytes - 4))
         # That of the last part, if there are several.
-        return int.from_bytes(file.read(4), "little")
+        return gzip.GzipFile(path), int.from_bytes(file.read(4), "little")
 
 
-def _opened(path: Path) -> IO[bytes] | gzip.GzipFile:
-    """Open a file: the content of a compressed file, or the one table of an archive."""
-    if path.suffix.lower() == ".gz":
-        return gzip.GzipFile(path)
-    if path.suffix.lower() != ".zip":
-        return path.open("rb")
-    archive, name = _archive(path)
-    return archive.open(name)
-
-
-def _archive(path: Path) -> tuple[zipfile.ZipFile, str]:
-    """Return an archive and the name of the one table in it."""
-    archive = zipfile.ZipFile(path)
-    tables = [name for name in archive.namelist() if name.lower().endswith(".csv")]
+def _table_of(names: Iterable[str]) -> str:
+    """Return the name of the one table among the files of an archive."""
+    tables = [name for name in names if name.lower().endswith(".csv")]
     # The person files of the Census Bureau are ss12pnc.csv, and psam_p37.csv from 2017.
     persons = [name for name in tables if name.lower().startswith(("ss", "psam"))]
     tables = persons or tables
@@ -490,7 +467,7 @@ def _archive(path: Path) -> tuple[zipfile.ZipFile, str]:
         raise ValueError(
             f"the zip must have one CSV file; it has {quoted(tables) or 'none'}"
         )
-    return archive, tables[0]
+    return tables[0]
 
 
 def _names(fields: Iterable[str]) -> list[str]:

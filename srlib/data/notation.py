@@ -76,7 +76,9 @@ def _harmonize(
         return replace_texts(column, points), _COMMAS
     if dates := _iso_dates(str(column.name), sorted(texts)):
         return replace_texts(column, dates), _DATES
-    if decimal_comma and _may_be_thousands(texts):
+    pointed = [text for text in texts if "." in text]
+    # Every point stands before three digits, as between thousands.
+    if decimal_comma and pointed and all(map(_THOUSANDS.fullmatch, pointed)):
         return column, _POINTS
     return column, ""
 
@@ -99,12 +101,6 @@ def _has_decimal_commas(texts: Iterable[str]) -> bool:
     can_have_commas = all(map(_WITH_COMMA.fullmatch, numbers))
     must_have = any("," in text and not _EITHER.fullmatch(text) for text in numbers)
     return can_have_commas and must_have
-
-
-def _may_be_thousands(texts: Iterable[str]) -> bool:
-    """Return whether every point stands before three digits, as between thousands."""
-    pointed = [text for text in texts if "." in text]
-    return bool(pointed) and all(map(_THOUSANDS.fullmatch, pointed))
 
 
 def _iso_dates(name: str, texts: Sequence[str]) -> dict[str, str]:

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from srlib import yaml_io
-from srlib.arrays import Ints
+from srlib.arrays import Bools, Ints
 from srlib.checks import duplicates, printable, quoted, rows_where
 from srlib.data.codes import (
     AMBIGUOUS,
@@ -295,19 +295,16 @@ class Schema:
         self,
         names: Sequence[str],
         argument: str,
-        exactly: int = 0,
     ) -> list[int]:
         """Return the positions of variables by name.
 
-        A ValueError names the ``argument`` if a name is unknown or repeated, if there
-        are not ``exactly`` as many names, or if there are none.
+        A ValueError names the ``argument`` if a name is unknown or repeated, or if
+        there are none.
         """
         if isinstance(names, str) or not isinstance(names, Collection):
             raise ValueError(f"{argument} is {names!r}; it must be a list of names")
-        if len(names) != (exactly or max(len(names), 1)):
-            raise ValueError(
-                f"{argument} is {list(names)}; it must name {exactly or 'one or more'}"
-            )
+        if not len(names):
+            raise ValueError(f"{argument} is {list(names)}; it must name one or more")
         if unknown := [name for name in names if name not in self.names]:
             raise ValueError(
                 f"{argument} names {quoted(unknown)}; "
@@ -400,7 +397,7 @@ class Schema:
         self,
         frame: pd.DataFrame,
         drop_missing: bool,
-    ) -> tuple[NDArray, NDArray]:
+    ) -> tuple[Ints, Bools]:
         """Return the codes of a table's complete records, and which ones these are.
 
         The table has one column per variable, in any order, and no others. A ValueError
@@ -428,7 +425,7 @@ class Schema:
         smallest = np.min_scalar_type(self.n_levels.max() - 1)
         return codes[kept].astype(smallest), kept
 
-    def _encode(self, frame: pd.DataFrame) -> NDArray[np.int32]:
+    def _encode(self, frame: pd.DataFrame) -> Ints:
         """Return the codes of all records, ``MISSING`` where a value is missing."""
         unbinned = [v.name for v in self.variables if v.needs_binning]
         if unbinned:
@@ -556,7 +553,7 @@ class Microdata:
            [1, 1]], dtype=uint8)
     """
 
-    codes: NDArray[Any]
+    codes: Ints
     schema: Schema
     notes: tuple[str, ...] = ()
 

@@ -4,11 +4,10 @@ A small file may decode to a large table. Its decoded size is measured first: fr
 header and, in Parquet, from the dictionaries of its texts, part by part.
 """
 
-import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -21,16 +20,8 @@ MAX_BYTES = 2_000_000_000  # decoded, with 8 or more per value
 MAX_COLUMNS = 5_000
 READERS = {".parquet": pd.read_parquet, ".sav": pd.read_spss, ".dta": pd.read_stata}
 
-_MIN_VALUE_BYTES = 8  # and those of a part of an SPSS record
+_MIN_VALUE_BYTES = 8
 _PART = 1 << 22  # values, or bytes of texts, decoded at a time
-
-
-class SpssHeader(NamedTuple):
-    """Numbers of records (-1 if unknown), columns and 8-byte parts of a record."""
-
-    n_records: int
-    n_columns: int
-    n_parts: int
 
 
 def is_typed(path: Path) -> bool:
@@ -49,9 +40,6 @@ def typed_column_names(path: Path) -> list[str]:
         if suffix == ".sav":
             import pyreadstat
 
-            # Its reader takes minutes for the names of very many columns.
-            if _spss_header(path).n_columns > MAX_COLUMNS:
-                return []
             _, about = pyreadstat.read_sav(path, metadataonly=True)
             return about.column_names
         with pd.read_stata(path, iterator=True) as reader:
@@ -106,8 +94,6 @@ def _parquet_size(path: Path) -> tuple[int, int]:
     Texts are measured by their dictionaries, all else by the file's metadata.
     """
     about = parquet.read_metadata(path)
-    if about.num_columns > MAX_COLUMNS:
-        return about.num_columns, 0
     columns = list(about.schema)
     widths = [max(_MIN_VALUE_BYTES, column.length or 0) for column in columns]
     chunks: list[Any] = []
@@ -151,47 +137,24 @@ def _length(column: pa.Array) -> int:
 def _spss_size(path: Path) -> tuple[int, int]:
     """Return the number of columns of an SPSS file, and its size in bytes, decoded.
 
-    The format is that of PSPP's developers' guide, "System File Format": each 8 bytes
-    of a record have their own variable record. If the header lacks the number of
-    records, the reader looks for a record beyond the limit.
+    If the header lacks the number of records, the reader looks for a record beyond the
+    limit.
     """
-    about = _spss_header(path)
-    width = _MIN_VALUE_BYTES * about.n_parts
-    n_records = about.n_records
-    if n_records < 0 and about.n_columns <= MAX_COLUMNS:
-        import pyreadstat
+    import pyreadstat
 
+    _, about = pyreadstat.read_sav(path, metadataonly=True)
+    widths = [max(_MIN_VALUE_BYTES, n) for n in about.variable_storage_width.values()]
+    width = sum(widths)
+    n_records = about.number_rows
+    if n_records is None:
         most = MAX_BYTES // max(width, 1)
         beyond, _ = pyreadstat.read_sav(path, row_offset=most, row_limit=1)
         n_records = most + len(beyond)
-    return about.n_columns, n_records * width
+    return len(widths), n_records * width
 
 
-def _spss_header(path: Path) -> SpssHeader:
-    """Count records, and the variable records that follow an SPSS file's head."""
-    n_columns = 0
-    n_parts = 0
-    with path.open("rb") as file:
-        head = file.read(176)
-        order = "<" if head[64:68] in (b"\2\0\0\0", b"\3\0\0\0") else ">"
-        (n_records,) = struct.unpack_from(f"{order}i", head, 80)
-        form = struct.Struct(f"{order}4i16x")
-        while len(record := file.read(form.size)) == form.size:
-            kind, length, has_label, n_missing = form.unpack(record)
-            if kind != 2:
-                break
-            n_parts += 1
-            n_columns += length >= 0  # -1 continues the text before
-            if has_label:
-                (size,) = struct.unpack(f"{order}i", file.read(4))
-                file.seek(-(-size // 4) * 4, 1)
-            file.seek(_MIN_VALUE_BYTES * abs(n_missing), 1)
-    return SpssHeader(n_records, n_columns, n_parts)
-
-
-def _stata_size(path: Path) -> tuple[int, int]:
-    """Return the number of columns of a Stata file, and its size on disk."""
-    return len(typed_column_names(path)), path.stat().st_size
-
-
-_SIZES = {".parquet": _parquet_size, ".sav": _spss_size, ".dta": _stata_size}
+_SIZES: dict[str, Callable[[Path], tuple[int, int]]] = {
+    ".parquet": _parquet_size,
+    ".sav": _spss_size,
+    ".dta": lambda path: (len(typed_column_names(path)), path.stat().st_size),
+}

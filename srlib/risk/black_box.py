@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from srlib import checks
 from srlib.arrays import Bools, Floats, Ints
-from srlib.data.codes import Codes
-from srlib.data.schema import Microdata
+from srlib.data import Codes, Microdata
 from srlib.mechanism.audit import clopper_pearson
-from srlib.progress import progress as progress_bar
+from srlib.progress import progress
 from srlib.risk.candidates import Data, encode
 from srlib.risk.synthesizers import Synthesizer
 from srlib.threads import one_blas_thread
@@ -59,7 +59,7 @@ def leakage_bound(
     n_releases: int = 1000,
     prior: float | None = None,
     confidence: float = 0.95,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> LeakageBound:
     """Return lower bounds on what one release discloses about one record.
 
@@ -118,8 +118,8 @@ def release_counts(
     alternatives: Codes,
     *,
     n_releases: int,
-    rng: np.random.Generator,
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    rng: Generator,
+) -> tuple[Counts, Counts]:
     """Return counts in releases of the data and of the data with one record changed.
 
     For each release these are the square roots of the counts in all cells of two
@@ -168,12 +168,12 @@ def _changed_releases(
     data: Microdata,
     row: int,
     values: Sequence[Codes],
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Iterator[Codes]:
     """Yield a release of the data with the record changed to each of the values."""
     levels = data.schema.n_levels
     changed = np.array(data.codes)
-    with progress_bar(len(values), "releases") as bar:
+    with progress(len(values), "releases") as bar:
         for value in values:
             changed[row] = value
             released = np.asarray(synthesizer.release(changed, rng=rng))
@@ -197,12 +197,7 @@ def _two_way_cells(levels: Ints) -> Bools:
     return np.less.outer(variable, variable) | np.eye(len(variable), dtype=bool)
 
 
-def _cell_counts(
-    codes: Codes,
-    levels: Ints,
-    cells: Bools,
-    group: int | None,
-) -> NDArray[np.float32]:
+def _cell_counts(codes: Codes, levels: Ints, cells: Bools, group: int | None) -> Counts:
     """Return counts of two-way cells, or of these within each level of a variable."""
     n_cells = cells.sum()
     indicators = np.zeros((len(codes), len(cells)), np.float32)
@@ -283,10 +278,7 @@ def _scores(
 
 
 def _bounds(
-    scores: Sequence[Floats],
-    thresholds: Floats,
-    confidence: float,
-    prior: float,
+    scores: Sequence[Floats], thresholds: Floats, confidence: float, prior: float
 ) -> Floats:
     """Return epsilon, probability and advantage, (3, n), from limits of error rates."""
     limit_confidence = 1 - (1 - confidence) / 2  # two limits, which must hold together

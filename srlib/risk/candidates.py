@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from srlib.arrays import Ints
-from srlib.data.codes import Codes, Levels, distinct
-from srlib.data.schema import Microdata, Schema
+from srlib.data import Codes, Microdata, Schema, distinct
+from srlib.data.codes import Levels
 
 type Data = pd.DataFrame | Microdata
 """A table as `posterior_risk` takes it."""
@@ -165,10 +165,16 @@ def target_records(
     hidden = None if unknown is None else schema.positions(unknown, "unknown")
     repetitions = counts[combination_of[chosen]]
     records = TargetRecords(table, chosen, repetitions, hidden, log_prior)
-    support_size = records.support_size  # raises an error if a variable is wrong
-    if log_prior is not None and not callable(log_prior):
-        _check_log_prior(log_prior, (len(chosen), support_size))
-    records.candidate_log_prior(slice(1))  # raises an error if a function is wrong
+    shape = len(chosen), records.support_size  # an error if a variable is wrong
+    if not (log_prior is None or callable(log_prior)):
+        if np.shape(log_prior) != shape:
+            raise ValueError(
+                f"log_prior has shape {np.shape(log_prior)}; it must be {shape}, "
+                "combinations by candidates"
+            )
+        if np.isnan(log_prior).any():
+            raise ValueError("log_prior has missing values")
+    records.candidate_log_prior(slice(1))  # an error if a function is wrong
     return records
 
 
@@ -179,17 +185,6 @@ def _checked_rows(rows: Rows, n_records: int) -> Ints:
     if not is_positions or chosen.min() < 0 or chosen.max() >= n_records:
         raise ValueError(f"rows must be one or more positions in 0 to {n_records - 1}")
     return chosen
-
-
-def _check_log_prior(log_prior: ArrayLike, shape: tuple[int, int]) -> None:
-    """Raise a ValueError unless there is a number for each candidate."""
-    if np.shape(log_prior) != shape:
-        raise ValueError(
-            f"log_prior has shape {np.shape(log_prior)}; it must be {shape}, "
-            "combinations by candidates"
-        )
-    if np.isnan(log_prior).any():
-        raise ValueError("log_prior has missing values")
 
 
 def encode(

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from srlib import diagnostics
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import Codes
-from srlib.dpmpm.gibbs import sample_posterior
-from srlib.dpmpm.model import Chains, Draws
-from srlib.dpmpm.predict import cell_log_prob
+from srlib.data import Codes
+from srlib.dpmpm import Chains, Draws, cell_log_prob, sample_posterior
 from srlib.risk.estimators import (
     collapsed_log_ratios,
     log_likelihood,
@@ -75,7 +73,7 @@ class DrawSets:
         combinations not converged.
         """
         schedule = checked_schedule(chains)
-        combinations = np.unique(codes, axis=0)
+        combinations = evenly_spaced(np.unique(codes, axis=0), _MAX_CHECKED)
         tables = {"data": codes}
         for i, release in enumerate(released, 1):
             tables[f"data, release {i}"] = np.vstack([codes, release])
@@ -118,20 +116,18 @@ class DrawSets:
         r_hat = [diagnostics.r_hat(cell_log_prob(draws, codes)) for draws in self]
         # The weights 1 / p(x_i | theta) leave the record out of the draws given D.
         pareto_k = diagnostics.pareto_k(-log_prob[0].reshape(-1, len(codes)).T)
-        return CandidateLikelihood(log_likelihood, ratios, np.stack(r_hat), pareto_k)
+        return CandidateLikelihood(log_likelihood, ratios, r_hat, pareto_k)
 
 
 def log_ratios(
     draws: Draws, codes: Codes, unknown: Sequence[int] | None
 ) -> tuple[Floats, NDArray[np.floating]]:
     """Return log ratios for `predictive_ratio`, and log probabilities for Pareto k."""
-    if unknown is None and draws.allocations is not None:
-        return collapsed_log_ratios(draws, codes)
-    if unknown is None:
-        ratios = one_variable_log_ratios(draws, codes)[0]
-    else:
-        ratios = subset_log_means(draws, codes, unknown)
-    return ratios, cell_log_prob(draws, codes)
+    if unknown is not None:
+        return subset_log_means(draws, codes, unknown), cell_log_prob(draws, codes)
+    if draws.allocations is None:
+        return one_variable_log_ratios(draws, codes)[0], cell_log_prob(draws, codes)
+    return collapsed_log_ratios(draws, codes)
 
 
 def chain_schedule(
@@ -173,20 +169,14 @@ def checked_schedule(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
     return schedule
 
 
-def convergence(
-    name: str,
-    draws: Draws,
-    combinations: Codes,
-) -> dict[str, Any]:
+def convergence(name: str, draws: Draws, combinations: Codes) -> dict[str, Any]:
     """Return whether chains agree on the log probabilities of combinations, as a row.
 
     It has draws_given (the name of the draws), chains, draws (per chain), r_hat_median,
-    r_hat_95 (95th percentile) and r_hat_largest over the combinations, or over 5,000 of
-    them that are evenly spaced, and share_not_converged, the share whose R-hat is above
-    `diagnostics.MAX_R_HAT`.
+    r_hat_95 (95th percentile) and r_hat_largest over the combinations, and
+    share_not_converged, the share whose R-hat is above `diagnostics.MAX_R_HAT`.
     """
-    checked = evenly_spaced(combinations, _MAX_CHECKED)
-    r_hat = diagnostics.r_hat(cell_log_prob(draws, checked))  # (n_checked,)
+    r_hat = diagnostics.r_hat(cell_log_prob(draws, combinations))  # (n_combinations,)
     return {
         "draws_given": name,
         "chains": draws.n_chains,
@@ -204,6 +194,6 @@ def evenly_spaced(records: Codes, limit: int) -> Codes:
     return records[np.linspace(0, len(records) - 1, n_chosen, dtype=int)]
 
 
-def share_not_converged(r_hat: Floats) -> Floats:
+def share_not_converged(r_hat: Floats | Sequence[Floats]) -> Floats:
     """Return the share of R-hats above their limit or unknown, over the last axis."""
-    return np.mean(~(r_hat <= diagnostics.MAX_R_HAT), axis=-1)
+    return np.mean(~np.less_equal(r_hat, diagnostics.MAX_R_HAT), axis=-1)

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.data.codes import Codes, cell_numbers, distinct
-from srlib.dpmpm.kernels import THREADS
-from srlib.dpmpm.model import Draws
-from srlib.dpmpm.predict import (
+from srlib.data import Codes, cell_numbers, distinct
+from srlib.dpmpm import (
+    Draws,
     cell_log_prob,
     leave_one_out_log_ratios,
     neighbor_log_ratios,
 )
+from srlib.dpmpm.kernels import THREADS
 from srlib.risk.candidates import one_variable_positions, unknown_values
 from srlib.risk.likelihood import CandidateLikelihood, Risk
 from srlib.threads import one_blas_thread
@@ -47,9 +47,7 @@ def release_log_prob(draws: Draws, released: Sequence[Codes]) -> Floats:
 
 
 def one_variable_log_ratios(
-    draws: Draws,
-    codes: Codes,
-    log_weights: Floats | None = None,
+    draws: Draws, codes: Codes, log_weights: Floats | None = None
 ) -> Floats:
     """Return log weighted averages of p(x | theta) / p(x_i | theta).
 
@@ -131,11 +129,7 @@ def subset_log_means(
     return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
 
 
-def _ratio_sums(
-    draws: Draws,
-    unknown_rows: Ints,
-    records: Sequence[NDArray],
-) -> Floats:
+def _ratio_sums(draws: Draws, unknown_rows: Ints, records: Sequence[NDArray]) -> Floats:
     """Return sums of ratios over each chain's draws, (n_chains, n, size).
 
     The arguments are those of `_chain_ratio_sums`, which takes records in blocks.
@@ -235,9 +229,7 @@ def predictive_ratio(log_ratios: Sequence[Floats], log_prior: ArrayLike = 0.0) -
 
 
 def log_likelihood(
-    given_data: Floats,
-    *given_joined: Floats,
-    model_prior: bool = False,
+    given_data: Floats, *given_joined: Floats, model_prior: bool = False
 ) -> Floats:
     """Return log p(Z | D_i^x) of the candidates x up to a constant, from log means.
 

@@ -7,13 +7,13 @@ release are all functions of them.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.mechanism.bayes import posterior, rank
+from srlib.mechanism import posterior, rank
 from srlib.risk.errors import Statistic, jackknife, leave_one_out, log_mean
 
 
@@ -74,8 +74,8 @@ class CandidateLikelihood:
 
     from_log_means: Statistic
     sets: Sequence[Floats] = ()
-    r_hat: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    pareto_k: Floats = field(default_factory=lambda: np.empty(0))
+    r_hat: Sequence[Floats] = ()
+    pareto_k: Floats | float = np.nan
 
     @property
     def log_likelihood(self) -> Floats:

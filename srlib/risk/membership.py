@@ -29,12 +29,12 @@ from itertools import batched
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from srlib import checks
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import Codes, distinct
-from srlib.data.schema import Schema
+from srlib.data import Codes, Schema
 from srlib.risk.candidates import (
     Data,
     Rows,
@@ -155,7 +155,7 @@ class MembershipTest:
         self,
         false_positive_rates: Sequence[float] = FALSE_POSITIVE_RATES,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> pd.DataFrame:
         """Return the power: the share of target records that are classified as members.
 
@@ -187,11 +187,7 @@ class MembershipTest:
             }
         )
 
-    def _resampled_power(
-        self,
-        rates: Floats,
-        rng: np.random.Generator,
-    ) -> list[float]:
+    def _resampled_power(self, rates: Floats, rng: Generator) -> list[float]:
         """Return the power with sets of releases, records and people resampled."""
         n_release_sets, n = self.statistic.shape
         set_weights = _resample(n_release_sets, rng)
@@ -285,14 +281,15 @@ def membership_test(
     comparison = _compare(original, released, holdout, n_releases, n_holdout, rows)
     records = comparison.records
     check_density(synthesizer, records.table)
-    candidates, position = _candidates(comparison)
+    truth = records.combinations[:, None]
+    people = comparison.people[comparison.holdout_rows]  # (n, n_holdout, n_variables)
+    candidates = np.concatenate([truth, people], axis=1)
     statistics = []
     for tables in comparison.release_sets:
         likelihood = density_likelihood(
             synthesizer, tables, records.table.codes, records.rows, candidates
         )
-        log_prob = np.take_along_axis(likelihood.log_likelihood, position, axis=1)
-        statistics.append(log_likelihood_ratios(log_prob))
+        statistics.append(log_likelihood_ratios(likelihood.log_likelihood))
     return comparison.test(*map(np.stack, zip(*statistics, strict=True)))
 
 
@@ -449,28 +446,6 @@ def _compare(
     return _Comparison(records, [*batched(tables, n_releases)], people, holdout_rows)
 
 
-def _candidates(comparison: _Comparison) -> tuple[Codes, Ints]:
-    """Return the distinct candidates of each target record, and everybody's position.
-
-    The target record itself comes first, and again where it has fewer candidates than
-    others have. Positions are (n, 1 + n_holdout), that of the target record first.
-    """
-    combinations, _, combination_of = distinct(comparison.people)
-    holdout_rows = comparison.holdout_rows
-    distinct_people = [
-        np.unique(combination_of[chosen], return_inverse=True)
-        for chosen in holdout_rows
-    ]
-    size = max(len(chosen) for chosen, _ in distinct_people)
-    records = comparison.records.combinations
-    candidates = np.repeat(records[:, None].astype(np.uint8), 1 + size, axis=1)
-    position = np.zeros((len(records), 1 + holdout_rows.shape[1]), np.int64)
-    for i, (chosen, place) in enumerate(distinct_people):
-        candidates[i, 1 : 1 + len(chosen)] = combinations[chosen]
-        position[i, 1:] = 1 + place
-    return candidates, position
-
-
-def _resample(size: int, rng: np.random.Generator) -> Ints:
+def _resample(size: int, rng: Generator) -> Ints:
     """Return how often each of `size` units is in a bootstrap sample of them."""
     return np.bincount(rng.integers(size, size=size), minlength=size)

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import Codes, distinct
+from srlib.data import Codes, distinct
 from srlib.diagnostics import MAX_R_HAT
-from srlib.dpmpm.model import Chains
-from srlib.mechanism.bayes import posterior
+from srlib.dpmpm import Chains
+from srlib.mechanism import posterior
 from srlib.risk.candidates import one_variable_positions
 from srlib.risk.draw_sets import (
     MAX_NOT_CONVERGED,
@@ -152,7 +152,7 @@ def _target_rows(sets: Sequence[Floats], repetitions: Ints) -> tuple[_Row, _Row]
     return posterior_row, ratio_row
 
 
-def _chains_row(r_hat: Floats) -> _Row:
+def _chains_row(r_hat: Sequence[Floats]) -> _Row:
     """Return the largest 95th percentile of R-hat in a set of chains, and its limit."""
     detail = "R-hat, 95th percentile, and its limit"
     largest = np.quantile(r_hat, 0.95, axis=1).max()

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import diagnostics
 from srlib.arrays import Bools, Floats, Ints
-from srlib.data.codes import Codes
-from srlib.data.schema import Microdata, Schema
+from srlib.data import Codes, Microdata, Schema
 from srlib.display import percent
-from srlib.dpmpm.model import Chains
+from srlib.dpmpm import Chains
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
 from srlib.risk.candidates import (
@@ -208,7 +208,7 @@ def posterior_risk(
     synthesizer: Trees | Density | None = None,
     draws: DrawSets | None = None,
     chains: Chains | Sequence[Chains] | None = None,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     executor: Executor | None = None,
     progress: bool = True,
 ) -> PosteriorRisk:
@@ -301,15 +301,17 @@ def _density_risk(
 ) -> PosteriorRisk:
     """Return the exact risk by a density."""
     check_density(synthesizer, records.table)
-
-    def likelihood(part: slice) -> CandidateLikelihood:
-        rows = records.rows[part]
-        candidates = records.candidates(part)
-        return density_likelihood(
-            synthesizer, tables, records.table.codes, rows, candidates, executor
-        )
-
-    return _risk_in_blocks(records, likelihood)
+    return _risk_in_blocks(
+        records,
+        lambda part: density_likelihood(
+            synthesizer,
+            tables,
+            records.table.codes,
+            records.rows[part],
+            records.candidates(part),
+            executor,
+        ),
+    )
 
 
 def _check_choices(
@@ -338,7 +340,7 @@ def _sets(
     tables: Sequence[Codes],
     draws: DrawSets | None,
     chains: Chains | Sequence[Chains] | None,
-    rng: np.random.Generator | None,
+    rng: Generator | None,
 ) -> DrawSets:
     """Return draws that fit the tables: those given, or else those of new chains."""
     levels = table.schema.n_levels
@@ -377,7 +379,7 @@ def _risk_in_blocks(
         name: np.concatenate([block[name] for block in blocks], axis=-1)
         for name in blocks[0]
     }
-    r_hat = columns.pop("r_hat")  # (n_sets, n)
+    r_hat = columns.pop("r_hat")
     return PosteriorRisk(
         schema=records.table.schema,
         combinations=records.combinations,
@@ -394,11 +396,12 @@ def _block_columns(
 ) -> dict[str, NDArray]:
     """Return the risk of some combinations, and its diagnostics, by name."""
     risk = likelihood.posterior(log_prior)
+    n = len(risk.log_prob)
     return {
         "probability": risk.probability,
         "rank": risk.rank,
         "n_excluded": np.isneginf(likelihood.log_likelihood).sum(axis=1),
         "log_mcse": risk.log_mcse[:, 0],
-        "r_hat": likelihood.r_hat,
-        "pareto_k": likelihood.pareto_k,
+        "r_hat": np.reshape(likelihood.r_hat, (-1, n)),  # (n_sets, n)
+        "pareto_k": np.broadcast_to(likelihood.pareto_k, n),
     }

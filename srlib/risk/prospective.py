@@ -8,19 +8,17 @@ from math import comb
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import beta
 
 from srlib import checks
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import Codes
-from srlib.data.schema import Schema
+from srlib.data import Codes, Schema
 from srlib.display import percent
-from srlib.dpmpm.gibbs import DPMPMSynthesizer, sample_posterior
-from srlib.dpmpm.model import Draws
-from srlib.mechanism.bayes import posterior
-from srlib.mechanism.records import MechanismSynthesizer
+from srlib.dpmpm import DPMPMSynthesizer, Draws, sample_posterior
+from srlib.mechanism import MechanismSynthesizer, posterior
 from srlib.progress import progress, silent
 from srlib.risk.candidates import (
     Data,
@@ -104,7 +102,7 @@ class RiskBeforeRelease:
     weights: Floats
     exact: bool
     jackknife_probability: Floats
-    convergence: pd.DataFrame | None = None
+    convergence: pd.DataFrame | None
 
     def __repr__(self) -> str:
         return f"<RiskBeforeRelease: {self.summary()}>"
@@ -118,11 +116,7 @@ class RiskBeforeRelease:
         """
         frame = self.schema.decode(self.combinations)
         over_sets = self._over_sets(self.probability, self.jackknife_probability)
-        return frame.assign(
-            repetitions=self.repetitions,
-            prior=self.prior,
-            **over_sets,
-        )
+        return frame.assign(repetitions=self.repetitions, prior=self.prior, **over_sets)
 
     def file_level_risk(self) -> pd.DataFrame:
         """Return the risk of a whole set of releases: summaries over target records.
@@ -172,11 +166,7 @@ class RiskBeforeRelease:
             f"at most {largest['worst']:.2g} in {percent(WORST_LEVEL)} of the sets."
         )
 
-    def _over_sets(
-        self,
-        values: Floats,
-        replicates: Floats,
-    ) -> dict[str, Floats]:
+    def _over_sets(self, values: Floats, replicates: Floats) -> dict[str, Floats]:
         """Return mean and 95 % quantile over sets of k quantities, with their errors.
 
         The quantities are (n_release_sets, k), or (n_chains, n_release_sets, k) with
@@ -214,7 +204,7 @@ def risk_before_release(
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
     rows: Rows | None = None,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
 ) -> RiskBeforeRelease:
     """Return the posterior disclosure risk of releases before any of them is published.
 
@@ -294,7 +284,7 @@ def _set_likelihoods(
     synthesizer: Trees | Density | DPMPMSynthesizer,
     n_releases: int,
     n_sets: int,
-    rng: np.random.Generator | None,
+    rng: Generator | None,
 ) -> tuple[CandidateLikelihood, Floats, pd.DataFrame | None]:
     """Draw sets of independent releases, or enumerate all of them.
 
@@ -335,7 +325,7 @@ def _draw_density_sets(
     records: TargetRecords,
     n_releases: int,
     n_sets: int,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> CandidateLikelihood:
     """Return the likelihood of the candidates given sets of releases, by a density."""
     codes = records.table.codes
@@ -360,7 +350,7 @@ def _draw_dpmpm_sets(
     records: TargetRecords,
     n_releases: int,
     n_sets: int,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> tuple[CandidateLikelihood, pd.DataFrame]:
     """Return the likelihood given sets of releases, and the chains' convergence."""
     codes = records.table.codes
@@ -385,10 +375,7 @@ def _draw_dpmpm_sets(
 
 
 def _dpmpm_draws(
-    synthesizer: DPMPMSynthesizer,
-    codes: Codes,
-    n: int,
-    rng: np.random.Generator,
+    synthesizer: DPMPMSynthesizer, codes: Codes, n: int, rng: Generator
 ) -> Iterator[Draws]:
     """Yield draws given the data, then given the data joined with each release."""
     sample = partial(

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import Codes
-from srlib.data.schema import Microdata
+from srlib.data import Codes, Microdata
 from srlib.progress import in_blocks
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.trees import SequentialTrees, Trees
@@ -39,12 +38,7 @@ class Synthesizer(Protocol):
     True
     """
 
-    def release(
-        self,
-        data: Codes,
-        *,
-        rng: np.random.Generator,
-    ) -> Codes:
+    def release(self, data: Codes, *, rng: np.random.Generator) -> Codes:
         """Draw a release from the data."""
         ...
 
@@ -104,11 +98,7 @@ def density_likelihood(
             "released has probability zero given the original: this synthesizer cannot "
             "have drawn it, or its log_prob does not match its release"
         )
-    return CandidateLikelihood(
-        lambda: log_likelihood,
-        r_hat=np.empty((0, len(rows))),
-        pareto_k=np.full(len(rows), np.nan),
-    )
+    return CandidateLikelihood(lambda: log_likelihood)
 
 
 def log_likelihoods(
@@ -184,10 +174,7 @@ def _joint_log_prob(
 
 
 def map_changes(
-    function: Callable[[Codes], float],
-    data: Codes,
-    rows: Ints,
-    candidates: Codes,
+    function: Callable[[Codes], float], data: Codes, rows: Ints, candidates: Codes
 ) -> NDArray:
     """Evaluate a function of the data with each row changed to each of its candidates.
 

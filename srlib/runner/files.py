@@ -82,24 +82,18 @@ def _locked_folder(final: Path) -> tuple[Path, BinaryIO]:
 def settle_leftovers(folder: Path) -> None:
     """Finish or remove the leftovers of killed processes in a folder, nothing else."""
     for place in folder.glob(".*.srlib-*"):
-        if _HIDDEN.fullmatch(place.name):
-            # Its process is alive or another user's, or unknown.
-            with suppress(OSError):
-                _settle_leftover(place)
-
-
-def _settle_leftover(place: Path) -> None:
-    """Settle a hidden folder, unless it is another user's or in use."""
-    # In folders like /tmp, other users' entries could redirect the removal to other
-    # places.
-    if place.is_symlink():
-        return
-    if sys.platform != "win32" and place.lstat().st_uid != os.geteuid():
-        return
-    # A lock made here keeps the folder's owner out.
-    with (place / _LOCK).open("ab") as lock:
-        _lock(lock, wait=False)
-        _settle(place, lock)
+        if place.is_symlink() or not _HIDDEN.fullmatch(place.name):
+            continue
+        # Its process may be alive or another user's, or unknown.
+        with suppress(OSError):
+            # In folders like /tmp, other users' entries could redirect the removal to
+            # other places.
+            if sys.platform != "win32" and place.lstat().st_uid != os.geteuid():
+                continue
+            # A lock made here keeps the folder's owner out.
+            with (place / _LOCK).open("ab") as lock:
+                _lock(lock, wait=False)
+                _settle(place, lock)
 
 
 def _settle(place: Path, lock: BinaryIO) -> None:

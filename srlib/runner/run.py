@@ -219,11 +219,8 @@ def _execute_in(folder: Path, request: Request, bar: str) -> str:
     written = saved.read_text("utf-8")
     renamed = written.replace(folder.as_posix(), final)
     saved.write_text(renamed, "utf-8")
-    return error or _changed_meanwhile(request)
-
-
-def _changed_meanwhile(request: Request) -> str:
-    """Return an error message if sources or data differ from the request; else ""."""
+    if error:
+        return error
     if source_hash(request.notebook) != request.source:
         return "the notebook or the library was changed during the run"
     if hash_inputs(request.parameters) != request.inputs:

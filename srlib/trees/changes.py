@@ -3,15 +3,12 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srlib.arrays import Floats, Ints
-from srlib.data.codes import distinct
-from srlib.data.schema import Microdata
+from srlib.data import Microdata, distinct
 from srlib.progress import in_blocks
 from srlib.trees import kernels
 from srlib.trees.model import Trees, checked_release
@@ -21,7 +18,7 @@ from srlib.trees.model import Trees, checked_release
 _BLOCK = 2048
 _EXECUTOR_BLOCK = 8192
 
-type DistinctRecords = tuple[NDArray[np.uint8], Ints]
+type DistinctRecords = tuple[Ints, Ints]
 """Distinct released records, with their counts."""
 
 
@@ -58,10 +55,8 @@ def log_likelihoods(
     blocks = [(cells[i : i + step], supports[i : i + step]) for i in starts]
     routed = _route(trees, distinct_records) if executor is None else None
     shared = (trees, distinct_records, routed)
-    workers: AbstractContextManager[Executor | None] = nullcontext(executor)
-    if executor is None and len(blocks) > 1:
-        workers = ThreadPoolExecutor(os.cpu_count())
-    with workers as place:
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        place = executor or threads
         results = in_blocks(place, _block_log_prob, shared, blocks, "changed records")
         return np.concatenate([np.empty((0, supports.shape[1])), *results])
 
@@ -71,14 +66,13 @@ def checked_changes(
     released: Microdata | Ints | Sequence[Microdata | Ints],
     rows: Ints,
     candidates: Ints,
-) -> tuple[NDArray[np.uint8], Ints, NDArray[np.uint8]]:
+) -> tuple[Ints, Ints, Ints]:
     """Return released records, rows and candidates in the form the kernels need."""
-    if isinstance(released, pd.DataFrame):
-        checked_release(released, trees.schema)  # raises a ValueError
-    releases = [released] if isinstance(released, Microdata | np.ndarray) else released
-    if not releases:
+    if isinstance(released, Microdata | np.ndarray | pd.DataFrame):
+        released = [released]
+    if not released:
         raise ValueError("released is empty; it must hold one table or more")
-    codes = np.concatenate([checked_release(table, trees.schema) for table in releases])
+    codes = np.concatenate([checked_release(table, trees.schema) for table in released])
     places = np.atleast_1d(rows)
     supports = np.asarray(candidates)
     for name, values in (("rows", places), ("candidates", supports)):
@@ -122,7 +116,7 @@ def _block_log_prob(
     released: DistinctRecords,
     routed: Sequence[kernels.RoutedRelease] | None,
     cells: Ints,
-    supports: NDArray[np.uint8],
+    supports: Ints,
 ) -> Floats:
     """Return the log likelihoods of the candidates of a block of records."""
     log_prob = np.zeros(supports.shape[:2])

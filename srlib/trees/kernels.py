@@ -41,7 +41,7 @@ class Task(NamedTuple):
 
     codes: NDArray[np.uint8]
     weights: Ints
-    released: NDArray[np.uint8]
+    released: Ints
     released_weights: Ints
     response: int
     predictors: Ints

@@ -6,12 +6,10 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srlib import checks
 from srlib.arrays import Bools, Floats, Ints
-from srlib.data.codes import distinct
-from srlib.data.schema import Microdata, Schema
+from srlib.data import Microdata, Schema, distinct
 from srlib.trees import kernels
 from srlib.trees.kernels import Task, Tree
 
@@ -112,8 +110,8 @@ class Trees:
     """
 
     schema: Schema
-    codes: NDArray[np.uint8]
-    combinations: NDArray[np.uint8]
+    codes: Ints
+    combinations: Ints
     counts: Ints
     combination_of: Ints
     order: tuple[int, ...]
@@ -124,7 +122,7 @@ class Trees:
     def task(
         self,
         position: int,
-        released: tuple[NDArray[np.uint8], Ints],
+        released: tuple[Ints, Ints],
     ) -> Task:
         """Return the kernels' input for the variable at a position of `order`.
 
@@ -224,7 +222,7 @@ class Trees:
         return log_prob
 
 
-def checked_release(released: Ints | Microdata, schema: Schema) -> NDArray[np.uint8]:
+def checked_release(released: Ints | Microdata, schema: Schema) -> Ints:
     """Return the codes of a release; raise a ValueError if the schema has no such."""
     if isinstance(released, pd.DataFrame):
         raise ValueError(
@@ -244,7 +242,7 @@ def checked_release(released: Ints | Microdata, schema: Schema) -> NDArray[np.ui
         raise ValueError(
             f"released has values of type {codes.dtype}; they must be integer codes"
         )
-    if codes.size and ((codes < 0) | (codes >= levels)).any():
+    if ((codes < 0) | (codes >= levels)).any():
         raise ValueError(
             "released has codes out of range; they must be 0 to n_levels - 1"
         )

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from srlib.arrays import Floats, Ints
-from srlib.data.schema import Microdata, Schema
+from srlib.data import Microdata, Schema
 from srlib.trees.changes import log_likelihoods
 from srlib.trees.model import (
     AS_RPART,
@@ -60,7 +59,7 @@ class SequentialTrees:
             )
         return self._last[key]
 
-    def release(self, data: Ints, *, rng: np.random.Generator) -> NDArray[np.uint8]:
+    def release(self, data: Ints, *, rng: np.random.Generator) -> Ints:
         """Draw a release with as many records as the data."""
         return self.fit(data).release(rng=rng)[0].codes
 
