@@ -96,7 +96,7 @@ assessment/files
 ids = row_numbers(codes.T, => ids = row_numbers(codes[:1].T, # the first column alone
 [ids, self.binned(column)] => [ids, ids] # missing numbers are all alike
 assessment/disclosure
-"z": min(self._z_fresh_sample(people, group), z_margins) => "z": self._z_fresh_sample(people, group) # margins need not be beaten
+"z": np.fmin(self._z_fresh_sample(), z_margins) => "z": self._z_fresh_sample() # margins need not be beaten
 assessment/counts
 ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
 - share * weight) => - share) # weight is dropped
@@ -161,7 +161,7 @@ assessment/copies
 np.where(in_one_file, prob / (1 - prob), 0.0) => np.where(in_one_file, (1 - prob) / prob, 0.0) # upside down
 duplicated.sum() > DUPLICATES => len(duplicated) > DUPLICATES # pairs for people
 neighbors = -n_variables * np.array => neighbors = -np.array # equal records are neighbors
-n_rest = groups.s - own_groups => n_rest = groups.s # a record finds itself
+n_rest = groups.n_released - own_groups => n_rest = groups.n_released # a record finds itself
 exact = _exact(files, groups) => exact = groups # copies that hide need not have the numbers
 min(1.0, at_most, limit => min(1.0, limit # the release is not held against itself
 max(at_most, np.nan_to_num(limit)) => at_most # copies that are found cannot hide

@@ -63,9 +63,9 @@ def se_between_releases(values: Sequence[float]) -> float:
 
 def z_score(difference: float, error: float) -> float:
     """Return a difference in standard errors; 0 where both are 0."""
-    if error > 0:
-        return difference / error
-    return np.copysign(np.inf, difference) if difference else 0.0
+    if error == 0:
+        return np.copysign(np.inf, difference) if difference else 0.0
+    return difference / error
 
 
 def holdout_contrast(

@@ -109,16 +109,11 @@ def summarize(disclosures: Sequence[Disclosure], group: Bools | None = None) -> 
     All releases share the original's part of the standard error, so only the spread
     between releases is divided by their number.
     """
-    if group is None:
-        rows = [disclosure.compare() for disclosure in disclosures]
-        holdout = means([disclosure.holdout for disclosure in disclosures])
-    else:
-        rows = [disclosure.compare_group(group) for disclosure in disclosures]
-        holdout = {}
-    row: Row = means(rows) | holdout
+    rows = [disclosure.compare(group) for disclosure in disclosures]
+    row: Row = means(rows)
     between = se_between_releases([one["estimate"] for one in rows])
     row["n"] = int(row["n"])
-    row["se"] = float(np.fmax(row["se"], between))
+    row["se"] = np.fmax(row["se"], between)
     if row["margins"] > row["fresh_sample"]:
         row["baseline_se"] = row["margins_se"]
         row["baseline_kind"] = "independent margins"

@@ -17,6 +17,7 @@ from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counts import (
     COLUMNS,
     Row,
+    counts_at,
     holdout_contrast,
     means,
     new_row,
@@ -486,8 +487,8 @@ def _measure_full_matches(files: Sequence[Files]) -> list[Row]:
         if of_release.holdout is None:
             return []
         cells = of_release.cells()
-        is_matched = (cells.released_at(cells.people) > 0).astype(float)
-        contrast = holdout_contrast(is_matched, np.ones(len(is_matched)), n)
+        is_matched = counts_at(cells.released, cells.people) > 0
+        contrast = holdout_contrast(is_matched, np.ones_like(is_matched), n)
         measures.append({"estimate": is_matched[:n].mean()} | contrast)
     row = new_row("full match", n, detail="identical on all variables")
     return [row | means(measures)]
