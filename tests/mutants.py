@@ -91,14 +91,14 @@ assessment/inference
 np.mean(np.square(differences)) / 4 => np.mean(np.square(differences)) / 2 # variance of a half
 rows[~np.isin(rows, half)] if is_own => rows if is_own # trees predict those they grew from
 variance + max(variance, fresh_variance) => variance + fresh_variance # others may look too sure
-n * above[people].var() => n**2 * above[people].var() # variance of one, not of a mean
+n * above[self.eligible].var() => n**2 * above[self.eligible].var() # variance of one, not of a mean
 assessment/files
 ids = row_numbers(codes.T, => ids = row_numbers(codes[:1].T, # the first column alone
 [ids, self.binned(column)] => [ids, ids] # missing numbers are all alike
 assessment/disclosure
 "z": np.fmin(self._z_fresh_sample(), z_margins) => "z": self._z_fresh_sample() # margins need not be beaten
 assessment/counts
-ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
+pd.Series(values).sem() => pd.Series(values).std() # error of one release, not of a mean
 - share * weight) => - share) # weight is dropped
 residuals) ** 2).sum() => residuals) ** 2).sum() ** 2 # no root
 residuals, -other_residuals => residuals, other_residuals # sign of those held out

@@ -126,6 +126,7 @@ ATTRIBUTE = Question(
     line="target disclosed by all matches (DiSCO)",
     reason="of the records have their {} disclosed by the key matches",
     answer=lambda files, attack, rng: attribute_disclosure(files, attack),
+    counted="disclosed",
 )
 INTERVAL = Question(
     name="interval",

@@ -175,7 +175,7 @@ def copies(files: Files) -> Copies:
         ),
         excess,
         _identical_before_binning(files, comparable=not problem or has_holdout),
-        _row_order(files.original, files.released),
+        row_order(files.original, files.released),
     ]
     group_of = groups.original
     return Copies(
@@ -218,6 +218,7 @@ def _identical_row(
         question,
         m,
         detail=detail,
+        baseline_kind="fresh sample",
         estimate=n_identical / m,
         baseline=expected.share,
         baseline_se=expected.se,
@@ -358,6 +359,7 @@ def _excess_over_own_duplicates(
         "excess over own duplicates",
         len(files.released),
         detail="original records against the release's own",
+        baseline_kind="own records",
     )
     searched = _search_release(files, groups) if comparable else None
     if searched is None:
@@ -556,24 +558,11 @@ def _group(files: Files) -> _Groups:
     return _Groups(cells.original, cells.released, cells.holdout, neighbors)
 
 
-def _row_order(original: Codes, released: Codes) -> Row:
-    """Return the row of the share of values that agree row by row."""
-    best, second_best, z = aligned_rows(original, released)
-    return new_row(
-        "row order",
-        len(released),
-        detail="values that agree row by row",
-        estimate=best,
-        baseline=second_best,
-        z=z,
-    )
+def row_order(original: Codes, released: Codes) -> Row:
+    """Return the row of the share of values that agree at the best offset of rows.
 
-
-def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]:
-    """Return the shares that agree at the best and second best offset of rows, and z.
-
-    Rows at other offsets are compared, not random rows, since both files may be sorted
-    or periodic.
+    The baseline is the share at the second best. Rows at other offsets are compared,
+    not random rows, since both files may be sorted or periodic.
     """
     farthest = min(len(original), len(released)) // 2
     near = np.arange(min(61, farthest + 1))
@@ -585,8 +574,15 @@ def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]
     second_best, best = np.argsort(means)[-2:]
     compared = agreement[best], agreement[second_best]
     errors = [share.std() / np.sqrt(len(share)) for share in compared]
-    z = z_score(means[best] - means[second_best], np.hypot(*errors))
-    return means[best], means[second_best], z
+    return new_row(
+        "row order",
+        len(released),
+        detail="values that agree row by row",
+        baseline_kind="other rows",
+        estimate=means[best],
+        baseline=means[second_best],
+        z=z_score(means[best] - means[second_best], np.hypot(*errors)),
+    )
 
 
 def _agreement(

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from srlib.arrays import Bools, Floats, Ints
 from srlib.data.codes import Codes
@@ -56,9 +57,7 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def se_between_releases(values: Sequence[float]) -> float:
     """Return the standard error of a mean over releases; NaN for a single one."""
-    if len(values) < 2:
-        return np.nan
-    return np.std(values, ddof=1) / np.sqrt(len(values))
+    return pd.Series(values).sem()
 
 
 def z_score(difference: float, error: float) -> float:
@@ -102,10 +101,7 @@ def _weighted_share(
     return share, (disclosed - share * weight) / total
 
 
-def new_row(
-    question: str, n: int, *, variables: str = "all", detail: str = "", **numbers: float
-) -> Row:
-    """Return a row with the given numbers, and NaN for all others."""
-    unknown = dict.fromkeys(NUMBERS, np.nan)
-    named = {"question": question, "variables": variables, "detail": detail, "n": n}
-    return named | unknown | numbers
+def new_row(question: str, n: int, **given: Any) -> Row:
+    """Return a row with the given texts and numbers, and NaN for all other numbers."""
+    row = {"question": question, "variables": "all", "detail": "", "n": n}
+    return row | dict.fromkeys(NUMBERS, np.nan) | given

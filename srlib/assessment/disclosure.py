@@ -155,9 +155,13 @@ class Question:
         What its share says, after the number, with ``{}`` for the target.
     answer : callable
         ``answer(files, attack, rng)`` returns a `Disclosure`.
+    counted : str
+        The column of the table of records that counts the people disclosed; empty if
+        there is none.
     """
 
     name: str
     line: str
     reason: str
     answer: Callable[[Files, Attack, np.random.Generator], Disclosure]
+    counted: str = ""

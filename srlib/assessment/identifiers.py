@@ -51,10 +51,10 @@ def common_identifiers(
             variables=name,
             estimate=common / n,
             baseline=expected / n,
+            baseline_kind="chance",
+            rating="found" if found else "no sign",
+            in_verdict=True,
         )
-        row["rating"] = "found" if found else "no sign"
-        row["baseline_kind"] = "chance"
-        row["in_verdict"] = True
         if found:
             row["why"] = (
                 f"it contains {common:,} of the original's values of {printable(name)}"

@@ -107,6 +107,7 @@ IDENTITY = Question(
     line="uniques (keys) matched",
     reason="of the sample uniques are matched on the keys",
     answer=lambda files, attack, rng: identity_disclosure(files, attack.keys),
+    counted="matched",
 )
 
 

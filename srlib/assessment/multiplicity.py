@@ -45,7 +45,12 @@ def most_repeated_unique(
     """
     m = s.sum()
     n_unique = int((o == 1).sum())
-    row = new_row("repeated unique", n_unique, detail="one unique record")
+    row = new_row(
+        "repeated unique",
+        n_unique,
+        detail="one unique record",
+        baseline_kind="fresh sample",
+    )
     is_repeated = (o == 1) & (s > 1)
     if not is_repeated.any():
         return row

@@ -97,7 +97,9 @@ def find_near_duplicates(
     cells = files.cells()
     groups = np.concatenate(files.tables)[cells.first]
     nowhere = "have an original record as nearest neighbor"
-    row = new_row("near-duplicates", len(released), detail=nowhere)
+    row = new_row(
+        "near-duplicates", len(released), detail=nowhere, baseline_kind="fresh sample"
+    )
     distances = _distances(groups, cells.n_original, cells.n_released)
     return row | _most_telling(distances) if distances else row
 
@@ -131,22 +133,18 @@ def _distances(
         detail = (
             f"share {least} or more of {n_variables} values with an original record"
         )
-        shares = {"detail": detail} | _compare_shares(near, o, s, least)
+        share, se = _share_near(near, s, o > 0, least)
+        baseline, baseline_se = _share_near(near, o, o > 1, least)
+        shares = {
+            "detail": detail,
+            "estimate": share,
+            "se": se,
+            "baseline": baseline,
+            "baseline_se": baseline_se,
+        }
         neighbors = _original_neighbors(edges, o, s)
         distances.append(_Distance(crossing_z(edges, o, s), shares, neighbors))
     return distances
-
-
-def _compare_shares(near: _Neighbors, o: Ints, s: Ints, least: int) -> Row:
-    """Return the shares of released and of original records near an original one."""
-    share, se = _share_near(near, s, o > 0, least)
-    baseline, baseline_se = _share_near(near, o, o > 1, least)
-    return {
-        "estimate": share,
-        "se": se,
-        "baseline": baseline,
-        "baseline_se": baseline_se,
-    }
 
 
 def _share_near(

@@ -90,15 +90,6 @@ SIGN_THRESHOLDS = {
     "identical before binning": Z_CERTAIN,
 }
 COPY_RATINGS = ("no sign", "undecided", "signs", "found")  # best first
-# Baseline kinds of the rows on copies.
-COPY_BASELINES = {
-    "identical records": "fresh sample",
-    "near-duplicates": "fresh sample",
-    "repeated unique": "fresh sample",
-    "excess over own duplicates": "own records",
-    "identical before binning": "fresh sample",
-    "row order": "other rows",
-}
 MIN_RECORDS_JUDGED = 20  # of either file; below, only outright copies are judged
 TEXTS = ("variables", "detail", "baseline_kind", "rating", "why")
 
@@ -193,8 +184,6 @@ def copy_rows(releases: Sequence[Copies]) -> list[Row]:
     worst = max(releases, key=severity)
     rating = rate_copies(worst)
     rows = {question: dict(row) for question, row in worst.rows.items()}
-    for question, baseline_kind in COPY_BASELINES.items():
-        rows[question]["baseline_kind"] = baseline_kind
     rows["identical records"] |= {
         "rating": rating.rating,
         "why": rating.reason,
@@ -253,9 +242,7 @@ def rate_copies(copies: Copies) -> CopyRating:
     ratings = (
         *_found(copies, few),
         *_signs(copies.rows),
-        *_undecided(copies, few),
-        *_remarks(copies.rows),
-        CopyRating("no sign", ""),
+        *_without_signs(copies, few),
     )
     return ratings[0]
 
@@ -289,8 +276,11 @@ def _signs(rows: dict[str, Row]) -> Iterator[CopyRating]:
         yield CopyRating("signs", "there are signs of copied records", clearest)
 
 
-def _undecided(copies: Copies, few: bool) -> Iterator[CopyRating]:
-    """Yield why a release without a sign cannot be judged."""
+def _without_signs(copies: Copies, few: bool) -> Iterator[CopyRating]:
+    """Yield why a release without a sign cannot be judged, or that it shows none.
+
+    Complete copies where chance makes none may be too few to be a sign.
+    """
     complete = copies.rows["identical before binning"]
     n_complete = round(complete["estimate"] * complete["n"])
     undetected = copies.rows["undetected copies"]
@@ -318,13 +308,8 @@ def _undecided(copies: Copies, few: bool) -> Iterator[CopyRating]:
             "sample uniques (all variables) could go undetected"
         )
         yield CopyRating("undecided", reason, "undetected copies")
-
-
-def _remarks(rows: dict[str, Row]) -> Iterator[CopyRating]:
-    """Yield complete copies where chance makes none, too few to be a sign."""
-    complete = rows["identical before binning"]
-    n_complete = round(complete["estimate"] * complete["n"])
     if n_complete and complete["baseline"] == 0:
         verb = "is a complete copy" if n_complete == 1 else "are complete copies"
         reason = f"{n_complete:,} of its {complete['n']:,} records {verb}"
         yield CopyRating("no sign", reason)
+    yield CopyRating("no sign", "")

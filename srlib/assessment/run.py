@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from srlib.arrays import Ints
 from srlib.assessment import ratings, utility, verdict
-from srlib.assessment.attribute import ATTRIBUTE, INTERVAL, repu_and_tcap
+from srlib.assessment.attribute import INTERVAL, repu_and_tcap
 from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counts import (
     COLUMNS,
@@ -26,7 +26,6 @@ from srlib.assessment.counts import (
 from srlib.assessment.disclosure import Attack, Disclosure, Question
 from srlib.assessment.files import Files
 from srlib.assessment.identifiers import common_identifiers
-from srlib.assessment.identity import IDENTITY
 from srlib.assessment.inputs import (
     CodedTable,
     Names,
@@ -43,8 +42,6 @@ from srlib.rng import stream
 FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
 MAX_KEYS_SHOWN = 100  # characters of their names on the terminal
-# Columns of the table of records, by the question that they count.
-_COUNTED = {IDENTITY: "matched", ATTRIBUTE: "disclosed"}
 _NAMED = 5  # variables where all others are known, and lines of a combination
 
 
@@ -417,9 +414,8 @@ def _answer_questions(
             "in_verdict": True,
         }
         rows.append(row | ratings.summarize(answers))
-        counted = _COUNTED.get(question, "")
-        if counted and counted not in counts:
-            counts[counted] = np.sum([one.certain for one in answers], axis=0)
+        if question.counted and question.counted not in counts:
+            counts[question.counted] = np.sum([one.certain for one in answers], axis=0)
             groups += _group_rows(tables, row, answers)
     return rows, groups, counts
 

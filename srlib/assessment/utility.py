@@ -93,8 +93,7 @@ def _row(
     """Return the row of a distance, with the means over releases and a rating."""
     known = [one for one in distances if not np.isnan(one.estimate)]
     where = " / ".join(dict.fromkeys(one.where for one in known))
-    row = new_row(question, n, variables=where)
-    row |= {"rating": "", "baseline_kind": "fresh sample"}
+    row = new_row(question, n, variables=where, baseline_kind="fresh sample", rating="")
     return row | _average(known) if known else row
 
 
