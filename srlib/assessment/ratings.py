@@ -131,12 +131,14 @@ def rate(
     the first that is not significant. Rows on few people are not rated, nor any row
     where a file has `few` records.
     """
+    rated = []
     for row in rows:
+        if row["n"] >= MIN_RECORDS and not few:
+            rated.append(row)
+            continue
         is_empty = row["group"] == "all" and not row["n"]  # as where nobody is unique
         row["rating"] = "not applicable" if is_empty and not few else "too few people"
-        if few or row["n"] < MIN_RECORDS:
-            row["baseline_se"] = np.nan  # MIN_ERROR would dominate it
-    rated = [row for row in rows if row["n"] >= MIN_RECORDS and not few]
+        row["baseline_se"] = np.nan  # MIN_ERROR would dominate it
     for row, is_significant in zip(rated, _significant(rated, family), strict=True):
         row["rating"] = _rate_excess(row) if is_significant else "as expected"
 
