@@ -98,13 +98,13 @@ ids = row_numbers(codes.T, => ids = row_numbers(codes[:1].T, # the first column 
 assessment/disclosure
 "z": np.fmin(self._z_fresh_sample(), z_margins) => "z": self._z_fresh_sample() # margins need not be beaten
 assessment/counts
-pd.Series(values).sem() => pd.Series(values).std() # error of one release, not of a mean
 - share * weight) => - share) # weight is dropped
 residuals) ** 2).sum() => residuals) ** 2).sum() ** 2 # no root
 residuals, -other_residuals => residuals, other_residuals # sign of those held out
 z_score(share - other, error) => z_score(other - share, error) # sign
 assessment/ratings
-np.fmax(row["se"], between) => np.fmin(row["se"], between) # the smaller error
+rows["estimate"].sem() => rows["estimate"].std() # error of one release, not of a mean
+np.fmax(row["se"], => np.fmin(row["se"], # the smaller error
 > row["fresh_sample"] => < row["fresh_sample"] # the lower baseline
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
 > MAX_UNDETECTED and => > MAX_UNDETECTED or # either suffices

@@ -1,10 +1,8 @@
 """Counts of equal records, standard errors of sums, and the rows of the table."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from srlib.arrays import Bools, Floats, Ints
 from srlib.data.codes import Codes
@@ -48,16 +46,6 @@ def counts_at(ids: Ints, at: Ints) -> Ints:
 def clustered_se(residuals: Floats, cluster: Ints) -> float:
     """Return the standard error of a sum over people, dependent within clusters."""
     return np.sqrt((np.bincount(cluster, residuals) ** 2).sum())
-
-
-def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the means over releases of numbers of the same names."""
-    return {name: np.mean([one[name] for one in each]) for name in each[0]}
-
-
-def se_between_releases(values: Sequence[float]) -> float:
-    """Return the standard error of a mean over releases; NaN for a single one."""
-    return pd.Series(values).sem()
 
 
 def z_score(difference: float, error: float) -> float:

@@ -8,7 +8,6 @@ independent margins would; the comparison of the three is a row of the table.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -73,7 +72,7 @@ class Disclosure:
     certain : (n,) bool
         People disclosed by all key matches in the release, without thinning.
     holdout : dict
-        The same for the holdout (`counts.holdout_contrast`), if there is one.
+        The same for the holdout (`counts.holdout_contrast`); empty without one.
     """
 
     eligible: Bools
@@ -82,7 +81,7 @@ class Disclosure:
     margins: Floats
     cluster: Ints
     certain: Bools
-    holdout: Mapping[str, float] = MappingProxyType({})
+    holdout: Mapping[str, float]
 
     def compare(self, group: Bools | None = None) -> Row:
         """Return the row of all eligible people, or of those of a group."""
@@ -97,7 +96,7 @@ class Disclosure:
 
         `least_error` is that of the number of people above the margins.
         """
-        n = int(self.eligible.sum())
+        n = self.eligible.sum()
         if not n:
             return {"n": 0} | dict.fromkeys(COMPARED, np.nan)
         release, release_se = self._share(self.release)

@@ -41,7 +41,7 @@ def common_identifiers(
         if name not in released or not is_identifier:
             continue
         others = _present(released[name])
-        common = int(others.isin(values).sum())
+        common = others.isin(values).sum()
         expected = _expected(values, others)
         found = common > 0 and _tail(common, values, others, expected) < BY_CHANCE
         n = max(len(others), 1)

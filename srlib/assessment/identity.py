@@ -155,7 +155,7 @@ def _margin_probabilities(files: Files, keys: Sequence[int]) -> Floats:
     for key in keys:
         bins = files.binned(key)[:n]
         ids = files.exact(key)[:n]
-        own = int(not np.array_equal(bins, ids))
+        own = not np.array_equal(bins, ids)
         prob *= (counts_at(ids, ids) - own) / max(n - own, 1)
     return prob
 

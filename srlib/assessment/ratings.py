@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from srlib.arrays import Bools
 from srlib.assessment.copies import Copies
-from srlib.assessment.counts import Row, means, se_between_releases, z_score
+from srlib.assessment.counts import Row, z_score
 from srlib.assessment.disclosure import Disclosure
 from srlib.assessment.z_scores import MIN_COINCIDENCES
 from srlib.display import MIN_RECORDS, percent_with_error
@@ -100,11 +101,10 @@ def summarize(disclosures: Sequence[Disclosure], group: Bools | None = None) -> 
     All releases share the original's part of the standard error, so only the spread
     between releases is divided by their number.
     """
-    rows = [disclosure.compare(group) for disclosure in disclosures]
-    row: Row = means(rows)
-    between = se_between_releases([one["estimate"] for one in rows])
+    rows = pd.DataFrame([disclosure.compare(group) for disclosure in disclosures])
+    row: Row = rows.mean(skipna=False).to_dict()
     row["n"] = int(row["n"])
-    row["se"] = np.fmax(row["se"], between)
+    row["se"] = np.fmax(row["se"], rows["estimate"].sem())
     if row["margins"] > row["fresh_sample"]:
         row["baseline_se"] = row["margins_se"]
         row["baseline_kind"] = "independent margins"
@@ -219,7 +219,7 @@ def model_rows(
 
 def largest_z(row: Row) -> float:
     """Return the larger of z and z_permutation; minus infinity where both are NaN."""
-    return float(np.fmax.reduce([-np.inf, row["z"], row["z_permutation"]]))
+    return np.fmax.reduce([-np.inf, row["z"], row["z_permutation"]])
 
 
 def rate_deviate(z: float) -> str:

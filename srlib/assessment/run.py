@@ -19,9 +19,7 @@ from srlib.assessment.counts import (
     Row,
     counts_at,
     holdout_contrast,
-    means,
     new_row,
-    se_between_releases,
 )
 from srlib.assessment.disclosure import Attack, Disclosure, Question
 from srlib.assessment.files import Files
@@ -463,15 +461,13 @@ def _group_rows(
 
 def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list[Row]:
     """Return a row for each left-out identifier, for the worst release."""
-
-    def severity(row: Row) -> tuple[bool, float]:
-        return row["rating"] == "found", row["estimate"]
-
     worst: dict[str, Row] = {}
     for table in released:
         for row in common_identifiers(tables.original.left_out, table.left_out):
             known = worst.setdefault(row["variables"], row)
-            worst[row["variables"]] = max(row, known, key=severity)
+            worst[row["variables"]] = max(
+                row, known, key=lambda one: (one["rating"] == "found", one["estimate"])
+            )
     return list(worst.values())
 
 
@@ -487,7 +483,7 @@ def _measure_full_matches(files: Sequence[Files]) -> list[Row]:
         contrast = holdout_contrast(is_matched, np.ones_like(is_matched), n)
         measures.append({"estimate": is_matched[:n].mean()} | contrast)
     row = new_row("full match", n, detail="identical on all variables")
-    return [row | means(measures)]
+    return [row | pd.DataFrame(measures).mean(skipna=False).to_dict()]
 
 
 def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
@@ -502,8 +498,8 @@ def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
             name,
             len(tables.original),
             variables=variables[name],
-            estimate=np.mean(values),
-            se=se_between_releases(values),
+            estimate=values.mean(),
+            se=values.sem(),
         )
         for name, values in pd.DataFrame(measures).items()
     ]

@@ -23,7 +23,7 @@ import pandas as pd
 from scipy import sparse, special
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.assessment.counts import Row, new_row, se_between_releases, thin
+from srlib.assessment.counts import Row, new_row, thin
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation
@@ -80,7 +80,7 @@ def _row(
         return row
     mean = known.mean(numeric_only=True).to_dict()
     if len(known) > 1:
-        mean["se"] = se_between_releases(known["estimate"])
+        mean["se"] = known["estimate"].sem()
     excess = mean["estimate"] - mean["baseline"]
     spread = mean["baseline_se"]
     row |= mean
@@ -243,4 +243,4 @@ def _regress(
     squares = (along**2 / values[is_estimable]).sum()
     c = len(released) / len(both)
     explained = max(squares / len(both) - c**2, 0.0) / (c * (1 - c))
-    return int(is_estimable.sum()), explained
+    return is_estimable.sum(), explained
