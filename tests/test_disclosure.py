@@ -39,7 +39,8 @@ from srlib.assessment.z_scores import permutation_z
 
 def match(original, released, keys, levels=LEVELS, **more):
     """Identity disclosure; a holdout or exact numbers can be given by name."""
-    return identity_disclosure(Files(original, released, levels, **more), keys)
+    files = Files(original, released, levels, **more)
+    return identity_disclosure(files, keys)
 
 
 def match_row(*files, **more):
@@ -189,7 +190,8 @@ def test_a_missing_number_is_matched_by_its_bin(rng):
     eligible = identity_disclosure(files, keys).eligible
     missing = x[np.isnan(age)][:, keys]
     assert eligible[0] == is_unique(missing)[0]
-    assert repu_and_tcap(files, keys, 9)["repU"] == eligible.mean()
+    measures = repu_and_tcap(files, keys, 9)
+    assert measures["repU"] == eligible.mean()
     binned = Files(x, x, LEVELS)
     share = share_matched_by_fresh_sample(files)
     assert 0 < share < share_matched_by_fresh_sample(binned) < 1
@@ -219,7 +221,8 @@ def test_matches_of_a_fresh_sample_are_predicted_without_bias(n_holdout):
     assert abs(difference.mean()) < 4 * error
     assert 4 * error < 0.03
     se = frame["fresh_sample_se"].mean()
-    assert se == pytest.approx(predicted.std(), rel=0.25)
+    spread = predicted.std()
+    assert se == pytest.approx(spread, rel=0.25)
 
 
 def test_matched_uniques_beyond_a_fresh_sample_are_found():
@@ -367,8 +370,9 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
     assert found.holdout["holdout"] == pytest.approx(expected)
 
     def variance(shares):
-        first, second = np.reshape(shares, (-1, 2)).T
-        return ((first - second) ** 2).mean() / 4
+        pairs = np.reshape(shares, (-1, 2))
+        differences = np.diff(pairs)
+        return (differences**2).mean() / 4
 
     by_one_tree = by_tree[:, eligible].mean(axis=1)
     of_share = variance(by_one_tree)
@@ -388,7 +392,8 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
 
 
 def test_inference_depends_on_the_seed_alone_and_is_no_better_than_for_the_holdout():
-    x, fresh, holdout = samples(default_rng(3), 600, 600, 600)
+    rng = default_rng(3)
+    x, fresh, holdout = samples(rng, 600, 600, 600)
 
     def infer(released, seed):
         files = Files(x, released, LEVELS, holdout)
@@ -446,7 +451,8 @@ def test_equally_frequent_keys_raise_no_alarm(n, size):
 def test_trees_with_small_leaves_disclose_targets_to_inference(rng):
     (x,) = samples(rng, 2_000)
     released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
-    attack = Attack(range(1, len(LEVELS)), 0)
+    others = range(1, len(LEVELS))
+    attack = Attack(others, 0)
     files = Files(x, released, LEVELS)
     found = inference(files, attack, rng)
     row = summarize([found])
@@ -467,8 +473,9 @@ def test_repu_tcap_and_disco_by_dictionaries(tables):
     s = Counter(keys for keys, _ in released)
     targets = {keys: {t for k, t in released if k == keys} for keys in s | d}
     files = Files(x, z, levels)
+    attack = Attack([0, 1], 2)
 
-    found = repu_and_tcap(files, [0, 1], 2)
+    found = repu_and_tcap(files, attack.keys, attack.target)
 
     unique = [d[keys] == s[keys] == 1 for keys, _ in original]
     assert found["repU"] == pytest.approx(np.mean(unique))
@@ -481,7 +488,7 @@ def test_repu_tcap_and_disco_by_dictionaries(tables):
     assert found["TCAP"] == pytest.approx(tcap, nan_ok=True)
     if len(x) >= len(z):  # nothing is thinned
         disclosed = [targets[keys] == {target} for keys, target in original]
-        by_attribute = attribute_disclosure(files, Attack([0, 1], 2))
+        by_attribute = attribute_disclosure(files, attack)
         assert np.array_equal(by_attribute.release, disclosed)
 
 

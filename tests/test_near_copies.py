@@ -5,7 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import LEVELS, PEOPLE, changed, find_copies, is_unique, samples, table
+from cases import (
+    LEVELS,
+    PEOPLE,
+    changed,
+    find_copies,
+    is_unique,
+    samples,
+    table,
+)
 from ladder import draw_levels
 from numpy.random import default_rng
 from scipy import stats
@@ -26,7 +34,8 @@ def latent_class_sample(rng, n, levels):
     class_of = rng.integers(0, 12, n)
     columns = []
     for k, size in enumerate(levels):
-        shares = default_rng(k).dirichlet([2.0] * size, 12)
+        concentration = [2.0] * size
+        shares = default_rng(k).dirichlet(concentration, 12)
         columns.append(draw_levels(shares[class_of], rng))
     return np.column_stack(columns)
 
@@ -35,14 +44,16 @@ def redraw(people, x, rng, n_values):
     """Draw values of some variables of each record from the margins of x."""
     records = people.copy()
     for record in records:
-        for column in rng.permutation(x.shape[1])[:n_values]:
+        columns = rng.permutation(x.shape[1])
+        for column in columns[:n_values]:
             record[column] = rng.choice(x[:, column])
     return records
 
 
 def n_alike(x, y):
     """Numbers of variables in which each record of x agrees with each of y."""
-    return (x[:, None] == y).sum(axis=2)
+    is_equal = x[:, None] == y
+    return is_equal.sum(axis=2)
 
 
 def test_weight_between_files_by_all_splits():
@@ -124,7 +135,8 @@ def test_records_with_many_values_redrawn_are_found(n_variables, size, share, n_
     error = np.hypot(row["se"], row["baseline_se"])
     assert row["estimate"] > row["baseline"] + 3 * error
     least = int(row["detail"].split()[1])
-    most_alike = n_alike(fresh[:400], x).max(axis=1)
+    n_agree = n_alike(fresh[:400], x)
+    most_alike = n_agree.max(axis=1)
     expected = np.mean(most_alike >= least)
     assert row["baseline"] == pytest.approx(expected, abs=0.06)
     assert honest["z_permutation"] < ratings.Z_SIGNIFICANT
@@ -198,8 +210,9 @@ def test_a_release_that_repeats_all_its_records_repeats_no_unique():
 @pytest.mark.parametrize("own_pairs", [0, 20])
 def test_a_repeated_unique_by_hand(own_pairs):
     """The more probable explanation counts: a fresh sample, or the release itself."""
-    o = np.array([1] * 60 + [2] * 20 + [0] * 40)
-    s = np.zeros(120, int)
+    o, s = np.zeros((2, 120), int)
+    o[:60] = 1
+    o[60:80] = 2
     s[0] = 10
     s[80:] = 1
     s[80 : 80 + own_pairs] = 2
@@ -224,8 +237,13 @@ def test_log_series_by_hand():
     x = log_series(1.5)
     assert stats.logser.mean(x) == pytest.approx(1.5)
     # The sparse one of two strata has 40 groups with a mean of (50 + 1) / 40.
-    counts = np.array([1] * 30 + [2] * 10 + [5] * 25 + [0])
-    n_neighbors = np.array([0] * 40 + [6] * 10 + [5] * 15 + [100])
+    counts, n_neighbors = np.zeros((2, 66), int)
+    counts[:30] = 1
+    counts[30:40] = 2
+    counts[40:65] = 5
+    n_neighbors[40:50] = 6
+    n_neighbors[50:65] = 5
+    n_neighbors[65] = 100
     density = multiplicity._density(n_neighbors)
     series = multiplicity._series(counts, density)
     of_dense, nowhere = series[density[-2:]]
@@ -257,7 +275,8 @@ def test_how_often_a_fresh_sample_repeats_a_unique(rng, r):
     x = r * 1.5 / (1 + 1.5)
     for k in (1, 2, 3):
         expected = (x / (1 + x)) ** k
-        error = np.sqrt(expected * (1 - expected) / len(unique))
+        variance = expected * (1 - expected)
+        error = np.sqrt(variance / len(unique))
         share = np.mean(repetitions >= k)
         tolerance = 4.5 * error + 0.01
         assert share == pytest.approx(expected, abs=tolerance)
