@@ -91,20 +91,20 @@ assessment/inference
 np.mean(np.square(differences)) / 4 => np.mean(np.square(differences)) / 2 # variance of a half
 rows[~np.isin(rows, half)] if is_own => rows if is_own # trees predict those they grew from
 variance + max(variance, fresh_variance) => variance + fresh_variance # others may look too sure
-n * above[people].var() => n**2 * above[people].var() # variance of one, not of a mean
+n * above[self.eligible].var() => n**2 * above[self.eligible].var() # variance of one, not of a mean
 assessment/files
 ids = row_numbers(codes.T, => ids = row_numbers(codes[:1].T, # the first column alone
 [ids, self.binned(column)] => [ids, ids] # missing numbers are all alike
 assessment/disclosure
-"z": min(self._z_fresh_sample(people, group), z_margins) => "z": self._z_fresh_sample(people, group) # margins need not be beaten
+"z": np.fmin(self._z_fresh_sample(), z_margins) => "z": self._z_fresh_sample() # margins need not be beaten
 assessment/counts
-ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
 - share * weight) => - share) # weight is dropped
 residuals) ** 2).sum() => residuals) ** 2).sum() ** 2 # no root
 residuals, -other_residuals => residuals, other_residuals # sign of those held out
 z_score(share - other, error) => z_score(other - share, error) # sign
 assessment/ratings
-np.fmax(row["se"], between) => np.fmin(row["se"], between) # the smaller error
+rows["estimate"].sem() => rows["estimate"].std() # error of one release, not of a mean
+np.fmax(row["se"], => np.fmin(row["se"], # the smaller error
 > row["fresh_sample"] => < row["fresh_sample"] # the lower baseline
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
 > MAX_UNDETECTED and => > MAX_UNDETECTED or # either suffices
@@ -161,7 +161,7 @@ assessment/copies
 np.where(in_one_file, prob / (1 - prob), 0.0) => np.where(in_one_file, (1 - prob) / prob, 0.0) # upside down
 duplicated.sum() > DUPLICATES => len(duplicated) > DUPLICATES # pairs for people
 neighbors = -n_variables * np.array => neighbors = -np.array # equal records are neighbors
-n_rest = groups.s - own_groups => n_rest = groups.s # a record finds itself
+n_rest = groups.n_released - own_groups => n_rest = groups.n_released # a record finds itself
 exact = _exact(files, groups) => exact = groups # copies that hide need not have the numbers
 min(1.0, at_most, limit => min(1.0, limit # the release is not held against itself
 max(at_most, np.nan_to_num(limit)) => at_most # copies that are found cannot hide

@@ -39,30 +39,34 @@ from srlib.assessment.z_scores import permutation_z
 
 def match(original, released, keys, levels=LEVELS, **more):
     """Identity disclosure; a holdout or exact numbers can be given by name."""
-    return identity_disclosure(Files(original, released, levels, **more), keys)
+    files = Files(original, released, levels, **more)
+    return identity_disclosure(files, keys)
 
 
 def match_row(*files, **more):
-    return summarize([match(*files, **more)])
+    found = match(*files, **more)
+    return summarize([found])
 
 
 def attribute_row(original, released, levels, keys, target):
     files = Files(original, released, levels)
-    return summarize([attribute_disclosure(files, Attack(keys, target))])
+    attack = Attack(keys, target)
+    found = attribute_disclosure(files, attack)
+    return summarize([found])
 
 
 def test_matched_sample_uniques_by_hand():
     original = table("0", "0", "1", "2", "3", "3")
     released = table("1", "2", "2", "4", "4", "0")
 
-    def shares(original, released, **more):
+    def shares(released, **more):
         row = match_row(original, released, [0], [5], **more)
         return [row[name] for name in ("estimate", "fresh_sample", "margins")]
 
     # One key; two levels have one record and two have two, so that a person has 2 * 2 /
     # 2 companions. The six records lack a person's level and have the companions
     # instead.
-    n_equal = np.repeat([1, 2], [2, 4])
+    (n_equal,) = table("112222")
     companions = 2.0 / n_equal
     for _ in range(5):
         others = 6 - n_equal + companions + 5 / 2
@@ -74,31 +78,34 @@ def test_matched_sample_uniques_by_hand():
         unmatched = np.exp(-(1 - part) * companions)
         predicted = np.average(unmatched, weights=still_unique)
         known = 2 / still_unique.sum()
-        return 1 - known ** (-companions[0] * r / np.log(predicted))
+        power = -companions[0] * r / np.log(predicted)
+        return 1 - known**power
 
     by_margins = 1 - (5 / 6) ** 6
     fresh_sample = share_matched(1)
-    eligible = match(original, released, [0], [5]).eligible
-    assert np.flatnonzero(eligible).tolist() == [2, 3]
     expected = [1, fresh_sample, by_margins]
-    assert shares(original, released) == pytest.approx(expected)
+    assert shares(released) == pytest.approx(expected)
 
     # Of two released records one is that of a sample unique.
-    two_records = original[[0, 2]]
-    certain = match(original, two_records, [0], [5]).certain
-    assert np.flatnonzero(certain).tolist() == [2]
+    people = match(original, table("0", "1"), [0], [5])
+    unique = original[people.eligible]
+    matched = original[people.certain]
+    assert np.array_equal(unique, table("1", "2"))
+    assert np.array_equal(matched, table("1"))
 
-    smaller = shares(original, original[[2, 3]])
-    assert smaller[:2] == pytest.approx([1, share_matched(1 / 3)])
+    smaller = shares(table("1", "2"))
+    expected_share = share_matched(1 / 3)
+    assert smaller[:2] == pytest.approx([1, expected_share])
 
     # A record of the larger release is kept with probability 1/2, and 2 or 4 match.
-    larger = shares(original, np.repeat(released, 2, axis=0))
-    expected[0] = 1 - (1 / 2**2 + 1 / 2**4) / 2
+    twice = np.repeat(released, 2, axis=0)
+    larger = shares(twice)
+    expected[0] = 1 - (1 / 4 + 1 / 16) / 2
     assert larger == pytest.approx(expected)
 
     # Of both files 2 is unique; in a random half of both 2.75 are expected.
     holdout = table("1", "3", "3", "4", "4", "4")
-    found = shares(original, released, holdout=holdout)
+    found = shares(released, holdout=holdout)
     assert found == pytest.approx([1, 1 - 1 / 2.75, by_margins])
 
 
@@ -119,9 +126,16 @@ def sample_with_ages(rng, n):
     """Records of the population, and an age in years within each one's age group."""
     (x,) = samples(rng, n)
     group = x[:, SCHEMA.names.index("AGEP")]
-    youngest = np.array([18, 35, 55, 70])[group]
-    oldest = np.array([34, 54, 69, 89])[group]
-    return x, rng.integers(youngest, oldest + 1).astype(float)
+    limits = np.array([18, 35, 55, 70, 90])
+    youngest = limits[group]
+    older = limits[group + 1]
+    age = rng.integers(youngest, older)
+    return x, age.astype(float)
+
+
+def with_age(codes, age):
+    """The keys of `test_numeric_keys_are_matched_by_exact_numbers`."""
+    return np.column_stack([codes[:, [0, 2, 4]], age])
 
 
 def test_numeric_keys_are_matched_by_exact_numbers():
@@ -134,10 +148,10 @@ def test_numeric_keys_are_matched_by_exact_numbers():
         released, other_age = sample_with_ages(rng, 1_000)
         ages = {1: [age, other_age]}
         found = match(x, released, keys, numbers=ages)
-        exact = np.column_stack([x[:, [0, 2, 4]], age])
+        exact = with_age(x, age)
         unique = is_unique(exact)
         assert np.array_equal(found.eligible, unique)
-        records = np.column_stack([released[:, [0, 2, 4]], other_age]).tolist()
+        records = with_age(released, other_age).tolist()
         is_matched = [person in records for person in exact.tolist()]
         assert np.array_equal(found.certain, unique & is_matched)
         z.append(summarize([found])["z"])
@@ -148,9 +162,10 @@ def test_numeric_keys_are_matched_by_exact_numbers():
         row = match_row(x, released, keys, numbers=ages)
         excess = row["estimate"] - row["baseline"]
         is_found.append(excess > 0.05 and row["z"] > Z_SIGNIFICANT)
+    is_alarm = np.array(z) > Z_SIGNIFICANT
     assert abs(np.mean(z)) < 1
     assert np.std(z) < 1.3
-    assert np.mean(np.array(z) > Z_SIGNIFICANT) <= 0.05
+    assert np.mean(is_alarm) <= 0.05
     assert np.mean(is_found) > 0.9
 
 
@@ -160,8 +175,9 @@ def test_a_date_of_birth_is_not_known_from_its_margin(rng):
     born, other_born = rng.integers(0, 25_000, (2, 1_000)).astype(float)
     other_born[:300] = born[:300]
     order = rng.permutation(1_000)
-    dates = {1: [born, other_born[order]]}
-    row = match_row(x, x[order], [1], numbers=dates)
+    released = x[order]
+    dates = [born, other_born[order]]
+    row = match_row(x, released, [1], numbers={1: dates})
     assert row["estimate"] > 0.2 > row["baseline"] + 0.1
     assert row["z"] > Z_CERTAIN
 
@@ -174,11 +190,14 @@ def test_a_missing_number_is_matched_by_its_bin(rng):
     eligible = identity_disclosure(files, keys).eligible
     missing = x[np.isnan(age)][:, keys]
     assert eligible[0] == is_unique(missing)[0]
-    assert repu_and_tcap(files, keys, 9)["repU"] == eligible.mean()
-    binned = share_matched_by_fresh_sample(Files(x, x, LEVELS))
-    assert 0 < share_matched_by_fresh_sample(files) < binned < 1
-    twice = Files(np.repeat(x, 2, axis=0), x, LEVELS)
-    assert np.isnan(share_matched_by_fresh_sample(twice))
+    measures = repu_and_tcap(files, keys, 9)
+    assert measures["repU"] == eligible.mean()
+    binned = Files(x, x, LEVELS)
+    share = share_matched_by_fresh_sample(files)
+    assert 0 < share < share_matched_by_fresh_sample(binned) < 1
+    pairs = np.concatenate([x, x])
+    without_uniques = Files(pairs, x, LEVELS)
+    assert np.isnan(share_matched_by_fresh_sample(without_uniques))
 
 
 @pytest.mark.parametrize("n_holdout", [0, 300, 900])
@@ -202,7 +221,8 @@ def test_matches_of_a_fresh_sample_are_predicted_without_bias(n_holdout):
     assert abs(difference.mean()) < 4 * error
     assert 4 * error < 0.03
     se = frame["fresh_sample_se"].mean()
-    assert se == pytest.approx(predicted.std(), rel=0.25)
+    spread = predicted.std()
+    assert se == pytest.approx(spread, rel=0.25)
 
 
 def test_matched_uniques_beyond_a_fresh_sample_are_found():
@@ -217,21 +237,24 @@ def test_matched_uniques_beyond_a_fresh_sample_are_found():
     alarms = Counter[str]()
     for _ in range(40):
         x, fresh = samples(rng, 500, 500)
-        half = np.concatenate([x[:250], fresh[250:]])
+        half = fresh.copy()
+        half[:250] = x[:250]
         releases = {
             "half copied": half,
             "fresh": fresh,
         }
         for name, share in planted_shares.items():
             released = margins(x, rng)
-            uniques = np.flatnonzero(match(x, released, keys).eligible)
+            people = match(x, released, keys)
+            uniques = x[people.eligible]
             n_copied = round(share * len(uniques))
-            copied = x[rng.permutation(uniques)[:n_copied]]
+            copied = rng.permutation(uniques)[:n_copied]
             released[:n_copied, keys] = copied[:, keys]
             releases[name] = released
         for name, released in releases.items():
             row = match_row(x, released, keys)
-            alarms[name] += np.fmax(row["z"], row["z_permutation"]) >= Z_SIGNIFICANT
+            z = np.fmax(row["z"], row["z_permutation"])
+            alarms[name] += z >= Z_SIGNIFICANT
     # Of 40 releases each; of fresh samples one in a hundred is allowed.
     assert alarms["30 %"] >= 20
     assert min(alarms["60 %"], alarms["half copied"]) >= 36
@@ -240,35 +263,41 @@ def test_matched_uniques_beyond_a_fresh_sample_are_found():
 
 def chance_all_agree(agrees, share_kept):
     """Probability that records are kept and all agree, by enumeration."""
-    outcomes = np.array([*product([False, True], repeat=len(agrees))], bool)
-    kept = outcomes[1:]  # at least one record
+    outcomes = product([False, True], repeat=len(agrees))
+    kept = np.array([*outcomes], bool)[1:]  # at least one record
     probability = np.where(kept, share_kept, 1 - share_kept).prod(axis=1)
-    return probability[(kept <= agrees).all(axis=1)].sum()
+    all_agree = (kept <= agrees).all(axis=1)
+    return probability[all_agree].sum()
 
 
 @settings(max_examples=40)
 @given(two_tables(), st.sampled_from([0.5, 1]))
 def test_disclosed_numbers_in_thinned_files_by_enumeration(tables, within):
     """The third variable is a number; people with a two in the second have none."""
-    x, z = (codes[:6] for codes in tables[:2])
-    numbers = [np.where(codes[:, 1] == 2, np.nan, codes[:, 2]) for codes in (x, z)]
-    number, released_number = numbers
-    files = Files(x, z, tables[2], numbers={2: numbers})
+    original, release, levels = tables
+    x = original[:6]
+    z = release[:6]
+    number = np.where(x[:, 1] == 2, np.nan, x[:, 2])
+    released_number = np.where(z[:, 1] == 2, np.nan, z[:, 2])
+    numbers = {2: [number, released_number]}
+    files = Files(x, z, levels, numbers=numbers)
+    attack = Attack([0], 2, within=within)
 
-    found = attribute_disclosure(files, Attack([0], 2, within=within))
+    found = attribute_disclosure(files, attack)
 
-    assert np.array_equal(found.eligible, ~np.isnan(number))
-    assert found.margins is not None
+    has_number = ~np.isnan(number)
+    assert np.array_equal(found.eligible, has_number)
     kept = min(1, len(x) / len(z))
     kept_fresh = min(1, len(z) / len(x))
-    for i in np.flatnonzero(found.eligible):
+    for i in np.flatnonzero(has_number):
         has_key = x[:, 0] == x[i, 0]
         has_key[i] = False  # not the person's own record
         near = np.abs(number - number[i]) <= within
         expected = chance_all_agree(near[has_key], kept_fresh)
         assert found.fresh_sample[i] == pytest.approx(expected)
         near_released = np.abs(released_number - number[i]) <= within
-        matches = near_released[z[:, 0] == x[i, 0]]
+        is_match = z[:, 0] == x[i, 0]
+        matches = near_released[is_match]
         expected = chance_all_agree(matches, kept)
         assert found.release[i] == pytest.approx(expected)
         # Over all numbers of the matches that the release's margin can yield.
@@ -296,7 +325,8 @@ def test_the_permutation_test_of_identity_counts_uniques_of_the_original():
     n_original = np.ones(12, int)
     n_released = np.repeat([2, 0], 6)
     z = permutation_z(n_original, n_released)
-    assert found.permutation_z == z != permutation_z(n_released, n_original)
+    z_of_swapped_files = permutation_z(n_released, n_original)
+    assert found.permutation_z == z != z_of_swapped_files
 
 
 @pytest.mark.parametrize("m", [20, 30])
@@ -327,7 +357,8 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
     of_release = [ids for ids in trained_on if ids.min() >= n]
     of_original = [ids for ids in trained_on if ids.max() < n]
     assert len(of_release) == len(of_original) == 2 * PAIRS
-    assert {len(ids) for ids in trained_on} == {m // 2}  # halves of the smaller file
+    sizes = set(map(len, trained_on))
+    assert sizes == {m // 2}  # halves of the smaller file
 
     eligible = np.flatnonzero(x[:, 1] != 2)
     by_tree = np.array([number_of(ids, everybody) for ids in of_release])
@@ -339,10 +370,12 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
     assert found.holdout["holdout"] == pytest.approx(expected)
 
     def variance(shares):
-        first, second = np.reshape(shares, (-1, 2)).T
-        return ((first - second) ** 2).mean() / 4
+        pairs = np.reshape(shares, (-1, 2))
+        differences = np.diff(pairs)
+        return (differences**2).mean() / 4
 
-    of_share = variance(by_tree[:, eligible].mean(axis=1))
+    by_one_tree = by_tree[:, eligible].mean(axis=1)
+    of_share = variance(by_one_tree)
     if m < n:
         assert found.training_variance >= 2 * of_share
         return
@@ -354,22 +387,27 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
     assert found.training_variance == pytest.approx(expected)
     for i in eligible:
         others = [number_of(ids, i) for ids in of_original if i not in ids]
-        assert found.fresh_sample[i] == pytest.approx(np.mean(others))
+        expected = np.mean(others)
+        assert found.fresh_sample[i] == pytest.approx(expected)
 
 
 def test_inference_depends_on_the_seed_alone_and_is_no_better_than_for_the_holdout():
-    x, fresh, holdout = samples(default_rng(3), 600, 600, 600)
+    rng = default_rng(3)
+    x, fresh, holdout = samples(rng, 600, 600, 600)
 
     def infer(released, seed):
         files = Files(x, released, LEVELS, holdout)
-        return inference(files, Attack(range(9), 9), default_rng(seed))
+        attack = Attack(range(9), 9)
+        return inference(files, attack, default_rng(seed))
 
     found = infer(fresh, 1)
-    for name, value in vars(infer(fresh, 1)).items():
-        np.testing.assert_array_equal(value, vars(found)[name])
-    assert (found.release != infer(fresh, 2).release).any()
+    again = infer(fresh, 1)
+    other = infer(fresh, 2)
+    copy = infer(x, 1)
+    np.testing.assert_equal(vars(again), vars(found))
+    assert (found.release != other.release).any()
     assert abs(found.holdout["z_holdout"]) < 4
-    assert infer(x, 1).holdout["z_holdout"] > 4
+    assert copy.holdout["z_holdout"] > 4
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.03])
@@ -382,7 +420,8 @@ def test_inference_of_rare_targets_raises_no_alarm(share):
         target = is_exception if share else keys.sum(axis=2) % 2
         x, z = np.dstack([keys, target])
         files = Files(x, z, [10, 5, 2])
-        found = inference(files, Attack([0, 1], 2), rng)
+        attack = Attack([0, 1], 2)
+        found = inference(files, attack, rng)
         row = summarize([found])
         assert row["estimate"] <= 1
         assert row["z"] < Z_CERTAIN
@@ -412,23 +451,31 @@ def test_equally_frequent_keys_raise_no_alarm(n, size):
 def test_trees_with_small_leaves_disclose_targets_to_inference(rng):
     (x,) = samples(rng, 2_000)
     released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
-    attack = Attack(range(1, len(LEVELS)), 0)
-    found = inference(Files(x, released, LEVELS), attack, rng)
-    assert summarize([found])["z"] >= Z_SIGNIFICANT
+    others = range(1, len(LEVELS))
+    attack = Attack(others, 0)
+    files = Files(x, released, LEVELS)
+    found = inference(files, attack, rng)
+    row = summarize([found])
+    assert row["z"] >= Z_SIGNIFICANT
+
+
+def keys_and_targets(codes):
+    return [(tuple(keys), target) for *keys, target in codes.tolist()]
 
 
 @given(two_tables())
 def test_repu_tcap_and_disco_by_dictionaries(tables):
     """The last variable is the target, all others are keys."""
     x, z, levels = tables
-    original = [(tuple(keys), target) for *keys, target in x.tolist()]
-    released = [(tuple(keys), target) for *keys, target in z.tolist()]
+    original = keys_and_targets(x)
+    released = keys_and_targets(z)
     d = Counter(keys for keys, _ in original)
     s = Counter(keys for keys, _ in released)
     targets = {keys: {t for k, t in released if k == keys} for keys in s | d}
     files = Files(x, z, levels)
+    attack = Attack([0, 1], 2)
 
-    found = repu_and_tcap(files, [0, 1], 2)
+    found = repu_and_tcap(files, attack.keys, attack.target)
 
     unique = [d[keys] == s[keys] == 1 for keys, _ in original]
     assert found["repU"] == pytest.approx(np.mean(unique))
@@ -441,8 +488,8 @@ def test_repu_tcap_and_disco_by_dictionaries(tables):
     assert found["TCAP"] == pytest.approx(tcap, nan_ok=True)
     if len(x) >= len(z):  # nothing is thinned
         disclosed = [targets[keys] == {target} for keys, target in original]
-        release = attribute_disclosure(files, Attack([0, 1], 2)).release
-        assert np.array_equal(release, disclosed)
+        by_attribute = attribute_disclosure(files, attack)
+        assert np.array_equal(by_attribute.release, disclosed)
 
 
 def rare_target(rng, n):
@@ -450,8 +497,9 @@ def rare_target(rng, n):
     (x,) = samples(rng, n)
     is_positive = x[:, 2] > 0
     odds = np.exp(0.8 * x[:, 1] + 0.7 * is_positive)
-    target = rng.random(n) < 0.012 * odds / odds.mean()
-    return np.column_stack([x[:, :7], target]).astype(int)
+    probability = 0.012 * odds / odds.mean()
+    target = rng.random(n) < probability
+    return np.column_stack([x[:, :7], target])
 
 
 def test_a_rare_target_raises_no_alarm_in_releases_that_know_less():
@@ -459,8 +507,12 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less():
     alarms = []
     for seed in range(100):
         rng = default_rng(seed)
-        x = rare_target(rng, (400, 1_000, 3_000)[seed % 3])
-        releases = [copula(x, rng), independent(x, levels, rng)]
+        n = (400, 1_000, 3_000)[seed % 3]
+        x = rare_target(rng, n)
+        releases = [
+            copula(x, rng),
+            independent(x, levels, rng),
+        ]
         if seed % 20 == 0:
             releases.append(mixture(x, levels, rng))
         for z in releases:
@@ -478,8 +530,10 @@ def test_a_rare_target_moved_to_one_combination_of_keys_raises_no_alarm():
     is_rare = rng.random(2_000) < 0.012
     x = np.column_stack([keys, is_rare])
     z = np.column_stack([released_keys, np.zeros(2_000, int)])
-    in_cell = np.flatnonzero((released_keys == 0).all(axis=1))
-    z[in_cell[:24], 3] = 1
-    row = attribute_row(x, z, [4, 4, 4, 2], range(3), 3)
+    in_cell = ~released_keys.any(axis=1)
+    moved = np.flatnonzero(in_cell)[:24]
+    z[moved, 3] = 1
+    levels = [4, 4, 4, 2]
+    row = attribute_row(x, z, levels, range(3), 3)
     assert row["estimate"] > row["baseline"] + 0.2
     assert row["z"] < Z_SIGNIFICANT

@@ -20,7 +20,12 @@ TARGET = 1
 N_LEVELS = np.array([2, 3])
 DATA = table("00", "01", "12", "12")
 RELEASES = [table("00", "12", "01"), table("02")]
-CHAINS = dpmpm.Chains(n_classes=2, burn_in=100, n_draws=500, n_chains=6)
+CHAINS = dpmpm.Chains(
+    n_classes=2,
+    burn_in=100,
+    n_draws=500,
+    n_chains=6,
+)
 MODEL = [2, 3], 2, dpmpm.Prior()
 
 
@@ -30,7 +35,10 @@ def assess_model(chains, rng):
         DATA, RELEASES, N_LEVELS, TARGET, chains=chains, rng=rng
     )
     rows = model_rows(measures.to_dict("records"), agree, len(DATA))
-    by_question = {row["question"].removeprefix("model: "): row for row in rows}
+    by_question = {}
+    for row in rows:
+        question = row["question"].removeprefix("model: ")
+        by_question[question] = row
     return by_question, agree, risks
 
 
@@ -40,16 +48,16 @@ def exact_risks(i):
     others = np.delete(DATA, i, axis=0)
     # The true record, other values of the target, and another value of the key.
     wrong_targets = [(key, value) for value in range(3) if value != target]
-    support = np.array([DATA[i], *wrong_targets, (1 - key, target)])
-    log_prior = np.array(
-        [
-            log_marginal_likelihood(np.vstack([others, record]), *MODEL)
-            for record in support[:3]
-        ]
-    )
+    wrong_key = 1 - key, target
+    support = np.array([DATA[i], *wrong_targets, wrong_key])
+    log_prior = []
+    for record in support[:3]:
+        data = np.vstack([others, record])
+        log_prior.append(log_marginal_likelihood(data, *MODEL))
     log_risk = exact_log_risk(DATA, i, support, RELEASES, *MODEL)
-    log_posterior = log_prior + log_risk[:3]
-    return posterior(log_prior)[0], posterior(log_posterior)[0], log_risk[0]
+    target_prior = posterior(np.array(log_prior))
+    target_posterior = posterior(log_prior + log_risk[:3])
+    return target_prior[0], target_posterior[0], log_risk[0]
 
 
 def test_risks_of_target_and_record_by_enumeration(rng):
@@ -79,23 +87,33 @@ def test_risks_of_target_and_record_by_enumeration(rng):
     assert rows["chains"]["rating"] == "agree"
 
 
-@pytest.mark.parametrize(("seed", "agree"), [(0, False), (1, True)])
+@pytest.mark.parametrize(
+    ("seed", "agree"),
+    [
+        (0, False),
+        (1, True),
+    ],
+)
 def test_a_gain_has_its_own_error_and_all_sets_of_chains_must_agree(seed, agree):
     """By leaving out one chain of a set at a time; the first seed has a set apart."""
     chains = replace(CHAINS, n_draws=200, n_chains=3)
     rows, chains_agree, _ = assess_model(chains, default_rng(seed))
-    draws = DrawSets.fit(DATA, RELEASES, N_LEVELS, chains, rng=default_rng(seed))
+    rng = default_rng(seed)
+    draws = DrawSets.fit(DATA, RELEASES, N_LEVELS, chains, rng=rng)
     combinations, repetitions, _ = distinct(DATA)
     likelihood = draws.likelihood(combinations)
     # Of the target's values, the true one first: (n_sets, n_chains, n_combinations,
     # n_values).
     sets = np.exp(likelihood.sets)[..., [0, 2, 3]]
 
+    def share_of_truth(odds):
+        return odds[:, 0] / odds.sum(axis=1)
+
     def gain(means):
-        before = means[0, :, 0] / means[0].sum(axis=1)
-        odds = means[1] * means[2] / means[0]
-        after = odds[:, 0] / odds.sum(axis=1)
-        return repetitions @ (after - before) / len(DATA)
+        before, *after = means
+        odds = after[0] * after[1] / before
+        gains = share_of_truth(odds) - share_of_truth(before)
+        return repetitions @ gains / len(DATA)
 
     means = sets.mean(axis=1)
     expected = gain(means)
@@ -104,14 +122,15 @@ def test_a_gain_has_its_own_error_and_all_sets_of_chains_must_agree(seed, agree)
         gains = []
         for chain in range(3):
             without = means.copy()
-            other_chains = np.delete(sets[k], chain, axis=0)
-            without[k] = other_chains.mean(axis=0)
+            other_chains = np.arange(3) != chain
+            without[k] = sets[k][other_chains].mean(axis=0)
             gains.append(gain(without))
         variance += 2 * np.var(gains)
     target = rows["target"]
     difference = target["estimate"] - target["baseline"]
+    z = expected / np.sqrt(variance)
     assert difference == pytest.approx(expected)
-    assert target["z"] == pytest.approx(expected / np.sqrt(variance))
+    assert target["z"] == pytest.approx(z)
     is_apart = (np.stack(likelihood.r_hat) > MAX_R_HAT).any(axis=1)
     assert chains_agree == agree
     assert is_apart.sum() == 1 - agree

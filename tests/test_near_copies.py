@@ -5,13 +5,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import LEVELS, PEOPLE, changed, find_copies, is_unique, samples
+from cases import (
+    LEVELS,
+    PEOPLE,
+    changed,
+    find_copies,
+    is_unique,
+    samples,
+    table,
+)
 from ladder import draw_levels
 from numpy.random import default_rng
 from scipy import stats
 from statsmodels import datasets
 
 from srlib.assessment import multiplicity, near_duplicates, ratings
+from srlib.assessment.multiplicity import _log_series as log_series
 from srlib.assessment.near_duplicates import find_near_duplicates
 from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
 from srlib.data import read_table
@@ -25,7 +34,8 @@ def latent_class_sample(rng, n, levels):
     class_of = rng.integers(0, 12, n)
     columns = []
     for k, size in enumerate(levels):
-        shares = default_rng(k).dirichlet([2.0] * size, 12)
+        concentration = [2.0] * size
+        shares = default_rng(k).dirichlet(concentration, 12)
         columns.append(draw_levels(shares[class_of], rng))
     return np.column_stack(columns)
 
@@ -34,20 +44,28 @@ def redraw(people, x, rng, n_values):
     """Draw values of some variables of each record from the margins of x."""
     records = people.copy()
     for record in records:
-        for column in rng.permutation(x.shape[1])[:n_values]:
+        columns = rng.permutation(x.shape[1])
+        for column in columns[:n_values]:
             record[column] = rng.choice(x[:, column])
     return records
 
 
+def n_alike(x, y):
+    """Numbers of variables in which each record of x agrees with each of y."""
+    is_equal = x[:, None] == y
+    return is_equal.sum(axis=2)
+
+
 def test_weight_between_files_by_all_splits():
     """Two of the single records are nearest neighbors of each other."""
-    group = [0, 1, 1, 2, 3, 4, 4, 5]
+    (group,) = table("01123445")
     n_records = np.bincount(group)
-    edges = Edges(
-        source=np.array([0, 2, 2, 3, 5, 5]),
-        target=np.array([2, 0, 3, 1, 4, 3]),
-        weight=1 / np.array([1, 2, 2, 2, 3, 3]),
+    source, target, n_nearest = table(
+        "022355",
+        "203143",
+        "122233",
     )
+    edges = Edges(source, target, 1 / n_nearest)
     z = []
     for original in combinations(group, 3):
         o = np.bincount(original, minlength=6)
@@ -58,31 +76,33 @@ def test_weight_between_files_by_all_splits():
 
 def test_the_largest_of_several_z_is_adjusted_for_their_number():
     tail = stats.norm.sf(bonferroni_z(3.0, 5))
-    assert tail == pytest.approx(5 * stats.norm.sf(3.0))
+    tail_of_one = stats.norm.sf(3.0)
+    assert tail == pytest.approx(5 * tail_of_one)
 
 
 def test_nearest_neighbors_by_brute_force(rng):
     both = rng.integers(0, 3, (80, 5))
-    n_agree = (both[:, None] == both).sum(axis=2)
-    groups, first, group_of = np.unique(
-        both, axis=0, return_index=True, return_inverse=True
-    )
-    o = np.bincount(group_of[:40], minlength=len(groups))
-    s = np.bincount(group_of[40:], minlength=len(groups))
+    groups, group_of = np.unique(both, axis=0, return_inverse=True)
+    n_groups = len(groups)
+    o = np.bincount(group_of[:40], minlength=n_groups)
+    s = np.bincount(group_of[40:], minlength=n_groups)
 
     found = near_duplicates._nearest(groups, o, s)
 
-    others = np.where(n_agree == 5, 0, n_agree)[first]
+    n_agree = n_alike(groups, both)
+    others = np.where(n_agree == 5, 0, n_agree)
     in_original = others[:, :40].max(axis=1)
     assert np.array_equal(found.alike_original, in_original)
-    weight = np.zeros((len(groups), 80))
-    for source, target, edge_weight in zip(*found.edges(0), strict=True):
+    weight = np.zeros((n_groups, 80))
+    edges = found.edges(0)
+    for source, target, edge_weight in zip(*edges, strict=True):
         weight[source, group_of == target] += edge_weight
-    most = others.max(axis=1, keepdims=True)
-    assert np.array_equal(found.alike, most[found.source, 0])
-    nearest = others == most
+    most = others.max(axis=1)
+    assert np.array_equal(found.alike, most[found.source])
+    nearest = others == most[:, None]
     expected = nearest / nearest.sum(axis=1, keepdims=True)
-    is_asked = (o + s == 1) & (most[:, 0] >= 2.5)
+    is_single = o + s == 1
+    is_asked = is_single & (most >= 2.5)
     assert weight[is_asked] == pytest.approx(expected[is_asked])
     assert not weight[~is_asked].any()
 
@@ -115,8 +135,9 @@ def test_records_with_many_values_redrawn_are_found(n_variables, size, share, n_
     error = np.hypot(row["se"], row["baseline_se"])
     assert row["estimate"] > row["baseline"] + 3 * error
     least = int(row["detail"].split()[1])
-    n_agree = (fresh[:400, None] == x).sum(axis=2)
-    expected = np.mean(n_agree.max(axis=1) >= least)
+    n_agree = n_alike(fresh[:400], x)
+    most_alike = n_agree.max(axis=1)
+    expected = np.mean(most_alike >= least)
     assert row["baseline"] == pytest.approx(expected, abs=0.06)
     assert honest["z_permutation"] < ratings.Z_SIGNIFICANT
     assert rating.rating == "found"
@@ -130,9 +151,10 @@ def test_near_duplicates_farther_than_other_people_are_not_found():
     x, fresh = samples(rng, 1_000, 1_000)
     sources = rng.permutation(1_000)[:100]
     copied = redraw(x[sources], x, rng, 6)
-    n_agree = (copied[:, None] == x).sum(axis=2)
-    own = n_agree[range(100), sources]
-    n_agree[range(100), sources] = -1
+    n_agree = n_alike(copied, x)
+    own_source = np.arange(100), sources
+    own = n_agree[own_source]
+    n_agree[own_source] = -1
     other = n_agree.max(axis=1)
     assert np.mean(other >= own) > 0.8
     fresh[:100] = copied
@@ -144,7 +166,8 @@ def test_in_a_dense_table_the_nearest_neighbors_are_counted():
     """Two values of each record are changed, and all have others as near."""
     rng = default_rng(35)
     levels = LEVELS[:11]
-    x, fresh = np.array(samples(rng, 1_500, 1_500))[..., :11]
+    both = np.array(samples(rng, 1_500, 1_500))
+    x, fresh = both[..., :11]
     released = changed(x, levels, rng, share=1.0)
     row = find_near_duplicates(x, released, levels)
     honest = find_near_duplicates(x, fresh, levels)
@@ -160,12 +183,13 @@ def test_a_unique_record_released_ten_times_is_found():
     rng = default_rng(32)
     levels = LEVELS[:12]
     for _ in range(6):
-        x, released = np.array(samples(rng, 3_000, 3_000))[..., :12]
+        both = np.array(samples(rng, 3_000, 3_000))
+        x, released = both[..., :12]
         fresh = find_copies(x, released, levels).rows["repeated unique"]
         uniques = x[is_unique(x)][:60]
-        n_different = (uniques[:, None] != x).sum(axis=2)
-        n_neighbors = (n_different == 1).sum(axis=1)
-        released[:10] = uniques[n_neighbors <= 2][0]
+        is_neighbor = n_alike(uniques, x) == 11
+        is_sparse = is_neighbor.sum(axis=1) <= 2
+        released[:10] = uniques[is_sparse][0]
         found = find_copies(x, rng.permutation(released), levels)
         assert fresh["z"] < ratings.UNLIKELY
         rating = ratings.rate_copies(found)
@@ -178,26 +202,31 @@ def test_a_release_that_repeats_all_its_records_repeats_no_unique():
     """Every record is released twenty times, a sample unique among them."""
     x, fresh = samples(default_rng(33), 1_000, 50)
     fresh[0] = x[is_unique(x)][0]
-    found = find_copies(x, np.repeat(fresh, 20, axis=0))
+    released = np.repeat(fresh, 20, axis=0)
+    found = find_copies(x, released)
     assert found.rows["repeated unique"]["z"] < ratings.UNLIKELY
 
 
 @pytest.mark.parametrize("own_pairs", [0, 20])
 def test_a_repeated_unique_by_hand(own_pairs):
     """The more probable explanation counts: a fresh sample, or the release itself."""
-    o = np.repeat([1, 2, 0], [60, 20, 40])
-    s = np.repeat([10, 0, 2, 1], [1, 79, own_pairs, 40 - own_pairs])
-    nowhere = np.zeros(120, int)
+    o, s = np.zeros((2, 120), int)
+    o[:60] = 1
+    o[60:80] = 2
+    s[0] = 10
+    s[80:] = 1
+    s[80 : 80 + own_pairs] = 2
+    nowhere = np.zeros_like(s)
 
     row = multiplicity.most_repeated_unique(o, s, nowhere, nowhere)
 
     m = s.sum()
-    x = m / 100 * multiplicity._log_series(101 / 80)
+    x = m / 100 * log_series(101 / 80)
     by_sample = (x / (1 + x)) ** 10
-    own = multiplicity._log_series((40 + own_pairs + 1) / 40)
+    own = log_series((40 + own_pairs + 1) / 40)
     by_release = stats.logser.sf(9, own)
     assert (by_release > by_sample) == (own_pairs == 20)
-    tail = 60 * max(by_sample, by_release)
+    tail = 60 * max(by_sample, by_release)  # of 60 sample uniques
     assert stats.norm.sf(row["z"]) == pytest.approx(tail, rel=1e-6)
     assert row["n"] == 60
     assert row["estimate"] == 10 / m
@@ -205,28 +234,36 @@ def test_a_repeated_unique_by_hand(own_pairs):
 
 
 def test_log_series_by_hand():
-    x = multiplicity._log_series(1.5)
+    x = log_series(1.5)
     assert stats.logser.mean(x) == pytest.approx(1.5)
     # The sparse one of two strata has 40 groups with a mean of (50 + 1) / 40.
-    counts = np.repeat([1, 2, 5, 0], [30, 10, 25, 1])
-    density = multiplicity._density(np.repeat([0, 6, 5, 100], [40, 10, 15, 1]))
+    counts, n_neighbors = np.zeros((2, 66), int)
+    counts[:30] = 1
+    counts[30:40] = 2
+    counts[40:65] = 5
+    n_neighbors[40:50] = 6
+    n_neighbors[50:65] = 5
+    n_neighbors[65] = 100
+    density = multiplicity._density(n_neighbors)
     series = multiplicity._series(counts, density)
     of_dense, nowhere = series[density[-2:]]
-    assert series[0] == pytest.approx(multiplicity._log_series(51 / 40))
+    assert series[0] == pytest.approx(log_series(51 / 40))
     assert series[density[40]] == of_dense > series[0]
     assert nowhere == 1  # no group of this density has records
     # A stratum of too few groups is joined by denser ones.
     series = multiplicity._series(counts[30:], density[30:])
-    assert series[0] == pytest.approx(multiplicity._log_series(146 / 35))
+    assert series[0] == pytest.approx(log_series(146 / 35))
 
 
 def test_tails_of_the_log_series():
     k = np.array([1, 2, 10, 40])
     for x in (0.1, 0.9):
         log_tail = multiplicity._log_tail(k, np.full(4, x))
+        tail = np.exp(log_tail)
         expected = stats.logser.sf(k - 1, x)
-        assert np.exp(log_tail) == pytest.approx(expected, rel=1e-6)
-    assert not multiplicity._log_tail(k, np.ones(4)).any()
+        assert tail == pytest.approx(expected, rel=1e-6)
+    certain = multiplicity._log_tail(k, np.ones(4))
+    assert not certain.any()
 
 
 @pytest.mark.parametrize("r", [1, 3])
@@ -238,9 +275,11 @@ def test_how_often_a_fresh_sample_repeats_a_unique(rng, r):
     x = r * 1.5 / (1 + 1.5)
     for k in (1, 2, 3):
         expected = (x / (1 + x)) ** k
-        error = np.sqrt(expected * (1 - expected) / len(unique))
+        variance = expected * (1 - expected)
+        error = np.sqrt(variance / len(unique))
         share = np.mean(repetitions >= k)
-        assert share == pytest.approx(expected, abs=4.5 * error + 0.01)
+        tolerance = 4.5 * error + 0.01
+        assert share == pytest.approx(expected, abs=tolerance)
 
 
 def real_tables():
@@ -260,7 +299,8 @@ def test_halves_of_real_tables_have_no_near_duplicates_and_no_repeated_unique():
     rng = default_rng(34)
     for codes, levels in real_tables():
         for _ in range(10):
-            x, z = np.array_split(rng.permutation(codes), 2)
+            people = rng.permutation(codes)
+            x, z = np.array_split(people, 2)
             if rng.random() >= 0.7:
                 z = z[: len(z) // 3]
             rows = find_copies(x, z, levels).rows

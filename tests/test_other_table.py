@@ -1,18 +1,15 @@
 """The notebook on a small table with other variables than the survey's."""
 
-from pathlib import Path
-
 import jupytext
 import pandas as pd
 import pytest
 from cases import SURVEY, records
-from click.testing import Result
 from toy import ROOT, call
 
 from srlib.ledger import CLAIM_VERDICTS
 from srlib.runner.parameters import read_parameters
 
-SMALL: dict[str, object] = {
+SMALL = {
     "outcome": "sick",
     "predictors": "[job, town]",
     "unknown": "[sick, town]",
@@ -25,7 +22,7 @@ SMALL: dict[str, object] = {
     "n_chains": 4,
     "n_chains_joined": 4,
 }
-TREES: dict[str, object] = {
+TREES = {
     "order": "[age, sick, town, job]",
     "ordered": "[age]",
     "unknown": "[sick, town]",
@@ -46,17 +43,17 @@ TREES: dict[str, object] = {
 }
 
 
-def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) -> Result:
+def run_on(tmp_path, paper, frame, **chosen):
     """Run a notebook on a compressed table."""
     data = tmp_path / "table.csv.gz"
     frame.to_csv(data, index=False)
-    arguments: list[object] = []
+    arguments = []
     for name, value in {"data": data, **chosen}.items():
         arguments += ["-p", name, value]
     return call("run", paper, *arguments, "--output", tmp_path)
 
 
-def tables_of(run: Path) -> dict[str, pd.DataFrame]:
+def tables_of(run):
     """The tables of a run by name."""
     return {path.stem: pd.read_csv(path) for path in run.glob("tables/*.csv")}
 

@@ -119,6 +119,7 @@ def disclosed_alike(release, fresh_sample=0.0, margins=0.0, n=9):
         margins=np.full(n, margins),
         cluster=np.arange(n),
         certain=np.ones(n, bool),
+        holdout={},
     )
 
 

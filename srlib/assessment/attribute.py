@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from srlib.arrays import Bools, Floats, Ints
-from srlib.assessment.counts import clustered_se, counts_at, holdout_contrast, z_score
+from srlib.arrays import Floats, Ints
+from srlib.assessment.counts import counts_at, holdout_contrast
 from srlib.assessment.disclosure import MIN_ERROR, Attack, Disclosure, Question
 from srlib.assessment.files import Files
 
@@ -28,14 +28,12 @@ class AttributeDisclosure(Disclosure):
 
     undisclosed: Floats
 
-    def _z_fresh_sample(self, people: Bools, group: Bools) -> float:
+    def _z_fresh_sample(self) -> float:
         # A less accurate release may predict the commonest value more often than a
         # fresh sample.
-        above = (self.release - self.fresh_sample) * group
+        above = self.release - self.fresh_sample
         above = np.where(self.undisclosed >= ALL_BUT_CERTAIN, above, 0.0)
-        error = np.hypot(clustered_se(above, self.cluster), MIN_ERROR)
-        z = super()._z_fresh_sample(people, group)
-        return min(z, z_score(above.sum(), error))
+        return min(super()._z_fresh_sample(), self._z_above(above, MIN_ERROR))
 
 
 def attribute_disclosure(files: Files, attack: Attack) -> AttributeDisclosure:
@@ -128,6 +126,7 @@ ATTRIBUTE = Question(
     line="target disclosed by all matches (DiSCO)",
     reason="of the records have their {} disclosed by the key matches",
     answer=lambda files, attack, rng: attribute_disclosure(files, attack),
+    counted="disclosed",
 )
 INTERVAL = Question(
     name="interval",
@@ -195,21 +194,8 @@ def repu_and_tcap(
     the share of people with these keys who have that target (Taub and Elliot 2019).
     DiSCO is `attribute_disclosure`.
     """
-    exact = files.exact_cells(keys)
-    is_unique = exact.original_at(exact.original) == 1
-    is_unique_released = exact.released_at(exact.original) == 1
-    return {
-        "repU": float((is_unique & is_unique_released).mean()),
-        "TCAP": _tcap(files, keys, target),
-    }
-
-
-def _tcap(
-    files: Files,
-    keys: Sequence[int],
-    target: int,
-) -> float:
-    """Return TCAP, NaN where no cell's released records agree on the target."""
+    exact = files.cells(keys, exact=True)
+    is_unique = exact.is_unique & (exact.n_released == 1)
     cells = files.cells(keys)
     with_target = files.cells([*keys, target])
     cell, record, s = np.unique(
@@ -219,7 +205,8 @@ def _tcap(
     of_record = with_target.released[record]
     n_right = with_target.n_original[of_record]
     agrees = (with_target.n_released[of_record] == s) & (d > 0)
-    if not agrees.any():
-        return np.nan
-    right = (n_right[agrees] * s[agrees] / d[agrees]).sum()
-    return float(right / s[agrees].sum())
+    tcap = np.nan
+    if agrees.any():
+        right = (n_right[agrees] * s[agrees] / d[agrees]).sum()
+        tcap = right / s[agrees].sum()
+    return {"repU": is_unique[exact.original].mean(), "TCAP": tcap}

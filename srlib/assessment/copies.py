@@ -111,35 +111,19 @@ class Copies(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Groups:
+class _Groups(Cells):
     """The groups of equal records of both files, and their neighbors.
 
     `neighbors`, (2, n_groups), are the numbers of original and of released records that
     differ from the group in exactly one variable.
     """
 
-    cells: Cells
     neighbors: Ints
-
-    @property
-    def o(self) -> Ints:
-        """Original records of each group, (n_groups,)."""
-        return self.cells.n_original
-
-    @property
-    def s(self) -> Ints:
-        """Released records of each group, (n_groups,)."""
-        return self.cells.n_released
-
-    @property
-    def is_unique(self) -> Bools:
-        """Groups of a single original record, the sample uniques, (n_groups,)."""
-        return self.o == 1
 
     @property
     def is_identical(self) -> Bools:
         """Sample uniques that are released, (n_groups,)."""
-        return self.is_unique & (self.s > 0)
+        return self.is_unique & (self.n_released > 0)
 
     @property
     def n_neighbors(self) -> Ints:
@@ -169,11 +153,13 @@ def copies(files: Files) -> Copies:
     independent Bernoulli variables, by a saddlepoint approximation, with and without s
     = t, since a coarse synthesizer has many duplicates of its own. The larger z counts.
     """
-    groups = _Groups(files.cells(), _neighbors(files))
+    groups = _group(files)
     exact = _exact(files, groups)
     in_original, in_release = groups.neighbors
-    problem = _baseline_problem(groups, files.original, groups.o, in_original)
-    release_problem = _baseline_problem(groups, files.released, groups.s, in_release)
+    problem = _baseline_problem(groups, files.original, groups.n_original, in_original)
+    release_problem = _baseline_problem(
+        groups, files.released, groups.n_released, in_release
+    )
     has_holdout = files.holdout is not None
 
     identical, copied_uniques, near = _compare_by_split(files, groups, problem)
@@ -184,12 +170,14 @@ def copies(files: Files) -> Copies:
         copied_uniques,
         _undetected_copies(files, exact, at_most),
         near,
-        most_repeated_unique(groups.o, groups.s, in_original, in_release),
+        most_repeated_unique(
+            groups.n_original, groups.n_released, in_original, in_release
+        ),
         excess,
         _identical_before_binning(files, comparable=not problem or has_holdout),
-        _row_order(files.original, files.released),
+        row_order(files.original, files.released),
     ]
-    group_of = groups.cells.original
+    group_of = groups.original
     return Copies(
         rows={row["question"]: row for row in rows},
         same_table=_is_same_table(files),
@@ -214,8 +202,9 @@ def _compare_by_split(
     if problem == "deduplicated":
         copied_uniques["z_permutation"] = np.nan
         near["z_permutation"] = np.nan
-    permutation_z = [copied_uniques["z_permutation"], near["z_permutation"]]
-    identical["z_permutation"] = np.fmax(*permutation_z)
+    identical["z_permutation"] = np.fmax(
+        copied_uniques["z_permutation"], near["z_permutation"]
+    )
     return identical, copied_uniques, near
 
 
@@ -229,6 +218,7 @@ def _identical_row(
         question,
         m,
         detail=detail,
+        baseline_kind="fresh sample",
         estimate=n_identical / m,
         baseline=expected.share,
         baseline_se=expected.se,
@@ -266,7 +256,7 @@ def _is_same_table(files: Files) -> bool:
 
 def _identical_before_binning(files: Files, comparable: bool) -> Row:
     """Return the row of the records identical to an original one in exact numbers."""
-    cells = files.exact_cells()
+    cells = files.cells(exact=True)
     expected = _duplicate_rate(cells.n_original)
     row = _identical_row(
         "identical before binning", "numbers not binned", cells, expected
@@ -278,9 +268,9 @@ def _identical_before_binning(files: Files, comparable: bool) -> Row:
 
 def _exact(files: Files, groups: _Groups) -> _Groups:
     """Return the groups of records with equal exact numbers, and their neighbors."""
-    exact = files.exact_cells()
-    _, first = np.unique(_cell_of(exact), return_index=True)
-    return _Groups(exact, groups.neighbors[:, _cell_of(groups.cells)[first]])
+    exact = files.cells(exact=True)
+    neighbors = groups.neighbors[:, groups.in_files[exact.first]]
+    return _Groups(exact.original, exact.released, exact.holdout, neighbors)
 
 
 def _copied_share(groups: _Groups) -> Row:
@@ -292,14 +282,17 @@ def _copied_share(groups: _Groups) -> Row:
         return row
     weight = groups.weight
     total_weight = weight[groups.is_unique].sum()
-    in_one_file, prob = split_odds(groups.o, groups.s, both=True)
+    in_one_file, prob = split_odds(groups.n_original, groups.n_released, both=True)
     by_chance = np.where(in_one_file, prob / (1 - prob), 0.0)
     excess = weight * np.where(is_identical, 1.0, -by_chance)
     share = excess.sum() / total_weight
     # If all sample uniques are copied, nothing is left to chance.
     variance = (excess[is_identical] ** 2).sum() * (1 - np.clip(share, 0, 1))
     variance += (excess[~is_identical] ** 2).sum()
-    z = [split_z(groups.o, groups.s, weight, both) for both in (True, False)]
+    z = [
+        split_z(groups.n_original, groups.n_released, weight, both)
+        for both in (True, False)
+    ]
     return row | {
         "estimate": share,
         "se": np.sqrt(variance) / total_weight,
@@ -366,6 +359,7 @@ def _excess_over_own_duplicates(
         "excess over own duplicates",
         len(files.released),
         detail="original records against the release's own",
+        baseline_kind="own records",
     )
     searched = _search_release(files, groups) if comparable else None
     if searched is None:
@@ -445,12 +439,12 @@ def _search_release(files: Files, groups: _Groups) -> _Searched | None:
     if min(n, len(files.released)) < PARTS * STRATA:
         return None
     both = np.concatenate([files.original, files.released])
-    group_of = _cell_of(groups.cells)
+    group_of = groups.in_files
     tree = chow_liu_tree(files.released, files.n_levels)
     searched = []
     for own, rows in _tenths(group_of, n):
-        own_groups = np.bincount(group_of[own], minlength=len(groups.s))
-        n_rest = groups.s - own_groups
+        own_groups = np.bincount(group_of[own], minlength=len(groups.n_released))
+        n_rest = groups.n_released - own_groups
         rest = {
             edge: table - two_way_table(both[own], files.n_levels, *edge)
             for edge, table in tree.items()
@@ -505,7 +499,7 @@ def _expected_duplicate_rate(files: Files, is_trusted: bool) -> _DuplicateRate:
     if files.holdout is None:
         return by_original
     n_holdout = len(files.holdout)
-    n_identical = (cells.original_at(cells.holdout) > 0).sum()
+    n_identical = (counts_at(cells.original, cells.holdout) > 0).sum()
     share = (n_identical + 0.5) / (n_holdout + 1)
     error = np.sqrt(share * (1 - share) / n_holdout)
     if is_trusted and error > by_original.se:
@@ -550,47 +544,25 @@ def _baseline_problem(
     return "deduplicated" if n_pairs > DEDUPLICATED * n_around else ""
 
 
-def _neighbors(files: Files) -> Ints:
-    """Count the records that differ from each group in one variable, (2, n_groups).
-
-    Groups are those of equal records of both files.
-    """
+def _group(files: Files) -> _Groups:
+    """Return the groups of equal records, and count the neighbors of each."""
     n_variables = len(files.n_levels)
     cells = files.cells()
     both = np.concatenate([files.original, files.released])
-    _, first = np.unique(_cell_of(cells), return_index=True)
     neighbors = -n_variables * np.array([cells.n_original, cells.n_released])
     for k in range(n_variables):
         others = np.delete(both, k, axis=1)
         alike = row_numbers(others, np.delete(files.n_levels, k))  # (n + m,)
         of_file = np.split(alike, [len(files.original)])
-        neighbors += [counts_at(ids, alike[first]) for ids in of_file]
-    return neighbors
+        neighbors += [counts_at(ids, alike[cells.first]) for ids in of_file]
+    return _Groups(cells.original, cells.released, cells.holdout, neighbors)
 
 
-def _cell_of(cells: Cells) -> Ints:
-    """Return the cell of each record of the original and then the release, (n + m,)."""
-    return np.concatenate([cells.original, cells.released])
+def row_order(original: Codes, released: Codes) -> Row:
+    """Return the row of the share of values that agree at the best offset of rows.
 
-
-def _row_order(original: Codes, released: Codes) -> Row:
-    """Return the row of the share of values that agree row by row."""
-    best, second_best, z = aligned_rows(original, released)
-    return new_row(
-        "row order",
-        len(released),
-        detail="values that agree row by row",
-        estimate=best,
-        baseline=second_best,
-        z=z,
-    )
-
-
-def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]:
-    """Return the shares that agree at the best and second best offset of rows, and z.
-
-    Rows at other offsets are compared, not random rows, since both files may be sorted
-    or periodic.
+    The baseline is the share at the second best. Rows at other offsets are compared,
+    not random rows, since both files may be sorted or periodic.
     """
     farthest = min(len(original), len(released)) // 2
     near = np.arange(min(61, farthest + 1))
@@ -602,8 +574,15 @@ def aligned_rows(original: Codes, released: Codes) -> tuple[float, float, float]
     second_best, best = np.argsort(means)[-2:]
     compared = agreement[best], agreement[second_best]
     errors = [share.std() / np.sqrt(len(share)) for share in compared]
-    z = z_score(means[best] - means[second_best], np.hypot(*errors))
-    return means[best], means[second_best], z
+    return new_row(
+        "row order",
+        len(released),
+        detail="values that agree row by row",
+        baseline_kind="other rows",
+        estimate=means[best],
+        baseline=means[second_best],
+        z=z_score(means[best] - means[second_best], np.hypot(*errors)),
+    )
 
 
 def _agreement(

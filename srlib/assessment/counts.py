@@ -1,6 +1,5 @@
 """Counts of equal records, standard errors of sums, and the rows of the table."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,23 +48,11 @@ def clustered_se(residuals: Floats, cluster: Ints) -> float:
     return np.sqrt((np.bincount(cluster, residuals) ** 2).sum())
 
 
-def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the means over releases of numbers of the same names."""
-    return {name: np.mean([one[name] for one in each]) for name in each[0]}
-
-
-def se_between_releases(values: Sequence[float]) -> float:
-    """Return the standard error of a mean over releases; NaN for a single one."""
-    if len(values) < 2:
-        return np.nan
-    return np.std(values, ddof=1) / np.sqrt(len(values))
-
-
 def z_score(difference: float, error: float) -> float:
     """Return a difference in standard errors; 0 where both are 0."""
-    if error > 0:
-        return difference / error
-    return np.copysign(np.inf, difference) if difference else 0.0
+    if error == 0:
+        return np.copysign(np.inf, difference) if difference else 0.0
+    return difference / error
 
 
 def holdout_contrast(
@@ -102,10 +89,7 @@ def _weighted_share(
     return share, (disclosed - share * weight) / total
 
 
-def new_row(
-    question: str, n: int, *, variables: str = "all", detail: str = "", **numbers: float
-) -> Row:
-    """Return a row with the given numbers, and NaN for all others."""
-    unknown = dict.fromkeys(NUMBERS, np.nan)
-    named = {"question": question, "variables": variables, "detail": detail, "n": n}
-    return named | unknown | numbers
+def new_row(question: str, n: int, **given: Any) -> Row:
+    """Return a row with the given texts and numbers, and NaN for all other numbers."""
+    row = {"question": question, "variables": "all", "detail": "", "n": n}
+    return row | dict.fromkeys(NUMBERS, np.nan) | given

@@ -7,8 +7,7 @@ independent margins would; the comparison of the three is a row of the table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +16,8 @@ from srlib.arrays import Bools, Floats, Ints
 from srlib.assessment.counts import Row, clustered_se, z_score
 from srlib.assessment.files import Files
 
-MIN_ERROR = (
-    2.0  # people: the least standard error of a sum, one pair more than observed
-)
+# People: the least standard error of a sum, one pair more than observed.
+MIN_ERROR = 2.0
 
 COMPARED = (
     "estimate",
@@ -67,47 +65,45 @@ class Disclosure:
         Probability that the release discloses the person, after thinning.
     fresh_sample, margins : (n,) float
         Parts of the expected number of people whom a fresh sample, or a release of the
-        margins, would disclose: sums over people estimate numbers. None where margins
+        margins, would disclose: sums over people estimate numbers. NaN where margins
         cannot be compared.
     cluster : (n,) int
         People with the same number are dependent.
     certain : (n,) bool
         People disclosed by all key matches in the release, without thinning.
     holdout : dict
-        The same for the holdout (`counts.holdout_contrast`), if there is one.
+        The same for the holdout (`counts.holdout_contrast`); empty without one.
     """
 
     eligible: Bools
     release: Floats
     fresh_sample: Floats
-    margins: Floats | None
+    margins: Floats
     cluster: Ints
     certain: Bools
-    holdout: Mapping[str, float] = MappingProxyType({})
+    holdout: Mapping[str, float]
 
-    def compare(self) -> Row:
-        """Return the row of all eligible people."""
-        return self.compare_group(np.ones(len(self.eligible), bool), 0.0)
+    def compare(self, group: Bools | None = None) -> Row:
+        """Return the row of all eligible people, or of those of a group."""
+        if group is None:
+            return {**self._row(least_error=0.0), **self.holdout}
+        parts = ("eligible", "release", "fresh_sample", "margins")
+        in_group = {part: getattr(self, part) * group for part in parts}
+        return replace(self, **in_group)._row(MIN_ERROR)
 
-    def compare_group(
-        self,
-        group: Bools,
-        least_error: float = MIN_ERROR,
-    ) -> Row:
-        """Return the row of the eligible people of a group, NaN where there are none.
+    def _row(self, least_error: float) -> Row:
+        """Return the row of the eligible people, NaN where there are none.
 
         `least_error` is that of the number of people above the margins.
         """
-        people = self.eligible & group
-        n = int(people.sum())
+        n = self.eligible.sum()
         if not n:
             return {"n": 0} | dict.fromkeys(COMPARED, np.nan)
-        release, release_se = self._share(self.release, people, group)
-        fresh_sample, fresh_sample_se = self._share(self.fresh_sample, people, group)
-        fresh_sample = float(np.clip(fresh_sample, 0, 1))
-        margins, margins_se, z_margins = self._compare_margins(
-            people, group, least_error
-        )
+        release, release_se = self._share(self.release)
+        fresh_sample, fresh_sample_se = self._share(self.fresh_sample)
+        fresh_sample = np.clip(fresh_sample, 0, 1)
+        margins, margins_se = self._share(self.margins)
+        z_margins = self._z_above(self.release - self.margins, least_error)
         return {
             "n": n,
             "estimate": release,
@@ -117,37 +113,29 @@ class Disclosure:
             "margins": margins,
             "margins_se": margins_se,
             "baseline": np.fmax(fresh_sample, margins),
-            "z": min(self._z_fresh_sample(people, group), z_margins),
+            "z": np.fmin(self._z_fresh_sample(), z_margins),
             "z_permutation": np.nan,
         }
 
-    def _compare_margins(
-        self, people: Bools, group: Bools, least_error: float
-    ) -> tuple[float, float, float]:
-        """Return the share that margins disclose, its error, and z above it."""
-        if self.margins is None:
-            return np.nan, np.nan, np.inf
-        above = (self.release - self.margins) * group
-        error = np.hypot(clustered_se(above, self.cluster), least_error)
-        return *self._share(self.margins, people, group), z_score(above.sum(), error)
-
-    def _share(
-        self, disclosed: Floats, people: Bools, group: Bools
-    ) -> tuple[float, float]:
-        """Return the share of people disclosed, and its standard error."""
-        n = people.sum()
-        disclosed = disclosed * group
+    def _share(self, disclosed: Floats) -> tuple[float, float]:
+        """Return the share of eligible people disclosed, and its standard error."""
+        n = self.eligible.sum()
         share = disclosed.sum() / n
-        error = clustered_se(disclosed - share * people, self.cluster) / n
-        return float(share), float(error)
+        residuals = disclosed - share * self.eligible
+        return share, clustered_se(residuals, self.cluster) / n
 
-    def _z_fresh_sample(self, people: Bools, group: Bools) -> float:
+    def _z_above(self, above: Floats, least_error: float) -> float:
+        """Return the sum of an excess over people in standard errors."""
+        error = np.hypot(clustered_se(above, self.cluster), least_error)
+        return z_score(above.sum(), error)
+
+    def _z_fresh_sample(self) -> float:
         """Return the excess over the fresh sample in standard errors.
 
         One pair of people more than observed: without pairs the fresh sample would have
         no error.
         """
-        above = (self.release - self.fresh_sample) * group
+        above = self.release - self.fresh_sample
         error = np.sqrt(clustered_se(above, self.cluster) ** 2 + MIN_ERROR**2)
         return z_score(above.sum(), error)
 
@@ -166,9 +154,13 @@ class Question:
         What its share says, after the number, with ``{}`` for the target.
     answer : callable
         ``answer(files, attack, rng)`` returns a `Disclosure`.
+    counted : str
+        The column of the table of records that counts the people disclosed; empty if
+        there is none.
     """
 
     name: str
     line: str
     reason: str
     answer: Callable[[Files, Attack, np.random.Generator], Disclosure]
+    counted: str = ""

@@ -11,8 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from srlib.arrays import Floats, Ints
-from srlib.assessment.counts import counts_at
+from srlib.arrays import Bools, Floats, Ints
 from srlib.data.codes import Codes, row_numbers
 
 # The exact numbers of binned columns, NaN where missing, by column and for each table.
@@ -50,13 +49,21 @@ class Cells:
         """Released records of each cell of the original or the release, (n_cells,)."""
         return np.bincount(self.released, minlength=self.original.max() + 1)
 
-    def original_at(self, cells: Ints) -> Ints:
-        """Return how many original records are in each of the given cells."""
-        return counts_at(self.original, cells)
+    @property
+    def is_unique(self) -> Bools:
+        """Cells of a single original record, the sample uniques, (n_cells,)."""
+        return self.n_original == 1
 
-    def released_at(self, cells: Ints) -> Ints:
-        """Return how many released records are in each of the given cells."""
-        return counts_at(self.released, cells)
+    @property
+    def in_files(self) -> Ints:
+        """The cells of the original's and the release's records, (n + m,)."""
+        return np.concatenate([self.original, self.released])
+
+    @property
+    def first(self) -> Ints:
+        """The first of these records in each cell, (n_cells,)."""
+        _, first = np.unique(self.in_files, return_index=True)
+        return first
 
 
 @dataclass(frozen=True)
@@ -91,15 +98,13 @@ class Files:
         holdout = self.original[:0] if self.holdout is None else self.holdout
         return [self.original, self.released, holdout]
 
-    def cells(self, columns: Iterable[int] | None = None) -> Cells:
-        """Number the records by the values of some columns, or of all."""
-        return self._number(False, columns)
+    def cells(
+        self, columns: Iterable[int] | None = None, *, exact: bool = False
+    ) -> Cells:
+        """Number the records by the values of some columns, or of all.
 
-    def exact_cells(self, columns: Iterable[int] | None = None) -> Cells:
-        """Number the records as `cells` does, with exact numbers in binned columns."""
-        return self._number(True, columns)
-
-    def _number(self, exact: bool, columns: Iterable[int] | None) -> Cells:
+        With `exact`, binned columns have their exact numbers.
+        """
         chosen = tuple(range(len(self.n_levels)) if columns is None else columns)
         if (exact, chosen) not in self._cells:
             column_of = self.exact if exact else self.binned

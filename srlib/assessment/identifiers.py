@@ -41,7 +41,7 @@ def common_identifiers(
         if name not in released or not is_identifier:
             continue
         others = _present(released[name])
-        common = int(others.isin(values).sum())
+        common = others.isin(values).sum()
         expected = _expected(values, others)
         found = common > 0 and _tail(common, values, others, expected) < BY_CHANCE
         n = max(len(others), 1)
@@ -51,10 +51,10 @@ def common_identifiers(
             variables=name,
             estimate=common / n,
             baseline=expected / n,
+            baseline_kind="chance",
+            rating="found" if found else "no sign",
+            in_verdict=True,
         )
-        row["rating"] = "found" if found else "no sign"
-        row["baseline_kind"] = "chance"
-        row["in_verdict"] = True
         if found:
             row["why"] = (
                 f"it contains {common:,} of the original's values of {printable(name)}"

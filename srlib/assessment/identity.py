@@ -34,18 +34,17 @@ class IdentityDisclosure(Disclosure):
     permutation_z: float
     effective_trials: float
 
-    def compare(self) -> Row:
-        """Return the row of all sample uniques: each is matched or not."""
-        row = super().compare()
+    def compare(self, group: Bools | None = None) -> Row:
+        """Return the row of all sample uniques, each matched or not, or of a group."""
+        row = super().compare(group)
         n = row["n"]
-        if not n or np.isnan(self.permutation_z):
+        if group is not None or not n or np.isnan(self.permutation_z):
             return row
         share = row["estimate"]
         fresh_sample_se = max(row["fresh_sample_se"], MIN_ERROR / n)
         n_trials = round(self.effective_trials)
         n_matched = round(share * self.effective_trials)
         prior = beta(self.fresh_sample.sum() / n, fresh_sample_se, n)
-        assert self.margins is not None
         margins_error = np.sqrt((self.margins * (1 - self.margins)).sum())
         z_margins = z_score((self.release - self.margins).sum(), margins_error)
         return row | {
@@ -80,11 +79,11 @@ def identity_disclosure(files: Files, keys: Sequence[int]) -> IdentityDisclosure
     duplicates of its own. A person of the holdout is unique if unique in a random part
     of the larger table that is as large as the smaller table.
     """
-    cells = files.exact_cells(keys)
+    cells = files.cells(keys, exact=True)
     n = len(files.original)
     m = len(files.released)
-    is_unique = cells.original_at(cells.original) == 1  # (n,)
-    n_matches = cells.released_at(cells.original)  # (n,)
+    is_unique = cells.is_unique[cells.original]  # (n,)
+    n_matches = cells.n_released[cells.original]  # (n,)
 
     all_dropped = (1 - min(1.0, n / m)) ** n_matches
     prob = np.minimum(_margin_probabilities(files, keys), 1 - 1e-12)
@@ -108,6 +107,7 @@ IDENTITY = Question(
     line="uniques (keys) matched",
     reason="of the sample uniques are matched on the keys",
     answer=lambda files, attack, rng: identity_disclosure(files, attack.keys),
+    counted="matched",
 )
 
 
@@ -118,12 +118,12 @@ def share_matched_by_fresh_sample(files: Files) -> float:
     no record is unique.
     """
     columns = range(len(files.n_levels))
-    cells = files.exact_cells()
-    is_unique = cells.original_at(cells.original) == 1
+    cells = files.cells(exact=True)
+    is_unique = cells.is_unique[cells.original]
     if not is_unique.any():
         return np.nan
     fresh_sample, _ = _matched_by_fresh_sample(files, columns, is_unique, False)
-    return float(np.clip(fresh_sample.sum() / is_unique.sum(), 0, 1))
+    return np.clip(fresh_sample.sum() / is_unique.sum(), 0, 1)
 
 
 def _holdout_matched(cells: Cells) -> dict[str, float]:
@@ -140,7 +140,7 @@ def _holdout_matched(cells: Cells) -> dict[str, float]:
         log_ways = log_choose(np.append(len(file) - 1, len(file) - n_equal), size - 1)
         weights.append(np.exp(log_ways[1:] - log_ways[0]))
     weight = np.concatenate(weights)
-    is_matched = cells.released_at(cells.people) > 0
+    is_matched = counts_at(cells.released, cells.people) > 0
     return holdout_contrast(weight * is_matched, weight, n, cells.people)
 
 
@@ -155,7 +155,7 @@ def _margin_probabilities(files: Files, keys: Sequence[int]) -> Floats:
     for key in keys:
         bins = files.binned(key)[:n]
         ids = files.exact(key)[:n]
-        own = int(not np.array_equal(bins, ids))
+        own = not np.array_equal(bins, ids)
         prob *= (counts_at(ids, ids) - own) / max(n - own, 1)
     return prob
 
@@ -199,8 +199,8 @@ def _known_people(
 
     Records are those of all tables, the original's first.
     """
-    cells = files.exact_cells(keys)
-    people = cells.original_at(cells.original)  # (n,)
+    cells = files.cells(keys, exact=True)
+    people = cells.n_original[cells.original]  # (n,)
     n = len(people)
     is_person = np.zeros(len(files.binned(0)), bool)
     is_person[:n] = True

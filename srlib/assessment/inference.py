@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import Floats, Ints
 from srlib.assessment.counts import holdout_contrast, thin, z_score
 from srlib.assessment.disclosure import MIN_ERROR, Attack, Disclosure, Question
 from srlib.assessment.files import Files
@@ -30,16 +30,14 @@ class InferenceDisclosure(Disclosure):
 
     training_variance: float
 
-    def _share(
-        self, disclosed: Floats, people: Bools, group: Bools
-    ) -> tuple[float, float]:
-        share, error = super()._share(disclosed, people, group)
+    def _share(self, disclosed: Floats) -> tuple[float, float]:
+        share, error = super()._share(disclosed)
         return share, np.hypot(error, np.sqrt(self.training_variance / 2))
 
-    def _z_fresh_sample(self, people: Bools, group: Bools) -> float:
-        n = people.sum()
-        above = (self.release - self.fresh_sample) * group
-        spread = np.sqrt(n * above[people].var())
+    def _z_fresh_sample(self) -> float:
+        n = self.eligible.sum()
+        above = self.release - self.fresh_sample
+        spread = np.sqrt(n * above[self.eligible].var())
         variance = spread**2 + MIN_ERROR**2 + self.training_variance * n**2
         return z_score(above.sum(), np.sqrt(variance))
 
@@ -80,10 +78,10 @@ def inference(
         eligible=np.isin(np.arange(n), rows),
         release=release[:n],
         fresh_sample=fresh_sample[:n],
-        margins=None,
+        margins=np.full(n, np.nan),
         cluster=np.arange(n),
         certain=np.zeros(n, bool),
-        holdout=holdout_contrast(disclosed, np.ones(len(disclosed)), len(rows)),
+        holdout=holdout_contrast(disclosed, np.ones_like(disclosed), len(rows)),
         training_variance=variance + max(variance, fresh_variance),
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from srlib.arrays import Floats, Ints
-from srlib.assessment.copies import aligned_rows, copies
+from srlib.assessment.copies import copies, row_order
 from srlib.assessment.files import Files
 from srlib.assessment.ratings import MIN_RECORDS_JUDGED, Z_CERTAIN
 from srlib.checks import duplicates, positive, printable, quoted
@@ -479,8 +479,8 @@ def _check_synthetic(
     is_same = (original == released).all(axis=0)
     if is_same.all() or not is_same.any():
         return
-    *_, z = aligned_rows(original[:, is_same], released[:, is_same])
-    if z >= 2 * Z_CERTAIN:
+    order = row_order(original[:, is_same], released[:, is_same])
+    if order["z"] >= 2 * Z_CERTAIN:
         names = np.array(schema.names, object)
         raise ValueError(
             f"the values of {quoted(names[is_same])} equal the original row by row, "

@@ -44,8 +44,13 @@ def most_repeated_unique(
         corrected for the number of sample uniques.
     """
     m = s.sum()
-    n_unique = int((o == 1).sum())
-    row = new_row("repeated unique", n_unique, detail="one unique record")
+    n_unique = (o == 1).sum()
+    row = new_row(
+        "repeated unique",
+        n_unique,
+        detail="one unique record",
+        baseline_kind="fresh sample",
+    )
     is_repeated = (o == 1) & (s > 1)
     if not is_repeated.any():
         return row
@@ -109,8 +114,6 @@ def _density(neighbors: Ints) -> Ints:
 
 def _log_series(mean: float) -> float:
     """Return the x of the log series with a mean above one."""
-
-    def excess(x: float) -> float:
-        return -x / ((1 - x) * np.log1p(-x)) - mean
-
-    return scipy.optimize.brentq(excess, 1e-12, 1 - 1e-12)
+    return scipy.optimize.brentq(
+        lambda x: -x / ((1 - x) * np.log1p(-x)) - mean, 1e-12, 1 - 1e-12
+    )

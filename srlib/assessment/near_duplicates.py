@@ -15,8 +15,9 @@ import numpy as np
 
 from srlib.arrays import Bools, Floats, Ints
 from srlib.assessment.counts import Row, new_row, thin
+from srlib.assessment.files import Files
 from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
-from srlib.data.codes import Codes, Levels, row_numbers
+from srlib.data.codes import Codes
 
 FEWEST_NEAR = 10  # records with neighbors at a distance, for it to be tested
 CLEAR = 3.3  # least z of a distance to be shown
@@ -74,7 +75,7 @@ class _Distance(NamedTuple):
 def find_near_duplicates(
     original: Codes,
     released: Codes,
-    n_levels: Levels,
+    n_levels: Sequence[int],
 ) -> Row:
     """Test for near-duplicates at every distance.
 
@@ -92,14 +93,14 @@ def find_near_duplicates(
         of the released records' nearest neighbors that are original.
     """
     size = min(len(original), len(released))
-    both = np.concatenate([thin(original, size), thin(released, size)])
-    group_of = row_numbers(both, n_levels)
-    _, first = np.unique(group_of, return_index=True)
-    o = np.bincount(group_of[:size], minlength=len(first))
-    s = np.bincount(group_of[size:], minlength=len(first))
+    files = Files(thin(original, size), thin(released, size), n_levels)
+    cells = files.cells()
+    groups = np.concatenate(files.tables)[cells.first]
     nowhere = "have an original record as nearest neighbor"
-    row = new_row("near-duplicates", len(released), detail=nowhere)
-    distances = _distances(both[first], o, s)
+    row = new_row(
+        "near-duplicates", len(released), detail=nowhere, baseline_kind="fresh sample"
+    )
+    distances = _distances(groups, cells.n_original, cells.n_released)
     return row | _most_telling(distances) if distances else row
 
 
@@ -132,22 +133,18 @@ def _distances(
         detail = (
             f"share {least} or more of {n_variables} values with an original record"
         )
-        shares = {"detail": detail} | _compare_shares(near, o, s, least)
+        share, se = _share_near(near, s, o > 0, least)
+        baseline, baseline_se = _share_near(near, o, o > 1, least)
+        shares = {
+            "detail": detail,
+            "estimate": share,
+            "se": se,
+            "baseline": baseline,
+            "baseline_se": baseline_se,
+        }
         neighbors = _original_neighbors(edges, o, s)
         distances.append(_Distance(crossing_z(edges, o, s), shares, neighbors))
     return distances
-
-
-def _compare_shares(near: _Neighbors, o: Ints, s: Ints, least: int) -> Row:
-    """Return the shares of released and of original records near an original one."""
-    share, se = _share_near(near, s, o > 0, least)
-    baseline, baseline_se = _share_near(near, o, o > 1, least)
-    return {
-        "estimate": share,
-        "se": se,
-        "baseline": baseline,
-        "baseline_se": baseline_se,
-    }
 
 
 def _share_near(

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from srlib.arrays import Bools
 from srlib.assessment.copies import Copies
-from srlib.assessment.counts import Row, means, se_between_releases, z_score
+from srlib.assessment.counts import Row, z_score
 from srlib.assessment.disclosure import Disclosure
 from srlib.assessment.z_scores import MIN_COINCIDENCES
 from srlib.display import MIN_RECORDS, percent_with_error
@@ -90,15 +91,6 @@ SIGN_THRESHOLDS = {
     "identical before binning": Z_CERTAIN,
 }
 COPY_RATINGS = ("no sign", "undecided", "signs", "found")  # best first
-# Baseline kinds of the rows on copies.
-COPY_BASELINES = {
-    "identical records": "fresh sample",
-    "near-duplicates": "fresh sample",
-    "repeated unique": "fresh sample",
-    "excess over own duplicates": "own records",
-    "identical before binning": "fresh sample",
-    "row order": "other rows",
-}
 MIN_RECORDS_JUDGED = 20  # of either file; below, only outright copies are judged
 TEXTS = ("variables", "detail", "baseline_kind", "rating", "why")
 
@@ -109,16 +101,10 @@ def summarize(disclosures: Sequence[Disclosure], group: Bools | None = None) -> 
     All releases share the original's part of the standard error, so only the spread
     between releases is divided by their number.
     """
-    if group is None:
-        rows = [disclosure.compare() for disclosure in disclosures]
-        holdout = means([disclosure.holdout for disclosure in disclosures])
-    else:
-        rows = [disclosure.compare_group(group) for disclosure in disclosures]
-        holdout = {}
-    row: Row = means(rows) | holdout
-    between = se_between_releases([one["estimate"] for one in rows])
+    rows = pd.DataFrame([disclosure.compare(group) for disclosure in disclosures])
+    row: Row = rows.mean(skipna=False).to_dict()
     row["n"] = int(row["n"])
-    row["se"] = float(np.fmax(row["se"], between))
+    row["se"] = np.fmax(row["se"], rows["estimate"].sem())
     if row["margins"] > row["fresh_sample"]:
         row["baseline_se"] = row["margins_se"]
         row["baseline_kind"] = "independent margins"
@@ -145,12 +131,14 @@ def rate(
     the first that is not significant. Rows on few people are not rated, nor any row
     where a file has `few` records.
     """
+    rated = []
     for row in rows:
+        if row["n"] >= MIN_RECORDS and not few:
+            rated.append(row)
+            continue
         is_empty = row["group"] == "all" and not row["n"]  # as where nobody is unique
         row["rating"] = "not applicable" if is_empty and not few else "too few people"
-        if few or row["n"] < MIN_RECORDS:
-            row["baseline_se"] = np.nan  # MIN_ERROR would dominate it
-    rated = [row for row in rows if row["n"] >= MIN_RECORDS and not few]
+        row["baseline_se"] = np.nan  # MIN_ERROR would dominate it
     for row, is_significant in zip(rated, _significant(rated, family), strict=True):
         row["rating"] = _rate_excess(row) if is_significant else "as expected"
 
@@ -198,8 +186,6 @@ def copy_rows(releases: Sequence[Copies]) -> list[Row]:
     worst = max(releases, key=severity)
     rating = rate_copies(worst)
     rows = {question: dict(row) for question, row in worst.rows.items()}
-    for question, baseline_kind in COPY_BASELINES.items():
-        rows[question]["baseline_kind"] = baseline_kind
     rows["identical records"] |= {
         "rating": rating.rating,
         "why": rating.reason,
@@ -233,7 +219,7 @@ def model_rows(
 
 def largest_z(row: Row) -> float:
     """Return the larger of z and z_permutation; minus infinity where both are NaN."""
-    return float(np.fmax.reduce([-np.inf, row["z"], row["z_permutation"]]))
+    return np.fmax.reduce([-np.inf, row["z"], row["z_permutation"]])
 
 
 def rate_deviate(z: float) -> str:
@@ -258,9 +244,7 @@ def rate_copies(copies: Copies) -> CopyRating:
     ratings = (
         *_found(copies, few),
         *_signs(copies.rows),
-        *_undecided(copies, few),
-        *_remarks(copies.rows),
-        CopyRating("no sign", ""),
+        *_without_signs(copies, few),
     )
     return ratings[0]
 
@@ -294,8 +278,11 @@ def _signs(rows: dict[str, Row]) -> Iterator[CopyRating]:
         yield CopyRating("signs", "there are signs of copied records", clearest)
 
 
-def _undecided(copies: Copies, few: bool) -> Iterator[CopyRating]:
-    """Yield why a release without a sign cannot be judged."""
+def _without_signs(copies: Copies, few: bool) -> Iterator[CopyRating]:
+    """Yield why a release without a sign cannot be judged, or that it shows none.
+
+    Complete copies where chance makes none may be too few to be a sign.
+    """
     complete = copies.rows["identical before binning"]
     n_complete = round(complete["estimate"] * complete["n"])
     undetected = copies.rows["undetected copies"]
@@ -323,13 +310,8 @@ def _undecided(copies: Copies, few: bool) -> Iterator[CopyRating]:
             "sample uniques (all variables) could go undetected"
         )
         yield CopyRating("undecided", reason, "undetected copies")
-
-
-def _remarks(rows: dict[str, Row]) -> Iterator[CopyRating]:
-    """Yield complete copies where chance makes none, too few to be a sign."""
-    complete = rows["identical before binning"]
-    n_complete = round(complete["estimate"] * complete["n"])
     if n_complete and complete["baseline"] == 0:
         verb = "is a complete copy" if n_complete == 1 else "are complete copies"
         reason = f"{n_complete:,} of its {complete['n']:,} records {verb}"
         yield CopyRating("no sign", reason)
+    yield CopyRating("no sign", "")

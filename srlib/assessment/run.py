@@ -12,20 +12,18 @@ from tqdm import tqdm
 
 from srlib.arrays import Ints
 from srlib.assessment import ratings, utility, verdict
-from srlib.assessment.attribute import ATTRIBUTE, INTERVAL, repu_and_tcap
+from srlib.assessment.attribute import INTERVAL, repu_and_tcap
 from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counts import (
     COLUMNS,
     Row,
+    counts_at,
     holdout_contrast,
-    means,
     new_row,
-    se_between_releases,
 )
 from srlib.assessment.disclosure import Attack, Disclosure, Question
 from srlib.assessment.files import Files
 from srlib.assessment.identifiers import common_identifiers
-from srlib.assessment.identity import IDENTITY
 from srlib.assessment.inputs import (
     CodedTable,
     Names,
@@ -42,8 +40,6 @@ from srlib.rng import stream
 FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
 MAX_KEYS_SHOWN = 100  # characters of their names on the terminal
-# Columns of the table of records, by the question that they count.
-_COUNTED = {IDENTITY: "matched", ATTRIBUTE: "disclosed"}
 _NAMED = 5  # variables where all others are known, and lines of a combination
 
 
@@ -416,9 +412,8 @@ def _answer_questions(
             "in_verdict": True,
         }
         rows.append(row | ratings.summarize(answers))
-        counted = _COUNTED.get(question, "")
-        if counted and counted not in counts:
-            counts[counted] = np.sum([one.certain for one in answers], axis=0)
+        if question.counted and question.counted not in counts:
+            counts[question.counted] = np.sum([one.certain for one in answers], axis=0)
             groups += _group_rows(tables, row, answers)
     return rows, groups, counts
 
@@ -466,15 +461,13 @@ def _group_rows(
 
 def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list[Row]:
     """Return a row for each left-out identifier, for the worst release."""
-
-    def severity(row: Row) -> tuple[bool, float]:
-        return row["rating"] == "found", row["estimate"]
-
     worst: dict[str, Row] = {}
     for table in released:
         for row in common_identifiers(tables.original.left_out, table.left_out):
             known = worst.setdefault(row["variables"], row)
-            worst[row["variables"]] = max(row, known, key=severity)
+            worst[row["variables"]] = max(
+                row, known, key=lambda one: (one["rating"] == "found", one["estimate"])
+            )
     return list(worst.values())
 
 
@@ -486,11 +479,11 @@ def _measure_full_matches(files: Sequence[Files]) -> list[Row]:
         if of_release.holdout is None:
             return []
         cells = of_release.cells()
-        is_matched = (cells.released_at(cells.people) > 0).astype(float)
-        contrast = holdout_contrast(is_matched, np.ones(len(is_matched)), n)
+        is_matched = counts_at(cells.released, cells.people) > 0
+        contrast = holdout_contrast(is_matched, np.ones_like(is_matched), n)
         measures.append({"estimate": is_matched[:n].mean()} | contrast)
     row = new_row("full match", n, detail="identical on all variables")
-    return [row | means(measures)]
+    return [row | pd.DataFrame(measures).mean(skipna=False).to_dict()]
 
 
 def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
@@ -505,8 +498,8 @@ def _customary_measures(tables: Tables, files: Sequence[Files]) -> list[Row]:
             name,
             len(tables.original),
             variables=variables[name],
-            estimate=np.mean(values),
-            se=se_between_releases(values),
+            estimate=values.mean(),
+            se=values.sem(),
         )
         for name, values in pd.DataFrame(measures).items()
     ]

@@ -17,13 +17,13 @@ first order where the files are alike.
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import sparse, special
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.assessment.counts import Row, new_row, se_between_releases, thin
+from srlib.assessment.counts import Row, new_row, thin
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation
@@ -37,29 +37,6 @@ LIMITED = 0.15
 MOST_PRODUCTS = 4e9  # combinations times squared parameters of a regression: one second
 
 LOSSES = ("one-way tables", "two-way tables", "distinguishability")
-
-
-class Distance(NamedTuple):
-    """A distance of one release from the original.
-
-    Attributes
-    ----------
-    where : str
-        The variables, or the size of the regression.
-    estimate, se : float
-        The distance, NaN where it cannot be estimated, and its error over releases.
-    baseline, spread : float
-        Mean and standard deviation for a fresh sample.
-    is_significant : bool
-        Whether it is larger than by chance.
-    """
-
-    where: str = ""
-    estimate: float = np.nan
-    se: float = np.nan
-    baseline: float = np.nan
-    spread: float = np.nan
-    is_significant: bool = False
 
 
 def utility_rows(
@@ -87,30 +64,30 @@ def utility_rows(
 
 def _row(
     question: str,
-    distances: Sequence[Distance],
+    distances: Sequence[Row],
     n: int,
 ) -> Row:
-    """Return the row of a distance, with the means over releases and a rating."""
-    known = [one for one in distances if not np.isnan(one.estimate)]
-    where = " / ".join(dict.fromkeys(one.where for one in known))
-    row = new_row(question, n, variables=where)
-    row |= {"rating": "", "baseline_kind": "fresh sample"}
-    return row | _average(known) if known else row
+    """Return the row of a distance, with the means over releases and a rating.
 
-
-def _average(distances: Sequence[Distance]) -> Row:
-    """Return the means over releases, z of the excess, and its rating."""
-    numbers = [distance[1:] for distance in distances]  # all but where
-    estimates, *others = zip(*numbers, strict=True)
-    se, baseline, spread, share_significant = map(np.mean, others)
-    excess = np.mean(estimates) - baseline
-    return {
-        "estimate": np.mean(estimates),
-        "se": se_between_releases(estimates) if len(estimates) > 1 else se,
-        "baseline": baseline,
-        "baseline_se": spread,
+    A distance of one release has `variables`, or the size of the regression; estimate
+    and se, its error over releases; baseline and baseline_se, its mean and standard
+    deviation for a fresh sample; and whether it `is_significant`, larger than by
+    chance. It is empty where it cannot be estimated.
+    """
+    row = new_row(question, n, variables="", baseline_kind="fresh sample", rating="")
+    known = pd.DataFrame(filter(None, distances))
+    if known.empty:
+        return row
+    mean = known.mean(numeric_only=True).to_dict()
+    if len(known) > 1:
+        mean["se"] = known["estimate"].sem()
+    excess = mean["estimate"] - mean["baseline"]
+    spread = mean["baseline_se"]
+    row |= mean
+    return row | {
+        "variables": " / ".join(known["variables"].unique()),
         "z": excess / spread if spread else np.nan,
-        "rating": rate_utility(excess, bool(share_significant >= 0.5)),
+        "rating": rate_utility(excess, mean["is_significant"] >= 0.5),
     }
 
 
@@ -128,7 +105,7 @@ def largest_distance(
     released: Codes,
     schema: Schema,
     pairs: Sequence[tuple[int, int]],
-) -> Distance:
+) -> Row:
     """Return the table of two variables (or one) with the largest excess."""
     levels = schema.n_levels.tolist()
     distances = [total_variation(original, released, levels, *pair) for pair in pairs]
@@ -137,14 +114,14 @@ def largest_distance(
     # Significant ones first, then by their excess.
     largest = np.lexsort((estimate - baseline, is_significant))[-1]
     names = dict.fromkeys(schema.names[k] for k in pairs[largest])
-    return Distance(
-        where=" × ".join(names),
-        estimate=estimate[largest],
-        se=0.5 / np.sqrt(len(released)),
-        baseline=baseline[largest],
-        spread=spread[largest],
-        is_significant=bool(is_significant[largest]),
-    )
+    return {
+        "variables": " × ".join(names),
+        "estimate": estimate[largest],
+        "se": 0.5 / np.sqrt(len(released)),
+        "baseline": baseline[largest],
+        "baseline_se": spread[largest],
+        "is_significant": is_significant[largest],
+    }
 
 
 def _is_larger(
@@ -171,7 +148,7 @@ def distinguishability(
     original: Codes,
     released: Codes,
     schema: Schema,
-) -> Distance:
+) -> Row:
     """Return the share of the variance of a record's file explained by regression."""
     n_records = len(original) + len(released)
     with_pairs, share = _affordable_regression(original, released, schema)
@@ -180,15 +157,14 @@ def distinguishability(
     size = len(original) + len(released)
     n_single = 1 + (schema.n_levels - 1).sum()
     if n_single > size / 10:  # chance explains too much
-        return Distance()
+        return {}
     n_parameters, explained = _regress(original, released, schema.n_levels, with_pairs)
     if n_parameters in (1, size):
-        return Distance()
-    distance = _explained_distance(n_parameters, size, explained)
+        return {}
     where = f"{n_parameters:,} parameters"
     if size < n_records:
         where += f", {size:,} records"
-    return distance._replace(where=where)
+    return {"variables": where} | _explained_distance(n_parameters, size, explained)
 
 
 def _affordable_regression(
@@ -214,7 +190,7 @@ def _explained_distance(
     n_parameters: int,
     size: int,
     explained: float,
-) -> Distance:
+) -> Row:
     """Compare the share of the variance explained with that under a random split.
 
     It is then beta distributed, as for normal errors.
@@ -224,13 +200,13 @@ def _explained_distance(
     b = (size - n_parameters) / 2
     spread = np.sqrt(a * b / (a + b + 1)) / (a + b)
     excess = max(explained / baseline - 1, 0.0)
-    return Distance(
-        estimate=explained,
-        se=spread * (1 - explained) * np.sqrt(1 + 2 * excess),
-        baseline=baseline,
-        spread=spread,
-        is_significant=bool(explained - baseline > TIE * spread),
-    )
+    return {
+        "estimate": explained,
+        "se": spread * (1 - explained) * np.sqrt(1 + 2 * excess),
+        "baseline": baseline,
+        "baseline_se": spread,
+        "is_significant": explained - baseline > TIE * spread,
+    }
 
 
 def _indicators(
@@ -267,4 +243,4 @@ def _regress(
     squares = (along**2 / values[is_estimable]).sum()
     c = len(released) / len(both)
     explained = max(squares / len(both) - c**2, 0.0) / (c * (1 - c))
-    return int(is_estimable.sum()), explained
+    return is_estimable.sum(), explained
