@@ -201,8 +201,8 @@ rows = []
 for e, table in tables.items():
     largest = mechanism.exact_epsilon(table)
     first, second = largest.pair
-    corner = f"X = {first} and {second}, X* = {largest.output}"
-    rows.append({"epsilon": e, "exact": largest.value, "attained": corner})
+    attained = f"X = {first} and {second}, X* = {largest.output}"
+    rows.append({"epsilon": e, "exact": largest.value, "attained": attained})
 theorem = outputs.table("theorem_1", pd.DataFrame(rows))
 
 # %% tags=["hide-input"]
@@ -250,16 +250,16 @@ chart = charts.lines(spent, *titles, log_y=True, ordered=True, description=about
 outputs.figure("conditional_epsilon", chart)
 
 # %% [markdown]
-# **At large budgets only data with hardly any ones, or hardly any zeros, spend most of epsilon.** Conditional epsilon
-# over $X$, a line for each budget. $X = 0$ and $X = 1$ are neighbors and spend all of it; at the paper's largest budget
-# $X = 2$ spends half. At small budgets all data sets are similar and spend nearly all of it.
+# **At large budgets only data with hardly any ones, or hardly any zeros, spend most of epsilon.** $X = 0$ and $X = 1$ are
+# neighbors and spend all of it; at the paper's largest budget $X = 2$ spends about half. At small budgets all data sets are
+# similar and spend nearly all of it.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 1: what unequal parameters spend
 #
 # The paper's equation 10, as printed, gives $\epsilon = n_s \log(1 + 1/\alpha)$, whatever $\beta$ is. Take four records,
 # three synthetic records, $\alpha = 3$ and $\beta = 1$. Which epsilon does it `promise`, and which epsilon is
-# `spent_there` (three decimal places)? In which release (`corner_release`, its number of ones)? Say what is wrong in
+# `spent_there` (three decimal places)? In which release (`corner`, its number of ones)? Say what is wrong in
 # the equation. (Which of the two terms above remains at $X^* = 0$, and which parameter does it contain?)
 #
 # *You will need:* a pencil and the log ratio above; to check, `mechanism.bernoulli_plugin(4, 3, alpha=3.0, beta=1.0)`
@@ -271,10 +271,10 @@ uneven = mechanism.bernoulli_plugin(4, 3, alpha=3.0, beta=1.0)
 worst_case = mechanism.exact_epsilon(uneven)
 promise = 3 * np.log(1 + 1 / 3)
 spent_there = worst_case.value
-corner_release = worst_case.output
+corner = worst_case.output
 assert round(promise, 3) == 0.863
 assert round(spent_there, 3) == 2.079
-assert corner_release == 0
+assert corner == 0
 
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
@@ -357,7 +357,7 @@ caption = "Probability of the paper's observations in ten pairs, p₀ = .001, ε
 show(pd.DataFrame(of_ten), caption=caption)
 
 # %% [markdown]
-# Now all pairs of the design:
+# Now all pairs at every $p_0$ and $\epsilon$ of the run and of the paper:
 
 # %%
 changed = np.abs(counts - 1)  # X with the record at risk changed
@@ -368,7 +368,8 @@ for p, e in product(every_p0, budgets):
 # %% [markdown]
 # The paper's intruder has prior one half in every column of Table 1. An intruder who gives a disease of prevalence
 # .001 a probability of one half is wrong by a factor of 500 before any release. So consider also an
-# intruder who knows the proportion and gives a one the prior probability $p_0$, also by the expected log of $R/w$:
+# intruder who knows the proportion and gives a one the prior probability $p_0$. `log_gain` is the expected log of $R/w$
+# for this intruder:
 
 # %%
 rows = []
@@ -383,8 +384,6 @@ for (p, e), all_pairs in exact.items():
 increases = pd.DataFrame(rows)
 entropy = stats.entropy([increases["p0"], 1 - increases["p0"]])
 increases["share_of_entropy"] = increases["log_gain"] / entropy
-
-# %%
 is_of_run = increases["p0"].isin(p0) & increases["epsilon"].isin(epsilon)
 calibrated = outputs.table("calibrated", increases[is_of_run])
 columns = ["p0", "epsilon", "expected_increase"]
@@ -549,7 +548,7 @@ assert np.isclose(utility_loss, Study(three, 0.3).utility(1, 2))
 callout("U of one pair", f"{utility_loss:.4f}")
 
 # %% [markdown]
-# Like the paper, draw some pairs for each $p_0$ and $\epsilon$, each with its exact $R$ and $U$:
+# Like the paper, draw pairs, each with its exact $R$ and $U$:
 
 # %%
 drawn = []
@@ -562,7 +561,7 @@ pairs = pd.concat(drawn, ignore_index=True)
 pairs["all_zeros"] = pairs["x"] == 0
 
 # %% [markdown]
-# The chart has two of them:
+# The chart has the most common and the rarest $p_0$:
 
 # %%
 common = max(p0, key=lambda p: min(p, 1 - p))
@@ -614,9 +613,9 @@ names = {
     "risk_99": "99 %",
     "utility_median": "U, median",
 }
-of_both = distribution[distribution["p0"].isin([common, rare])]
+shown = distribution[distribution["p0"].isin([common, rare])]
 caption = "Quantiles over all pairs, for the most common and the rarest p₀."
-show(of_both[["p0", "epsilon", *names]].head(12), caption=caption, names=names)
+show(shown[["p0", "epsilon", *names]].head(12), caption=caption, names=names)
 
 # %% [markdown]
 # Below $\epsilon = 1$ the risks are "basically the same" as at 2 (section 3.2), and $U$ is much larger. The paper's
@@ -796,6 +795,10 @@ def chain_utility(draws, x, p, dropped):
     return np.log10(errors.mean(axis=1) / squared_error(x, n, p))
 
 
+# %% [markdown]
+# All results of one pair:
+
+
 # %%
 def chain_results(draws, x, p):
     """Return U from the chains of one pair, and their convergence."""
@@ -879,8 +882,8 @@ claims.check(
 
 # %% [markdown]
 # At the paper's settings all pairs agree with these explanations. At the three largest budgets, where R-hat is low,
-# every single chain is near the sum after the longer burn-in, which R-hat does not ask for. At the smaller budgets no set
-# has converged, and the longer burn-in helps few chains. Below is a set of each kind, for typical data at the rarest
+# every single chain is near the sum after the longer burn-in, although R-hat did not ask for it. At the smaller budgets no
+# set has converged, and the longer burn-in helps few chains. Below is a set of each kind, for typical data at the rarest
 # $p_0$:
 
 # %% tags=["monte-carlo"]
@@ -1021,8 +1024,10 @@ caption = (
     "Printed ranges of U, median ends of ten pairs, and probabilities of printing "
     "these ends."
 )
-is_of_paper = ranges["p0"].isin([f"{p:g}" for p in P0] + ["0.3 and 0.5"])
-show(ranges[is_of_paper], caption=caption)
+show(ranges.tail(12), caption=caption)
+
+# %% [markdown]
+# Relative to the likeliest range, the smaller of the two budgets:
 
 # %%
 relative = ranges["both ends"] / ranges["likeliest range"]
@@ -1108,13 +1113,16 @@ callout(
     "Unacceptable priors", f"From {lowest:.3f} to {highest:.3f}, for L = {ratio:.2f}."
 )
 
+# %% [markdown]
+# The library agrees:
+
 # %%
 rule_of_three = acceptance.read_rules([{"rr_at_most": 2, "r_at_least": 0.2}])
 intervals = acceptance.unacceptable_priors(np.log(ratio), rule_of_three)
 assert np.allclose(intervals, [[lowest, highest]])
 
 # %% [markdown]
-# Do the intervals agree with the definition, for all rules and pairs of the run?
+# Do the intervals agree with the definition?
 
 # %%
 w = np.arange(1, 1001) / 1001
@@ -1315,14 +1323,14 @@ claims.check(
 # paper advises against. For multivariate records its section 4 proposes the share of records outside the region, which
 # `acceptance.unacceptable_share` computes for microdata.
 #
-# *For discussion:* an agency wants to publish its region, its budgets and its rule of choice. Propose a
-# procedure with its own finite epsilon, and say what it costs.
+# *For discussion:* how could an agency publish its region, its budgets and its rule of choice with a finite epsilon, and
+# at what cost?
 #
 # ## Several releases, larger and smaller ones
 #
 # If $m$ releases together must satisfy $\epsilon$, each gets $\epsilon/m$. Their joint probability depends
 # only on the sum of the $m$ counts, so they are equivalent to *one* release of $m\,n_s$ records
-# at $\epsilon$, with the same $\alpha$ and likelihood. Questions about $m$ and $n_s$ are the same. For given data the
+# at $\epsilon$, with the same $\alpha$ and likelihood. For given data the
 # mean can be taken of the ratio in equation 4, or of its logarithm $U$:
 #
 # $$\log_{10} \sum_{X^*} p(X^* \mid X)\, 10^{U(X, X^*)} \qquad \text{or} \qquad \sum_{X^*} p(X^* \mid X)\, U(X, X^*).$$
@@ -1338,11 +1346,17 @@ def utility_losses(study, x):
     return np.log10(mean_ratio), probability[likely] @ utility
 
 
+# %% [markdown]
+# The first is the library's `expected_utility`:
+
 # %%
 study_of_three = Study(three, 0.3)
 assert np.isclose(
     utility_losses(study_of_three, 1)[0], study_of_three.expected_utility(1)
 )
+
+# %% [markdown]
+# For several sizes:
 
 # %%
 rows = []
@@ -1414,8 +1428,8 @@ outputs.figure("release_size", chart)
 
 # %% [markdown] tags=["appendix"]
 # **With common values, larger budgets favor larger releases.** Loss of precision by the number
-# of released records, at fixed total $\epsilon$, for the most common $p_0$. At the paper's settings the least loss lies
-# inside the figure at budgets 2 and 10 only; the others follow from a formula. With $N$ records and
+# of released records, at fixed total $\epsilon$. At the paper's settings the least loss lies inside the figure at
+# budgets 2 and 10 only; the others follow from a formula. With $N$ records and
 # $q = (X + \alpha)/(n + 2\alpha)$ the information about $X$ is $N/[q(1-q)(n + 2\alpha)^2]$, $\alpha \approx N/\epsilon$.
 # More records reduce the sampling noise and enlarge $\alpha$; if $q(1-q)$ is 1/4, the best size is
 # $N = n\epsilon/2$. For rare ones $\alpha$ also adds noise through $q$.
@@ -1469,6 +1483,9 @@ for key in number.index[number.index.str.startswith("ratio_")]:
     of_u = number[key.replace("ratio", "utility")]
     consistent[key] = (10**of_u, "10 to the printed U")
 
+# %% [markdown]
+# Settings are shown beside the paper's:
+
 # %%
 settings = {
     "n": n,
@@ -1489,6 +1506,9 @@ for p in p0:
 for e in epsilon:
     settings[f"epsilon_{e:g}"] = e
 settings = {key: value for key, value in settings.items() if key in number.index}
+
+# %% [markdown]
+# The others get no verdict:
 
 # %%
 of_draws = "the paper's own ten pairs; section "
