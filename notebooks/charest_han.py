@@ -1041,6 +1041,7 @@ show(outputs.table("distances", implied), digits=2, caption=caption)
 
 # %% tags=["monte-carlo"]
 distance = implied.loc[implied["added"] == 0.1, "250 bins"].item()
+# All of 100 records lie within z with probability (2 Phi(z) - 1)^100.
 low, high = stats.norm.ppf((1 + np.array([0.05, 0.95]) ** (1 / 100)) / 2)
 normal_distances = {
     "normal, the paper's data": distance,
