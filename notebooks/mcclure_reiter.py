@@ -1459,7 +1459,7 @@ if n == n_s == 1000 and prior == 0.5:
 
 # %% tags=["hide-input"]
 increase_of = pd.Series(computed).filter(like="table1_")
-unit = of_paper["tolerance"][increase_of.index]
+unit = 2 * of_paper["tolerance"][increase_of.index]
 digits = (number[increase_of.index] / unit).round()
 is_cut = np.floor(increase_of / unit) == digits
 is_rounded = np.round(increase_of / unit) == digits
