@@ -39,9 +39,8 @@
 # Given the data the trees are fixed, so a release has a known probability. That makes the risk exact, for any
 # record, under either rule.
 #
-# **You will learn** to write down the density of a synthesizer; to see how many candidates a release excludes;
-# to compare synthesizers at equal utility; to follow the same people into larger files; to test a synthesizer that
-# can only be run.
+# **You will learn** to write down the density of a synthesizer, to compare synthesizers at equal utility, to follow the
+# same people into larger files, and to test a synthesizer that can only be run.
 #
 # **You should know** Bayes' rule, classification trees and the likelihood ratio test; best after `hu_reiter_wang`.
 # The four exercises need only a pencil and a calculator.
@@ -154,8 +153,8 @@ assert np.allclose(np.exp(few.record_log_prob(codes)), example["probability"])
 # would hold no sick donor, and *no release could show a sick cook*. One released sick cook proves the
 # disease. If a release shows ten cooks, all well, its probability under the truth is
 # $(9/10)^{10} = .35$ times that under the alternative, and a prior of 1/2 falls to .26. The intruder
-# ends up certain or misled, and with enough releases certain. The library's likelihood ratio, from trees that are
-# grown on the people and again with that cook well:
+# ends up certain or misled, and with enough releases certain. The likelihood ratio by the library, with trees for
+# either data set:
 
 # %% tags=["public"]
 if_well = people.copy()
@@ -349,8 +348,8 @@ names = {
     "ratio": "p(Z | D), over the true record's",
     "posterior": "posterior probability",
 }
-largest = outputs.table("one_record", one.nlargest(6, "posterior"))
-show(largest, caption=about, names=names)
+one = outputs.table("one_record", one.nlargest(6, "posterior"))
+show(one, caption=about, names=names)
 
 # %% [markdown]
 # The library computes the same without growing all trees anew: counts change along two paths, and only where a node's
@@ -392,7 +391,7 @@ def growth_rules(leaf):
 
 
 # %%
-stream_of = {
+stream_of = {  # names of their streams of chance
     "unpruned trees": "grown to impurity",
     "pruned as rpart": "pruned as rpart",
 }
@@ -419,6 +418,9 @@ released = {
     "unpruned trees": draw(fitted["unpruned trees"], f"leaves of {min_leaf}"),
     "pruned as rpart": draw(fitted["pruned as rpart"], "pruned as rpart"),
 }
+
+# %% [markdown]
+# For each release and target, the log probability given each candidate:
 
 # %%
 support = one_variable_supports(table.codes[targets], levels)
@@ -451,17 +453,23 @@ def median_probability(log_prob):
 
 
 # %%
+def mean_and_error(values):
+    """Return the mean and its standard error."""
+    return values.mean(), values.std(ddof=1) / np.sqrt(len(values))
+
+
 def risks(log_prob):
     """Return the risk from one release and from a set, and what one excludes."""
     sets = log_prob.reshape(n_publications, n_releases, *log_prob.shape[1:])
+    in_set = sets.sum(axis=1)
     one = median_probability(log_prob)
-    several = median_probability(sets.sum(axis=1))
+    several, several_se = mean_and_error(median_probability(in_set))
     return {
         "one": one.mean(),
         "one_sd": one.std(ddof=1),
-        "several": several.mean(),
-        "several_se": several.std(ddof=1) / np.sqrt(n_publications),
-        "above_half": (truth_probability(sets.sum(axis=1)) > 0.5).mean(),
+        "several": several,
+        "several_se": several_se,
+        "above_half": (truth_probability(in_set) > 0.5).mean(),
         "excluded": np.isneginf(log_prob[..., 1:]).mean(),
     }
 
@@ -488,9 +496,8 @@ def risk_and_loss(log_prob, released):
 # %%
 rows = []
 for rule, trees in fitted.items():
-    measured = risk_and_loss(log_prob_of[rule, min_leaf], released[rule])
-    leaves_of_all = sum(trees.n_leaves)
-    rows.append({"synthesizer": rule, "leaves": leaves_of_all, **measured})
+    row = {"synthesizer": rule, "leaves": sum(trees.n_leaves)}
+    rows.append(row | risk_and_loss(log_prob_of[rule, min_leaf], released[rule]))
 two_rules = outputs.table("two_rules", pd.DataFrame(rows))
 
 # %% tags=["hide-input"]
@@ -583,8 +590,8 @@ for name, synthesizer in others.items():
     log_prob = candidate_log_prob(
         synthesizer, released[name], table.codes, targets, support
     )
-    measured = risk_and_loss(log_prob, released[name])
-    points.append({"case": name, "label": "", **measured})
+    point = {"case": name, "label": ""}
+    points.append(point | risk_and_loss(log_prob, released[name]))
 
 # %% [markdown]
 # The mixture has no density in closed form. Its risks are estimates from chains, given the data and given the data joined
@@ -613,6 +620,9 @@ for z, rng in zip(mixed[:n_releases], rngs[2:], strict=True):
     )
     joined.append(given_both)
 
+# %% [markdown]
+# The risk of every combination in the data follows from both kinds of draws.
+
 # %% tags=["monte-carlo"]
 releases = [srlib.Microdata(z, table.schema) for z in mixed[:n_releases]]
 estimated = srlib.posterior_risk(table, releases, draws=DrawSets(drawn, joined))
@@ -638,6 +648,9 @@ mixture = {
     "unreliable": np.mean(~estimated.reliable),
 }
 
+# %% [markdown]
+# All points in one table:
+
 # %% tags=["monte-carlo"]
 frontier = pd.DataFrame([*points, mixture])
 name_and_size = frontier["case"] + ", " + frontier["label"]
@@ -645,42 +658,39 @@ frontier["synthesizer"] = name_and_size.str.removesuffix(", ")
 _ = outputs.table("frontier", frontier)
 
 # %% tags=["monte-carlo", "hide-input"]
-shown = frontier[["synthesizer", *two_rules.columns[1:].drop("excluded"), "unreliable"]]
+shown = ["synthesizer", "leaves", "one", "one_sd", "several", "several_se"]
+shown = [*shown, "loss", "loss_se", "above_half", "unreliable"]
 about = (
     f"Risk and utility loss; trees by their minimum leaf size. The prior is {prior:.3f}. "
     "Medians are over the target records, the mixture's over all unique combinations."
 )
-show(shown, caption=about, names=HEADS)
+show(frontier[shown], caption=about, names=HEADS)
 
 # %% tags=["monte-carlo", "hide-input"]
 in_chart = frontier[frontier["case"] != "Laplace margins"].copy()
 in_chart = in_chart.rename(columns={"loss": "x", "several": "y"})
-in_chart["x_low"] = in_chart["x"] - 2 * in_chart["loss_se"]
-in_chart["x_high"] = in_chart["x"] + 2 * in_chart["loss_se"]
-risk_error = 2 * in_chart["several_se"]
-in_chart["y_low"] = (in_chart["y"] - risk_error).clip(lower=in_chart["y"] / 10)
-in_chart["y_high"] = (in_chart["y"] + risk_error).clip(upper=1)
+for end, errors in (("low", -2), ("high", 2)):
+    in_chart[f"x_{end}"] = in_chart["x"] + errors * in_chart["loss_se"]
+    risk = in_chart["y"] + errors * in_chart["several_se"]
+    in_chart[f"y_{end}"] = risk.clip(in_chart["y"] / 10, 1)
 if not estimated.converged:
     in_chart.loc[in_chart["case"] == "mixture", "label"] = "not decided"
 about = (
     "Points that fall to the right, one color per synthesizer: with larger leaves the "
     "risk falls towards the prior and the utility loss rises."
 )
-ends = ["x", "x_low", "x_high", "y", "y_low", "y_high", "case", "label"]
+in_chart = in_chart.filter(regex="^(x|y|case|label)")
 titles = (
     "Utility loss (1: another sample)",
     "Median probability of the true record (log scale)",
 )
-chart = charts.points(
-    in_chart[ends], *titles, log_y=True, reference=prior, description=about
-)
+chart = charts.points(in_chart, *titles, log_y=True, reference=prior, description=about)
 outputs.figure("frontier", chart)
 
 # %% [markdown]
 # **Larger leaves trade utility for less risk.** Median probability of the true record after a set of several releases,
 # against the utility loss; numbers are minimum leaf sizes, lines reach two standard errors to each side, dotted is
-# the prior. Laplace margins are in the table only. The mixture's median is over all unique combinations, and its
-# error is not computed. *Not decided*: its chains do not agree.
+# the prior. Laplace margins are in the table only. *Not decided*: the chains of the mixture do not agree.
 #
 # Read the chart along a vertical line: at equal utility loss the lower point discloses less. The next table does so for
 # each point between two sizes of unpruned leaves. Let $w$ be its place between them by loss, from 0 to 1. The logarithm
@@ -728,6 +738,9 @@ for i, point in equal.iterrows():
         )
 equal["unpruned"] = equal["several"] / np.exp(equal["log_ratio"])
 
+# %% [markdown]
+# In words:
+
 # %% tags=["monte-carlo"]
 equal["comparison"] = "a tie"
 difference = equal["log_ratio"] / equal["error"]
@@ -758,13 +771,11 @@ show(equal[["synthesizer", *names]], caption=about, names=names)
 # %% tags=["monte-carlo", "hide-input"]
 comparisons = equal.loc[equal["case"] == "pruned as rpart", "comparison"]
 n_comparable = (comparisons != "out of range").sum()
-rest = equal.loc[equal["case"] != "pruned as rpart"].set_index("case")["comparison"]
 callout(
     "At equal utility loss",
     f"Of {len(comparisons)} sizes of pruned leaves {n_comparable} can be compared. Of these, "
     f"{(comparisons == 'more').sum()} disclose more than unpruned leaves, "
-    f"{(comparisons == 'less').sum()} less, and {(comparisons == 'a tie').sum()} tie. "
-    f"The others: {', '.join(f'{name} {word}' for name, word in rest.items())}.",
+    f"{(comparisons == 'less').sum()} less, and {(comparisons == 'a tie').sum()} tie.",
 )
 
 # %% [markdown]
@@ -799,22 +810,21 @@ show(advice[list(names)], caption=about, names=names)
 # A tie with the first size is no equality: more releases may tell the two apart.
 
 # %% tags=["monte-carlo"]
-larger = advice.iloc[1:].sort_values("loss")
+larger = advice.iloc[1:]
 tied = larger[larger["more_loss"].abs() < 2 * larger["more_loss_se"]]
 
 # %% tags=["monte-carlo", "hide-input"]
-n_rising = (advice["loss"].diff() > 0).sum()
-text = f"The utility loss rises at {n_rising} of the {len(larger)} steps to a larger leaf. "
+text = f"No size ties with leaves of {min_leaf}."
 if len(tied):
     best = tied.loc[tied["risk_ratio"].idxmin()]
     added = with_error(best["more_loss"], best["more_loss_se"])
     text = (
-        f"{text}Among the sizes that tie with leaves of {min_leaf}, those of "
-        f"{best['label']} have the lowest risk, {best['risk_ratio']:.2f} of the first; "
-        f"their added loss is {added}."
+        f"Of the sizes that tie with leaves of {min_leaf}, those of {best['label']} have "
+        f"the lowest risk, {best['risk_ratio']:.2f} of the first, at an added utility "
+        f"loss of {added}."
     )
-else:
-    text = f"{text}No size ties with leaves of {min_leaf}."
+n_rising = (advice["loss"].diff() > 0).sum()
+text = f"{text} The loss rises at {n_rising} of {len(larger)} steps to larger leaves."
 callout("Leaf size", text)
 
 # %% [markdown]
@@ -841,11 +851,14 @@ show(outputs.table("one_person", card), caption=about)
 
 # %% tags=["monte-carlo"]
 n_rest = len(values) - 2
-bar_names = ["the true record", "the most probable other"]
-bar_names.append(f"the {n_rest} others together")
+others_together = f"the {n_rest} others together"
+bar_names = ["the true record", "the most probable other", others_together]
 bar_priors = [prior, prior, n_rest * prior]
 changed = (support[person] != support[person][0]).argmax(axis=1)
 change_of = [f"{titles[k]}: {values.iloc[i, k]}" for i, k in enumerate(changed)]
+
+# %% [markdown]
+# Of the posterior over all candidates, the chart needs three numbers.
 
 
 # %% tags=["monte-carlo"]
@@ -870,7 +883,7 @@ for (rule, leaf), log_prob in log_prob_of.items():
         bars["step"] = 1 + leaf_sizes.index(leaf)
         bars["files"] = files
         sentence = [
-            f"True record: {prior:.2f} before, {heights[0]:.2f} after {files} released",
+            f"True record: {prior:.2f} before, {heights[0]:.2f} after release {files}",
             f"Most probable other: {change}",
             f"Leaves of at least {leaf} records; utility loss "
             f"{loss_of[rule, str(leaf)]:.2f}",
@@ -905,7 +918,7 @@ color = alt.condition(
     is_truth, alt.value(charts.COLORS["synthetic"]), alt.value("#7A8694")
 )
 bars = base.mark_bar().encode(x=x, y=y, color=color, tooltip=["posterior:Q"])
-before = base.mark_rule(**charts.REFERENCE).encode(
+priors = base.mark_rule(**charts.REFERENCE).encode(
     x="prior:Q",
     y=alt.Y("bar:N", sort=bar_names, bandPosition=0),
     y2=alt.Y2("bar", bandPosition=1),
@@ -922,7 +935,7 @@ about = (
 )
 chart = alt.vconcat(
     words.properties(height=62, width=330),
-    alt.layer(bars, before).properties(height=120, width=330),
+    alt.layer(bars, priors).properties(height=120, width=330),
 ).add_params(*chosen)
 outputs.figure("one_person", chart.properties(description=about))
 
@@ -1011,6 +1024,9 @@ if not data:  # the embedded population has no limit
     rng = stream(seed, "people outside")
     outside = microdata.load("", n_records=5 * n_held_out, rng=rng)
 
+# %% [markdown]
+# One test for each synthesizer, on each release of a set:
+
 # %%
 tested = stream(seed, "places").permutation(len(table))[:n_places]
 tests = {}
@@ -1044,6 +1060,9 @@ about = "Power of the likelihood ratio test at 1 % false positives, from one rel
 names = {"false_positive_rate": "false positives", "power_se": "standard error"}
 show(power, caption=about, names=names)
 
+# %% [markdown]
+# Does pruning lower the power? The two errors are taken as independent.
+
 # %%
 of_rules = power.set_index("synthesizer").loc[list(fitted)]
 lost = of_rules["power"].iloc[0] - of_rules["power"].iloc[1]
@@ -1059,6 +1078,9 @@ if np.isfinite(lost):
         f"{of_rules['power'].iloc[1] / 0.01:.0f} times as often as they raise a false alarm."
     )
 callout("Membership", text)
+
+# %% [markdown]
+# The power at other false-positive rates:
 
 # %%
 roc = pd.DataFrame()
@@ -1077,8 +1099,7 @@ outputs.figure("roc", chart)
 
 # %% [markdown]
 # **Releases by trees reveal membership far better than Laplace margins.** Power after one release against the
-# false-positive rate, for an intruder who knows everybody else. Guessing has equal power and false positives. An empty
-# power in the table means that too few people were held out.
+# false-positive rate, for an intruder who knows everybody else. Guessing has equal power and false positives.
 
 # %% [markdown] tags=["appendix"]
 # ## A few variables unknown
@@ -1097,7 +1118,7 @@ combinations = np.stack(
 )
 
 # %% [markdown]
-# The table is for one release, averaged over six releases:
+# The table is for one release, averaged over at most six:
 
 # %%
 rows = []
@@ -1105,9 +1126,8 @@ for rule, trees in fitted.items():
     log_prob = candidate_log_prob(
         trees, released[rule][:6], table.codes, targets, combinations
     )
-    median = median_probability(log_prob)
-    error = median.std(ddof=1) / np.sqrt(len(median))
-    rows.append({"synthesizer": rule, "one": median.mean(), "one_se": error})
+    one, one_se = mean_and_error(median_probability(log_prob))
+    rows.append({"synthesizer": rule, "one": one, "one_se": one_se})
 fewer = pd.DataFrame(rows)
 fewer["prior"] = 1 / combinations.shape[1]
 fewer["over_prior"] = fewer["one"] / fewer["prior"]
@@ -1140,14 +1160,16 @@ callout(
 nested_sizes = [n for n in sorted(sizes) if n <= len(inside)]
 same_people = np.arange(min(n_targets, min(sizes)))
 
+# %% [markdown]
+# The risk of some people in one file, from one release:
+
 
 # %%
 def risk_from_one(trees, released, file, rows):
     """Return the median probability of the true record, and its error over releases."""
     support = one_variable_supports(file.codes[rows], levels)
     log_prob = candidate_log_prob(trees, released, file.codes, rows, support)
-    median = median_probability(log_prob)
-    return median.mean(), median.std(ddof=1) / np.sqrt(len(released))
+    return mean_and_error(median_probability(log_prob))
 
 
 # %% [markdown]
@@ -1186,15 +1208,16 @@ about = (
 show(nested, caption=about, names=names)
 
 # %% [markdown]
-# From each file to the next, the risk of the same people and the utility loss change by:
+# Pruning takes back an association of a rare level however large the file is, while the error of a sample shrinks. The
+# utility loss is relative to that error, so one may expect it to rise with the file under pruning. Do the risk of the
+# same people and the loss rise or fall from each file to the next?
 
 # %%
 steps = nested[["records", "synthesizer"]].copy()
 by_rule = nested.groupby("synthesizer")
 for column in ("same", "loss"):
     change = by_rule[column].diff()
-    before = by_rule[f"{column}_se"].shift()
-    error = np.hypot(nested[f"{column}_se"], before)
+    error = np.hypot(nested[f"{column}_se"], by_rule[f"{column}_se"].shift())
     steps[column] = change
     steps[f"{column}_se"] = error
     direction = np.sign(change) * (change.abs() > 2 * error)
@@ -1215,6 +1238,9 @@ about = (
     "risk and of the utility loss. Below two standard errors it is a tie."
 )
 show(steps, caption=about, names=names)
+
+# %% [markdown]
+# The risk of the same people again, by rule:
 
 # %%
 risk = nested.pivot(index="records", columns="synthesizer", values="same")
@@ -1243,9 +1269,7 @@ outputs.figure("nested", chart)
 # %% [markdown]
 # **A larger file is no sure protection for the same people.** Median probability of the true record from one release, in
 # nested files; lines reach two standard errors to each side, over releases of one file, without the error from drawing
-# other people. Sample uniques are different people in each file, and rarer ones in the larger file: their risk does not
-# show how a larger file hides a person. The loss is relative to that of another sample of the file's size, which becomes
-# smaller as the file grows.
+# other people.
 
 # %% [markdown] tags=["appendix"]
 # ## A synthesizer that can only be run
@@ -1341,8 +1365,7 @@ def exact_mean(program, row, pair):
     """Return the mean posterior probability of the true record, and its error."""
     releases = [program.release(file.codes, rng=rng) for _ in range(50)]
     log_prob = candidate_log_prob(program, releases, file.codes, row[None], pair[None])
-    probability = truth_probability(log_prob)
-    return probability.mean(), probability.std(ddof=1) / np.sqrt(50)
+    return mean_and_error(truth_probability(log_prob))
 
 
 # %% tags=["monte-carlo"]
@@ -1390,6 +1413,9 @@ callout(
 # %% tags=["monte-carlo"]
 row = audited[-1]
 pair = pairs[-1]
+
+# %% [markdown]
+# It is a synthesizer like any other. `leakage_bound` sees nothing:
 
 
 # %% tags=["monte-carlo"]
