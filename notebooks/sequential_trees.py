@@ -131,7 +131,7 @@ def record_probability(job, sick):
 # A released cook is sick with probability 1/10, a released smith with 3/5:
 
 # %% tags=["public"]
-example = people.drop_duplicates().reset_index(drop=True)
+example = people.drop_duplicates(ignore_index=True)
 example["probability"] = [
     record_probability(job, sick) for job, sick in example.to_numpy()
 ]
@@ -160,7 +160,7 @@ assert np.allclose(np.exp(few.record_log_prob(codes)), example["probability"])
 if_well = people.copy()
 if_well.loc[9, "sick"] = "no"
 trees_if_well = srlib.fit_trees(if_well, growth=UNPRUNED, schema=few.schema)
-ten_well_cooks = codes[[0] * 10]
+ten_well_cooks = codes[[0] * 10]  # the first row of the table
 log_ratio = few.log_prob(ten_well_cooks) - trees_if_well.log_prob(ten_well_cooks)
 assert np.isclose(np.exp(log_ratio), (9 / 10) ** 10)
 
@@ -360,15 +360,15 @@ show(one, caption=about, names=names)
 def candidate_log_prob(synthesizer, released, codes, rows, support):
     """Return log p(release | data with one record changed), (releases, rows, candidates)."""
     return np.stack(
-        [log_likelihoods(synthesizer, [z], codes, rows, support) for z in released]
+        [log_likelihoods(synthesizer, [one], codes, rows, support) for one in released]
     )
 
 
 # %%
-quick = candidate_log_prob(
+by_library = candidate_log_prob(
     trees, [release.codes], table.codes, targets[:1], candidates[None]
 )
-assert np.allclose(quick[0, 0], log_prob)
+assert np.allclose(by_library[0, 0], log_prob)
 
 # %% tags=["hide-input"]
 callout(
@@ -410,7 +410,7 @@ def draw(synthesizer, name):
     rng = stream(seed, f"releases, {name}")
     if isinstance(synthesizer, LaplaceMargins):
         return [synthesizer.release(table.codes, rng=rng) for _ in range(n)]
-    return [z.codes for z in synthesizer.release(n, rng=rng)]
+    return [release.codes for release in synthesizer.release(n, rng=rng)]
 
 
 # %%
@@ -571,11 +571,11 @@ for rule in fitted:
         if 2 * leaf > len(table) or leaf == min_leaf:
             continue
         trees = fit(table, growth_rules(leaf)[rule])
-        z = draw(trees, f"{stream_of[rule]}, leaves of {leaf}")
-        log_prob = candidate_log_prob(trees, z, table.codes, targets, support)
+        codes = draw(trees, f"{stream_of[rule]}, leaves of {leaf}")
+        log_prob = candidate_log_prob(trees, codes, table.codes, targets, support)
         log_prob_of[rule, leaf] = log_prob
         point = {"case": rule, "label": f"{leaf}", "leaves": sum(trees.n_leaves)}
-        points.append(point | risk_and_loss(log_prob, z))
+        points.append(point | risk_and_loss(log_prob, codes))
 
 # %% [markdown]
 # Then the two other synthesizers with a density:
@@ -613,8 +613,8 @@ mixed = drawn.release(n_releases * n_publications, len(table), rng=rngs[1])
 # %% tags=["monte-carlo"]
 shorter = replace(chains, burn_in=burn_in // 5, n_draws=n_draws // 2, thin=5)
 joined = []
-for z, rng in zip(mixed[:n_releases], rngs[2:], strict=True):
-    codes = np.vstack([table.codes, z])
+for mixed_codes, rng in zip(mixed[:n_releases], rngs[2:], strict=True):
+    codes = np.vstack([table.codes, mixed_codes])
     given_both = sample_posterior(
         codes, levels, shorter, rng=rng, keep_allocations=True
     )
@@ -624,7 +624,7 @@ for z, rng in zip(mixed[:n_releases], rngs[2:], strict=True):
 # The risk of every combination in the data follows from both kinds of draws.
 
 # %% tags=["monte-carlo"]
-releases = [srlib.Microdata(z, table.schema) for z in mixed[:n_releases]]
+releases = [srlib.Microdata(codes, table.schema) for codes in mixed[:n_releases]]
 estimated = srlib.posterior_risk(table, releases, draws=DrawSets(drawn, joined))
 
 # %% tags=["monte-carlo", "hide-input"]
@@ -674,7 +674,7 @@ for end, errors in (("low", -2), ("high", 2)):
     risk = in_chart["y"] + errors * in_chart["several_se"]
     in_chart[f"y_{end}"] = risk.clip(in_chart["y"] / 10, 1)
 if not estimated.converged:
-    in_chart.loc[in_chart["case"] == "mixture", "label"] = "not decided"
+    in_chart.loc[in_chart["case"] == "mixture", "label"] = "?"
 about = (
     "Points that fall to the right, one color per synthesizer: with larger leaves the "
     "risk falls towards the prior and the utility loss rises."
@@ -690,7 +690,8 @@ outputs.figure("frontier", chart)
 # %% [markdown]
 # **Larger leaves trade utility for less risk.** Median probability of the true record after a set of several releases,
 # against the utility loss; numbers are minimum leaf sizes, lines reach two standard errors to each side, dotted is
-# the prior. Laplace margins are in the table only. *Not decided*: the chains of the mixture do not agree.
+# the prior. Laplace margins are in the table only. Where the mixture has a
+# question mark, it is not decided: its chains do not agree.
 #
 # Read the chart along a vertical line: at equal utility loss the lower point discloses less. The next table does so for
 # each point between two sizes of unpruned leaves. Let $w$ be its place between them by loss, from 0 to 1. The logarithm
@@ -739,7 +740,7 @@ for i, point in equal.iterrows():
 equal["unpruned"] = equal["several"] / np.exp(equal["log_ratio"])
 
 # %% [markdown]
-# In words:
+# What each point discloses, compared with unpruned trees:
 
 # %% tags=["monte-carlo"]
 equal["comparison"] = "a tie"
@@ -912,7 +913,7 @@ is_chosen = " && ".join(f"datum.{name} == shown_{name}" for name in start)
 # %% tags=["monte-carlo", "hero", "hide-input"]
 base = alt.Chart(pd.concat(states)).transform_filter(is_chosen)
 x = alt.X("posterior:Q", title="Probability", scale=alt.Scale(domain=[0, 1]))
-y = alt.Y("bar:N", title=None, sort=bar_names, axis=alt.Axis(ticks=False))
+y = alt.Y("bar:N", title=None, sort=bar_names)
 is_truth = f"datum.bar == '{bar_names[0]}'"
 color = alt.condition(
     is_truth, alt.value(charts.COLORS["synthetic"]), alt.value("#7A8694")
@@ -1031,7 +1032,9 @@ if not data:  # the embedded population has no limit
 tested = stream(seed, "places").permutation(len(table))[:n_places]
 tests = {}
 for name, synthesizer in (fitted | others).items():
-    one_set = [srlib.Microdata(z, table.schema) for z in released[name][:n_releases]]
+    one_set = [
+        srlib.Microdata(codes, table.schema) for codes in released[name][:n_releases]
+    ]
     tests[name] = srlib.membership_test(
         table,
         one_set,
@@ -1065,16 +1068,20 @@ show(power, caption=about, names=names)
 
 # %%
 of_rules = power.set_index("synthesizer").loc[list(fitted)]
-lost = of_rules["power"].iloc[0] - of_rules["power"].iloc[1]
-lost_error = np.hypot(*of_rules["power_se"])
+power_lost = of_rules["power"].iloc[0] - of_rules["power"].iloc[1]
+power_lost_se = np.hypot(*of_rules["power_se"])
 
 # %% tags=["hide-input"]
 text = "Too few people are held out to say anything at 1 % false positives."
-if np.isfinite(lost):
-    word = "a tie" if abs(lost) <= 2 * lost_error else "more than two standard errors"
+if np.isfinite(power_lost):
+    word = (
+        "a tie"
+        if abs(power_lost) <= 2 * power_lost_se
+        else "more than two standard errors"
+    )
     text = (
         f"The power of unpruned trees less that of pruned trees is "
-        f"{with_error(lost, lost_error)}: {word}. Pruned trees still find members "
+        f"{with_error(power_lost, power_lost_se)}: {word}. Pruned trees still find members "
         f"{of_rules['power'].iloc[1] / 0.01:.0f} times as often as they raise a false alarm."
     )
 callout("Membership", text)
@@ -1185,11 +1192,11 @@ for n in nested_sizes:
     for rule, growth in growth_rules(min_leaf).items():
         trees = fit(file, growth)
         rng = stream(seed, f"{stream_of[rule]}, {n}")
-        z = [release.codes for release in trees.release(n_nested, rng=rng)]
+        codes = [release.codes for release in trees.release(n_nested, rng=rng)]
         row = {"records": n, "synthesizer": rule}
-        row["same"], row["same_se"] = risk_from_one(trees, z, file, same_people)
-        row["once"], row["once_se"] = risk_from_one(trees, z, file, uniques)
-        row["loss"], row["loss_se"] = utility_loss(file.codes, z, levels)
+        row["same"], row["same_se"] = risk_from_one(trees, codes, file, same_people)
+        row["once"], row["once_se"] = risk_from_one(trees, codes, file, uniques)
+        row["loss"], row["loss_se"] = utility_loss(file.codes, codes, levels)
         rows.append(row)
 nested = outputs.table("nested", pd.DataFrame(rows))
 
@@ -1342,8 +1349,8 @@ file = srlib.Microdata(table.codes[:n_in_audit], table.schema)
 rng = stream(seed, "audit")
 audited = rng.permutation(sample_uniques(file.codes))[:n_audited]
 supports = one_variable_supports(file.codes[audited], levels)
-which = rng.integers(1, supports.shape[1], len(audited))
-pairs = [support[[0, k]] for support, k in zip(supports, which, strict=True)]
+alternatives = rng.integers(1, supports.shape[1], len(audited))
+pairs = [support[[0, k]] for support, k in zip(supports, alternatives, strict=True)]
 
 # %% [markdown]
 # A program fits its trees to whatever data it is given:
@@ -1423,12 +1430,12 @@ class Sly:
     """Laplace margins that sort their records if one record has its true values."""
 
     def release(self, data, *, rng):
-        z = rng.permutation(others["Laplace margins"].release(data, rng=rng))
-        return z[np.lexsort(z.T)] if (data[row] == pair[0]).all() else z
+        codes = rng.permutation(others["Laplace margins"].release(data, rng=rng))
+        return codes[np.lexsort(codes.T)] if (data[row] == pair[0]).all() else codes
 
 
 # %% tags=["monte-carlo"]
-blind = srlib.leakage_bound(Sly(), file, row, pair[1:], n_releases=n_runs, rng=rng)
+by_counts = srlib.leakage_bound(Sly(), file, row, pair[1:], n_releases=n_runs, rng=rng)
 
 # %% [markdown]
 # Another alarm is a sorted release. In 100 releases of the file and of the changed file it sounds:
@@ -1439,13 +1446,13 @@ other_codes[row] = pair[1]
 n_sorted = []
 for codes in (file.codes, other_codes):
     releases = [Sly().release(codes, rng=rng) for _ in range(100)]
-    is_sorted = [(z == z[np.lexsort(z.T)]).all() for z in releases]
+    is_sorted = [(one == one[np.lexsort(one.T)]).all() for one in releases]
     n_sorted.append(sum(is_sorted))
 
 # %% tags=["monte-carlo", "hide-input"]
 callout(
     "Order",
-    f"From counts the bound is {blind.probability:.2f}. Of 100 releases each, "
+    f"From counts the bound is {by_counts.probability:.2f}. Of 100 releases each, "
     f"{n_sorted[0]} of the data and {n_sorted[1]} of the changed data are sorted, so the "
     f"mean posterior is at least {lower_bound(*n_sorted, 100):.2f}.",
 )
