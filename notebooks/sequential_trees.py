@@ -502,19 +502,18 @@ two_rules = outputs.table("two_rules", pd.DataFrame(rows))
 
 # %% tags=["hide-input"]
 HEADS = {
-    "leaves": "leaves of all trees",
-    "excluded": "candidates excluded by one",
     "one": "one release",
-    "one_sd": "SD over releases",
+    "one_sd": "SD",
     "several": f"{n_releases} releases",
-    "several_se": "standard error",
-    "above_half": "targets above one half",
+    "several_se": "error",
+    "above_half": "above ½",
     "loss": "utility loss",
-    "loss_se": "standard error of the loss",
+    "loss_se": "its error",
 }
 about = (
-    f"Median probability of the true record, of {len(targets)} sample uniques; the share "
-    f"of them above one half after {n_releases} releases; and utility loss."
+    f"Median probability of the true record, of {len(targets)} sample uniques, with the SD "
+    "over releases and the standard error over sets; the share of them above one half "
+    f"after {n_releases} releases; candidates excluded by one release; and utility loss."
 )
 show(two_rules, caption=about, names=HEADS)
 
@@ -662,7 +661,8 @@ shown = ["synthesizer", "leaves", "one", "one_sd", "several", "several_se"]
 shown = [*shown, "loss", "loss_se", "above_half", "unreliable"]
 about = (
     f"Risk and utility loss; trees by their minimum leaf size. The prior is {prior:.3f}. "
-    "Medians are over the target records, the mixture's over all unique combinations."
+    "Medians are over the target records, the mixture's over all unique combinations; "
+    "columns as above."
 )
 show(frontier[shown], caption=about, names=HEADS)
 
@@ -1203,11 +1203,11 @@ nested = outputs.table("nested", pd.DataFrame(rows))
 # %% tags=["hide-input"]
 names = {
     "same": "the same people",
-    "same_se": "standard error",
+    "same_se": "error",
     "once": "sample uniques",
-    "once_se": "standard error, uniques",
+    "once_se": "their error",
     "loss": "utility loss",
-    "loss_se": "standard error, loss",
+    "loss_se": "its error",
 }
 about = (
     "Median probability of the true record from one release, by the size of the file."
@@ -1233,11 +1233,11 @@ steps = outputs.table("nested_steps", steps.dropna())
 
 # %% tags=["hide-input"]
 names = {
-    "same": "change of the risk",
-    "same_se": "standard error",
+    "same": "change of risk",
+    "same_se": "error",
     "same_is": "risk",
-    "loss": "change of the loss",
-    "loss_se": "standard error of the loss",
+    "loss": "change of loss",
+    "loss_se": "its error",
     "loss_is": "loss",
 }
 about = (
