@@ -511,11 +511,11 @@ HEADS = {
     "loss_se": "its error",
 }
 about = (
-    f"Median probability of the true record, of {len(targets)} sample uniques, with the SD "
-    "over releases and the standard error over sets; the share of them above one half "
-    f"after {n_releases} releases; candidates excluded by one release; and utility loss."
+    f"Median probability of the true record, of {len(targets)} sample uniques, with the "
+    "standard error over sets; the share of them above one half after "
+    f"{n_releases} releases; candidates excluded by one release; and utility loss."
 )
-show(two_rules, caption=about, names=HEADS)
+show(two_rules.drop(columns="one_sd"), caption=about, names=HEADS)
 
 # %% tags=["hide-input"]
 above = two_rules.set_index("synthesizer")["above_half"].map(percent)
@@ -658,11 +658,11 @@ _ = outputs.table("frontier", frontier)
 
 # %% tags=["monte-carlo", "hide-input"]
 shown = ["synthesizer", "leaves", "one", "one_sd", "several", "several_se"]
-shown = [*shown, "loss", "loss_se", "above_half", "unreliable"]
+shown = [*shown, "loss", "above_half", "unreliable"]
 about = (
     f"Risk and utility loss; trees by their minimum leaf size. The prior is {prior:.3f}. "
     "Medians are over the target records, the mixture's over all unique combinations; "
-    "columns as above."
+    "SD over releases, other columns as above."
 )
 show(frontier[shown], caption=about, names=HEADS)
 
