@@ -1269,7 +1269,7 @@ def five_counts(risk):
     """Return the five counts for an estimator."""
     is_top = risk.rank <= 3
     is_above = risk.probability * size / 35 > 0.08
-    of_top = [is_top & is_it for is_it in (risk.rank <= 1, repetitions == 1, is_above)]
+    of_top = [is_top & kind for kind in (risk.rank <= 1, repetitions == 1, is_above)]
     return np.sum([is_top, *of_top, ~is_top & is_above], axis=1)
 
 
