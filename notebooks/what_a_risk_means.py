@@ -553,11 +553,11 @@ chart = charts.reliability(pd.concat(curves), description=about)
 outputs.figure("as_they_are", chart)
 
 # %% [markdown]
-# **For records as they are, best guesses that claim one in five are right more often.** Share of best guesses that are
+# **For records as they are, best guesses that claim about one in five are right more often.** Share of best guesses that are
 # right, by what they claim, with two standard errors to each side. Dotted: calibration; points above claim too little.
 # Releases by trees, which the intruder knows. A bin from a single data set has no interval.
 #
-# Synthesizer and likelihood are the same in all rows, and the first two have the same uniform prior. Data sets and
+# Synthesizer and likelihood are the same in all rows of the table, and the first two have the same uniform prior. Data sets and
 # people differ, and all drawn targets of a data set are replaced at once, so each is among other replaced records.
 # Drawn records follow the prior, so claimed minus identified is zero in expectation. People's values do not follow it:
 # the uniform prior takes a record for as probable as a neighbor that hardly occurs. The last row tests this explanation
