@@ -555,7 +555,8 @@ outputs.figure("as_they_are", chart)
 # %% [markdown]
 # **For records as they are, best guesses that claim about one in five are right more often.** Share of best guesses that are
 # right, by what they claim, with two standard errors to each side. Dotted: calibration; points above claim too little.
-# Releases by trees, which the intruder knows. A bin from a single data set has no interval.
+# Releases by trees, which the intruder knows; the prior is uniform where the legend names no other. Bins from a single
+# data set, or in which all guesses are right, have no interval, which understates the error.
 #
 # Synthesizer and likelihood are the same in all rows of the table, and the first two have the same uniform prior. Data sets and
 # people differ, and all drawn targets of a data set are replaced at once, so each is among other replaced records.
