@@ -295,16 +295,19 @@ class Schema:
         self,
         names: Sequence[str],
         argument: str,
+        exactly: int = 0,
     ) -> list[int]:
         """Return the positions of variables by name.
 
-        A ValueError names the ``argument`` if a name is unknown or repeated, or if
-        there are none.
+        A ValueError names the ``argument`` if a name is unknown or repeated, if there
+        are not ``exactly`` as many names, or if there are none.
         """
         if isinstance(names, str) or not isinstance(names, Collection):
             raise ValueError(f"{argument} is {names!r}; it must be a list of names")
-        if not len(names):
-            raise ValueError(f"{argument} is {list(names)}; it must name one or more")
+        if len(names) != (exactly or max(len(names), 1)):
+            raise ValueError(
+                f"{argument} is {list(names)}; it must name {exactly or 'one or more'}"
+            )
         if unknown := [name for name in names if name not in self.names]:
             raise ValueError(
                 f"{argument} names {quoted(unknown)}; "
