@@ -1070,7 +1070,7 @@ further_draws = draw_joined(
 # ### People who are not in the file
 #
 # What are the shares for people about whom the release can tell nothing? They are drawn from the same population, or from the
-# model if the file is a user's. At most 200 of their combinations are used.
+# model if the file is a user's. At most 500 of their combinations are used.
 
 # %% tags=["monte-carlo", "confidential"]
 if data:
@@ -1079,7 +1079,7 @@ else:
     population = microdata.load("", n_records=n, rng=stream(seed, "people"))
     people = population.codes[:, population.schema.positions(kept, "people")]
 outside, _, _ = distinct(people)
-outside = outside[:: len(outside) // 200 + 1]
+outside = outside[:: len(outside) // 500 + 1]
 candidates = disclosure.one_variable_supports(outside, levels)
 
 # %% [markdown]
