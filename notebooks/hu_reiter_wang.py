@@ -1125,14 +1125,14 @@ _ = outputs.table("release_sets", release_sets.reset_index())
 # %% [markdown]
 # The error of a mean over $S$ sets has three parts: the standard deviation between sets over $\sqrt S$; the error of the
 # chains, by leaving out one at a time; and $\sqrt{p(1 - p)/n}$ for another file, where $p$ among $n$ combinations is the
-# share or the claim's limit, whichever is nearer to one half.
+# share (as if half a combination more had it and half a one had not) or the claim's limit, whichever is nearer to one half.
 
 
 # %% tags=["monte-carlo"]
 def error_of_mean(by_set, chain_error, n, limits=0):
     """Return the standard errors of the mean shares over sets of releases, (4,)."""
     between_sets = by_set.var(axis=0, ddof=1) / len(by_set)
-    p = by_set.mean(axis=0)
+    p = (n * by_set.mean(axis=0) + 0.5) / (n + 1)  # neither 0 nor 1
     chance = np.maximum(p * (1 - p), limits * (1 - limits)) / n
     return np.sqrt(between_sets + chain_error**2 + chance)
 
