@@ -126,6 +126,10 @@ assessed = assessment.run_assessment(inputs, model=model, seed=seed)
 
 # %% [markdown]
 # ## Verdict
+#
+# For each release, the worst first, the verdict and the table that it follows from: the value for the release beside its
+# *baseline*, the larger of the risk of a fresh sample and that of
+# [independent margins](../docs/guide/glossary.md#independent-margins).
 
 # %% tags=["monte-carlo", "hide-input"]
 verdicts = assessed.verdicts
@@ -141,12 +145,16 @@ for v in verdicts:
     display(show(verdict.card(rows), caption=caption, names=verdict.CARD_HEADINGS))
 
 # %% [markdown]
-# *Release* is the value for the release, and *baseline* the larger of two values: that of a fresh sample, estimated from the
-# original, and that of a release with [independent margins](../docs/guide/glossary.md#independent-margins). Both have
-# their standard error; *n* counts people or records, and *paired z* is the difference in standard errors for the same people. A [sample
-# unique](../docs/guide/glossary.md#sample-unique) is unique on the keys, or on all variables, as stated. *Copied beyond chance* is the
-# estimated share of these whose records were copied into the release, and *at most* says how many copies could go
-# undetected. The *rating* follows from the rules below.
+# The fresh sample's risk is estimated from the original. Both values have their standard error; *n* counts people or
+# records, and *paired z* is the difference in standard errors for the same people. A [sample
+# unique](../docs/guide/glossary.md#sample-unique) is unique on the keys, or on all variables, as stated. *Copied beyond
+# chance* is the estimated share of these whose records were copied into the release, and *at most* says how many copies
+# could go undetected. The *rating* follows from the rules below.
+
+# %% [markdown]
+# All results stand in `assessed.table`, a row for each release, measure and group of people; `in_verdict` marks the measures
+# that the verdict uses. Here are these for everybody. Measures that were computed for several sets of keys or several targets
+# are labeled with these variables.
 
 # %% tags=["monte-carlo", "hide-input"]
 risks = assessed.table.query(
@@ -154,9 +162,6 @@ risks = assessed.table.query(
 ).copy()
 risks["low"] = (risks["estimate"] - 2 * risks["se"]).clip(lower=0)
 risks["high"] = (risks["estimate"] + 2 * risks["se"]).clip(upper=1)
-
-# %% [markdown]
-# Measures that were computed for several sets of keys or several targets are labeled with these variables.
 
 # %% tags=["monte-carlo", "hide-input"]
 has_several = risks.duplicated(["release", "question"], keep=False)
@@ -290,7 +295,8 @@ if len(groups):
 # their lines in the original's file. First come sample uniques that occur unchanged in the release, those with the
 # fewest neighbors first (records of both files that differ from it in one variable). Some of these matches are
 # chance, but with no neighbor hardly any are. Next come people who are unique on the keys and matched, and
-# people whose target all key matches disclose; the columns count the releases.
+# people whose target all key matches disclose. *identical*, *matched* and *disclosed* count releases, *neighbors* counts
+# records.
 
 # %% tags=["confidential", "monte-carlo", "hide-input"]
 records = outputs.table("records", assessed.records())
