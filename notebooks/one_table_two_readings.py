@@ -33,9 +33,7 @@
 n: int = 5  # [4, 8] records in the data, and in the release
 x: int = 1  # [0, 8] ones in the data, at most n
 epsilon: float = 2.0  # [0.1, 3.0] exact epsilon of the example with n records
-prior: float = (
-    0.1  # [0.01, 0.99] the intruder's prior probability of the record's true value
-)
+prior: float = 0.1  # [0.01, 0.99] the intruder's prior probability of the truth
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
 # %% tags=["hide-input"]

@@ -225,6 +225,8 @@ before = 3
 after = 1 + 2
 kept = after < before
 sick_cook = 10 / 15 * 3 / 15
+assert before == 3
+assert after == 3
 assert not kept
 assert round(sick_cook, 3) == 0.133
 
@@ -889,7 +891,7 @@ for (rule, leaf), log_prob in log_prob_of.items():
             f"Leaves of at least {leaf} records; utility loss "
             f"{loss_of[rule, str(leaf)]:.2f}",
         ]
-        bars["sentence"] = [sentence] * 3
+        bars["sentence"] = [sentence, None, None]
         states.append(bars)
 
 # %% [markdown]
@@ -911,7 +913,7 @@ chosen = [
 is_chosen = " && ".join(f"datum.{name} == shown_{name}" for name in start)
 
 # %% tags=["monte-carlo", "hero", "hide-input"]
-base = alt.Chart(pd.concat(states)).transform_filter(is_chosen)
+base = alt.Chart(charts.compact(pd.concat(states))).transform_filter(is_chosen)
 x = alt.X("posterior:Q", title="Probability", scale=alt.Scale(domain=[0, 1]))
 y = alt.Y("bar:N", title=None, sort=bar_names)
 is_truth = f"datum.bar == '{bar_names[0]}'"
