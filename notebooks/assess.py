@@ -42,7 +42,7 @@ within: dict[str, float] = {}  # by number, the distance that counts as disclosu
 by: str = ""  # variable whose levels are groups, assessed one by one; empty: none
 holdout: str = ""  # file of people not used to fit the synthesizer; empty: none
 leave_out: list[str] = []  # columns that are no variables, such as names and IDs
-model: bool = False  # test an intruder who knows all other records; takes longest
+synthesizer: str = ""  # rpart, trees, dpmpm, margins: for an intruder who knows it
 seed: int = 2026  # [0, inf) seed of all random streams
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -122,7 +122,7 @@ inputs = assessment.read_inputs(
     holdout=holdout,
     leave_out=leave_out,
 )
-assessed = assessment.run_assessment(inputs, model=model, seed=seed)
+assessed = assessment.run_assessment(inputs, synthesizer=synthesizer, seed=seed)
 
 # %% [markdown]
 # ## Verdict
@@ -303,8 +303,8 @@ records = outputs.table("records", assessed.records())
 shown_variables = [*inputs.keys[0][:4], inputs.targets[0]]
 columns = ["lines", "identical", "neighbors", "matched", "disclosed"]
 columns += [inputs.schema.names[k] for k in shown_variables]
-if model:
-    columns += ["probability", "rank"]
+if synthesizer:
+    columns.append("probability")
 
 # %% tags=["confidential", "monte-carlo", "hide-input"]
 worst = verdicts[0].release
@@ -314,14 +314,19 @@ show(of_worst[columns], caption=f"Records of {worst} at highest risk.")
 # %% [markdown] tags=["appendix"]
 # ## An intruder who knows all other records
 #
-# The intruder of Hu, Reiter and Wang (2014) knows every record but one, and computes by Bayes' rule the [posterior
-# probability](../docs/guide/glossary.md#posterior-disclosure-risk) of each value of the missing one. That takes a model of the synthesizer.
-# **Here the model is a Dirichlet process mixture of products of multinomials, whatever made the releases in truth.**
-# It is an assumption and has no part in the verdict. `--model`, or `-p model true`, adds it: rows *model* of the table
-# above. If the model is right, prior over posterior of the true record averages 1 over the people, because
-# $\sum_x p(x \mid Z)\, p(x) / p(x \mid Z) = 1$. An average above 1 says that the model misleads the intruder, and one below
-# that the release discloses more than the model can explain. The row *model: chains* says how far the chains agree (R-hat);
-# where they do not, all rows are *unreliable*.
+# The rules above ask what anyone can do who has the release. A stronger intruder also knows the synthesizer, its settings
+# and all records but one. `--synthesizer rpart`, or `-p synthesizer rpart`, names what made the releases: `rpart` (trees
+# pruned as by default in synthpop), `trees` (unpruned), `margins` or `dpmpm`, with settings as in `rpart:min_leaf=20`.
+# For at most 200 [sample uniques](../docs/guide/glossary.md#sample-unique), drawn at random, two exact answers follow:
+#
+# - *exact posterior*, the [posterior probability](../docs/guide/glossary.md#posterior-disclosure-risk) of a person's true
+#   values among all candidates that differ from them in one variable, with equal prior probabilities;
+# - with a holdout, *exact membership*, the power of the most powerful test of whether the person is in the file, at 1 %
+#   false positives.
+#
+# They are exact for trees and margins, and have Monte Carlo errors for the DPMPM. Where more than 5 % of the sample
+# uniques, beyond chance, have true values with a probability above one half, the verdict is *review*. Membership has no
+# limit here: whether being in the file is sensitive is for the agency to say (`--fail-on membership=.2`).
 
 # %% [markdown] tags=["appendix"]
 # ## Notes and assumptions

@@ -16,7 +16,7 @@ from scipy import special
 
 from srlib.arrays import Bools
 from srlib.assessment.copies import Copies
-from srlib.assessment.counts import Row, z_score
+from srlib.assessment.counts import Row
 from srlib.assessment.disclosure import Disclosure
 from srlib.assessment.z_scores import MIN_COINCIDENCES
 from srlib.display import MIN_RECORDS, percent_with_error
@@ -193,28 +193,6 @@ def copy_rows(releases: Sequence[Copies]) -> list[Row]:
     }
     rows[rating.question]["rating"] = rating.rating
     return list(rows.values())
-
-
-def model_rows(
-    measures: Sequence[Row],
-    agree: bool,
-    people: int,
-) -> list[Row]:
-    """Return the rows of a model-based intruder, and whether data refute the model."""
-    rows = []
-    for measure in measures:
-        row: Row = {**measure, "variables": "all", "n": people, "rating": ""}
-        excess = row["estimate"] - row["baseline"]
-        row["z"] = z_score(excess, row.pop("difference_se"))
-        row["question"] = f"model: {row['question']}"
-        rows.append(row)
-    *_, belief, chains = rows
-    if abs(belief["z"]) > Z_SIGNIFICANT:
-        belief["rating"] = "misleads" if belief["estimate"] > 1 else "falls short"
-    else:
-        belief["rating"] = "not refuted"
-    chains |= {"rating": "agree", "z": np.nan}
-    return rows if agree else [row | {"rating": "unreliable"} for row in rows]
 
 
 def largest_z(row: Row) -> float:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,11 @@ from srlib.assessment.inputs import (
 from srlib.checks import quoted
 from srlib.data.codes import Codes, distinct
 from srlib.data.microdata import SchemaSource
+from srlib.data.schema import Microdata
 from srlib.rng import stream
+
+if TYPE_CHECKING:
+    from srlib.risk.synthesizers import Density
 
 FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
@@ -63,8 +67,8 @@ class Assessment:
         errors, and z_permutation, by a random split of both files; holdout and
         z_holdout, the same for the holdout; rating; and in_verdict, whether the verdict
         depends on the row.
-    model : bool
-        Whether a model-based intruder was tested.
+    synthesizer : str
+        The synthesizer that an intruder was assumed to know; empty if none was named.
 
     Examples
     --------
@@ -79,7 +83,7 @@ class Assessment:
     tables: Tables
     verdicts: tuple[verdict.Verdict, ...]
     table: pd.DataFrame
-    model: bool
+    synthesizer: str
     _records: pd.DataFrame = field(repr=False)
 
     def verdict(self) -> str:
@@ -119,9 +123,11 @@ class Assessment:
             a sample unique that occurs unchanged in a release; neighbors, records of
             both files that differ from it in one variable; matched, in how many
             releases the record is unique on the keys and matched; disclosed, in how
-            many all key matches have the true target; the probabilities of the model,
-            if it was asked for; then the values as text. Identical ones with the fewest
-            neighbors come first, then the matched and the disclosed ones.
+            many all key matches have the true target; with a synthesizer, for the
+            people tested, the posterior probability of their true values and the log
+            likelihood ratio of their membership; then the values as text. Identical
+            ones with the fewest neighbors come first, then the matched and the
+            disclosed ones.
         """
         return self._records.copy(deep=False)
 
@@ -138,7 +144,7 @@ class Assessment:
             "within": {names[k]: distance for k, distance in tables.within.items()},
             "n_holdout": None if tables.holdout is None else len(tables.holdout),
             "leave_out": list(tables.original.left_out),
-            "model": self.model,
+            "synthesizer": self.synthesizer or None,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -190,7 +196,6 @@ class Assessment:
         n_variables = len(settings["variables"])
         n_holdout = settings["n_holdout"]
         within = settings["within"].items()
-        not_tested = f"{verdict.NOT_TESTED} (--model adds a model-based one)"
         facts = {
             "Original": f"{settings['n_original']:,} records, {n_variables} variables",
             "Keys": "; ".join(", ".join(keys) for keys in settings["keys"]),
@@ -199,8 +204,7 @@ class Assessment:
             "Within": ", ".join(f"{name}: {distance:g}" for name, distance in within),
             "Holdout": f"{n_holdout:,} records" if n_holdout else "",
             "Baseline": "a fresh sample of the population, estimated from the original",
-            "Tested": "intruders who know the release and the keys",
-            "Not tested": verdict.NOT_TESTED_WITH_MODEL if self.model else not_tested,
+            "Synthesizer": self.synthesizer,
         }
         return {name: fact for name, fact in facts.items() if fact}
 
@@ -216,7 +220,7 @@ def assess(
     by: str = "",
     holdout: Table | None = None,
     leave_out: Names = (),
-    model: bool = False,
+    synthesizer: "str | Density" = "",
     rng: np.random.Generator,
 ) -> Assessment:
     """Assess what releases disclose about the people in an original, and their utility.
@@ -249,11 +253,14 @@ def assess(
     leave_out : str or sequence of str
         Columns that are no variables, such as names and IDs; not every table must have
         them.
-    model : bool
-        Whether to test a model-based intruder, who knows all other records and assumes
-        a Dirichlet process mixture (DPMPM): half a minute at 1,000 records.
+    synthesizer : str or Density, optional
+        The synthesizer that made the releases, for an intruder who knows it and all
+        other records: ``"rpart"`` (trees pruned as by synthpop's default), ``"trees"``
+        (unpruned), ``"margins"`` or ``"dpmpm"``, with settings as in
+        ``"rpart:min_leaf=20,order=AGEP/SEX"`` (`exact.named_synthesizer`); or any
+        object with the functions of `srlib.risk.Density`.
     rng : numpy.random.Generator
-        Source of randomness of the trees that predict, and of the model's chains.
+        Source of randomness of the trees that predict, of samples and of chains.
 
     Returns
     -------
@@ -294,20 +301,23 @@ def assess(
         holdout=holdout,
         leave_out=leave_out,
     )
-    return run_assessment(tables, model=model, seed=int(rng.integers(2**63)))
+    return run_assessment(
+        tables, synthesizer=synthesizer, seed=int(rng.integers(2**63))
+    )
 
 
 def run_assessment(
     tables: Tables,
     *,
     seed: int,
-    model: bool = False,
+    synthesizer: "str | Density" = "",
 ) -> Assessment:
     """Assess tables from `read_inputs`; each purpose has its own random stream."""
+    known = _known_synthesizer(tables, synthesizer)
     rows: list[Row] = []
     records: list[pd.DataFrame] = []
     for name in tables.synthesizers:
-        of_synthesizer, listed = _assess_synthesizer(tables, name, seed, model)
+        of_synthesizer, listed = _assess_synthesizer(tables, name, seed, known)
         rows += [row | {"release": name} for row in of_synthesizer]
         records.append(listed)
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
@@ -318,11 +328,28 @@ def run_assessment(
     verdicts = verdict.sort_worst_first(verdicts, table)
     table = pd.concat([by_release[one.release] for one in verdicts], ignore_index=True)
     listed = pd.concat(records, ignore_index=True)
-    return Assessment(tables, tuple(verdicts), table[COLUMNS], model, listed)
+    named = synthesizer if isinstance(synthesizer, str) else type(synthesizer).__name__
+    return Assessment(tables, tuple(verdicts), table[COLUMNS], named, listed)
+
+
+def _known_synthesizer(
+    tables: Tables, synthesizer: "str | Density"
+) -> "Density | str | None":
+    """Return the synthesizer that an intruder knows, if it was named."""
+    if synthesizer == "":
+        return None
+    # This needs numba, and nothing else here does.
+    from srlib.assessment.exact import named_synthesizer
+    from srlib.risk.synthesizers import check_density
+
+    if isinstance(synthesizer, str):
+        return named_synthesizer(synthesizer, tables.schema)
+    check_density(synthesizer, Microdata(tables.original.codes, tables.schema))
+    return synthesizer
 
 
 def _assess_synthesizer(
-    tables: Tables, name: str, seed: int, model: bool
+    tables: Tables, name: str, seed: int, known: "Density | str | None"
 ) -> tuple[list[Row], pd.DataFrame]:
     """Return the rows on one synthesizer's releases, and its table of records."""
     released = tables.synthesizers[name]
@@ -340,26 +367,33 @@ def _assess_synthesizer(
         *_customary_measures(tables, files),
         *utility.utility_rows(tables.schema, tables.original.codes, codes),
     ]
+    if tables.holdout is not None:
+        from srlib.assessment.membership import membership_row
+
+        rows.append(membership_row(files, stream(seed, f"membership {name}")))
     risks = pd.DataFrame()
-    if model:
-        risk_rows, risks = _ask_model(tables, codes, stream(seed, f"model {name}"))
-        rows += risk_rows
+    if known is not None:
+        known_rows, risks = _ask_exactly(
+            tables, codes, known, stream(seed, f"exact {name}")
+        )
+        rows += known_rows
     return rows, _list_records(tables, name, copied, counts, risks)
 
 
-def _ask_model(
-    tables: Tables, codes: Sequence[Codes], rng: np.random.Generator
+def _ask_exactly(
+    tables: Tables,
+    released: Sequence[Codes],
+    synthesizer: "Density | str",
+    rng: np.random.Generator,
 ) -> tuple[list[Row], pd.DataFrame]:
-    """Return the rows of a model-based intruder, and the risks of combinations."""
-    # This needs numba, and nothing else here does.
-    from srlib.risk.model_intruder import model_risks
+    """Return the rows and risks of an intruder who knows the synthesizer."""
+    from srlib.assessment.exact import exact_rows
 
-    original = tables.original.codes
-    measures, agree, risks = model_risks(
-        original, codes, tables.schema.n_levels, tables.targets[0], rng=rng
-    )
-    rows = ratings.model_rows(measures.to_dict("records"), agree, len(original))
-    return rows, risks
+    original = Microdata(tables.original.codes, tables.schema)
+    holdout = None
+    if tables.holdout is not None:
+        holdout = Microdata(tables.holdout.codes, tables.schema)
+    return exact_rows(original, released, holdout, synthesizer, rng=rng)
 
 
 def questions(tables: Tables) -> list[tuple[Question, Attack]]:

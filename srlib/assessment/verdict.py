@@ -53,6 +53,8 @@ CARD |= {
     "copied uniques": "uniques (all variables) copied beyond chance",
     "undetected copies": "copied, at most (95 %)",
 }
+_ON_TARGET = (ATTRIBUTE.name, INFERENCE.name)
+_ON_RECORDS = ("identical records", IDENTITY.name)
 CARD_HEADINGS = {
     "release": "release ± se",
     "baseline": "baseline ± se",
@@ -83,15 +85,22 @@ _UTILITY = {
     "limited": "clearly below a fresh sample",
     "poor": "poor",
 }
-# Intruders that the verdict does not ask; a model-based one has rows of its own with
-# `model`.
-NOT_TESTED = "an intruder who knows all other records or the synthesizer"
-NOT_TESTED_WITH_MODEL = "an intruder who knows the synthesizer and all other records"
+# Columns of the table of intruders.
+ANYONE = "anyone with the release"
+KNOWS_ALL = "one who also knows the synthesizer and everybody else"
+_NO_SYNTHESIZER = "not tested (--synthesizer)"
+_NO_HOLDOUT = "not tested (--holdout)"
+# Rows with the shares that a limit is about, by its name.
+LIMITED = {
+    "membership": ("membership", "exact membership"),
+    "attribute": ("exact posterior above one half",),
+}
 _RATING_ORDER = (
     "not applicable",
     "too few people",
     *ratings.COPY_RATINGS,
     "as expected",
+    "not elevated",
     "elevated",
     "high",
 )
@@ -138,13 +147,26 @@ def judge(release: str, rows: pd.DataFrame) -> Verdict:
     reason = "; ".join(filter(None, remarks))
     but = f", but {reason}" if reason else ""
     useful = _UTILITY[worst_utility(rows)["rating"]]
-    has_model = rows["question"].str.startswith("model").any()
-    not_tested = NOT_TESTED_WITH_MODEL if has_model else NOT_TESTED
     sentence = (
         f"No sign of disclosure in {name} to intruders who know the release and the "
-        f"keys{but}. Utility: {useful}. Not tested: {not_tested}."
+        f"keys{but}. Utility: {useful}. {_on_knows_all(rows)}"
     )
     return Verdict(release, "no sign of disclosure", reason, sentence)
+
+
+def _on_knows_all(rows: pd.DataFrame) -> str:
+    """Say what the intruder who knows the synthesizer and all others finds."""
+    by_question = rows.set_index("question")["estimate"].dropna()
+    who = "an intruder who also knows the synthesizer and all other records"
+    if "exact membership" in by_question:
+        power = percent_with_error(by_question["exact membership"])
+        return (
+            f"{who.capitalize()} detects the membership of {power} of sample uniques, "
+            "with 1 % false positives."
+        )
+    if "exact posterior" in by_question:
+        return f"Not tested: membership disclosure to {who}."
+    return f"Not tested: {who}."
 
 
 def _compared(row: pd.Series) -> str:
@@ -152,6 +174,8 @@ def _compared(row: pd.Series) -> str:
     estimate = percent_with_error(row["estimate"])
     baseline = percent_with_error(row["baseline"])
     kind = row["baseline_kind"]
+    if kind == "limit":
+        return f"{estimate} {row['why']}"
     source = kind if kind == "independent margins" else f"a {kind}"
     return f"{estimate} {row['why']}; {baseline} expected from {source}"
 
@@ -187,6 +211,40 @@ def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[V
     )
 
 
+def failures(
+    verdicts: Sequence[Verdict],
+    table: pd.DataFrame,
+    conditions: Sequence[str | tuple[str, float]],
+) -> list[str]:
+    """Return which conditions fail, as sentences.
+
+    A condition is a verdict that no release may have, nor a worse one; or the name of a
+    kind of disclosure, of `LIMITED`, with the largest share allowed. A share that could
+    not be computed fails, unless there are no sample uniques.
+    """
+    failed = []
+    for condition in conditions:
+        if isinstance(condition, str):
+            worst = verdicts[0]
+            if VERDICTS.index(worst.verdict) >= VERDICTS.index(condition):
+                failed.append(f"{worst.release}: {worst.verdict}")
+        else:
+            failed += _above_limit(table, *condition)
+    return failed
+
+
+def _above_limit(table: pd.DataFrame, kind: str, limit: float) -> list[str]:
+    """Return the rows of a kind of disclosure that are above a limit, as sentences."""
+    applicable = table["rating"] != "not applicable"
+    rows = table[table["question"].isin(LIMITED[kind]) & applicable]
+    above = rows[~(rows["estimate"] <= limit)]
+    return [
+        f"{row['release']}: {row['question']}: {percent_with_error(row['estimate'])}; "
+        f"the limit is {percent_with_error(limit)}"
+        for row in above.to_dict("records")
+    ]
+
+
 def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a release's card, with their line as `measure`.
 
@@ -203,6 +261,68 @@ def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
     loss = worst_utility(rows).to_frame().T
     which = (loss["detail"] + " " + loss["question"]).str.strip()
     return pd.concat([chosen, loss.assign(measure="utility loss, " + which)])
+
+
+def intruders(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return what two intruders learn: a line for each kind of disclosure, as texts."""
+    overall = rows[rows["group"] == "all"].drop_duplicates("question")
+    by_question = {row["question"]: row for row in overall.to_dict("records")}
+    membership, attributes = _exact_answers(by_question)
+    found = [
+        ("membership", _membership_power(by_question.get("membership")), membership),
+        ("attribute", _worst_rated(by_question, _ON_TARGET), attributes),
+        ("identity and copies", _worst_rated(by_question, _ON_RECORDS), ""),
+        ("utility", _utility_answer(rows), ""),
+    ]
+    return pd.DataFrame(found, columns=["disclosure", ANYONE, KNOWS_ALL])
+
+
+def _exact_answers(by_question: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+    """Return what the intruder learns who knows all, of membership and of values."""
+    posterior = by_question.get("exact posterior")
+    if posterior is None:
+        return _NO_SYNTHESIZER, _NO_SYNTHESIZER
+    if posterior["rating"] == "impossible":
+        return "", posterior["detail"]
+    if posterior["rating"] == "not applicable":
+        return "no sample uniques", "no sample uniques"
+    median = percent_with_error(posterior["estimate"])
+    prior = percent_with_error(posterior["baseline"])
+    share = by_question["exact posterior above one half"]
+    above_half = percent_with_error(share["estimate"], share["se"])
+    values = f"median {median} (prior {prior}); above 50 %: {above_half}"
+    if posterior["rating"]:
+        values += f"; {posterior['rating']}"
+    return _membership_power(by_question.get("exact membership")), values
+
+
+def _membership_power(row: Mapping[str, Any] | None) -> str:
+    """Return the power of a membership test beside that by chance."""
+    if row is None:
+        return _NO_HOLDOUT
+    if pd.isna(row["estimate"]):
+        return str(row["rating"])
+    power = percent_with_error(row["estimate"], row["se"])
+    chance = percent_with_error(row["baseline"])
+    return f"power {power} (chance {chance})"
+
+
+def _worst_rated(
+    by_question: Mapping[str, Mapping[str, Any]], questions: Sequence[str]
+) -> str:
+    """Return the answer with the worst rating, the first of several."""
+    answers = [by_question[question] for question in questions]
+    worst = max(answers, key=lambda row: _RATING_ORDER.index(row["rating"]))
+    line = _line("", worst)
+    baseline = line["baseline"].partition(" (")[0]
+    expected = f" ({baseline} expected)" if baseline else ""
+    return f"{line['release']}{expected}: {line['rating']}"
+
+
+def _utility_answer(rows: pd.DataFrame) -> str:
+    """Return the rating of the largest utility loss."""
+    loss = worst_utility(rows)
+    return f"{loss['question']}: {loss['rating']}"
 
 
 def card(rows: pd.DataFrame) -> pd.DataFrame:
@@ -273,9 +393,11 @@ def render_text(
     """
     blocks = []
     for one in verdicts:
-        card_lines = card(table[table["release"] == one.release])
-        lines = show(card_lines, names=CARD_HEADINGS).text
-        blocks.append(f"{one.sentence}\n{indent(lines, '  ')}")
+        of_release = table[table["release"] == one.release]
+        found = show(intruders(of_release)).text
+        lines = show(card(of_release), names=CARD_HEADINGS).text
+        below = indent(f"{found}\n\n{lines}", "  ")
+        blocks.append(f"{one.sentence}\n{below}")
     if len(verdicts) > 1:
         blocks.insert(0, headline(verdicts))
     first, _, rest = "\n\n".join(blocks).partition("\n")
@@ -406,6 +528,7 @@ def _section(one: Verdict, rows: pd.DataFrame) -> dict[str, Any]:
     return {
         "release": one.release,
         "sentence": one.sentence,
+        "intruders": _html(intruders(rows)),
         "card": _html(card(rows), names=CARD_HEADINGS),
         "rows": drawn.to_dict("records"),
         "answers": _html(answers, names=_HEADINGS),

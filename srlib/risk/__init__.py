@@ -13,7 +13,7 @@ from srlib.risk.estimators import (
     repeatability,
     subset_log_means,
 )
-from srlib.risk.membership import distance_test, membership_test
+from srlib.risk.membership import closeness, membership_test, score_test
 from srlib.risk.posterior import posterior_risk
 from srlib.risk.prospective import risk_before_release
 from srlib.risk.synthesizers import Density
@@ -22,8 +22,8 @@ __all__ = [
     "Density",
     "DrawSets",
     "chain_schedule",
+    "closeness",
     "collapsed_log_ratios",
-    "distance_test",
     "importance_sampling",
     "jackknife",
     "leakage_bound",
@@ -36,6 +36,7 @@ __all__ = [
     "release_log_prob",
     "repeatability",
     "risk_before_release",
+    "score_test",
     "subset_log_means",
     "subset_support",
 ]

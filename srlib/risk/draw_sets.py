@@ -18,6 +18,7 @@ from srlib.risk.estimators import (
     collapsed_log_ratios,
     log_likelihood,
     one_variable_log_ratios,
+    record_log_ratios,
     subset_log_means,
 )
 from srlib.risk.likelihood import CandidateLikelihood
@@ -117,6 +118,17 @@ class DrawSets:
         # The weights 1 / p(x_i | theta) leave the record out of the draws given D.
         pareto_k = diagnostics.pareto_k(-log_prob[0].reshape(-1, len(codes)).T)
         return CandidateLikelihood(log_likelihood, ratios, r_hat, pareto_k)
+
+    def people_likelihood(
+        self, codes: Codes, people: Codes, chosen: Ints
+    ) -> CandidateLikelihood:
+        """Return the likelihood of people in place of records, by the predictive ratio.
+
+        The candidates of each record, (n, n_variables), are itself and the people at
+        the positions `chosen`, (n, n_chosen).
+        """
+        ratios = [record_log_ratios(draws, codes, people, chosen) for draws in self]
+        return CandidateLikelihood(log_likelihood, ratios)
 
 
 def log_ratios(

@@ -182,6 +182,30 @@ def _chain_ratio_sums(
     return sums
 
 
+@one_blas_thread
+def record_log_ratios(
+    draws: Draws, codes: Codes, people: Codes, chosen: Ints
+) -> Floats:
+    """Return log averages of p(x | theta) / p(x_i | theta) for people x.
+
+    The draws are given the records x_i, (n, n_variables), which the ratio leaves out.
+    The people of each are at the positions `chosen`, (n, n_chosen). The result is
+    (n_chains, n, 1 + n_chosen), with the record itself, whose ratio is 1, first.
+    """
+    own = cell_log_prob(draws, codes)  # (n_chains, n_draws, n)
+    others = cell_log_prob(draws, people)  # (n_chains, n_draws, n_people)
+    log_means = np.zeros((draws.n_chains, len(codes), 1 + chosen.shape[1]))
+    for chain in range(draws.n_chains):
+        smallest = own[chain].min(axis=0)
+        largest = others[chain].max(axis=0)
+        weights = np.exp(smallest - own[chain])  # at most 1
+        sums = weights.T @ np.exp(others[chain] - largest)  # (n, n_people)
+        scale = largest - smallest[:, None]
+        log_mean = np.log(sums / draws.n_draws) + scale
+        log_means[chain, :, 1:] = np.take_along_axis(log_mean, chosen, axis=1)
+    return log_means
+
+
 def importance_sampling(
     weighted: Floats, plain: Floats, log_prior: ArrayLike = 0.0
 ) -> Risk:

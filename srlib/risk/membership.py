@@ -1,4 +1,4 @@
-r"""Membership tests: the most powerful one, and one by distance to the release.
+r"""Membership tests: the most powerful one, and tests by any score of people.
 
 The intruder knows all other records, :math:`D_{-i}`, and the synthesizer, sees a
 release Z, and asks whether a person with the values x is in the data: whether x is the
@@ -22,7 +22,7 @@ Neyman, J. and Pearson, E. S. (1933). On the problem of the most efficient
 tests of statistical hypotheses. https://doi.org/10.1098/rsta.1933.0009
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import batched
@@ -33,8 +33,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Bools, Floats, Ints
 from srlib.data import Codes, Schema
+from srlib.margins import chow_liu_tree, log_density
 from srlib.risk.candidates import (
     Data,
     Rows,
@@ -43,6 +44,7 @@ from srlib.risk.candidates import (
     encode_releases,
     target_records,
 )
+from srlib.risk.draw_sets import DrawSets
 from srlib.risk.errors import leave_one_out_log_means, log_mean
 from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
@@ -53,6 +55,8 @@ N_HOLDOUT = 100
 """Holdout people who are compared with each target record by default."""
 N_BOOTSTRAP = 200
 """Bootstrap samples for the standard error of the power."""
+type Score = Callable[[Codes, Codes], Floats]
+"""Scores of people, (n,), given their codes and those of released records."""
 _COLUMNS = (
     "release_set",
     "repetitions",
@@ -92,7 +96,7 @@ class MembershipTest:
     >>> sick = ["no"] * 90 + ["yes"] * 10
     >>> people = pd.DataFrame({"job": ["cook", "smith"] * 50, "sick": sick})
     >>> holdout = people.sample(300, replace=True, random_state=1)  # use other people
-    >>> test = distance_test(people, [people[:40]], holdout)
+    >>> test = score_test(people, [people[:40]], holdout, closeness)
     >>> test.power([0.1], rng=np.random.default_rng(1))["power"].round(2).tolist()
     [0.05]
     >>> test.to_frame()[["job", "sick"]].iloc[0].tolist()
@@ -235,7 +239,8 @@ def membership_test(
     holdout: Data,
     n_releases: int = 1,
     *,
-    synthesizer: Trees | Density,
+    synthesizer: Trees | Density | None = None,
+    draws: DrawSets | None = None,
     n_holdout: int = N_HOLDOUT,
     rows: Rows | None = None,
 ) -> MembershipTest:
@@ -253,9 +258,13 @@ def membership_test(
         or more.
     n_releases : int
         Number of releases in a set: the first releases are the first set, and so on.
-    synthesizer : Trees or Density
+    synthesizer : Trees or Density, optional
         Trees fitted to the original, or any other synthesizer whose density is known. A
         ValueError is raised if it cannot have drawn the releases.
+    draws : DrawSets, optional
+        Draws of the DPMPM, if that is the synthesizer: given the original, and given
+        the original joined with each release. All releases are then one set, and the
+        errors of the statistic include those of the chains.
     n_holdout : int
         Holdout people compared with each target record, 2 or more. They are dealt out
         in turn, so that as many different people as possible are used; if there are
@@ -280,6 +289,10 @@ def membership_test(
     """
     comparison = _compare(original, released, holdout, n_releases, n_holdout, rows)
     records = comparison.records
+    if draws is not None and synthesizer is None:
+        return _test_by_draws(comparison, draws)
+    if draws is not None or synthesizer is None:
+        raise ValueError("give either a synthesizer or draws of the DPMPM")
     check_density(synthesizer, records.table)
     truth = records.combinations[:, None]
     people = comparison.people[comparison.holdout_rows]  # (n, n_holdout, n_variables)
@@ -293,47 +306,91 @@ def membership_test(
     return comparison.test(*map(np.stack, zip(*statistics, strict=True)))
 
 
-def distance_test(
+def _test_by_draws(comparison: "_Comparison", draws: DrawSets) -> MembershipTest:
+    """Return the likelihood-ratio test of one set of releases, by draws."""
+    n_sets = len(comparison.release_sets)
+    n_releases = len(comparison.release_sets[0])
+    if n_sets > 1 or n_releases != len(draws.joined):
+        raise ValueError(
+            f"draws are given {len(draws.joined)} releases; these must be all released "
+            f"tables, in one set, but there are {n_sets} sets of {n_releases}"
+        )
+    likelihood = draws.people_likelihood(
+        comparison.records.combinations, comparison.people, comparison.holdout_rows
+    )
+    statistic, error, of_people = log_likelihood_ratios(likelihood.log_likelihood)
+    _, chain_error = likelihood.estimate(lambda x: log_likelihood_ratios(x)[0])
+    error = np.hypot(error, chain_error)
+    return comparison.test(statistic[None], error[None], of_people[None])
+
+
+def score_test(
     original: Data,
     released: Sequence[Data],
     holdout: Data,
+    score: Score,
     n_releases: int = 1,
     *,
     n_holdout: int = N_HOLDOUT,
     rows: Rows | None = None,
 ) -> MembershipTest:
-    """Return a membership test by the distance to the closest released record.
+    """Return a membership test by a score of people, which is larger for members.
 
-    The statistic is minus the Hamming distance, the number of variables that differ, to
-    the closest record in a set of releases. It needs no model, and uses only one
-    released record at a time. The arguments and the holdout people are those of
-    `membership_test`.
+    The score is a function of people, (n, n_variables) codes, and of the records of a
+    set of releases, joined. Its Monte Carlo error is taken to be zero. The other
+    arguments and the holdout people are those of `membership_test`.
 
     Examples
     --------
     >>> sick = ["no"] * 90 + ["yes"] * 10
     >>> people = pd.DataFrame({"job": ["cook", "smith"] * 50, "sick": sick})
     >>> holdout = people.sample(300, replace=True, random_state=1)
-    >>> distance_test(people, [people[:40]], holdout).statistic
+    >>> score_test(people, [people[:40]], holdout, closeness).statistic
     array([[-0., -1., -0., -1.]])
     """
-    from sklearn.metrics import pairwise_distances_argmin_min
-
     comparison = _compare(original, released, holdout, n_releases, n_holdout, rows)
     records = comparison.records.combinations
-    n, n_variables = records.shape
     everybody = np.concatenate([records, comparison.people])
-    statistics = []
-    for tables in comparison.release_sets:
-        released_records = np.unique(np.concatenate(tables), axis=0)
-        _, share_different = pairwise_distances_argmin_min(
-            everybody, released_records, metric="hamming"
-        )
-        statistics.append(-np.rint(n_variables * share_different))
-    statistic, of_people = np.split(np.stack(statistics), [n], axis=1)
+    statistics = [
+        score(everybody, np.concatenate(tables)) for tables in comparison.release_sets
+    ]
+    statistic, of_people = np.split(np.stack(statistics), [len(records)], axis=1)
     return comparison.test(
         statistic, np.zeros_like(statistic), of_people[:, comparison.holdout_rows]
     )
+
+
+def closeness(people: Codes, released: Codes) -> Floats:
+    """Return minus the Hamming distance to the closest released record, (n,).
+
+    The distance is the number of variables that differ.
+    """
+    from sklearn.metrics import pairwise_distances_argmin_min
+
+    _, share_different = pairwise_distances_argmin_min(
+        people, np.unique(released, axis=0), metric="hamming"
+    )
+    return -np.rint(people.shape[1] * share_different)
+
+
+def density_ratio(
+    people: Codes,
+    released: Codes,
+    reference: Codes,
+    levels: Sequence[int],
+    in_reference: Bools | bool = False,
+) -> Floats:
+    """Return the log density of people in a release relative to a reference, (n,).
+
+    Both densities are those of Chow-Liu trees, of the released records and of the
+    reference people. People who are themselves `in_reference` are left out of it. A
+    release has a higher density where the synthesizer has overfitted (van Breugel, Sun,
+    Qian and van der Schaar 2023, https://proceedings.mlr.press/v206/breugel23a.html).
+    """
+    of_release = chow_liu_tree(released, levels)
+    of_reference = chow_liu_tree(reference, levels)
+    own = -1.0 * np.asarray(in_reference)
+    return log_density(people, of_release) - log_density(people, of_reference, own)
 
 
 def log_likelihood_ratios(log_prob: Floats) -> tuple[Floats, Floats, Floats]:

@@ -20,6 +20,7 @@ from srlib.progress import silent
 from srlib.risk.candidates import (
     Data,
     LogPrior,
+    Rows,
     TargetRecords,
     encode,
     encode_releases,
@@ -205,6 +206,7 @@ def posterior_risk(
     schema: Schema | None = None,
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
+    rows: Rows | None = None,
     synthesizer: Trees | Density | None = None,
     draws: DrawSets | None = None,
     chains: Chains | Sequence[Chains] | None = None,
@@ -238,6 +240,8 @@ def posterior_risk(
         Log prior of the candidates up to a constant, (n_combinations, support_size)
         with the true record first; or a function from a DataFrame of candidates, one
         per row with labels as values, to their log priors. Uniform if not given.
+    rows : sequence of int, optional
+        Rows of the target records; one of each distinct combination if not given.
     synthesizer : Trees or Density, optional
         Trees fitted to the original, as `fit_trees` returns, or any object with the two
         functions of `Density`, `release` and `log_prob`; the DPMPM if not given.
@@ -279,7 +283,7 @@ def posterior_risk(
     table = encode(original, "original", schema)
     tables = encode_releases(released, table.schema)
     table.schema.check_reserved_names(_COLUMNS)
-    records = target_records(table, unknown, log_prior)
+    records = target_records(table, unknown, log_prior, rows)
     with nullcontext() if progress else silent():
         if synthesizer is None:
             sets = _sets(table, tables, draws, chains, rng)

@@ -33,6 +33,9 @@ if TYPE_CHECKING:  # importing it takes seconds
     from srlib.assessment import Assessment
 
 MOST_CHOICES = 12  # shown on the terminal
+FAILING_VERDICTS = ("undecided", "review", "do not release")
+# What a limit needs, by its name.
+NEEDED = {"membership": "holdout", "attribute": "synthesizer"}
 SEED = 2026  # of assessments: the same files and options give the same report
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -110,6 +113,45 @@ def run(
         click.echo(f"{request.notebook.stem}: {shown(page)}")
 
 
+class FailOn(click.ParamType):
+    """A verdict, or a limit such as ``membership=.2`` as a name and a share."""
+
+    name = "verdict or limit"
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | tuple[str, float]:
+        """Return the verdict, or the name and the limit."""
+        if value in FAILING_VERDICTS:
+            return str(value)
+        name, _, limit = str(value).partition("=")
+        try:
+            share = float(limit)
+        except ValueError:
+            share = math.nan
+        if name not in NEEDED or not 0 <= share < 1:
+            self.fail(
+                f"{value!r} is neither a verdict ({', '.join(FAILING_VERDICTS)}) nor a "
+                "limit in [0, 1) of membership or attribute, such as membership=.2",
+                param,
+                ctx,
+            )
+        return name, share
+
+
+def check_limits(
+    fail_on: Sequence[str | tuple[str, float]], **given: str | None
+) -> None:
+    """Refuse a limit of what the options do not compute."""
+    for condition in fail_on:
+        needed = NEEDED.get(condition[0], "")
+        if needed and not given[needed]:
+            raise UsageError(f"--fail-on {condition[0]} needs --{needed}")
+
+
 @main.command(
     epilog="Example: srlib assess original.csv synthetic.csv "
     "--keys age,town --target income"
@@ -123,8 +165,12 @@ def run(
 )
 @click.option(
     "--fail-on",
-    type=click.Choice(["undecided", "review", "do not release"]),
-    help="Exit with status 3 if a verdict is this or worse.",
+    type=FailOn(),
+    multiple=True,
+    help="Exit with status 3 if a verdict is this or worse (undecided, review, do not "
+    "release), or if a share is above a limit: membership=.2 for the power of a "
+    "membership test, attribute=.1 for sample uniques whose true values get more than "
+    "one half.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
@@ -136,11 +182,11 @@ def run(
 )
 @OUTPUT
 def assess(
-    fail_on: str | None,
+    fail_on: Sequence[str | tuple[str, float]],
     as_json: bool,
     name: str,
     output: Path,
-    model: bool,
+    synthesizer: str,
     **tables: Any,
 ) -> None:
     """Assess what RELEASED tables disclose about ORIGINAL, and their utility.
@@ -156,36 +202,39 @@ def assess(
     if missing := missing_files(tables):
         raise UsageError(missing[0])
 
+    check_limits(fail_on, synthesizer=synthesizer, holdout=tables["holdout"])
     # Imported here: a wrong option is reported at once.
-    from srlib.assessment.verdict import VERDICTS
+    from srlib.assessment.verdict import failures
 
     start = time.monotonic()
     inputs = hash_inputs(tables)
     tables["keys"] = [re.split(r"\s*,\s*", keys.strip()) for keys in tables["keys"]]
     tables["within"] = dict(tables["within"])
-    assessment = _assessment(tables, model)
+    assessment = _assessment(tables, synthesizer)
     if hash_inputs(tables) != inputs:
         raise ClickException("a file was changed while it was assessed; run it again")
 
     seconds = round(time.monotonic() - start, 1)
     folder = output.resolve() / "assess" / _folder_name(name, tables["released"])
-    report = _write(assessment, folder, {**tables, "model": model}, inputs, seconds)
+    parameters = {**tables, "synthesizer": synthesizer}
+    report = _write(assessment, folder, parameters, inputs, seconds)
     if as_json:
         click.echo(_document(assessment, report))
     else:
         click.echo(_summary(assessment, report, tables))
-    worst = assessment.verdicts[0].verdict
-    if fail_on and VERDICTS.index(worst) >= VERDICTS.index(fail_on):
+    if failed := failures(assessment.verdicts, assessment.table, fail_on):
+        click.echo("\n".join(failed), err=True)
         raise SystemExit(3)
 
 
-def _assessment(tables: Values, model: bool) -> "Assessment":
+def _assessment(tables: Values, synthesizer: str) -> "Assessment":
     """Assess the tables; an error's message has no values from the files."""
     from srlib.assessment import read_inputs, run_assessment
     from srlib.runner import confidential
 
     try:
-        return run_assessment(read_inputs(**tables), model=model, seed=SEED)
+        inputs = read_inputs(**tables)
+        return run_assessment(inputs, synthesizer=synthesizer, seed=SEED)
     except Exception as error:
         kind = type(error).__name__
         message = confidential.without_values(kind, str(error), tables)

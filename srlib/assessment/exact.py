@@ -1,0 +1,232 @@
+"""The intruder who also knows the synthesizer and all other records.
+
+For this intruder the probability of the release given each candidate record is known,
+so the most powerful membership test and the posterior probability of a record's true
+values are computed, not estimated by an attack. Both are about sample uniques, of which
+a random sample is tested.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from srlib.arrays import Ints
+from srlib.assessment.counts import Row, new_row
+from srlib.assessment.ratings import Z_SIGNIFICANT
+from srlib.data import Microdata, Schema
+from srlib.data.codes import Codes, distinct
+from srlib.margins import LaplaceMargins, PlugInMargins
+from srlib.risk.draw_sets import DrawSets, chain_schedule
+from srlib.risk.membership import MembershipTest, membership_test
+from srlib.risk.posterior import PosteriorRisk, posterior_risk
+from srlib.risk.synthesizers import Density
+from srlib.trees import AS_RPART, UNPRUNED, Growth, SequentialTrees
+
+RATE = 0.01
+"""False-positive rate at which the power of a membership test is given."""
+N_UNIQUES = 200
+"""Sample uniques that are tested, at most."""
+MAX_ABOVE_HALF = 0.05
+"""Largest share of people whose true values may get more than one half."""
+MIN_RELIABLE = 0.95
+"""Share of people whose risk by chains must be reliable."""
+N_BOOTSTRAP = 200
+MIXTURE = "dpmpm"
+NAMES = ("rpart", "trees", MIXTURE, "margins")
+_GROWTHS = {"rpart": AS_RPART, "trees": UNPRUNED}
+_SCHEDULE = chain_schedule(4_000, n_classes=30, n_draws=250, n_chains=8)
+POSTERIOR_ROWS = ("exact posterior", "exact posterior above one half")
+IMPOSSIBLE = "this synthesizer cannot have made it: another tool, order or setting did"
+
+
+def named_synthesizer(text: str, schema: Schema) -> Density | str:
+    """Return the synthesizer of a text such as ``"rpart:min_leaf=20"``.
+
+    Settings follow a colon and are separated by commas. Trees have the whole numbers
+    `min_leaf`, `max_depth` and `minsplit`, the number `cp`, and `order`, all variables
+    with slashes between them; margins have `epsilon`, for Laplace noise. The mixture is
+    returned as its name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such synthesizer or setting, or the value is out of range.
+    """
+    name, _, rest = text.partition(":")
+    settings = _settings(text, rest)
+    if name in _GROWTHS:
+        return _trees(name, settings, schema)
+    if name == "margins":
+        _refuse_others(settings, name, ["epsilon"])
+        if settings:
+            return LaplaceMargins(schema.n_levels, _number(settings, "epsilon"))
+        return PlugInMargins(schema.n_levels)
+    if name == MIXTURE:
+        _refuse_others(settings, name, [])
+        return MIXTURE
+    raise ValueError(
+        f"synthesizer is {name!r}; it must be one of {', '.join(NAMES)}, with settings "
+        "as in rpart:min_leaf=20"
+    )
+
+
+def _settings(text: str, rest: str) -> dict[str, str]:
+    """Return the settings behind the colon by name."""
+    settings = {}
+    for setting in filter(None, rest.split(",")):
+        name, equals, value = setting.partition("=")
+        if not (name and equals and value):
+            raise ValueError(
+                f"synthesizer is {text!r}; settings must be given as name=value, with "
+                "commas between them"
+            )
+        settings[name] = value
+    return settings
+
+
+def _refuse_others(
+    settings: Mapping[str, str], name: str, known: Sequence[str]
+) -> None:
+    """Refuse settings that a synthesizer does not have."""
+    for setting in settings:
+        if setting not in known:
+            has = f"has {', '.join(known)}" if known else "has no settings"
+            raise ValueError(f"synthesizer {name} has no setting {setting!r}; it {has}")
+
+
+def _number(settings: Mapping[str, str], setting: str) -> float:
+    """Return a setting as a number."""
+    try:
+        return float(settings[setting])
+    except ValueError:
+        raise ValueError(
+            f"synthesizer has {setting}={settings[setting]}; it must be a number"
+        ) from None
+
+
+def _trees(name: str, settings: dict[str, str], schema: Schema) -> SequentialTrees:
+    """Return trees with some settings of their growth, and the order of variables."""
+    whole = ("min_leaf", "max_depth", "minsplit")
+    _refuse_others(settings, name, [*whole, "cp", "order"])
+    growth: dict[str, Any] = vars(_GROWTHS[name]).copy()
+    for setting in settings:
+        if setting == "cp":
+            growth["cp"] = _number(settings, "cp")
+        elif setting in whole:
+            number = _number(settings, setting)
+            growth[setting] = int(number) if number.is_integer() else number
+    order = settings["order"].split("/") if "order" in settings else None
+    return SequentialTrees(schema, order, Growth(**growth))
+
+
+def exact_rows(
+    original: Microdata,
+    released: Sequence[Codes],
+    holdout: Microdata | None,
+    synthesizer: Density | str,
+    *,
+    rng: np.random.Generator,
+) -> tuple[list[Row], pd.DataFrame]:
+    """Return the rows of this intruder, and the risks of the people tested.
+
+    The second result has a row for each of them, by the number of its combination, with
+    the posterior probability of its true values and the log likelihood ratio of its
+    membership.
+    """
+    rows = _sampled_uniques(original.codes, rng)
+    tables = [Microdata(codes, original.schema) for codes in released]
+    if not len(rows):
+        return _rows_without_values(0, "not applicable"), pd.DataFrame()
+    known: dict[str, Any] = {"synthesizer": synthesizer}
+    if synthesizer == MIXTURE:
+        n_levels = original.schema.n_levels
+        sets = DrawSets.fit(original.codes, released, n_levels, _SCHEDULE, rng=rng)
+        known = {"draws": sets}
+    try:
+        risk = posterior_risk(original, tables, rows=rows, progress=False, **known)
+    except ValueError as error:
+        if "probability zero" not in str(error):
+            raise
+        return _rows_without_values(len(rows), "impossible"), pd.DataFrame()
+    answers = _posterior_rows(risk, rng)
+    risks = {"probability": risk.probability}
+    if holdout is not None and len(holdout) >= 1 / RATE:
+        test = membership_test(
+            original, tables, holdout, len(tables), rows=rows, **known
+        )
+        answers.append(_power_row(test, rng))
+        risks["log_likelihood_ratio"] = test.statistic[0]
+    _, _, combination_of = distinct(original.codes)
+    return answers, pd.DataFrame(risks, index=combination_of[rows])
+
+
+def _rows_without_values(n: int, rating: str) -> list[Row]:
+    """Return the rows on people whose posterior probability cannot be computed."""
+    detail = IMPOSSIBLE if rating == "impossible" else ""
+    return [new_row(name, n, rating=rating, detail=detail) for name in POSTERIOR_ROWS]
+
+
+def _sampled_uniques(codes: Codes, rng: np.random.Generator) -> Ints:
+    """Return the rows of sample uniques, or of a random sample of them."""
+    _, counts, combination_of = distinct(codes)
+    uniques = np.flatnonzero(counts[combination_of] == 1)
+    return rng.permutation(uniques)[:N_UNIQUES]
+
+
+def _posterior_rows(risk: PosteriorRisk, rng: np.random.Generator) -> list[Row]:
+    """Return the median posterior probability, and the share above one half."""
+    n = len(risk.probability)
+    resampled = rng.choice(risk.probability, (N_BOOTSTRAP, n))
+    median_name, share_name = POSTERIOR_ROWS
+    median = new_row(
+        median_name,
+        n,
+        detail="median posterior probability of the true values",
+        estimate=np.median(risk.probability),
+        se=np.median(resampled, axis=1).std(ddof=1),
+        baseline=1 / risk.support_size,
+        baseline_se=0.0,
+        baseline_kind="prior",
+        rating="" if risk.reliable.mean() >= MIN_RELIABLE else "unreliable",
+    )
+    share = np.mean(risk.probability > 0.5)
+    z = (share - MAX_ABOVE_HALF) / _binomial_se(MAX_ABOVE_HALF, n)
+    above_half = new_row(
+        share_name,
+        n,
+        detail="share of sample uniques",
+        estimate=share,
+        se=_binomial_se((n * share + 1) / (n + 2), n),
+        baseline=MAX_ABOVE_HALF,
+        baseline_se=0.0,
+        baseline_kind="limit",
+        z=z,
+        rating="elevated" if z > Z_SIGNIFICANT else "not elevated",
+        why="of sample uniques have true values with a posterior probability above one "
+        "half, to an intruder who also knows the synthesizer and all other records",
+        in_verdict=True,
+    )
+    return [median, above_half]
+
+
+def _power_row(test: MembershipTest, rng: np.random.Generator) -> Row:
+    """Return the power of the most powerful membership test."""
+    (power,) = test.power([RATE], rng=rng).to_dict("records")
+    return new_row(
+        "exact membership",
+        len(test.combinations),
+        detail="power of the most powerful test at 1 % false positives",
+        estimate=power["power"],
+        se=power["power_se"],
+        baseline=RATE,
+        baseline_se=0.0,
+        baseline_kind="chance",
+        rating="",
+    )
+
+
+def _binomial_se(share: float, n: int) -> float:
+    """Return the standard error of a share of n people."""
+    return np.sqrt(share * (1 - share) / n)

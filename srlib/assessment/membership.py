@@ -1,0 +1,92 @@
+"""Membership disclosure to anyone who has the release and knows other people.
+
+Two attacks score people: by the distance to the closest released record, and by the
+density of the released records relative to that of other people. Their power is the
+share of sample uniques in the original that are told from people of the holdout.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from srlib.arrays import Bools, Floats
+from srlib.assessment.counts import Row, new_row, thin, z_score
+from srlib.assessment.files import Files
+from srlib.risk.membership import (
+    closeness,
+    critical_function,
+    density_ratio,
+    thresholds,
+)
+
+RATE = 0.01
+"""False-positive rate at which the power is given."""
+MIN_OTHERS = 100
+"""People of the holdout who must be compared, at least: one false positive."""
+MAX_PEOPLE = 2_000
+"""Members, and people of the holdout, who are compared at most."""
+N_RESAMPLES = 200
+ATTACKS = ("distance", "density ratio")
+
+
+def membership_row(files: Sequence[Files], rng: np.random.Generator) -> Row:
+    """Return the power of the better of two attacks, and that by chance.
+
+    The files of all releases of one synthesizer have the same holdout. Of it are
+    compared the people whose values nobody in the original has, as nobody else has
+    those of a sample unique.
+    """
+    first = files[0]
+    cells = first.cells()
+    members = first.original[cells.is_unique[cells.original]]
+    _, _, holdout = first.tables
+    others = holdout[np.isin(cells.holdout, cells.original, invert=True)]
+    members = thin(members, MAX_PEOPLE)
+    others = thin(others, MAX_PEOPLE)
+    row = new_row("membership", len(members), detail="power at 1 % false positives")
+    if len(others) < MIN_OTHERS or not len(members):
+        return row | {"rating": "too few people"}
+    released = np.concatenate([one.released for one in files])
+    people = np.concatenate([members, others])
+    is_member = np.arange(len(people)) < len(members)
+    ratio = density_ratio(people, released, holdout, first.n_levels, ~is_member)
+    scores = np.stack([closeness(people, released), ratio])
+    return row | _power_beside_chance(scores, is_member, rng)
+
+
+def _power_beside_chance(
+    scores: Floats, is_member: Bools, rng: np.random.Generator
+) -> Row:
+    """Return the power of the better attack, its error, and that by chance.
+
+    Scores are (n_attacks, n_people). The error is that of other people; chance is that
+    members are a random sample of all these people.
+    """
+    powers = [_power(one, is_member) for one in scores]
+    best = int(np.argmax(powers))
+    resampled = []
+    by_chance = []
+    for _ in range(N_RESAMPLES):
+        sample = rng.integers(len(is_member), size=len(is_member))
+        resampled.append(_power(scores[best, sample], is_member[sample]))
+        shuffled = rng.permutation(is_member)
+        by_chance.append(max(_power(one, shuffled) for one in scores))
+    chance = np.mean(by_chance)
+    spread = np.std(by_chance, ddof=1)
+    return {
+        "detail": f"power at 1 % false positives, {ATTACKS[best]}",
+        "estimate": powers[best],
+        "se": np.std(resampled, ddof=1),
+        "baseline": chance,
+        "baseline_se": spread,
+        "baseline_kind": "chance",
+        "z": z_score(powers[best] - chance, spread),
+        "rating": "",
+    }
+
+
+def _power(scores: Floats, is_member: Bools) -> float:
+    """Return the share of members above the threshold that 1 % of others exceed."""
+    values, mass = np.unique(-scores[~is_member], return_counts=True)
+    threshold, randomization = thresholds(-values, mass, np.array(RATE))
+    return float(critical_function(scores[is_member], threshold, randomization).mean())
