@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from cases import records
 
-from srlib.assessment import assess, ratings, verdict
+from srlib.assessment import assess, card, ratings, verdict
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = json.loads((ROOT / "docs/assessment.schema.json").read_text(encoding="utf-8"))
@@ -54,7 +54,7 @@ def test_the_document_keeps_its_schema(several):
 @pytest.mark.parametrize(
     ("part", "value"),
     [
-        ("format", "srlib-assessment 2.0"),
+        ("format", "srlib-assessment 1.0"),
         ("verdicts", []),
         ("more", 1),
         ("table", [{"release": "x"}]),
@@ -71,12 +71,12 @@ def test_the_schema_names_the_columns_ratings_and_verdicts(several):
     columns = row["properties"]
     verdicts = parts["verdicts"]["items"]["properties"]["verdict"]["enum"]
     ratings = {*columns["rating"]["enum"]}
-    questions = {*columns["question"]["anyOf"][0]["enum"]}
+    questions = {*columns["question"]["enum"]}
 
     assert list(columns) == row["required"] == list(several.table)
     assert tuple(verdicts) == verdict.VERDICTS
-    assert ratings >= {*verdict._RATING_ORDER, *verdict._UTILITY}
-    assert questions >= {*verdict.CARD, *verdict.DECIDING}
+    assert ratings >= {*card.RATING_ORDER, *verdict._UTILITY}
+    assert questions >= {*card.CARD, *card.DECIDING}
 
 
 def test_the_page_begins_with_all_releases_and_what_was_assessed(several):
@@ -95,11 +95,12 @@ def test_the_page_begins_with_all_releases_and_what_was_assessed(several):
         assert f"<dd>{escape(fact)}</dd>" in page
 
 
-def test_all_releases_are_compared_with_a_measure_in_each_column(several):
+def test_all_releases_are_compared_by_kind_of_disclosure(several):
     table = verdict.compared(several.verdicts, several.table)
-    assert list(table) == ["release", *verdict.CARD.values(), "largest utility loss"]
+    kinds = ["membership", "attribute", "identity", "copies", "utility", "worst group"]
+    assert list(table) == ["release", *kinds]
     assert table["release"].tolist() == [one.release for one in several.verdicts]
-    assert (table["records identical to an original"].str.count("±") == 2).all()
+    assert table["copies"].str.contains("records identical to an original").all()
 
 
 def test_the_card_names_the_worst_group():
@@ -119,12 +120,12 @@ def test_the_card_names_the_worst_group():
         baseline_kind="fresh sample",
     )
 
-    line = verdict._worst_group(rows)
-    none = verdict._worst_group(rows.assign(rating="as expected"))
+    line = card._worst_group(rows)
+    none = card._worst_group(rows.assign(rating="as expected"))
 
-    assert line["measure"] == "worst group, town: south (identity)"
-    assert line["rating"] == "high"
-    assert none["release"] == "none elevated"
+    assert line.startswith("town: south, uniques (keys) matched")
+    assert line.endswith("high")
+    assert none.endswith("none elevated")
 
 
 def test_the_public_page_has_the_date_and_no_setting(several):
@@ -159,23 +160,26 @@ def test_terms_state_the_thresholds():
 
 
 def test_no_sign_of_disclosure_comes_with_the_intruder_who_was_not_tested(several):
+    who = "an intruder who also knows the synthesizer and all other records"
     for one in several.verdicts:
         has_no_sign = one.verdict == "no sign of disclosure"
-        assert (verdict.NOT_TESTED in one.sentence) == has_no_sign
+        assert (f"Not tested: {who}." in one.sentence) == has_no_sign
 
 
-def test_with_a_model_another_intruder_was_not_tested(several):
+def test_no_sign_of_disclosure_comes_with_what_the_strongest_intruder_finds(several):
     rows = several.table.query("release == 'fresh'").assign(why="")
-    model_row = rows[:1].assign(question="model: target", in_verdict=False)
-    modeled = verdict.judge("fresh", pd.concat([rows, model_row]))
-    assert f"Not tested: {verdict.NOT_TESTED_WITH_MODEL}." in modeled.sentence
+    exact = {"question": "exact membership", "estimate": 0.72, "in_verdict": False}
+    added = pd.concat([rows, rows[:1].assign(**exact)])
+    sentence = verdict.judge("fresh", added).sentence
+    assert "detects the membership of 72.0" in sentence
+    assert len(sentence.split()) <= 45
 
 
 def test_the_longest_label_of_the_chart_is_not_cut_off(several):
     page = several.to_html()
     (left,) = set(re.findall(r'viewBox="(-\d+) ', page))
     (end,) = set(re.findall(r'x="(\d+)" y="\d+" text-anchor="end"', page))
-    labels = [*verdict.CARD.values(), *verdict.DECIDING.values()]
+    labels = [*card.CARD.values(), *card.DECIDING.values()]
     labels.append("utility loss, largest of 1,225 two-way tables")
 
     width = 7 * max(map(len, labels))  # pixels, at most 7 a character

@@ -36,7 +36,7 @@ def test_help_is_one_page_and_has_the_parameters_of_the_assessment() -> None:
     version = importlib.metadata.version("srlib")
     assert call("--version").output.endswith(f"version {version}\n")
     options = re.findall(r"--(\w+) ", call("assess", "--help").output)
-    names = {"schema", "keys", "target", "within", "by", "holdout", "model"}
+    names = {"schema", "keys", "target", "within", "by", "holdout", "synthesizer"}
     assert names <= {*options}
 
 

@@ -6,7 +6,8 @@ values are computed, not estimated by an attack. Both are about sample uniques, 
 a random sample is tested.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from srlib.risk.draw_sets import DrawSets, chain_schedule
 from srlib.risk.membership import MembershipTest, membership_test
 from srlib.risk.posterior import PosteriorRisk, posterior_risk
 from srlib.risk.synthesizers import Density
-from srlib.trees import AS_RPART, UNPRUNED, Growth, SequentialTrees
+from srlib.trees import AS_RPART, UNPRUNED, SequentialTrees
 
 RATE = 0.01
 """False-positive rate at which the power of a membership test is given."""
@@ -34,7 +35,6 @@ MIN_RELIABLE = 0.95
 """Share of people whose risk by chains must be reliable."""
 N_BOOTSTRAP = 200
 MIXTURE = "dpmpm"
-NAMES = ("rpart", "trees", MIXTURE, "margins")
 _GROWTHS = {"rpart": AS_RPART, "trees": UNPRUNED}
 _SCHEDULE = chain_schedule(4_000, n_classes=30, n_draws=250, n_chains=8)
 POSTERIOR_ROWS = ("exact posterior", "exact posterior above one half")
@@ -44,10 +44,9 @@ IMPOSSIBLE = "this synthesizer cannot have made it: another tool, order or setti
 def named_synthesizer(text: str, schema: Schema) -> Density | str:
     """Return the synthesizer of a text such as ``"rpart:min_leaf=20"``.
 
-    Settings follow a colon and are separated by commas. Trees have the whole numbers
-    `min_leaf`, `max_depth` and `minsplit`, the number `cp`, and `order`, all variables
-    with slashes between them; margins have `epsilon`, for Laplace noise. The mixture is
-    returned as its name.
+    Settings follow a colon and are separated by commas. Trees have those of `Growth`
+    and `order`, all variables with slashes between them; margins have `epsilon`, for
+    Laplace noise. The mixture is returned as its name.
 
     Raises
     ------
@@ -55,70 +54,34 @@ def named_synthesizer(text: str, schema: Schema) -> Density | str:
         If there is no such synthesizer or setting, or the value is out of range.
     """
     name, _, rest = text.partition(":")
-    settings = _settings(text, rest)
-    if name in _GROWTHS:
-        return _trees(name, settings, schema)
-    if name == "margins":
-        _refuse_others(settings, name, ["epsilon"])
-        if settings:
-            return LaplaceMargins(schema.n_levels, _number(settings, "epsilon"))
-        return PlugInMargins(schema.n_levels)
-    if name == MIXTURE:
-        _refuse_others(settings, name, [])
-        return MIXTURE
+    settings = dict(map(_setting, filter(None, rest.split(","))))
+    try:
+        if name in _GROWTHS:
+            order = settings.pop("order", None)
+            growth = replace(_GROWTHS[name], **settings)
+            return SequentialTrees(schema, order and str(order).split("/"), growth)
+        if name == "margins" and settings:
+            return LaplaceMargins(schema.n_levels, **settings)
+        if name == "margins":
+            return PlugInMargins(schema.n_levels)
+        if name == MIXTURE and not settings:
+            return MIXTURE
+    except TypeError:
+        pass
     raise ValueError(
-        f"synthesizer is {name!r}; it must be one of {', '.join(NAMES)}, with settings "
-        "as in rpart:min_leaf=20"
+        f"synthesizer is {text!r}; it must be rpart or trees, with settings such as "
+        "rpart:min_leaf=20,order=AGEP/SEX, or margins, margins:epsilon=1 or dpmpm"
     )
 
 
-def _settings(text: str, rest: str) -> dict[str, str]:
-    """Return the settings behind the colon by name."""
-    settings = {}
-    for setting in filter(None, rest.split(",")):
-        name, equals, value = setting.partition("=")
-        if not (name and equals and value):
-            raise ValueError(
-                f"synthesizer is {text!r}; settings must be given as name=value, with "
-                "commas between them"
-            )
-        settings[name] = value
-    return settings
-
-
-def _refuse_others(
-    settings: Mapping[str, str], name: str, known: Sequence[str]
-) -> None:
-    """Refuse settings that a synthesizer does not have."""
-    for setting in settings:
-        if setting not in known:
-            has = f"has {', '.join(known)}" if known else "has no settings"
-            raise ValueError(f"synthesizer {name} has no setting {setting!r}; it {has}")
-
-
-def _number(settings: Mapping[str, str], setting: str) -> float:
-    """Return a setting as a number."""
+def _setting(text: str) -> tuple[str, Any]:
+    """Return the name and the value of a setting; names of variables stay a text."""
+    name, _, value = text.partition("=")
     try:
-        return float(settings[setting])
+        number = float(value)
     except ValueError:
-        raise ValueError(
-            f"synthesizer has {setting}={settings[setting]}; it must be a number"
-        ) from None
-
-
-def _trees(name: str, settings: dict[str, str], schema: Schema) -> SequentialTrees:
-    """Return trees with some settings of their growth, and the order of variables."""
-    whole = ("min_leaf", "max_depth", "minsplit")
-    _refuse_others(settings, name, [*whole, "cp", "order"])
-    growth: dict[str, Any] = vars(_GROWTHS[name]).copy()
-    for setting in settings:
-        if setting == "cp":
-            growth["cp"] = _number(settings, "cp")
-        elif setting in whole:
-            number = _number(settings, setting)
-            growth[setting] = int(number) if number.is_integer() else number
-    order = settings["order"].split("/") if "order" in settings else None
-    return SequentialTrees(schema, order, Growth(**growth))
+        return name, value
+    return name, int(number) if number.is_integer() else number
 
 
 def exact_rows(
@@ -187,7 +150,6 @@ def _posterior_rows(risk: PosteriorRisk, rng: np.random.Generator) -> list[Row]:
         estimate=np.median(risk.probability),
         se=np.median(resampled, axis=1).std(ddof=1),
         baseline=1 / risk.support_size,
-        baseline_se=0.0,
         baseline_kind="prior",
         rating="" if risk.reliable.mean() >= MIN_RELIABLE else "unreliable",
     )
@@ -200,7 +162,6 @@ def _posterior_rows(risk: PosteriorRisk, rng: np.random.Generator) -> list[Row]:
         estimate=share,
         se=_binomial_se((n * share + 1) / (n + 2), n),
         baseline=MAX_ABOVE_HALF,
-        baseline_se=0.0,
         baseline_kind="limit",
         z=z,
         rating="elevated" if z > Z_SIGNIFICANT else "not elevated",
@@ -221,7 +182,6 @@ def _power_row(test: MembershipTest, rng: np.random.Generator) -> Row:
         estimate=power["power"],
         se=power["power_se"],
         baseline=RATE,
-        baseline_se=0.0,
         baseline_kind="chance",
         rating="",
     )

@@ -11,7 +11,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from srlib.arrays import Ints
-from srlib.assessment import ratings, utility, verdict
+from srlib.assessment import card, ratings, utility, verdict
 from srlib.assessment.attribute import INTERVAL, repu_and_tcap
 from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counts import (
@@ -41,7 +41,7 @@ from srlib.rng import stream
 if TYPE_CHECKING:
     from srlib.risk.synthesizers import Density
 
-FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
+FORMAT = "srlib-assessment 2.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
 MAX_KEYS_SHOWN = 100  # characters of their names on the terminal
 _NAMED = 5  # variables where all others are known, and lines of a combination
@@ -406,7 +406,7 @@ def questions(tables: Tables) -> list[tuple[Question, Attack]]:
         return Attack(keys, target, variables[target].codes_without_value)
 
     asked = []
-    on_keys, *on_target = verdict.QUESTIONS
+    on_keys, *on_target = card.QUESTIONS
     for keys in tables.keys:
         asked.append((on_keys, Attack(keys)))
         for target in tables.targets:
@@ -462,7 +462,7 @@ def _rate(
     The smallest file has this number of records.
     """
     few = n_records < ratings.MIN_RECORDS_JUDGED
-    n_first = len(verdict.QUESTIONS)
+    n_first = len(card.QUESTIONS)
     ratings.rate(rows[:n_first], family=False, few=few)
     ratings.rate(rows[n_first:], family=True, few=few)
     ratings.rate(groups, family=True)

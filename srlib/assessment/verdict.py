@@ -10,15 +10,11 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from srlib.assessment import attribute, ratings, utility
-from srlib.assessment.attribute import ATTRIBUTE
-from srlib.assessment.identity import IDENTITY
-from srlib.assessment.inference import INFERENCE
+from srlib.assessment import attribute, card, ratings, utility
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, percent_with_error, show
 
 _TEMPLATES = Environment(
@@ -43,34 +39,6 @@ VERDICTS = (
     "do not release",
 )  # the best first
 
-# Questions on each set of keys: the first without a target, the others on each target.
-# Those on the first keys and the first target are tested by themselves.
-QUESTIONS = (IDENTITY, ATTRIBUTE, INFERENCE)
-# Lines of the card, by question; the utility loss stands below them.
-CARD = {question.name: question.line for question in QUESTIONS}
-CARD |= {
-    "identical records": "records identical to an original",
-    "copied uniques": "uniques (all variables) copied beyond chance",
-    "undetected copies": "copied, at most (95 %)",
-}
-_ON_TARGET = (ATTRIBUTE.name, INFERENCE.name)
-_ON_RECORDS = ("identical records", IDENTITY.name)
-CARD_HEADINGS = {
-    "release": "release ± se",
-    "baseline": "baseline ± se",
-    "z": "paired z",
-}
-_EMPTY_LINE = dict.fromkeys(("measure", "n", "release", "baseline", "z", "rating"), "")
-# A further line where one of these rows decides on copies.
-_OF_UNIQUES = ("identity", "copied uniques", "undetected copies")
-DECIDING = {
-    "identifiers": "values of identifiers in common",
-    "near-duplicates": "near-duplicates of original records",
-    "repeated unique": "share of one unique record",
-    "excess over own duplicates": "records found, and own duplicates",
-    "identical before binning": "records identical before binning",
-    "row order": "values equal, row by row",
-}
 # By the ratings of rows that are in the verdict, the worst first.
 _BY_RATING = {
     "found": ("do not release", "Do not release {}"),
@@ -85,25 +53,11 @@ _UTILITY = {
     "limited": "clearly below a fresh sample",
     "poor": "poor",
 }
-# Columns of the table of intruders.
-ANYONE = "anyone with the release"
-KNOWS_ALL = "one who also knows the synthesizer and everybody else"
-_NO_SYNTHESIZER = "not tested (--synthesizer)"
-_NO_HOLDOUT = "not tested (--holdout)"
 # Rows with the shares that a limit is about, by its name.
 LIMITED = {
     "membership": ("membership", "exact membership"),
     "attribute": ("exact posterior above one half",),
 }
-_RATING_ORDER = (
-    "not applicable",
-    "too few people",
-    *ratings.COPY_RATINGS,
-    "as expected",
-    "not elevated",
-    "elevated",
-    "high",
-)
 
 
 @dataclass(frozen=True)
@@ -146,7 +100,7 @@ def judge(release: str, rows: pd.DataFrame) -> Verdict:
     remarks = decisive["why"][decisive["rating"] == "no sign"]
     reason = "; ".join(filter(None, remarks))
     but = f", but {reason}" if reason else ""
-    useful = _UTILITY[worst_utility(rows)["rating"]]
+    useful = _UTILITY[card.worst_utility(rows)["rating"]]
     sentence = (
         f"No sign of disclosure in {name} to intruders who know the release and the "
         f"keys{but}. Utility: {useful}. {_on_knows_all(rows)}"
@@ -187,15 +141,6 @@ def headline(verdicts: Sequence[Verdict]) -> str:
     given = [one.verdict for one in verdicts]
     numbers = [f"{given.count(v)} {v}" for v in reversed(VERDICTS) if v in given]
     return f"{len(verdicts)} releases: {', '.join(numbers)}."
-
-
-def worst_utility(rows: pd.DataFrame) -> pd.Series:
-    """Return the row of the largest utility loss beyond chance."""
-    losses = rows[rows["question"].isin(utility.LOSSES) & rows["estimate"].notna()]
-    beyond_chance = losses["rating"] != "like a fresh sample"
-    excess = (losses["estimate"] - losses["baseline"]).where(beyond_chance, 0.0)
-    order = excess.fillna(np.inf) + 1e-9 * losses["z"].fillna(0).clip(-1e3, 1e3)
-    return losses.loc[order.idxmax()]
 
 
 def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[Verdict]:
@@ -245,142 +190,6 @@ def _above_limit(table: pd.DataFrame, kind: str, limit: float) -> list[str]:
     ]
 
 
-def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a release's card, with their line as `measure`.
-
-    These are its risks by the first keys and the first target, what decides on copies,
-    and the largest utility loss.
-    """
-    risks = rows[rows["group"] == "all"].drop_duplicates("question")
-    risks = risks.set_index("question", drop=False)
-    deciding = [q for q in DECIDING if q in risks.index and risks.loc[q, "rating"]]
-    measures = CARD | {question: DECIDING[question] for question in deciding}
-    if "numbers binned" in risks.loc["identical records", "detail"]:
-        measures["identical records"] += ", binned"
-    chosen = risks.loc[list(measures)].assign(measure=pd.Series(measures))
-    loss = worst_utility(rows).to_frame().T
-    which = (loss["detail"] + " " + loss["question"]).str.strip()
-    return pd.concat([chosen, loss.assign(measure="utility loss, " + which)])
-
-
-def intruders(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what two intruders learn: a line for each kind of disclosure, as texts."""
-    overall = rows[rows["group"] == "all"].drop_duplicates("question")
-    by_question = {row["question"]: row for row in overall.to_dict("records")}
-    membership, attributes = _exact_answers(by_question)
-    found = [
-        ("membership", _membership_power(by_question.get("membership")), membership),
-        ("attribute", _worst_rated(by_question, _ON_TARGET), attributes),
-        ("identity and copies", _worst_rated(by_question, _ON_RECORDS), ""),
-        ("utility", _utility_answer(rows), ""),
-    ]
-    return pd.DataFrame(found, columns=["disclosure", ANYONE, KNOWS_ALL])
-
-
-def _exact_answers(by_question: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-    """Return what the intruder learns who knows all, of membership and of values."""
-    posterior = by_question.get("exact posterior")
-    if posterior is None:
-        return _NO_SYNTHESIZER, _NO_SYNTHESIZER
-    if posterior["rating"] == "impossible":
-        return "", posterior["detail"]
-    if posterior["rating"] == "not applicable":
-        return "no sample uniques", "no sample uniques"
-    median = percent_with_error(posterior["estimate"])
-    prior = percent_with_error(posterior["baseline"])
-    share = by_question["exact posterior above one half"]
-    above_half = percent_with_error(share["estimate"], share["se"])
-    values = f"median {median} (prior {prior}); above 50 %: {above_half}"
-    if posterior["rating"]:
-        values += f"; {posterior['rating']}"
-    return _membership_power(by_question.get("exact membership")), values
-
-
-def _membership_power(row: Mapping[str, Any] | None) -> str:
-    """Return the power of a membership test beside that by chance."""
-    if row is None:
-        return _NO_HOLDOUT
-    if pd.isna(row["estimate"]):
-        return str(row["rating"])
-    power = percent_with_error(row["estimate"], row["se"])
-    chance = percent_with_error(row["baseline"])
-    return f"power {power} (chance {chance})"
-
-
-def _worst_rated(
-    by_question: Mapping[str, Mapping[str, Any]], questions: Sequence[str]
-) -> str:
-    """Return the answer with the worst rating, the first of several."""
-    answers = [by_question[question] for question in questions]
-    worst = max(answers, key=lambda row: _RATING_ORDER.index(row["rating"]))
-    line = _line("", worst)
-    baseline = line["baseline"].partition(" (")[0]
-    expected = f" ({baseline} expected)" if baseline else ""
-    return f"{line['release']}{expected}: {line['rating']}"
-
-
-def _utility_answer(rows: pd.DataFrame) -> str:
-    """Return the rating of the largest utility loss."""
-    loss = worst_utility(rows)
-    return f"{loss['question']}: {loss['rating']}"
-
-
-def card(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of a release's card as texts.
-
-    z is the larger of both deviates of a row, as its rating takes it. A utility loss
-    has none: the rating of the largest of many tables is not that of one table.
-    """
-    lines = []
-    for row in card_rows(rows).to_dict("records"):
-        line = _line(row["measure"], row)
-        if row["question"] == "undetected copies":
-            limit = percent_with_error(row["estimate"])
-            line |= {"release": f"up to {limit}", "baseline": ""}
-        if row["question"] in _OF_UNIQUES and not row["n"]:
-            line |= {"release": "none unique", "baseline": ""}
-            line["rating"] = "not applicable"
-        lines.append(line)
-    groups = rows[rows["group"] != "all"]
-    if len(groups):
-        lines.append(_worst_group(groups))
-    return pd.DataFrame(lines)
-
-
-def _line(measure: str, row: Mapping[str, Any]) -> dict[str, str]:
-    """Return a line of the card, empty where a number is unknown."""
-    line = _EMPTY_LINE | {"measure": measure, "rating": row["rating"]}
-    line["n"] = f"{row['n']:,}"
-    if pd.notna(row["estimate"]):
-        line["release"] = percent_with_error(row["estimate"], row["se"])
-    if pd.notna(row["baseline"]):
-        line["baseline"] = percent_with_error(row["baseline"], row["baseline_se"])
-        if kind := row["baseline_kind"].removeprefix("independent "):
-            line["baseline"] += f" ({kind})"
-    z = np.fmax(row["z"], row["z_permutation"])
-    has_sign = row["rating"] in ("signs", "found")
-    if row["question"] == "identical records" and not has_sign:
-        z = row["z"]  # the permutation test is that of the rows below it
-    if np.isfinite(z) and row["question"] not in utility.LOSSES:
-        line["z"] = f"{z:.1f}"
-    if row["question"] == "copied uniques" and not row["rating"]:
-        line["rating"] = ratings.rate_deviate(z)
-    return line
-
-
-def _worst_group(groups: pd.DataFrame) -> dict[str, str]:
-    """Return the line of the group whose rated risk exceeds its baseline most."""
-    outstanding = groups[groups["rating"].isin(["elevated", "high"])]
-    if outstanding.empty:
-        variable = groups["group"].iloc[0].partition(":")[0]
-        measure = f"uniques matched and DiSCO, by {variable}"
-        return _EMPTY_LINE | {"measure": measure, "release": "none elevated"}
-    excess = ratings.excess_share(outstanding["estimate"], outstanding["baseline"])
-    worst = outstanding.loc[excess.astype(float).idxmax()]
-    measure = f"worst group, {worst['group']} ({worst['question']})"
-    return _line(measure, worst.to_dict())
-
-
 def render_text(
     verdicts: Sequence[Verdict],
     table: pd.DataFrame,
@@ -393,11 +202,8 @@ def render_text(
     """
     blocks = []
     for one in verdicts:
-        of_release = table[table["release"] == one.release]
-        found = show(intruders(of_release)).text
-        lines = show(card(of_release), names=CARD_HEADINGS).text
-        below = indent(f"{found}\n\n{lines}", "  ")
-        blocks.append(f"{one.sentence}\n{below}")
+        lines = card.render_text(table[table["release"] == one.release])
+        blocks.append(f"{one.sentence}\n{indent(lines, '  ')}")
     if len(verdicts) > 1:
         blocks.insert(0, headline(verdicts))
     first, _, rest = "\n\n".join(blocks).partition("\n")
@@ -415,7 +221,7 @@ def overview(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
                 "release": one.release,
                 "verdict": one.verdict,
                 "finding": one.reason or _limit_of(of_release),
-                "utility": worst_utility(of_release)["rating"],
+                "utility": card.worst_utility(of_release)["rating"],
             }
         )
     return pd.DataFrame(rows)
@@ -431,23 +237,13 @@ def _limit_of(rows: pd.DataFrame) -> str:
 
 
 def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each release: one measure a column, baseline and rating."""
-    rows = []
+    """Return the cards of all releases, a row for each, by intruder and disclosure."""
+    cards = []
     for one in verdicts:
-        of_release = table[table["release"] == one.release]
-        lines = card(of_release).to_dict("records")
-        measures = dict(zip(CARD.values(), map(_numbers, lines), strict=False))
-        loss = worst_utility(of_release)
-        loss_line = _line("", loss.to_dict())
-        measures["largest utility loss"] = f"{loss['question']}: {_numbers(loss_line)}"
-        rows.append({"release": one.release} | measures)
-    return pd.DataFrame(rows)
-
-
-def _numbers(line: Mapping[Any, str]) -> str:
-    """Return the release, its baseline and the rating of a line of the card."""
-    baseline = line["baseline"].partition(" (")[0]
-    return "; ".join(filter(None, [line["release"], baseline, line["rating"]]))
+        lines = card.card(table[table["release"] == one.release])
+        by_kind = lines.set_index("disclosure")
+        cards.append({"release": one.release} | by_kind[card.ANYONE].to_dict())
+    return pd.DataFrame(cards)
 
 
 def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
@@ -466,10 +262,10 @@ def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFra
         enough &= (rows["question"] != "identical records") | enough_for_copies
         by_question = {}
         for question, some in rows.groupby("question", sort=False):
-            worst = max(some["rating"], key=_RATING_ORDER.index)
+            worst = max(some["rating"], key=card.RATING_ORDER.index)
             by_question[question] = worst if enough[some.index].all() else NOT_SHOWN
         row = {"release": number, "verdict": one.verdict, **by_question}
-        row["utility"] = worst_utility(of_release)["rating"]
+        row["utility"] = card.worst_utility(of_release)["rating"]
         if not enough.all():
             row |= {"verdict": NOT_SHOWN, "utility": NOT_SHOWN}
         shown.append(row)
@@ -508,7 +304,7 @@ def page(
         overview=_html(overview(verdicts, table)),
         compared=_html(
             compared(verdicts, table),
-            caption="The release ± its standard error; its baseline; the rating.",
+            caption="What anyone with the release learns, by kind of disclosure.",
         ),
         releases=sections,
         records=_html(exposed, caption=f"Original records at highest risk in {worst}."),
@@ -522,14 +318,13 @@ def _section(one: Verdict, rows: pd.DataFrame) -> dict[str, Any]:
     """Return what the page shows of a release: card, chart, and all its rows."""
     answers = rows.drop(columns=["in_verdict", "release"])
     answers = answers.replace("", None).dropna(axis=1, how="all")
-    drawn = card_rows(rows).query(
+    drawn = card.card_rows(rows).query(
         "question != 'undetected copies' and estimate == estimate"
     )
     return {
         "release": one.release,
         "sentence": one.sentence,
-        "intruders": _html(intruders(rows)),
-        "card": _html(card(rows), names=CARD_HEADINGS),
+        "card": _html(card.card(rows)),
         "rows": drawn.to_dict("records"),
         "answers": _html(answers, names=_HEADINGS),
     }

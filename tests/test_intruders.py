@@ -1,0 +1,206 @@
+"""What two intruders find: anyone with the release, and one who knows all others."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from enumeration import exact_log_risk, schema
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+
+from srlib.assessment import exact, verdict
+from srlib.assessment.exact import exact_rows, named_synthesizer
+from srlib.assessment.files import Files
+from srlib.assessment.membership import membership_row
+from srlib.data.acs import embedded_population
+from srlib.data.schema import Microdata
+from srlib.dpmpm import Chains, Prior
+from srlib.margins import LaplaceMargins, PlugInMargins
+from srlib.risk import DrawSets, membership_test
+from srlib.trees import AS_RPART, UNPRUNED, SequentialTrees
+
+N = 600
+POPULATION = embedded_population(4 * N, rng=default_rng(3))
+SCHEMA = POPULATION.schema
+ORIGINAL, OTHERS, HOLDOUT, FRESH = (
+    Microdata(codes, SCHEMA) for codes in np.split(POPULATION.codes, 4)
+)
+
+
+def by_question(rows):
+    return pd.DataFrame(rows).set_index("question")
+
+
+def first_column(released, rng):
+    """The row of an intruder who has the release."""
+    files = Files(ORIGINAL.codes, released, SCHEMA.n_levels.tolist(), HOLDOUT.codes)
+    return membership_row([files], rng)
+
+
+def second_column(released, synthesizer, rng):
+    """The rows of an intruder who also knows the synthesizer and all others."""
+    rows, _ = exact_rows(ORIGINAL, [released], HOLDOUT, synthesizer, rng=rng)
+    return by_question(rows)
+
+
+def test_other_people_are_found_as_often_as_by_chance():
+    rng = default_rng(5)
+    excess = []
+    for _ in range(30):
+        parts = np.split(POPULATION.codes[rng.permutation(4 * N)], 4)
+        files = Files(parts[0], parts[1], SCHEMA.n_levels.tolist(), parts[2])
+        row = membership_row([files], rng)
+        excess.append(row["estimate"] - row["baseline"])
+    error = np.std(excess, ddof=1) / np.sqrt(len(excess))
+    assert abs(np.mean(excess)) < 3 * error
+    assert error < 0.002
+
+
+def test_a_copied_file_is_found_far_more_often_than_by_chance():
+    row = first_column(ORIGINAL.codes, default_rng(1))
+    assert row["estimate"] > 0.9
+    assert row["z"] > 30
+
+
+def test_with_too_few_other_people_membership_is_not_rated():
+    files = Files(
+        ORIGINAL.codes, FRESH.codes, SCHEMA.n_levels.tolist(), HOLDOUT.codes[:100]
+    )
+    row = membership_row([files], default_rng(1))
+    assert row["rating"] == "too few people"
+    assert np.isnan(row["estimate"])
+
+
+@pytest.mark.parametrize(
+    "synthesizer",
+    [SequentialTrees(SCHEMA, growth=AS_RPART), PlugInMargins(SCHEMA.n_levels)],
+    ids=["rpart", "margins"],
+)
+def test_no_attack_finds_more_than_the_most_powerful_test(synthesizer):
+    rng = default_rng(2)
+    released = synthesizer.release(ORIGINAL.codes, rng=rng)
+
+    attack = first_column(released, rng)
+    best = second_column(released, synthesizer, rng).loc["exact membership"]
+
+    error = np.hypot(attack["se"], best["se"])
+    assert best["estimate"] > attack["estimate"] - 4 * error
+
+
+def test_private_margins_keep_the_bound_on_the_power():
+    synthesizer = LaplaceMargins(SCHEMA.n_levels, epsilon=1.0)
+    rng = default_rng(6)
+    released = synthesizer.release(ORIGINAL.codes, rng=rng)
+    row = second_column(released, synthesizer, rng).loc["exact membership"]
+    assert row["estimate"] < np.exp(1) * exact.RATE + 4 * row["se"]
+
+
+def test_the_posterior_of_margins_is_that_of_bayes_rule():
+    synthesizer = PlugInMargins(SCHEMA.n_levels)
+    rng = default_rng(7)
+    released = synthesizer.release(ORIGINAL.codes, rng=rng)
+    rows, risks = exact_rows(ORIGINAL, [released], None, synthesizer, rng=rng)
+
+    combinations = np.unique(ORIGINAL.codes, axis=0)
+    number = risks.index[0]
+    record = combinations[number]
+    (i,) = np.flatnonzero((ORIGINAL.codes == record).all(axis=1))
+    data = ORIGINAL.codes.copy()
+    truth = synthesizer.log_prob(released, data)
+    total = 1.0
+    for k, n_levels in enumerate(SCHEMA.n_levels):
+        for level in range(n_levels):
+            if level != record[k]:
+                data[i] = record
+                data[i, k] = level
+                total += np.exp(synthesizer.log_prob(released, data) - truth)
+
+    assert risks.loc[number, "probability"] == pytest.approx(1 / total)
+    median = by_question(rows).loc["exact posterior", "estimate"]
+    assert median == pytest.approx(risks["probability"].median())
+    assert "exact membership" not in by_question(rows).index
+
+
+def test_membership_by_draws_of_the_mixture_is_that_of_the_exact_likelihood():
+    n_levels = [2, 3]
+    small = schema(*n_levels)
+    data = np.array([[0, 0], [0, 1], [1, 2], [1, 2]], dtype=np.uint8)
+    released = np.array([[0, 0], [1, 2], [0, 1]], dtype=np.uint8)
+    people = np.array([[0, 2], [1, 0], [1, 1]], dtype=np.uint8)
+    chains = Chains(n_classes=2, burn_in=100, n_draws=4_000, n_chains=6)
+    sets = DrawSets.fit(data, [released], small.n_levels, chains, rng=default_rng(1))
+    tables = [Microdata(codes, small) for codes in (data, released, people)]
+
+    test = membership_test(
+        tables[0], [tables[1]], tables[2], draws=sets, rows=[1], n_holdout=3
+    )
+
+    support = np.vstack([data[1], people])
+    log_prob = exact_log_risk(data, 1, support, [released], n_levels, 2, Prior())
+    ratio = log_prob[0] - np.log(np.mean(np.exp(log_prob[1:])))
+    assert_allclose(test.statistic[0, 0], ratio, atol=0.03)
+
+
+def test_a_release_that_the_synthesizer_cannot_have_made_is_said_so():
+    synthesizer = SequentialTrees(SCHEMA, growth=UNPRUNED)
+    rows = second_column(FRESH.codes, synthesizer, default_rng(1))
+    assert (rows["rating"] == "impossible").all()
+    assert rows.loc["exact posterior", "detail"] == exact.IMPOSSIBLE
+
+
+def assessed(rows):
+    """The table of an assessment with these rows of the second column alone."""
+    return pd.DataFrame(rows).assign(release="made", rating="elevated")
+
+
+@pytest.mark.parametrize(
+    ("share", "limit", "fails"),
+    [(0.15, 0.1, True), (0.1, 0.1, False), (np.nan, 0.1, True)],
+)
+def test_a_limit_fails_above_it_and_where_nothing_was_computed(share, limit, fails):
+    rows = [{"question": "exact posterior above one half", "estimate": share}]
+    failed = verdict.failures([], assessed(rows), [("attribute", limit)])
+    assert bool(failed) == fails
+
+
+@pytest.mark.parametrize(
+    ("share", "rating"), [(0.085, "not elevated"), (0.095, "elevated")]
+)
+def test_more_than_one_in_twenty_above_one_half_is_elevated_beyond_chance(
+    share, rating
+):
+    n = 200
+    probability = np.where(np.arange(n) < share * n, 0.9, 0.1)
+
+    class Risk:
+        support_size = 35
+        reliable = np.ones(n, bool)
+
+    Risk.probability = probability
+    _, row = exact._posterior_rows(Risk, default_rng(1))
+    assert row["rating"] == rating
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cart", "synthesizer is 'cart'; it must be rpart or trees"),
+        ("rpart:leaf=5", "synthesizer is 'rpart:leaf=5'; it must be rpart"),
+        ("dpmpm:classes=5", "synthesizer is 'dpmpm:classes=5'"),
+        ("rpart:min_leaf=0", "min_leaf is 0; it must be 1 or more"),
+        ("trees:min_leaf=many", "min_leaf is 'many'; it must be a whole number"),
+        ("trees:order=SEX/AGEP", "it must name each of SEX, AGEP"),
+        ("margins:epsilon=0", "epsilon is 0; it must be positive"),
+    ],
+)
+def test_a_wrong_synthesizer_is_refused_with_what_would_be_right(text, message):
+    with pytest.raises(ValueError, match=message):
+        named_synthesizer(text, SCHEMA)
+
+
+def test_settings_of_a_synthesizer_are_read():
+    order = SCHEMA.names[::-1]
+    text = f"rpart:min_leaf=20,cp=.01,order={'/'.join(order)}"
+    trees = named_synthesizer(text, SCHEMA)
+    assert (trees.growth.min_leaf, trees.growth.cp) == (20, 0.01)
+    assert trees.growth.minsplit == AS_RPART.minsplit
+    assert tuple(trees.order) == tuple(order)
