@@ -317,7 +317,8 @@ release = trees.release(rng=stream(seed, "one release"))[0]
 # log probability of the release, one number for each candidate:
 
 # %%
-candidates = one_variable_supports(table.codes[targets[:1]], levels)[0]
+first_target = table.codes[targets[:1]]
+candidates = one_variable_supports(first_target, levels)[0]  # (candidates, variables)
 log_prob = []
 for candidate in candidates:
     codes = table.codes.copy()
@@ -399,7 +400,7 @@ stream_of = {  # names of their streams of chance
     "unpruned trees": "grown to impurity",
     "pruned as rpart": "pruned as rpart",
 }
-fitted = {}
+fitted = {}  # trees by rule
 for rule, growth in growth_rules(min_leaf).items():
     fitted[rule] = fit(table, growth)
 
@@ -427,9 +428,10 @@ released = {
 # For each release and target, the log probability given each candidate:
 
 # %%
+# (targets, candidates, variables)
 support = one_variable_supports(table.codes[targets], levels)
 prior = 1 / support.shape[1]
-log_prob_of = {}  # by rule and minimum leaf size
+log_prob_of = {}  # (releases, targets, candidates), by rule and minimum leaf size
 for rule, trees in fitted.items():
     log_prob_of[rule, min_leaf] = candidate_log_prob(
         trees, released[rule], table.codes, targets, support
@@ -540,7 +542,7 @@ callout(
 # %%
 curves = pd.DataFrame(index=range(1, n_releases * n_publications + 1))
 for rule in fitted:
-    cumulative = np.cumsum(log_prob_of[rule, min_leaf], axis=0)
+    cumulative = np.cumsum(log_prob_of[rule, min_leaf], axis=0)  # over releases
     curves[rule] = median_probability(cumulative)
 _ = outputs.table("one_by_one", curves.rename_axis("releases").reset_index())
 
@@ -744,6 +746,7 @@ compared = frontier[frontier["case"] != "unpruned trees"].copy()
 compared["log_ratio"] = np.nan
 compared["error"] = np.nan
 for i, point in compared.iterrows():
+    # the position of the next larger loss
     k = np.searchsorted(unpruned["loss"], point["loss"], side="right")
     if 0 < k < len(unpruned):
         compared.loc[i, ["log_ratio", "error"]] = log_ratio_at_equal_loss(
@@ -1136,7 +1139,7 @@ if not unknown:
     last_two = list(table.schema.names[-2:])
     unknown = ["WKL", "DIS", "HICOV", "MIG"] if is_acs else last_two
 positions = table.schema.positions(unknown, "unknown")
-combinations = np.stack(
+combinations = np.stack(  # (targets, combinations, variables)
     [subset_support(x, positions, levels) for x in table.codes[targets]]
 )
 
@@ -1339,7 +1342,7 @@ by_hand.append(("exact, alarm only", by_alarm))
 # number $k$ is binomial, and all are well with probability $.9^k$.
 
 # %% tags=["public"]
-k = np.arange(16)
+k = np.arange(16)  # released cooks of fifteen people
 p_all_well = binom.pmf(k, 15, 2 / 3) * 0.9**k
 posterior_if_well = 1 / (1 + (10 / 9) ** k)
 by_hand.append(("exact, whole release", alarm + p_all_well @ posterior_if_well))
@@ -1370,6 +1373,7 @@ rng = stream(seed, "audit")
 audited = rng.permutation(sample_uniques(file.codes))[:n_audited]
 supports = one_variable_supports(file.codes[audited], levels)
 alternatives = rng.integers(1, supports.shape[1], len(audited))
+# of each record the true values and the alternative, (2, variables)
 pairs = [support[[0, k]] for support, k in zip(supports, alternatives, strict=True)]
 
 # %% [markdown]
