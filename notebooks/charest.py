@@ -201,7 +201,7 @@ largest_steps = {
 # The library's function takes the pairs of neighbors, which below are not always adjacent rows.
 
 # %%
-neighbors = mechanism.count_neighbors(n)
+neighbors = mechanism.count_neighbors(n)  # pairs of counts that differ by one
 deltas = {
     name: mechanism.sensitivity(score, neighbors) for name, score in scores.items()
 }
@@ -234,7 +234,8 @@ def rate_of(convention, score):
 
 
 # %% [markdown]
-# `mechanism.gibbs` makes the table of a score at a rate: the weights, divided by their sum in each row.
+# `mechanism.gibbs` makes the table of a score at a rate: the weights, divided by their sum in each row. Its `row(x)` has
+# the log probabilities of the releases for the data $x$.
 
 # %%
 synthesizers = {}
@@ -249,13 +250,15 @@ assert np.allclose(as_printed, weight / weight.sum())
 # %% [markdown]
 # Two [synthesizers](../docs/guide/glossary.md#synthesizer) get the same exact epsilon by their prior: the beta-binomial
 # draws from the posterior predictive distribution, and the Bernoulli plug-in draws $n$ values with the posterior mean as
-# their probability.
+# their probability. `n_s` is the number of released records, $\tilde n$.
 
 # %%
 alpha = mechanism.dirichlet_multinomial_alpha(epsilon, n)  # n / (exp(epsilon) - 1)
-synthesizers["beta-binomial", "calibrated"] = mechanism.beta_binomial(n, n, alpha)
+synthesizers["beta-binomial", "calibrated"] = mechanism.beta_binomial(
+    n=n, n_s=n, alpha=alpha
+)
 synthesizers["Bernoulli plug-in", "calibrated"] = mechanism.private_plugin(
-    epsilon, n, n
+    epsilon, n=n, n_s=n
 )
 
 # %% [markdown]
@@ -284,6 +287,9 @@ score_functions = outputs.table("score_functions", pd.DataFrame(rows))
 caption = f"Table 1 under three conventions, and two synthesizers; {x} ones among {n} records."
 names = {"expected_posterior_probability": "expected P of the release"}
 show(score_functions, digits=5, caption=caption, names=names)
+
+# %% [markdown]
+# The rows *as printed* are held against the stated epsilon:
 
 # %%
 printed_rows = score_functions.query("convention == 'as printed'").set_index("score")
@@ -318,13 +324,12 @@ outputs.figure("delivered", chart)
 # stated epsilon. (At the paper's settings.)
 
 # %% [markdown]
-# At the paper's settings, the rows *as printed* are its Table 1, digit for digit (one number is rounded to seven digits),
-# except for two numbers in the row of $\log P$, the subject of
-# [Exercise 2](#Exercise-2:-a-misprint-or-another-convention?). So Table 1
-# was computed with sensitivity 1 for all three scores and without the 2 of the definition. The paper's display of the
-# sampling probabilities also lacks the 2. Distance exceeds the stated epsilon because the 2 is missing, and $\log P$
-# because its sensitivity, $\log(1 + n/\gamma)$, is far above the assumed 1. $P$ stays below it, because its sensitivity
-# is far below 1.
+# At the paper's settings, the rows *as printed* are its Table 1, digit for digit (one number is rounded to seven
+# digits), except for two numbers in the row of $\log P$, the subject of
+# [Exercise 2](#Exercise-2:-a-misprint-or-another-convention?). So Table 1 was computed with sensitivity 1 for all three scores
+# and without the 2 of the definition. Distance exceeds the stated epsilon because the 2 is missing, and $\log P$
+# because its sensitivity, $\log(1 + n/\gamma)$, is far above the assumed 1. $P$ stays below it, because its
+# sensitivity is far below 1.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 2: a misprint or another convention?
@@ -387,10 +392,13 @@ assert misprint
 def expected_distance(synthesizer):
     """Return the expected distance of the release from the data, for every data set."""
     counts = np.arange(synthesizer.n_inputs)
-    probability = np.exp(synthesizer.block(counts, counts))
+    probability = np.exp(synthesizer.block(counts, counts))  # (data sets, releases)
     distance = np.abs(counts[:, None] - counts)
     return (probability * distance).sum(axis=1)
 
+
+# %% [markdown]
+# A column for each of the five mechanisms, a row for each data set:
 
 # %%
 at_equal_epsilon = {
@@ -429,7 +437,7 @@ callout(
 )
 
 # %% [markdown]
-# Is $\log P$ closer than $P$ under other priors and budgets?
+# Is $\log P$ closer than $P$ under other priors and budgets? For each, `closer` is the share of data sets for which it is.
 
 
 # %%
@@ -474,9 +482,8 @@ claims.check(
 )
 
 # %% [markdown]
-# $P$ is nearly flat under a weak prior. It gains most from a strong one, which makes the predictive
-# distributions of neighbors similar. At the paper's settings a still stronger prior brings $\log P$ back at the largest
-# epsilon, for some data sets.
+# $P$ gains most from a strong prior, which makes the predictive distributions of neighbors similar. At the paper's
+# settings a still stronger prior brings $\log P$ back at the largest epsilon, for some data sets.
 #
 # ### Reading a column
 #
@@ -502,7 +509,8 @@ def posteriors(synthesizer):
 
 
 # %% [markdown]
-# The last column has the probability of the release that attains the exact epsilon, under the data set that makes it more
+# For each mechanism and the data $x$: mean and largest posterior of the true value, mean log of posterior over prior, and
+# the probability of the release that attains the exact epsilon over all data, under the data set that makes it more
 # likely.
 
 # %%
@@ -510,7 +518,7 @@ rows = []
 for name, synthesizer in at_equal_epsilon.items():
     p = np.exp(synthesizer.row(x))
     posterior = posteriors(synthesizer)
-    worst = mechanism.exact_epsilon(synthesizer)
+    worst = mechanism.exact_epsilon(synthesizer)  # with its pair of data and release
     row = {
         "mechanism": name,
         "expected posterior": share_of_records @ posterior @ p,
@@ -534,7 +542,7 @@ callout(
 # %% tags=["hide-input"]
 caption = (
     f"Posterior of the true value, over releases and records of x = {x}, for an intruder who "
-    "knows all other records; worst release of all data."
+    "knows all other records. Last column: the release that attains the exact epsilon."
 )
 shown = disclosure.copy()
 shown["worst release"] = shown["worst release"].map("{:.2g}".format)
@@ -655,12 +663,11 @@ claims.check(
 # %% [markdown] tags=["appendix"]
 # ## Contingency tables
 #
-# Now the outputs are all tables of $n$ records on $2 \times 2$ or $2 \times 2 \times 2$ cells,
-# and neighbors differ in the cell of one record. Three models supply a $\log P$: the
-# Dirichlet-multinomial with all $\alpha_i = 1$, and log-linear models with and without pairwise
-# effects (500 draws from their prior, common to all data sets). They are compared with two distances as scores: the number
-# of records moved to another cell, the analogue of $|d - r|$, and Euclidean distance. All scores,
-# and direct Dirichlet-multinomial draws, get the *same exact epsilon*.
+# Now the outputs are all tables of $n$ records on $2 \times 2$ or $2 \times 2 \times 2$ cells, and neighbors differ
+# in the cell of one record. Three models supply a $\log P$: the Dirichlet-multinomial with all $\alpha_i = 1$, and
+# log-linear models with and without pairwise effects (500 draws from their prior, common to all data sets). They are
+# compared with two distances as scores: the number of records moved to another cell, and Euclidean distance. All
+# scores, and direct Dirichlet-multinomial draws, get the *same exact epsilon*.
 #
 # First the scores of every release for every data set, three by models and two by distances:
 
@@ -774,6 +781,9 @@ def expected_measures(shape, n, budget):
     return rows
 
 
+# %% [markdown]
+# `compositions` returns all tables of $n$ records, for either shape:
+
 # %%
 n_of = {(2, 2): n_table, (2, 2, 2): n_three}
 spaces = {}
@@ -781,6 +791,9 @@ for shape, n_records in n_of.items():
     tables = mechanism.compositions(n_records, int(np.prod(shape)))
     scores_of_models = model_scores(shape, tables, stream(seed, f"space {shape}"))
     spaces[shape] = tables, scores_of_models | distance_scores(tables)
+
+# %% [markdown]
+# All cases in one table; one measure at the middle budget is shown.
 
 # %%
 rows = []
@@ -833,10 +846,6 @@ claims.check(
 )
 
 # %% [markdown] tags=["appendix"]
-# A possible reason, not tested here, is the sensitivity of $\log P$, for the Dirichlet $\log(1 + n/\alpha)$: the output
-# that puts all records into a cell that the data leave nearly empty determines it. A record changes the number of records
-# moved by at most one, whatever the table.
-#
 # ## Scores by Monte Carlo
 #
 # For better models $\log P$ must be estimated from draws of the parameters. Two kinds of draws
@@ -849,21 +858,27 @@ claims.check(
 #   data set. The estimate is the exact predictive probability under a discrete prior, a score
 #   like any other.
 #
-# On $2 \times 2$ tables the exact score is known for the Dirichlet-multinomial. Each mechanism gets the budget 1. With
-# fresh draws it declares the true sensitivity, with common draws the bound $B$ of the next section. Here is the exact
-# score of all tables of a few records:
+# On $2 \times 2$ tables the exact score is known for the Dirichlet-multinomial. Each mechanism gets the budget 1. The
+# agency *declares* a sensitivity $\Delta$, right or wrong, and uses the rate $1/(2\Delta)$. With fresh draws it declares
+# that of the exact score, with common draws the bound
+#
+# $$B = \max_{i, j} \Bigl( \max_s \log \frac{\theta_{sj}}{\theta_{si}} - \min_s \log \frac{\theta_{sj}}{\theta_{si}} \Bigr),$$
+#
+# where $\theta_{sk}$ is the probability of cell $k$ in draw $s$. `sensitivity_bound` computes it, the next section derives
+# it. First, the exact score of all tables of a few records, and its sensitivity:
 
 # %%
-small = mechanism.compositions(n_small, 4)
-steps = mechanism.table_neighbors(small)
+small = mechanism.compositions(n_small, 4)  # all tables, (tables, cells)
+steps = mechanism.table_neighbors(small)  # pairs of positions, (pairs, 2)
 positions = np.arange(len(small))
 dirichlet = mechanism.dirichlet_multinomial(n_small, n_small, [1.0] * 4)
-exact_score = dirichlet.block(positions, positions)
-declared = mechanism.sensitivity(exact_score, steps)
+exact_score = dirichlet.block(positions, positions)  # (data, releases)
+exact_sensitivity = mechanism.sensitivity(exact_score, steps)
 
 # %% [markdown]
-# With fresh draws each data set $d$ has its own draws from the posterior, Dirichlet$(1 + d)$, and the score is the log of
-# the mean probability of the release over them. Two runs show how far such scores vary:
+# With fresh draws each data set $d$ has its own draws from the posterior, Dirichlet$(1 + d)$, and the score is the
+# log of the mean probability of the release over them, which `log_predictive` returns beside its error. Two runs show
+# how far such scores vary:
 
 
 # %%
@@ -871,8 +886,9 @@ def fresh_score(size, rng):
     """Return log P of every table given every table, with its own draws for each."""
     rows = []
     for data in small:
-        draws = np.log(rng.dirichlet(data + 1.0, (4, size // 4))).reshape(-1, 4)
-        rows.append(contingency.log_predictive(draws, small)[0])
+        theta = rng.dirichlet(data + 1.0, size)  # (draws, cells)
+        log_p, _ = contingency.log_predictive(np.log(theta), small)
+        rows.append(log_p)
     return np.array(rows)
 
 
@@ -908,30 +924,35 @@ for model in ("log-linear", "DPMPM"):
 
 
 # %%
-def known_draws(scores, declared):
-    """Return the largest sensitivity of scores, and the largest epsilon at budget 1."""
+def epsilon_if_draws_are_known(scores, declared):
+    """Return both sensitivities and the epsilon at budget 1, largest over scores."""
     rate = 1 / (2 * declared)
     tables = [mechanism.gibbs(score, rate, steps) for score in scores]
     return {
         "declared sensitivity": declared,
-        "its own sensitivity": max(mechanism.sensitivity(q, steps) for q in scores),
+        "its own sensitivity": max(
+            mechanism.sensitivity(score, steps) for score in scores
+        ),
         "epsilon if the draws are known": max(
             mechanism.exact_epsilon(table).value for table in tables
         ),
     }
 
 
+# %% [markdown]
+# One row for the exact score, then one for each kind and number of draws:
+
 # %%
 rows = [{"model": "Dirichlet", "draws from": "exact", "draws": 0}]
-rows[0] |= known_draws([exact_score], declared)
+rows[0] |= epsilon_if_draws_are_known([exact_score], exact_sensitivity)
 for size, scores_of_runs in fresh.items():
     row = {"model": "Dirichlet", "draws from": "fresh", "draws": size}
-    rows.append(row | known_draws(scores_of_runs, declared))
+    rows.append(row | epsilon_if_draws_are_known(scores_of_runs, exact_sensitivity))
 for (model, size), draws in common.items():
     score = contingency.log_predictive_score(draws, small)
     bound = contingency.sensitivity_bound(draws)
     row = {"model": model, "draws from": "common", "draws": size}
-    rows.append(row | known_draws([score], bound))
+    rows.append(row | epsilon_if_draws_are_known([score], bound))
 monte_carlo = pd.DataFrame(rows)
 
 # %% [markdown]
@@ -940,26 +961,41 @@ monte_carlo = pd.DataFrame(rows)
 # even with the exact score. So a second rate is tried, at which the exact score spends all of it:
 
 # %%
-rates = {"defined": 1 / (2 * declared)}
-rates["calibrated"] = mechanism.calibrate_rate(exact_score, 1.0, steps)
-coefficients = np.exp(
-    contingency.log_predictive(np.zeros((1, 4)), small)[0]
-)  # multinomial
+rates = {"defined": 1 / (2 * exact_sensitivity)}
+rates["calibrated"] = mechanism.calibrate_rate(
+    exact_score, epsilon=1.0, neighbors=steps
+)
+
+# %% [markdown]
+# The probability of a release $r$ given $\theta$ is its multinomial coefficient times $\prod_k \theta_k^{r_k}$. With
+# every $\theta_k$ set to 1 only the coefficient is left:
+
+# %%
+ones = np.ones((1, 4))
+log_coefficients, _ = contingency.log_predictive(np.log(ones), small)
+multinomial_coefficients = np.exp(log_coefficients)
+
+# %% [markdown]
+# For each set of draws the mean over the draws gives $P$, and the mechanism has weights $P^\rho$. Its probabilities are
+# averaged over the sets, at both rates $\rho$. (Dirichlet draws are gamma variables divided by their sum.)
 
 
+# %%
 def mean_releases(size, sets, rng):
     """Return, by rate, each release's probability averaged over sets of fresh draws."""
     theta = rng.standard_gamma(small[:, None, None] + 1.0, (len(small), sets, size, 4))
     theta /= theta.sum(axis=-1, keepdims=True)
-    p = coefficients * np.exp(np.log(theta) @ small.T).mean(
-        axis=2
-    )  # (data, sets, releases)
+    products = np.exp(np.log(theta) @ small.T)  # (data, sets, draws, releases)
+    p = multinomial_coefficients * products.mean(axis=2)  # (data, sets, releases)
     means = {}
     for name, rate in rates.items():
-        weight = p**rate
+        weight = p**rate  # as p is exp(log P)
         means[name] = (weight / weight.sum(axis=-1, keepdims=True)).mean(axis=1)
     return means
 
+
+# %% [markdown]
+# For each number of draws there are 200 batches of sets. `batches` has the mean of each batch, (batches, data, releases):
 
 # %% tags=["monte-carlo"]
 batches = {}
@@ -981,7 +1017,7 @@ for size in model_draws:
 # %%
 def log_ratio_with_error(batches, pair, output):
     """Return a log ratio of two data sets in a release, and its standard error."""
-    values = batches[:, list(pair), output]
+    values = batches[:, list(pair), output]  # (batches, 2)
     mean = values.mean(axis=0)
     error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
     return abs(np.log(mean[0] / mean[1])), np.linalg.norm(error / mean)
@@ -993,14 +1029,17 @@ def worst_case(batches):
     return mechanism.exact_epsilon(mechanism.Mechanism.from_table(log_mean, steps))
 
 
+# %% [markdown]
+# At the rate of the definition, from the first 50, 100 and 200 batches:
+
 # %% tags=["monte-carlo"]
 rows = []
 for size in model_draws:
-    for k in (50, 100, 200):
-        some = batches[size, "defined"][:k]
-        worst = worst_case(some)
-        value, error = log_ratio_with_error(some, worst.pair, worst.output)
-        rows.append((size, k * sets_in_batch[size], value, error))
+    for n_batches in (50, 100, 200):
+        first = batches[size, "defined"][:n_batches]
+        worst = worst_case(first)
+        value, error = log_ratio_with_error(first, worst.pair, worst.output)
+        rows.append((size, n_batches * sets_in_batch[size], value, error))
 columns = ["draws", "sets of draws", "epsilon", "standard error"]
 averaged = outputs.table("mean_over_draws", pd.DataFrame(rows, columns=columns))
 
@@ -1044,6 +1083,9 @@ caption = (
 )
 show(spent_all, digits=3, caption=caption)
 
+# %% [markdown]
+# All mechanisms at the rate of the definition; with fresh draws, epsilon is that of the mean:
+
 # %%
 last = averaged.groupby("draws").last()
 is_fresh = monte_carlo["draws from"] == "fresh"
@@ -1061,6 +1103,9 @@ caption = (
     "for the mechanism with fresh draws."
 )
 show(monte_carlo, caption=caption)
+
+# %% [markdown]
+# The claim is about all mechanisms with estimated scores, at either rate:
 
 # %%
 estimated = monte_carlo.query("`draws from` != 'exact'")
@@ -1096,10 +1141,10 @@ claims.check(
 
 # %% [markdown] tags=["appendix"]
 # With few fresh draws most of the sensitivity of a score is Monte Carlo error, and for somebody who knows the draws a
-# release can exceed the budget. Averaged over the draws, the mechanism spends somewhat more than the exact score, which
-# the unused half of the budget covers; the proof is lost. This average requires enumerating all tables, and a DPMPM or a
-# log-linear model would need a Markov chain for each draw and data set, which is not done here. With common draws the budget is proved for any number of draws, but the bound
-# leaves most of it unused.
+# release can exceed the budget. Averaged over the draws, the mechanism spends somewhat more than the exact score,
+# which the unused half of the budget covers. This average requires enumerating all tables, and a DPMPM or a
+# log-linear model would need a Markov chain for each draw and data set, which is not done here. With common draws the
+# budget is proved for any number of draws, but the bound leaves most of it unused.
 #
 # ## A sensitivity that can be computed
 #
@@ -1111,12 +1156,9 @@ claims.check(
 #
 # $$q(d', r) - q(d, r) = \log \frac{\sum_s w_s p_s(r)\, c_s}{\sum_s w_s p_s(r)} - \log \frac{\sum_s w_s c_s}{\sum_s w_s}.$$
 #
-# Both fractions are weighted means of the $c_s$, each between the smallest and the largest. Therefore
-#
-# $$\Delta q \le B = \max_{i, j} \Bigl( \max_s \log \frac{\theta_{sj}}{\theta_{si}} - \min_s \log \frac{\theta_{sj}}{\theta_{si}} \Bigr),$$
-#
-# whatever the data, the numbers of records in data and release, and the model of the draws. A
-# continuous prior has the same bound, over its support. Here is $B$ of two draws of two cells:
+# Both fractions are weighted means of the $c_s$, each between the smallest and the largest. Therefore $\Delta q \le
+# B$, whatever the data, the numbers of records in data and release, and the model of the draws. A continuous prior
+# has the same bound, over its support. Here is $B$ of two draws of two cells:
 
 # %%
 two_draws = np.log([[0.5, 0.5], [0.8, 0.2]])
@@ -1127,8 +1169,9 @@ callout("B of two draws", f"{b:.3f}, the log of 4: the odds are 1 and 1/4.")
 
 # %% [markdown]
 # And $B$ can be *set*: if in each draw every cell has at
-# least $e^{-B/2}$ times the probability of the most probable cell, all log ratios lie within $B/2$ of 0. In the
-# table each model's first row has the unchanged draws, the others have truncated ones.
+# least $e^{-B/2}$ times the probability of the most probable cell, all log ratios lie within $B/2$ of 0.
+# `limit_log_ratios` truncates draws so. In the table each model's first row has the unchanged draws, the others have
+# truncated ones.
 
 
 # %%
@@ -1250,7 +1293,8 @@ def rates_among(likely_data):
 
 # %% [markdown]
 # What does each rate give over *all* data sets? [Delta](../docs/guide/glossary.md#delta) at $\epsilon$ is the largest
-# $\sum_r \max\{0,\ p(r \mid d) - e^{\epsilon} p(r \mid d')\}$ over all neighbors.
+# $\sum_r \max\{0,\ p(r \mid d) - e^{\epsilon} p(r \mid d')\}$ over all neighbors. Each row has a belief and a
+# probability of the likely data sets.
 
 # %%
 rows = []
@@ -1260,10 +1304,10 @@ for together in (likely, 1 - (1 - likely) / 10):
         if len(data) == 1:  # it has no neighbor among the likely ones
             continue
         rates_of_log_p = rates_among(data)
-        of_paper = mechanism.gibbs(
+        at_paper_rate = mechanism.gibbs(
             scores["log P"], rates_of_log_p["paper's rate"], neighbors
         )
-        spends_all = mechanism.gibbs(
+        at_calibrated_rate = mechanism.gibbs(
             scores["log P"], rates_of_log_p["calibrated"], neighbors
         )
         row = {
@@ -1272,21 +1316,30 @@ for together in (likely, 1 - (1 - likely) / 10):
             "from": data.min(),
             "to": data.max(),
             "sensitivity among them": rates_of_log_p["sensitivity"],
-            "exact epsilon, paper's rate": mechanism.exact_epsilon(of_paper).value,
-            "delta, paper's rate": mechanism.delta(of_paper, epsilon),
-            "exact epsilon, all": mechanism.exact_epsilon(spends_all).value,
-            "delta, all": mechanism.delta(spends_all, epsilon),
-            "expected distance": expected_distance(spends_all)[x],
+            "exact epsilon, paper's rate": mechanism.exact_epsilon(at_paper_rate).value,
+            "delta, paper's rate": mechanism.delta(at_paper_rate, epsilon),
+            "exact epsilon, all": mechanism.exact_epsilon(at_calibrated_rate).value,
+            "delta, all": mechanism.delta(at_calibrated_rate, epsilon),
+            "expected distance": expected_distance(at_calibrated_rate)[x],
         }
         rows.append(row)
 by_belief = outputs.table("likely", pd.DataFrame(rows))
 
 # %% tags=["hide-input"]
-caption = f"Mechanisms with exact epsilon {epsilon:g} among likely data sets, by the agency's belief."
+caption = (
+    "Exact epsilon and delta over all data sets, by the agency's belief; the calibrated rate "
+    f"has exact epsilon {epsilon:g} among the likely ones."
+)
 show(
     by_belief,
     caption=caption,
-    names={"likely": "likely together", "from": "likely from"},
+    names={
+        "likely": "likely together",
+        "from": "likely from",
+        "exact epsilon, all": "exact epsilon, calibrated rate",
+        "delta, all": "delta, calibrated rate",
+        "expected distance": "expected distance, calibrated rate",
+    },
 )
 
 # %% tags=["hide-input"]
@@ -1313,6 +1366,8 @@ claims.check(
 # is a property of the mechanism; the probability of unlikely data is the agency's belief. The two need not be close.
 #
 # ## The ledger
+#
+# The computed numbers, to stand beside the printed ones:
 
 # %%
 _ = outputs.table("claims", claims.table)
@@ -1356,19 +1411,17 @@ outputs.ledger(book)
 #   weights, so another convention is not the cause: see
 #   [Exercise 2](#Exercise-2:-a-misprint-or-another-convention?).
 # - **The display of the sampling probabilities** lacks the 2 and has a stray $b$ for $x$ in its denominator.
-# - Not treated here: a base measure other than the counting one, which changes the release and not the budget; sampling by
-#   rejection, which gives the same probabilities; and scores from a Markov chain for each data set.
+# - Not treated here: a base measure other than the counting one, and sampling by rejection, which gives the same
+#   probabilities.
 
 # %% [markdown] tags=["appendix"]
 # ## What came after
 #
 # At rate 1 the score $\log P$ gives a draw from the posterior predictive distribution. Dimitrakakis et al. (2014) and
 # Wang, Fienberg and Smola (2015) show that one draw from the posterior is private "for free" where the log likelihood
-# is bounded. Foulds et al. (2016) show that noise on sufficient statistics is more efficient with many records; moving
-# records is noise on the counts. Snoke and Slavković (2018) use the exponential mechanism for microdata with the
-# propensity score measure pMSE, whose sensitivity is bounded. Savitsky, Williams and Hu (2022) come closest to this
-# paper's question: their pseudo-posterior raises each record's likelihood to its own power; equal weights give the
-# common power $\epsilon/B$ of the choice among the draws.
+# is bounded. Savitsky, Williams and Hu (2022) come closest to this paper's question: their pseudo-posterior raises
+# each record's likelihood to its own power; equal weights give the common power $\epsilon/B$ of the choice among the
+# draws.
 #
 # ## References
 #
@@ -1377,9 +1430,6 @@ outputs.ledger(book)
 #   [10.1007/978-3-319-11662-4_21](https://doi.org/10.1007/978-3-319-11662-4_21)
 # - Dunson, D. B. and Xing, C. (2009). Nonparametric Bayes modeling of multivariate categorical data.
 #   *JASA* 104, 1042–1051. [10.1198/jasa.2009.tm08439](https://doi.org/10.1198/jasa.2009.tm08439)
-# - Foulds, J., Geumlek, J., Welling, M. and Chaudhuri, K. (2016). On the theory and practice of
-#   privacy-preserving Bayesian data analysis. *UAI*.
-#   [10.48550/arXiv.1603.07294](https://doi.org/10.48550/arXiv.1603.07294)
 # - Machanavajjhala, A., Kifer, D., Abowd, J., Gehrke, J. and Vilhuber, L. (2008). Privacy: theory meets
 #   practice on the map. *ICDE*, 277–286. [10.1109/ICDE.2008.4497436](https://doi.org/10.1109/ICDE.2008.4497436)
 # - McClure, D. and Reiter, J. P. (2012). Differential privacy and statistical disclosure risk measures: an
@@ -1388,8 +1438,5 @@ outputs.ledger(book)
 #   [10.1109/FOCS.2007.66](https://doi.org/10.1109/FOCS.2007.66)
 # - Savitsky, T. D., Williams, M. R. and Hu, J. (2022). Bayesian pseudo posterior mechanism under asymptotic
 #   differential privacy. *JMLR* 23. [10.48550/arXiv.1909.11796](https://doi.org/10.48550/arXiv.1909.11796)
-# - Snoke, J. and Slavković, A. (2018). pMSE mechanism: differentially private synthetic data with maximal
-#   distributional similarity. *Privacy in Statistical Databases*, 138–159.
-#   [10.48550/arXiv.1805.09392](https://doi.org/10.48550/arXiv.1805.09392)
 # - Wang, Y.-X., Fienberg, S. E. and Smola, A. (2015). Privacy for free: posterior sampling and stochastic
 #   gradient Monte Carlo. *ICML*, 2493–2502. [10.48550/arXiv.1502.07645](https://doi.org/10.48550/arXiv.1502.07645)

@@ -39,11 +39,7 @@
 # Given the data the trees are fixed, so a release has a known probability. That makes the risk exact, for any
 # record, under either rule.
 #
-# **You will learn** to write down the density of a synthesizer, to compare synthesizers at equal utility, to follow the
-# same people into larger files, and to test a synthesizer that can only be run.
-#
 # **You should know** Bayes' rule, classification trees and the likelihood ratio test; best after `hu_reiter_wang`.
-# The four exercises need only a pencil and a calculator.
 #
 # ## Parameters
 #
@@ -141,12 +137,13 @@ about = "Probability of a released record, by job and sickness."
 show(outputs.table("smallest_example", example, public=True), caption=about)
 
 # %% [markdown]
-# The library grows the same trees and computes the same product:
+# The library grows the same trees. It takes records as level numbers (`codes`) and returns the log of the same product:
 
 # %% tags=["public"]
-few = srlib.fit_trees(people, growth=UNPRUNED)
-codes = srlib.Microdata.from_frame(example[["job", "sick"]], few.schema).codes
-assert np.allclose(np.exp(few.record_log_prob(codes)), example["probability"])
+trees_if_sick = srlib.fit_trees(people, growth=UNPRUNED)
+records = srlib.Microdata.from_frame(example[["job", "sick"]], trees_if_sick.schema)
+codes = records.codes  # (records, variables)
+assert np.allclose(np.exp(trees_if_sick.record_log_prob(codes)), example["probability"])
 
 # %% [markdown]
 # Now the intruder wonders whether the sick cook is sick. If that cook were well, the leaf of the cooks
@@ -159,9 +156,9 @@ assert np.allclose(np.exp(few.record_log_prob(codes)), example["probability"])
 # %% tags=["public"]
 if_well = people.copy()
 if_well.loc[9, "sick"] = "no"
-trees_if_well = srlib.fit_trees(if_well, growth=UNPRUNED, schema=few.schema)
-ten_well_cooks = codes[[0] * 10]  # the first row of the table
-log_ratio = few.log_prob(ten_well_cooks) - trees_if_well.log_prob(ten_well_cooks)
+trees_if_well = srlib.fit_trees(if_well, growth=UNPRUNED, schema=trees_if_sick.schema)
+well_cooks = codes[[0] * 10]  # the first row of the table, ten times
+log_ratio = trees_if_sick.log_prob(well_cooks) - trees_if_well.log_prob(well_cooks)
 assert np.isclose(np.exp(log_ratio), (9 / 10) ** 10)
 
 # %% [markdown]
@@ -255,8 +252,8 @@ assert round(sick_cook, 3) == 0.133
 #
 # Without a given file the data are adults of a simulated population, with the paper's fourteen variables: sex, age,
 # race, schooling, marital status, language at home, area of birth, military service, when a person last worked (`WKL`),
-# disability (`DIS`), health insurance (`HICOV`), the home a year ago (`MIG`), school and Hispanic origin. From a given
-# file, some records are held out.
+# disability (`DIS`), health insurance (`HICOV`), the home a year ago (`MIG`), school and Hispanic origin. Each use of
+# chance has its own named stream of random numbers.
 
 # %%
 everybody = microdata.load(
@@ -270,7 +267,7 @@ everybody = microdata.load(
 )
 
 # %% [markdown]
-# In a random order, the first people are held out, and the data are the next.
+# In a random order, the first people are held out, and the data (`table`) are the next:
 
 # %%
 shuffled = everybody.codes[stream(seed, "order").permutation(len(everybody))]
@@ -278,7 +275,7 @@ n_outside = min(n_held_out, len(shuffled) // 5)
 held_out = shuffled[:n_outside]
 inside = shuffled[n_outside:]
 table = srlib.Microdata(inside[:n_records], everybody.schema)
-levels = table.schema.n_levels
+levels = table.schema.n_levels  # the number of levels of each variable
 
 # %% tags=["hide-input"]
 sentences = [*everybody.notes, f"{len(table):,} of these are the data."]
@@ -291,7 +288,7 @@ callout("Note", " ".join(sentences))
 # %%
 def sample_uniques(codes):
     """Return the rows whose values occur once in a file."""
-    _, counts, combination = distinct(codes)
+    _, counts, combination = distinct(codes)  # combination: of each record
     return np.flatnonzero(counts[combination] == 1)
 
 
@@ -317,10 +314,11 @@ release = trees.release(rng=stream(seed, "one release"))[0]
 
 # %% [markdown]
 # The first target is changed to each of its candidates, the true record first. All trees are grown anew, and give the
-# log probability of the release:
+# log probability of the release, one number for each candidate:
 
 # %%
-candidates = one_variable_supports(table.codes[targets[:1]], levels)[0]
+first_target = table.codes[targets[:1]]
+candidates = one_variable_supports(first_target, levels)[0]  # (candidates, variables)
 log_prob = []
 for candidate in candidates:
     codes = table.codes.copy()
@@ -331,7 +329,7 @@ for candidate in candidates:
 # %% [markdown]
 # With equal prior probabilities, the posterior is $p(Z \mid D)$ divided by its sum over the candidates. A candidate with
 # ratio 0 is impossible: it leaves some released value without a donor, because the target was the only donor or because
-# a split of the trees has changed.
+# a split of the trees has changed. The most probable candidates are shown.
 
 # %%
 ratio = np.exp(np.array(log_prob) - log_prob[0])
@@ -340,8 +338,10 @@ posterior = ratio / ratio.sum()
 # %% tags=["hide-input"]
 is_changed = candidates != candidates[0]
 variables = [table.schema.names[k] for k in is_changed.argmax(axis=1)]
-one = pd.DataFrame({"changed": variables, "ratio": ratio, "posterior": posterior})
-one.loc[0, "changed"] = "nothing: the true record"
+one_record = pd.DataFrame(
+    {"changed": variables, "ratio": ratio, "posterior": posterior}
+)
+one_record.loc[0, "changed"] = "nothing: the true record"
 about = (
     f"The most probable of {len(candidates)} candidates, ties in the order of the "
     f"variables; {(posterior == 0).sum()} have probability 0."
@@ -350,19 +350,22 @@ names = {
     "ratio": "p(Z | D), over the true record's",
     "posterior": "posterior probability",
 }
-one = outputs.table("one_record", one.nlargest(6, "posterior"))
-show(one, caption=about, names=names)
+one_record = outputs.table("one_record", one_record.nlargest(6, "posterior"))
+show(one_record, caption=about, names=names)
 
 # %% [markdown]
-# The library computes the same without growing all trees anew: counts change along two paths, and only where a node's
-# best split changes is the tree regrown from there. It takes several releases, records and their candidates.
+# The library computes the same and regrows only what changes. It takes several releases, and rows of records with their
+# candidates:
 
 
 # %%
 def candidate_log_prob(synthesizer, released, codes, rows, support):
     """Return log p(release | data with one record changed), (releases, rows, candidates)."""
     return np.stack(
-        [log_likelihoods(synthesizer, [one], codes, rows, support) for one in released]
+        [
+            log_likelihoods(synthesizer, [release], codes, rows, support)
+            for release in released
+        ]
     )
 
 
@@ -397,7 +400,7 @@ stream_of = {  # names of their streams of chance
     "unpruned trees": "grown to impurity",
     "pruned as rpart": "pruned as rpart",
 }
-fitted = {}
+fitted = {}  # trees by rule
 for rule, growth in growth_rules(min_leaf).items():
     fitted[rule] = fit(table, growth)
 
@@ -425,9 +428,10 @@ released = {
 # For each release and target, the log probability given each candidate:
 
 # %%
+# (targets, candidates, variables)
 support = one_variable_supports(table.codes[targets], levels)
 prior = 1 / support.shape[1]
-log_prob_of = {}  # by rule and minimum leaf size
+log_prob_of = {}  # (releases, targets, candidates), by rule and minimum leaf size
 for rule, trees in fitted.items():
     log_prob_of[rule, min_leaf] = candidate_log_prob(
         trees, released[rule], table.codes, targets, support
@@ -450,8 +454,9 @@ def median_probability(log_prob):
 
 
 # %% [markdown]
-# Given the data, releases are independent, so the log probability of a set of releases is a sum. For the people worst
-# off there is the share of targets whose true record has more than half of the probability after a set.
+# Given the data, releases are independent, so the log probability of a set of releases is a sum. The risks are the
+# median after one release (`one`) and after a set (`several`); for the people worst off, the share of targets whose true
+# record has more than half of the probability after a set; and the share of candidates that one release excludes.
 
 
 # %%
@@ -461,16 +466,16 @@ def mean_and_error(values):
 
 
 def risks(log_prob):
-    """Return the risk from one release and from a set, and what one excludes."""
+    """Return the risks by name, from (releases, targets, candidates)."""
     sets = log_prob.reshape(n_publications, n_releases, *log_prob.shape[1:])
-    in_set = sets.sum(axis=1)
-    one = median_probability(log_prob)
-    several, several_se = mean_and_error(median_probability(in_set))
+    in_set = sets.sum(axis=1)  # (sets, targets, candidates)
+    after_one = median_probability(log_prob)
+    after_set, after_set_se = mean_and_error(median_probability(in_set))
     return {
-        "one": one.mean(),
-        "one_sd": one.std(ddof=1),
-        "several": several,
-        "several_se": several_se,
+        "one": after_one.mean(),
+        "one_sd": after_one.std(ddof=1),
+        "several": after_set,
+        "several_se": after_set_se,
         "above_half": (truth_probability(in_set) > 0.5).mean(),
         "excluded": np.isneginf(log_prob[..., 1:]).mean(),
     }
@@ -494,6 +499,9 @@ def risk_and_loss(log_prob, released):
     loss, loss_se = utility_loss(table.codes, released, levels)
     return {**risks(log_prob), "loss": loss, "loss_se": loss_se}
 
+
+# %% [markdown]
+# A row for each rule, with its number of leaves:
 
 # %%
 rows = []
@@ -534,7 +542,7 @@ callout(
 # %%
 curves = pd.DataFrame(index=range(1, n_releases * n_publications + 1))
 for rule in fitted:
-    cumulative = np.cumsum(log_prob_of[rule, min_leaf], axis=0)
+    cumulative = np.cumsum(log_prob_of[rule, min_leaf], axis=0)  # over releases
     curves[rule] = median_probability(cumulative)
 _ = outputs.table("one_by_one", curves.rename_axis("releases").reset_index())
 
@@ -556,12 +564,13 @@ outputs.figure("one_by_one", chart)
 # as the releases come in; dotted: the prior, one over the number of candidates.
 
 # %% [markdown]
-# ## One frontier
+# ## At equal utility loss
 #
 # Pruning changes the risk and the utility. So do larger leaves, which lose the fine associations first; smoothing, which
 # adds a Dirichlet distribution with equal shares for all levels to each leaf's counts; independent margins with
 # Laplace noise for $\epsilon = 1$; and the mixture of the paper ([DPMPM](../docs/guide/glossary.md#dpmpm)). Which
-# synthesizers can be compared *at equal utility loss*, and which discloses less? First, both rules with larger leaves:
+# discloses less *at equal utility loss*? `points` gets a row for each synthesizer and leaf size. First, both
+# rules, with the smallest leaves from above and with larger ones:
 
 # %%
 points = []
@@ -582,11 +591,11 @@ for rule in fitted:
 # Then the two other synthesizers with a density:
 
 # %%
-others = {
+other_synthesizers = {
     "smoothed leaves": fit(table, Growth(min_leaf, smoothing=smoothing)),
     "Laplace margins": LaplaceMargins(levels, 1.0),
 }
-for name, synthesizer in others.items():
+for name, synthesizer in other_synthesizers.items():
     released[name] = draw(synthesizer, name)
     log_prob = candidate_log_prob(
         synthesizer, released[name], table.codes, targets, support
@@ -603,30 +612,34 @@ chains = srlib.Chains(
     n_classes=n_classes, burn_in=burn_in, n_draws=n_draws, thin=20, n_chains=4
 )
 rngs = stream(seed, "mixture").spawn(2 + n_releases)
-drawn = sample_posterior(
+given_data = sample_posterior(
     table.codes, levels, chains, rng=rngs[0], keep_allocations=True
 )
-mixed = drawn.release(n_releases * n_publications, len(table), rng=rngs[1])
+mixture_releases = given_data.release(
+    n_releases * n_publications, len(table), rng=rngs[1]
+)
 
 # %% [markdown]
 # The chains given the data and one release are shorter. There are as many as releases in a set:
 
 # %% tags=["monte-carlo"]
 shorter = replace(chains, burn_in=burn_in // 5, n_draws=n_draws // 2, thin=5)
-joined = []
-for mixed_codes, rng in zip(mixed[:n_releases], rngs[2:], strict=True):
-    codes = np.vstack([table.codes, mixed_codes])
-    given_both = sample_posterior(
-        codes, levels, shorter, rng=rng, keep_allocations=True
-    )
-    joined.append(given_both)
+given_both = []
+for codes, rng in zip(mixture_releases[:n_releases], rngs[2:], strict=True):
+    both = np.vstack([table.codes, codes])
+    draws = sample_posterior(both, levels, shorter, rng=rng, keep_allocations=True)
+    given_both.append(draws)
 
 # %% [markdown]
 # The risk of every combination in the data follows from both kinds of draws.
 
 # %% tags=["monte-carlo"]
-releases = [srlib.Microdata(codes, table.schema) for codes in mixed[:n_releases]]
-estimated = srlib.posterior_risk(table, releases, draws=DrawSets(drawn, joined))
+releases = [
+    srlib.Microdata(codes, table.schema) for codes in mixture_releases[:n_releases]
+]
+estimated = srlib.posterior_risk(
+    table, releases, draws=DrawSets(given_data, given_both)
+)
 
 # %% tags=["monte-carlo", "hide-input"]
 about = f"The mixture, {n_releases} releases: {estimated.summary()}"
@@ -635,11 +648,11 @@ if not estimated.converged:
 callout("Note" if estimated.converged else "Mixture: not decided", about)
 
 # %% [markdown]
-# Its median is over all unique combinations. The last column of the table is the share of them without a reliable
-# estimate.
+# The row of the mixture: its median is over all unique combinations, and `unreliable` is the share of them without a
+# reliable estimate.
 
 # %% tags=["monte-carlo"]
-loss, loss_se = utility_loss(table.codes, mixed, levels)
+loss, loss_se = utility_loss(table.codes, mixture_releases, levels)
 mixture = {
     "case": "mixture",
     "label": "",
@@ -690,13 +703,12 @@ chart = charts.points(in_chart, *titles, log_y=True, reference=prior, descriptio
 outputs.figure("frontier", chart)
 
 # %% [markdown]
-# **Larger leaves trade utility for less risk.** Median probability of the true record after a set of several releases,
-# against the utility loss; numbers are minimum leaf sizes, lines reach two standard errors to each side, dotted is
-# the prior. Laplace margins are in the table only. Where the mixture has a
-# question mark, it is not decided: its chains do not agree.
+# **The largest leaves disclose less than the smallest, and lose more utility.** Median probability of the true record
+# after a set of releases; numbers are minimum leaf sizes, lines reach two standard errors to each side, dotted is the
+# prior. Laplace margins are in the table only. A mixture with a question mark is not decided: its chains do not agree.
 #
-# Read the chart along a vertical line: at equal utility loss the lower point discloses less. The next table does so for
-# each point between two sizes of unpruned leaves. Let $w$ be its place between them by loss, from 0 to 1. The logarithm
+# On a vertical line, at equal utility loss, the lower point discloses less. The next table compares each point between
+# two sizes of unpruned leaves. Let $w$ be its place between them by loss, from 0 to 1. The logarithm
 # of the unpruned risk $r$ is interpolated:
 #
 # $$\log r(w) = (1 - w) \log r_0 + w \log r_1, \qquad s = \frac{\log r_1 - \log r_0}{\text{loss}_1 - \text{loss}_0}.$$
@@ -725,35 +737,36 @@ def log_ratio_at_equal_loss(point, below, above):
 
 
 # %% [markdown]
-# Points beyond the losses of unpruned trees cannot be compared, and a mixture whose chains do not agree is not decided.
-# Differences below two standard errors are ties.
+# For each point the two sizes around its loss are found. Beyond the losses of unpruned trees there is no comparison,
+# and no number. A mixture whose chains do not agree is not decided. Differences below two standard errors are ties.
 
 # %% tags=["monte-carlo"]
 unpruned = frontier[frontier["case"] == "unpruned trees"].sort_values("loss")
-equal = frontier[frontier["case"] != "unpruned trees"].copy()
-equal["log_ratio"] = np.nan
-equal["error"] = np.nan
-for i, point in equal.iterrows():
+compared = frontier[frontier["case"] != "unpruned trees"].copy()
+compared["log_ratio"] = np.nan
+compared["error"] = np.nan
+for i, point in compared.iterrows():
+    # the position of the next larger loss
     k = np.searchsorted(unpruned["loss"], point["loss"], side="right")
     if 0 < k < len(unpruned):
-        equal.loc[i, ["log_ratio", "error"]] = log_ratio_at_equal_loss(
+        compared.loc[i, ["log_ratio", "error"]] = log_ratio_at_equal_loss(
             point, unpruned.iloc[k - 1], unpruned.iloc[k]
         )
-equal["unpruned"] = equal["several"] / np.exp(equal["log_ratio"])
+compared["unpruned"] = compared["several"] / np.exp(compared["log_ratio"])
 
 # %% [markdown]
-# What each point discloses, compared with unpruned trees:
+# Does each point disclose more or less than unpruned trees? The answer is a word:
 
 # %% tags=["monte-carlo"]
-equal["comparison"] = "a tie"
-difference = equal["log_ratio"] / equal["error"]
-equal.loc[difference > 2, "comparison"] = "more"
-equal.loc[difference < -2, "comparison"] = "less"
-equal.loc[equal["error"].isna(), "comparison"] = "no error"
-equal.loc[equal["log_ratio"].isna(), "comparison"] = "out of range"
+compared["comparison"] = "a tie"
+difference = compared["log_ratio"] / compared["error"]
+compared.loc[difference > 2, "comparison"] = "more"
+compared.loc[difference < -2, "comparison"] = "less"
+compared.loc[compared["error"].isna(), "comparison"] = "no error"
+compared.loc[compared["log_ratio"].isna(), "comparison"] = "out of range"
 if not estimated.converged:
-    equal.loc[equal["case"] == "mixture", "comparison"] = "not decided"
-_ = outputs.table("equal_loss", equal)
+    compared.loc[compared["case"] == "mixture", "comparison"] = "not decided"
+_ = outputs.table("equal_loss", compared)
 
 # %% tags=["monte-carlo", "hide-input"]
 names = {
@@ -769,10 +782,10 @@ about = (
     "Other synthesizers compared with unpruned trees at equal utility loss, where that is "
     f"between {low:.2f} and {high:.2f}."
 )
-show(equal[["synthesizer", *names]], caption=about, names=names)
+show(compared[["synthesizer", *names]], caption=about, names=names)
 
 # %% tags=["monte-carlo", "hide-input"]
-comparisons = equal.loc[equal["case"] == "pruned as rpart", "comparison"]
+comparisons = compared.loc[compared["case"] == "pruned as rpart", "comparison"]
 n_comparable = (comparisons != "out of range").sum()
 callout(
     "At equal utility loss",
@@ -782,16 +795,15 @@ callout(
 )
 
 # %% [markdown]
-# Pruning takes back subtrees that classify nobody better, even where they carry an association: a rare level hardly
-# ever becomes the majority. Leaves of a given size lose associations among few people. Another sample of the population
-# may reverse differences near their errors.
+# Another sample of the population may reverse differences near their errors.
 #
-# An agency can use this: fix the acceptable utility loss, take the largest leaf within it, for either rule, on a
-# file of the real size, and then the rule with the lower risk. What does a larger leaf gain, and what does it cost?
+# An agency can fix the acceptable utility loss, take the largest leaf within it, for either rule, on a file of the real
+# size, and then the rule with the lower risk. For unpruned trees, each size is compared with the first by the ratio of
+# the risks and the difference of the losses:
 
 # %% tags=["monte-carlo"]
-steps = frontier[frontier["case"] == "unpruned trees"]
-advice = steps[["label", "several", "several_se", "loss", "loss_se"]].copy()
+by_size = frontier[frontier["case"] == "unpruned trees"]
+advice = by_size[["label", "several", "several_se", "loss", "loss_se"]].copy()
 first = advice.iloc[0]
 advice["risk_ratio"] = advice["several"] / first["several"]
 advice["more_loss"] = advice["loss"] - first["loss"]
@@ -833,8 +845,7 @@ callout("Leaf size", text)
 # %% [markdown]
 # ## One person
 #
-# What does that look like for one record? This is the target record with the median probability after one set of
-# releases by unpruned trees:
+# This is the target record with the median probability after one set of releases by unpruned trees:
 
 # %% tags=["monte-carlo"]
 one_set = log_prob_of["unpruned trees", min_leaf][:n_releases].sum(axis=0)
@@ -866,11 +877,14 @@ change_of = [f"{titles[k]}: {values.iloc[i, k]}" for i, k in enumerate(changed)]
 
 # %% tags=["monte-carlo"]
 def three_bars(posterior):
-    """Return the heights of the bars, and what the most probable other changes."""
+    """Return the heights of the bars, and the change of the most probable other."""
     best = 1 + posterior[1:].argmax()
     rest = max(0, 1 - posterior[0] - posterior[best])
     return np.round([posterior[0], posterior[best], rest], 4), change_of[best]
 
+
+# %% [markdown]
+# A state is a rule, a leaf size and a number of releases that the intruder has seen. At most ten releases are shown.
 
 # %% tags=["monte-carlo"]
 loss_of = frontier.set_index(["case", "label"])["loss"]
@@ -878,15 +892,15 @@ leaf_sizes = sorted({leaf for _, leaf in log_prob_of}, reverse=True)
 states = []
 for (rule, leaf), log_prob in log_prob_of.items():
     after_each = softmax(np.cumsum(log_prob[:10, person], axis=0), axis=-1)
-    for files, posterior in enumerate(after_each, start=1):
+    for n_seen, posterior in enumerate(after_each, start=1):
         heights, change = three_bars(posterior)
         bars = pd.DataFrame({"bar": bar_names, "prior": bar_priors})
         bars["posterior"] = heights
         bars["rule"] = rule
-        bars["step"] = 1 + leaf_sizes.index(leaf)
-        bars["files"] = files
+        bars["growth_step"] = 1 + leaf_sizes.index(leaf)
+        bars["n_seen"] = n_seen
         sentence = [
-            f"True record: {prior:.2f} before, {heights[0]:.2f} after release {files}",
+            f"True record: {prior:.2f} before, {heights[0]:.2f} after release {n_seen}",
             f"Most probable other: {change}",
             f"Leaves of at least {leaf} records; utility loss "
             f"{loss_of[rule, str(leaf)]:.2f}",
@@ -899,13 +913,17 @@ for (rule, leaf), log_prob in log_prob_of.items():
 
 # %% tags=["monte-carlo"]
 state_controls = {
-    "files": alt.binding_range(min=1, max=len(after_each), step=1, name="releases "),
-    "step": alt.binding_range(
+    "n_seen": alt.binding_range(min=1, max=len(after_each), step=1, name="releases "),
+    "growth_step": alt.binding_range(
         min=1, max=len(leaf_sizes), step=1, name="how far the trees grow "
     ),
     "rule": alt.binding_select(options=list(fitted), name="rule "),
 }
-start = {"files": n_releases, "step": len(leaf_sizes), "rule": "unpruned trees"}
+start = {
+    "n_seen": n_releases,
+    "growth_step": len(leaf_sizes),
+    "rule": "unpruned trees",
+}
 chosen = [
     alt.param(f"shown_{name}", value=start[name], bind=bind)
     for name, bind in state_controls.items()
@@ -944,9 +962,8 @@ outputs.figure("one_person", chart.properties(description=about))
 
 # %% [markdown]
 # **With more releases by unpruned trees, the true record stands out.** The candidates for this person are the true
-# values, and these with one change. Releases come one after the other. Dotted: the prior probability of the same
-# candidates. A utility loss of one is that of another sample of the population. Trees stop at a minimum leaf size, which is
-# smaller the farther they grow.
+# values, and these with one change. Dotted: the prior. A utility loss of one is that of another sample of the
+# population. The farther trees grow, the smaller is their minimum leaf size.
 
 # %% [markdown]
 # ### Exercise 3: what smoothing does
@@ -988,7 +1005,8 @@ assert round(believed, 2) == 0.31
 #
 # Was the sick cook among the fifteen? This is the question of a [membership test](../docs/guide/glossary.md#membership-test). The intruder
 # knows the other fourteen and that a cook is missing. If another person holds the place, it is a cook of the
-# population, where one in five is sick, say. A release has ten cooks:
+# population, where one in five is sick, say. A release has ten cooks. Bayes' rule gives the probability of a sick cook
+# in the place after either kind of release:
 
 # %% tags=["public"]
 cooks = pd.DataFrame({"release": ["all cooks well", "a sick cook"]})
@@ -1009,17 +1027,16 @@ about = "What a release of ten cooks discloses about the sick cook."
 show(outputs.table("cooks_by_hand", cooks, public=True), caption=about, names=names)
 
 # %% [markdown]
-# One released sick cook raises the predictive probability of a sick cook in the place from .2 to 1; ten well
-# cooks lower it to .08. In general, for a person $x_i$ and all other records $D_{-i}$,
+# For a person $x_i$ and all other records $D_{-i}$,
 #
 # $$\frac{p(x_i \mid D_{-i}, Z)}{p(x_i \mid D_{-i})}
 # = \frac{p(Z \mid D_{-i}, x_i)}{\sum_x p(x \mid D_{-i})\, p(Z \mid D_{-i}, x)}.$$
 #
 # This is the likelihood ratio of "in the data" against "another person of the population holds the place". By Neyman
 # and Pearson (1933) no test with the same false-positive rate has more power than the exact ratio. Here the sum in the
-# denominator is estimated: people of the population who are not in the data stand for $x$. They are tested in the place
-# of each record, too, given the others. The test says "in" above a threshold, the same for all records, that one in a
-# hundred of the people outside exceed.
+# denominator is estimated: people outside the data stand for $x$. Some of them (`n_holdout`) are also put, one by one,
+# in the place of each tested record, with all other records as they are, and each gets a ratio. The test says "in" above
+# a threshold, the same for all records, that one in a hundred of these ratios exceed.
 
 # %%
 outside = srlib.Microdata(held_out, table.schema)
@@ -1033,7 +1050,7 @@ if not data:  # the embedded population has no limit
 # %%
 tested = stream(seed, "places").permutation(len(table))[:n_places]
 tests = {}
-for name, synthesizer in (fitted | others).items():
+for name, synthesizer in (fitted | other_synthesizers).items():
     one_set = [
         srlib.Microdata(codes, table.schema) for codes in released[name][:n_releases]
     ]
@@ -1041,7 +1058,7 @@ for name, synthesizer in (fitted | others).items():
         table,
         one_set,
         outside,
-        1,
+        n_releases=1,
         synthesizer=synthesizer,
         rows=tested,
         n_holdout=n_held_out,
@@ -1055,7 +1072,7 @@ for name, synthesizer in (fitted | others).items():
 powers = []
 for name, test in tests.items():
     rng = stream(seed, f"bootstrap, {stream_of.get(name, name)}")
-    row = test.power([0.01], rng=rng).drop(columns="threshold")
+    row = test.power(false_positive_rates=[0.01], rng=rng).drop(columns="threshold")
     row.insert(0, "synthesizer", name)
     powers.append(row)
 power = outputs.table("membership", pd.concat(powers))
@@ -1122,7 +1139,7 @@ if not unknown:
     last_two = list(table.schema.names[-2:])
     unknown = ["WKL", "DIS", "HICOV", "MIG"] if is_acs else last_two
 positions = table.schema.positions(unknown, "unknown")
-combinations = np.stack(
+combinations = np.stack(  # (targets, combinations, variables)
     [subset_support(x, positions, levels) for x in table.codes[targets]]
 )
 
@@ -1135,8 +1152,8 @@ for rule, trees in fitted.items():
     log_prob = candidate_log_prob(
         trees, released[rule][:6], table.codes, targets, combinations
     )
-    one, one_se = mean_and_error(median_probability(log_prob))
-    rows.append({"synthesizer": rule, "one": one, "one_se": one_se})
+    after_one, after_one_se = mean_and_error(median_probability(log_prob))
+    rows.append({"synthesizer": rule, "one": after_one, "one_se": after_one_se})
 fewer = pd.DataFrame(rows)
 fewer["prior"] = 1 / combinations.shape[1]
 fewer["over_prior"] = fewer["one"] / fewer["prior"]
@@ -1161,9 +1178,8 @@ callout(
 # %% [markdown] tags=["appendix"]
 # ## The same people in larger files
 #
-# Does a larger file hide its people better? Sample uniques are different people in each file, and rarer ones in the
-# larger file. So the same people are targets in nested files: each file is part of the next larger one. Of the smallest
-# file they are the first people.
+# Sample uniques are different people in each file, and rarer ones in the larger file. So the same people are targets
+# in nested files: each file is part of the next larger one. They are the first people of the smallest.
 
 # %%
 nested_sizes = [n for n in sorted(sizes) if n <= len(inside)]
@@ -1284,21 +1300,25 @@ outputs.figure("nested", chart)
 # ## A synthesizer that can only be run
 #
 # Nobody can write down the probability of a neural network's or a commercial tool's release. The owner of the data can
-# still run the program on them, and on the same data with one record changed. A test that distinguishes the two kinds of releases
-# shows that releases disclose something about that record.
+# still run the program on them, and on the data with one record changed. A test that tells the releases apart shows
+# that they disclose something about that record.
 #
 # By hand again: the alarm is a released sick cook. Each of fifteen released people is one with probability 1/15, so an
-# alarm has probability $a = 1 - (14/15)^{15} = .64$ if the cook is sick and $b = 0$ if not. Now suppose that $a$ and $b$
-# are unknown and alarms are counted in $n$ runs on either data. With a confidence of 97.5 % each, Clopper and Pearson's
-# limits say how small $a$ and how large $b$ may be. At a prior of one half they bound the truth's mean posterior
-# probability:
+# alarm has probability $a = 1 - (14/15)^{15} = .64$ if the cook is sick and $b = 0$ if not. At a prior of one half the
+# truth has posterior probability $a/(a + b)$ after an alarm and $(1 - a)/(2 - a - b)$ after none. Under the truth its mean is
+#
+# $$\frac{a^2}{a + b} + \frac{(1 - a)^2}{2 - a - b}.$$
+#
+# Now suppose that $a$ and $b$ are unknown and alarms are counted in $n$ runs on either data. Clopper and Pearson's
+# limits, each with a confidence of 97.5 %, say how small $a$ and how large $b$ may be. In the formula they give a lower
+# bound of the mean; it is .5 if they overlap.
 
 
 # %% tags=["public"]
 def lower_bound(alarms, false_alarms, n):
     """Return a 95 % lower bound on the truth's mean posterior probability."""
-    a = clopper_pearson(alarms, n, 0.975)[0]
-    b = clopper_pearson(false_alarms, n, 0.975)[1]
+    a, _ = clopper_pearson(alarms, n, confidence=0.975)  # the lower limit
+    _, b = clopper_pearson(false_alarms, n, confidence=0.975)  # the upper limit
     if a <= b:
         return 0.5
     return a**2 / (a + b) + (1 - a) ** 2 / (2 - a - b)
@@ -1311,17 +1331,18 @@ for n in (25, 100, 400):
     by_hand.append((f"{n} runs", lower_bound(round(alarm * n), 0, n)))
 
 # %% [markdown]
-# With $a$ and $b$ known, the bound is the mean after a look at the alarm alone, without limits:
+# With $a$ and $b = 0$ known, the formula gives the exact mean for a look at the alarm alone:
 
 # %% tags=["public"]
 by_alarm = alarm + (1 - alarm) ** 2 / (2 - alarm)
 by_hand.append(("exact, alarm only", by_alarm))
 
 # %% [markdown]
-# An intruder sees more: without an alarm, each of $k$ well cooks is $10/9$ times as probable if the cook is well.
+# An intruder sees more: without an alarm, each of $k$ well cooks is $10/9$ times as probable if the cook is well. The
+# number $k$ is binomial, and all are well with probability $.9^k$.
 
 # %% tags=["public"]
-k = np.arange(16)
+k = np.arange(16)  # released cooks of fifteen people
 p_all_well = binom.pmf(k, 15, 2 / 3) * 0.9**k
 posterior_if_well = 1 / (1 + (10 / 9) ** k)
 by_hand.append(("exact, whole release", alarm + p_all_well @ posterior_if_well))
@@ -1352,6 +1373,7 @@ rng = stream(seed, "audit")
 audited = rng.permutation(sample_uniques(file.codes))[:n_audited]
 supports = one_variable_supports(file.codes[audited], levels)
 alternatives = rng.integers(1, supports.shape[1], len(audited))
+# of each record the true values and the alternative, (2, variables)
 pairs = [support[[0, k]] for support, k in zip(supports, alternatives, strict=True)]
 
 # %% [markdown]
@@ -1363,7 +1385,8 @@ for rule, growth in growth_rules(min_leaf).items():
     programs[rule] = SequentialTrees(
         table.schema, order or None, ordered=ordered, growth=growth
     )
-programs["Laplace margins"] = others["Laplace margins"]
+laplace_margins = other_synthesizers["Laplace margins"]
+programs["Laplace margins"] = laplace_margins
 
 # %% [markdown]
 # The exact mean is over 50 releases of the file.
@@ -1411,20 +1434,19 @@ callout(
 )
 
 # %% [markdown]
-# These means are of single records against one alternative in a smaller file, so they can be high where the median of
-# the first table, over targets and with all candidates, is low.
+# These means are of single records against one alternative in a smaller file, so they can be high where the median over
+# targets, with all candidates, is low.
 #
-# A bound of .5 means that this test found nothing in this number of runs. These synthesizers were made without regard to
-# the test. Another can be made to pass it: the same Laplace margins, with sorted records if one record of
-# the data has its true values. The order discloses this, and counts of cells do not depend on the order. The record is
-# the last one audited:
+# A bound of .5 means that this test found nothing in this number of runs. A synthesizer can be made to pass it: the same
+# Laplace margins, with sorted records if one record of the data has its true values. The order discloses this, but counts do
+# not depend on it. The record is the last one audited:
 
 # %% tags=["monte-carlo"]
 row = audited[-1]
 pair = pairs[-1]
 
 # %% [markdown]
-# It is a synthesizer like any other. `leakage_bound` sees nothing:
+# `leakage_bound` takes it like any other synthesizer, and returns a lower bound:
 
 
 # %% tags=["monte-carlo"]
@@ -1432,7 +1454,7 @@ class Sly:
     """Laplace margins that sort their records if one record has its true values."""
 
     def release(self, data, *, rng):
-        codes = rng.permutation(others["Laplace margins"].release(data, rng=rng))
+        codes = rng.permutation(laplace_margins.release(data, rng=rng))
         return codes[np.lexsort(codes.T)] if (data[row] == pair[0]).all() else codes
 
 
@@ -1448,7 +1470,7 @@ other_codes[row] = pair[1]
 n_sorted = []
 for codes in (file.codes, other_codes):
     releases = [Sly().release(codes, rng=rng) for _ in range(100)]
-    is_sorted = [(one == one[np.lexsort(one.T)]).all() for one in releases]
+    is_sorted = [(drawn == drawn[np.lexsort(drawn.T)]).all() for drawn in releases]
     n_sorted.append(sum(is_sorted))
 
 # %% tags=["monte-carlo", "hide-input"]
@@ -1489,16 +1511,13 @@ assert enough == 3688
 #
 # ## Limits
 #
-# Without a given file the population is simulated. `srlib.trees.Growth` states the two rules. Real rpart may differ
-# where two splits tie, where a node does not know a released level (rpart asks surrogate splits, ours take the larger
+# `srlib.trees.Growth` states the two rules. Real rpart may differ where two splits tie, where a node does not know a released level (rpart asks surrogate splits, ours take the larger
 # part), and for nominal predictors of more than 12 levels. Without surrogates, rpart's trees give one release the
 # same log probability as ours in all but seven of more than two thousand cases, each grown on the data with one record
 # changed (`tools/rpart_reference.py`).
 #
-# The intruder knows all other records and how the trees are grown. The candidates are the paper's: they surround the
-# true record, so the numbers say what a release adds for an intruder who is this close, at a uniform prior. Two-way
-# tables are a coarse measure of utility. Another order of the variables changes which trees a value is drawn from, not
-# how small their leaves may be. Synthesis that grows trees on bootstrap samples, or weights donors by a Bayesian
+# The candidates are the paper's: they surround the true record, so the numbers say what a release adds for an intruder who is this close, at a uniform prior. Two-way
+# tables are a coarse measure of utility. The order of the variables is not varied. Synthesis that grows trees on bootstrap samples, or weights donors by a Bayesian
 # bootstrap (Reiter 2005), has another density and is not compared here.
 #
 # ## References
