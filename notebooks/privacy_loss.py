@@ -72,9 +72,9 @@ p_one = (counts + alpha) / (n + 2 * alpha)  # for each X
 by_hand = stats.binom.pmf(counts, n, p_one[:, None])  # (X, X*)
 
 # %% tags=["hide-input"]
-by_count = pd.DataFrame(by_hand, columns=[f"X* = {k}" for k in counts])
-by_count.insert(0, "X", counts)
-show(by_count, caption="Probability of each release X* for each data set X.")
+by_data_set = pd.DataFrame(by_hand, columns=[f"X* = {k}" for k in counts])
+by_data_set.insert(0, "X", counts)
+show(by_data_set, caption="Probability of each release X* for each data set X.")
 
 # %% [markdown]
 # `bernoulli_plugin` of the library returns the same table, as logarithms. Its `block` takes rows and columns, here all.
