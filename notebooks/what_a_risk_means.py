@@ -94,7 +94,7 @@ probability = joint / joint.sum(axis=1, keepdims=True)
 probability
 
 # %% [markdown]
-# `bayes.posterior` of the library takes the logarithms of likelihood and prior, and returns that of the same array:
+# `bayes.posterior` takes the logarithms of likelihood and prior, and returns that of the same array:
 
 # %%
 log_prob = bayes.posterior(np.log(likelihood), np.log(prior))
@@ -354,7 +354,7 @@ assert round(highest, 2) == 0.3
 # trees](../docs/guide/glossary.md#unpruned-trees) (Reiter 2005). In the first experiment each target is replaced by a
 # draw from its candidates before the release. In the second, targets stay as they are, as in the paper.
 #
-# `draw_targets` returns a data set, the rows of its targets, and their candidates. `log_likelihoods` of the library
+# `draw_targets` returns a data set, the rows of its targets, and their candidates. `log_likelihoods`
 # returns $\log p(Z \mid x, D_{-i})$ exactly, a row for each target and a column for each candidate: it regrows the trees
 # with the record changed. `log_posterior` applies Bayes' rule. Where a release is impossible for every candidate, the
 # posterior stays at the prior.
@@ -431,7 +431,7 @@ for data_set, (data, rows, candidates, truth, releases) in enumerate(drawn):
 
 # %% [markdown]
 # Then targets as they are, for the same intruder and for one with another prior: the product of the margins of the
-# records that are no targets. Its logarithm:
+# records that are no targets. Its logarithm, then the scores of both intruders:
 
 
 # %%
