@@ -65,7 +65,8 @@ outputs = Outputs(output_dir)
 # itself. *DPMPM* draws records from a [Dirichlet process mixture of products of
 # multinomials](../docs/guide/glossary.md#dpmpm) fitted to the table. *Half copied* releases about half of the rows
 # unchanged, and such draws in place of the others. Variables have the names of the American Community Survey: AGEP is
-# age, RACE1P race, SCHL schooling, MAR marital status, HICOV health insurance.
+# age, RACE1P race, SCHL schooling, MAR marital status, HICOV health insurance. Here are the three synthesizers as
+# functions, then the table and its releases. Each is an array of codes with a row for each record.
 
 
 # %% tags=["hide-input"]
@@ -99,7 +100,8 @@ if is_example:
     margins = independent_margins(people.codes, rng)
 
 # %% [markdown] tags=["example"]
-# The intruder of the example knows five of the variables and wants to learn whether a person has health insurance.
+# The intruder of the example knows five of the variables, the keys, and wants to learn the target, whether a person has
+# health insurance.
 
 # %% tags=["monte-carlo", "hide-input"]
 if is_example:
@@ -109,6 +111,10 @@ if is_example:
     }
     keys = keys or ["SEX", "AGEP", "RACE1P", "MAR", "SCHL"]
     target = target or "HICOV"
+
+# %% [markdown] tags=["notebook-only"]
+# `read_inputs` reads the original and the releases, and `run_assessment` compares them. The result `assessed` has the
+# verdicts, a table of all measures, and a list of records.
 
 # %% tags=["monte-carlo", "hide-input"]
 inputs = assessment.read_inputs(
@@ -127,9 +133,10 @@ assessed = assessment.run_assessment(inputs, synthesizer=synthesizer, seed=seed)
 # %% [markdown]
 # ## Verdict
 #
-# For each release, the worst first, the verdict and the table that it follows from: the value for the release beside its
-# *baseline*, the larger of the risk of a fresh sample and that of
-# [independent margins](../docs/guide/glossary.md#independent-margins).
+# For each release, the worst first, here are the verdict in a sentence and the table that it follows from. The table has
+# a row for each measure: *n*, the people or records counted; the value for the release; its *baseline*, the larger of the
+# risk of a fresh sample and that of [independent margins](../docs/guide/glossary.md#independent-margins); *paired z*,
+# their difference in standard errors for the same people; and the *rating*, by the rules below.
 
 # %% tags=["monte-carlo", "hide-input"]
 verdicts = assessed.verdicts
@@ -145,16 +152,16 @@ for v in verdicts:
     display(show(verdict.card(rows), caption=caption, names=verdict.CARD_HEADINGS))
 
 # %% [markdown]
-# The fresh sample's risk is estimated from the original. Both values have their standard error; *n* counts people or
-# records, and *paired z* is the difference in standard errors for the same people. A [sample
+# The fresh sample's risk is estimated from the original. Both values have their standard error. A [sample
 # unique](../docs/guide/glossary.md#sample-unique) is unique on the keys, or on all variables, as stated. *Copied beyond
 # chance* is the estimated share of these whose records were copied into the release, and *at most* says how many copies
-# could go undetected. The *rating* follows from the rules below.
+# could go undetected.
 
 # %% [markdown]
-# All results stand in `assessed.table`, a row for each release, measure and group of people; `in_verdict` marks the measures
-# that the verdict uses. Here are these for everybody. Measures that were computed for several sets of keys or several targets
-# are labeled with these variables.
+# All results stand in `assessed.table`, a row for each release, measure (its column `question`) and group of people;
+# `in_verdict` marks the measures that the verdict uses. The chart has these for everybody: a panel for each release and
+# a line for each measure, with the value, two standard errors to each side, and a tick at the baseline. Measures that
+# were computed for several sets of keys or several targets are labeled with these variables.
 
 # %% tags=["monte-carlo", "hide-input"]
 risks = assessed.table.query(
@@ -179,7 +186,7 @@ chart = charts.intervals(intervals[columns], "Share", percent=True, description=
 outputs.figure("verdict", chart)
 
 # %% [markdown] tags=["appendix"]
-# **Which risks exceed their baselines.** Points are the release's values with two standard errors; ticks are the baselines.
+# **Which risks exceed their baselines.** Points are the release's values, ticks the baselines.
 #
 # ### The rules
 #
@@ -190,7 +197,8 @@ Markdown("\n".join(f"- {rule}" for rule in assessment.rules_text()))
 
 # %% [markdown] tags=["public-only"]
 # A public version of this report (`srlib report RUN --public`) shows the ratings below and nothing more of the
-# confidential files. They rest on at least ten records. Releases are numbered, the worst first.
+# confidential files: a row for each release with its verdict, and a column for each rating. They rest on at least ten
+# records. Releases are numbered, the worst first.
 
 # %% tags=["monte-carlo", "public", "public-only", "hide-input"]
 in_public = assessment.public_table(verdicts, assessed.table)
@@ -201,20 +209,21 @@ show(outputs.table("in_public", in_public, public=True), caption=caption)
 # ## All measures
 #
 # If the release were a fresh sample of the population, the records of both files would be exchangeable. Its risks
-# could then be predicted from the original alone. Each row is one measure: the estimate for the release, beside its
-# baseline.
+# could then be predicted from the original alone. The tables below, one for each release, have a row for each measure.
+# Their columns are the variables and a detail, *n*, the estimate and its baseline with standard errors, their difference
+# *z* in standard errors, *z permutation* of a random split (explained below), and the rating. The measures:
 #
 # **identical records.** Take five original records a, a, b, c, d. Three of them are sample uniques. Leave out one record at
 # a time: the remaining records contain it in two cases of five, the a's. A stranger's record is identical to one of the
 # file with about that probability, one minus the share of sample uniques (Good 1953). A sharper test looks at single
 # combinations: where both files together contain one twice, a random split into files of equal size separates the
 # two in half of the cases, while a copied record and its original are always separated (the column
-# `z_permutation`). Combinations with few near neighbors weigh most, because strangers hardly ever coincide there.
+# *z permutation*). Combinations with few near neighbors weigh most, because strangers hardly ever coincide there.
 # *copied uniques* estimates the share of sample uniques whose records were copied. *excess over own duplicates* asks whether
 # original records are found in the release more often than its own records, where it is as dense: a sign of copies behind
 # a rough synthesizer, and no proof. *undetected copies* is the upper limit of the share of sample uniques that
-# could be copied without notice. Its baseline is the share whose values a fresh sample has as well; one over that is the
-# largest factor by which finding a person's values raises the odds.
+# could be copied without notice. Its baseline is the share $b$ of sample uniques whose values a fresh sample has as well.
+# So finding a person's values in a release multiplies the odds that the person is in the original by at most $1/b$.
 #
 # *[near-duplicates](../docs/guide/glossary.md#near-duplicates)* are records with some values changed. The nearest
 # neighbors of a record agree with it in most variables. A random split leaves them in the other file about half of the
@@ -254,11 +263,12 @@ columns += ["baseline", "baseline_se", "z", "z_permutation"]
 if holdout:
     columns += ["holdout", "z_holdout"]
 of_everybody = assessed.table.query("group == 'all'")[["release", *columns, "rating"]]
+headings = {"question": "measure"}
 
 # %% tags=["monte-carlo", "hide-input"]
 for v in verdicts:
-    rows = of_everybody[of_everybody["release"] == v.release]
-    display(show(rows.drop(columns="release"), caption=f"All measures of {v.release}."))
+    rows = of_everybody[of_everybody["release"] == v.release].drop(columns="release")
+    display(show(rows, caption=f"All measures of {v.release}.", names=headings))
 
 # %% [markdown]
 # A risk is *elevated* or *high* where it exceeds its baseline by more than chance and by a share of what the baseline
@@ -269,8 +279,8 @@ for v in verdicts:
 # %% [markdown] tags=["needs-by"]
 # ### Which groups carry the risk?
 #
-# The same measures for the people of each level of one variable, beside the baseline for the same people. Groups of
-# fewer than ten people are not rated.
+# The same measures for the people of each level of one variable, beside the baseline for the same people: a row for each
+# measure and group. Groups of fewer than ten people are not rated.
 
 # %% tags=["monte-carlo", "needs-by", "hide-input"]
 worst = verdicts[0].release
@@ -286,7 +296,7 @@ if len(groups):
         "baseline_se",
         "rating",
     ]
-    display(show(groups[columns], caption=f"Risks of groups: {worst}."))
+    display(show(groups[columns], caption=f"Risks of groups: {worst}.", names=headings))
 
 # %% [markdown]
 # ## Records at highest risk
@@ -295,8 +305,9 @@ if len(groups):
 # their lines in the original's file. First come sample uniques that occur unchanged in the release, those with the
 # fewest neighbors first (records of both files that differ from it in one variable). Some of these matches are
 # chance, but with no neighbor hardly any are. Next come people who are unique on the keys and matched, and
-# people whose target all key matches disclose. *identical*, *matched* and *disclosed* count releases, *neighbors* counts
-# records.
+# people whose target all key matches disclose. The table has the first eight of the worst release: *identical* says
+# whether a sample unique occurs unchanged, *matched* and *disclosed* count releases, *neighbors* counts records; then
+# come some keys and the target.
 
 # %% tags=["confidential", "monte-carlo", "hide-input"]
 records = outputs.table("records", assessed.records())

@@ -36,6 +36,10 @@ epsilon: float = 2.0  # [0.1, 3.0] exact epsilon of the example with n records
 prior: float = 0.1  # [0.01, 0.99] the intruder's prior probability of the truth
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
+# %% [markdown] tags=["notebook-only"]
+# From the library, `mechanism` has the tables of probabilities and what is read from them. `show` displays a data
+# frame, `callout` a sentence with a computed number. `outputs.table` and `outputs.figure` also write to `output_dir`.
+
 # %% tags=["hide-input"]
 import numpy as np
 import pandas as pd
@@ -55,7 +59,8 @@ if x > n:
 # One person has a secret, no or yes. The release is one word. The person flips a coin. On heads
 # the true answer is released. On tails a second flip decides between no and yes. So
 # the true answer is released with probability $1/2 + 1/4 = 3/4$. This is *randomized response* (Warner
-# 1965). In its table each row is a data set and each column a release:
+# 1965). Its table has a row for each data set, here the true answer, and a column for each release. Below them the next
+# cell adds the ratio of the two rows:
 
 # %%
 coin = pd.DataFrame(
@@ -80,20 +85,22 @@ show(coin.reset_index(names="true answer"), caption=caption)
 # $$P(\text{yes} \mid \text{says yes}) = \frac{1/10 \cdot 3/4}{1/10 \cdot 3/4 + 9/10 \cdot 1/4}
 #   = \frac{3}{3 + 9} = \frac14 .$$
 #
-# In odds, 1 to 9 before the release, times 3, is 3 to 9 after it. The rule is the same for any prior:
+# In odds, 1 to 9 before the release, times 3, is 3 to 9 after it. The rule is the same for any prior. The next cell
+# makes a table with a row for each of five priors, and with the posterior beside each:
 
 # %%
 priors = pd.DataFrame({"prior": [0.001, 0.01, 0.1, 0.5, 0.9]})
-yes = priors["prior"] * 3 / 4
-no = (1 - priors["prior"]) * 1 / 4
-priors["posterior"] = yes / (yes + no)
+yes_and_says_yes = priors["prior"] * 3 / 4
+no_and_says_yes = (1 - priors["prior"]) * 1 / 4
+priors["posterior"] = yes_and_says_yes / (yes_and_says_yes + no_and_says_yes)
 
 # %% [markdown]
-# How much did the probability grow, and how much the odds?
+# How much did the probability grow, and how much the odds? Two further columns have these ratios, after over before:
 
 # %%
 priors["posterior / prior"] = priors["posterior"] / priors["prior"]
-odds = priors / (1 - priors)
+probabilities = priors[["prior", "posterior"]]
+odds = probabilities / (1 - probabilities)
 priors["odds after / odds before"] = odds["posterior"] / odds["prior"]
 
 # %% tags=["hide-input"]
@@ -148,13 +155,15 @@ assert np.isclose(die_posterior, 1 / 2)
 # Five people answer yes or no, coded 1 and 0, and $X$ of them say yes. McClure and Reiter's synthesizer draws five
 # artificial values, each a one with probability $(X + \alpha)/(5 + 2\alpha)$, and releases their sum $X^*$. There are
 # six possible data sets and six possible releases. Five ones are $((1 + \alpha)/\alpha)^5$ times as probable from
-# $X = 1$ as from $X = 0$. This factor is $e^2$ for $\alpha = 1/(e^{2/5} - 1)$. The table of $\log p(X^* \mid X)$ is:
+# $X = 1$ as from $X = 0$. This factor is $e^2$ for $\alpha = 1/(e^{2/5} - 1)$. The next cell computes the table of
+# $\log p(X^* \mid X)$, with a row for each $X$ and a column for each $X^*$, both from 0 to 5. Each row is a binomial
+# distribution:
 
 # %%
 alpha = 1 / np.expm1(epsilon / n)
 counts = np.arange(n + 1)
 p_one = (counts + alpha) / (n + 2 * alpha)  # for each X
-log_prob = binom.logpmf(counts, n, p_one[:, None])
+log_prob = binom.logpmf(counts, n, p_one[:, None])  # (X, X*)
 
 # %% tags=["hide-input"]
 names = [f"X* = {x_star}" for x_star in counts]
@@ -164,32 +173,36 @@ caption = f"Log probability of each release X* for each data set X, {n} records,
 show(outputs.table("log_probabilities", log_probabilities), caption=caption)
 
 # %% [markdown]
-# The first reading takes the differences down each pair of neighboring rows:
+# The first reading takes the differences down each pair of neighboring rows. The largest one is the exact epsilon:
 
 # %%
-differences = np.abs(np.diff(log_prob, axis=0))
-largest = f"{differences.max():.6g}"
+largest_difference = np.abs(np.diff(log_prob, axis=0)).max()
+
+# %% tags=["hide-input"]
 callout(
-    "First reading", f"The largest difference of two neighboring rows is {largest}."
+    "First reading",
+    f"The largest difference of two neighboring rows is {largest_difference:.6g}.",
 )
 
 # %% [markdown]
 # Check it with a pencil: in the last column, $-5.47 - (-7.47) = 2$. The intruder knows four of the
 # five records, but not the last. If the data are $X = 1$ and the record at risk has the one,
-# only rows 1 and 0 remain possible. (For $X = 0$ the record has a zero, and the rows are 0 and 1.)
+# only rows 1 and 0 remain possible. (For $X = 0$ the record has a zero, and the rows are 0 and 1.) The array `changed`
+# has, for each $X$ from 0 to 5, the $X$ with this record changed:
 
 # %%
-changed = np.append(
-    1, np.arange(n)
-)  # X with the record at risk changed, for X = 0 to n
+changed = np.append(1, counts[:-1])
 
 # %% [markdown]
-# The chart needs each entry of the table with both readings: its log ratio to the row with this record changed, and
-# whether it attains the exact epsilon against the next row.
+# The chart below draws this table for any epsilon. `private_plugin` of the library returns the same table, with the
+# $\alpha$ that belongs to an epsilon, and its `block` the logarithms in given rows and columns. `entries_for_chart`
+# makes a data frame with a row for each entry, and with both readings: its log ratio to the row with the record changed,
+# and whether it attains the exact epsilon against the next row. *Conditional epsilon* is the largest difference between
+# one row and its neighbors.
 
 
 # %%
-def entries(epsilon):
+def entries_for_chart(epsilon):
     """Return every entry of the table at this epsilon, with both readings of it."""
     table = mechanism.private_plugin(epsilon, n, n)
     log_prob = table.block(counts, counts)
@@ -206,8 +219,13 @@ def entries(epsilon):
     return frame.assign(exact_epsilon=exact_epsilon, epsilon=epsilon)
 
 
+# %% [markdown]
+# The slider for epsilon has twelve positions from 0.25 to 3. Their tables stand below each other in one data frame. The
+# chart has the table at the top, and below it the intruder's posterior for each release:
+
 # %%
-all_entries = pd.concat([entries(e) for e in np.arange(1, 13) / 4])
+slider_positions = np.linspace(0.25, 3, 12)
+all_entries = pd.concat([entries_for_chart(e) for e in slider_positions])
 
 # %% tags=["hero", "hide-input"]
 about = (
@@ -245,29 +263,33 @@ outputs.figure("larger", chart)
 # ratio on the right, so some intruder attains it. "Largest" runs over all intruders who doubt one record,
 # all data sets and all releases.
 #
-# Here is the left side by Bayes' rule, for one intruder with 99 priors and each release:
+# Here is the left side by Bayes' rule. `odds_factors` takes two rows, the true data set and the other one, and returns
+# the factor of the odds for 99 priors and each release:
 
 # %%
 probability = np.exp(log_prob)
 priors_99 = np.linspace(0.01, 0.99, 99)[:, None]
 
 
-def odds_factors(truth, other):
+def odds_factors(true_row, other_row):
     """Return posterior odds over prior odds; a row for each prior, a column for each release."""
-    yes = priors_99 * probability[truth]
-    no = (1 - priors_99) * probability[other]
-    posterior = yes / (yes + no)
+    joint_true = priors_99 * probability[true_row]
+    joint_other = (1 - priors_99) * probability[other_row]
+    posterior = joint_true / (joint_true + joint_other)
     return posterior / (1 - posterior) / (priors_99 / (1 - priors_99))
 
 
 # %% [markdown]
-# And the largest over all intruders, who doubt between $X$ and $X + 1$ either way:
+# And its largest value over all intruders, who doubt between $X$ and $X + 1$; either can be the true one. It is
+# $e^\epsilon$:
 
 # %%
-upward = [odds_factors(k, k + 1).max() for k in range(n)]
-downward = [odds_factors(k + 1, k).max() for k in range(n)]
-largest_factor = max(upward + downward)
+true_below = [odds_factors(k, k + 1).max() for k in range(n)]
+true_above = [odds_factors(k + 1, k).max() for k in range(n)]
+largest_factor = max(true_below + true_above)
 assert np.isclose(largest_factor, np.exp(epsilon))
+
+# %% tags=["hide-input"]
 callout(
     "Largest factor of the odds", f"{largest_factor:.3f}, which is exp({epsilon:g})."
 )
@@ -316,17 +338,25 @@ assert round(largest_rise, 2) == 0.46
 #
 # The inequality is about neighbors. Suppose the five are a family, and a disease is hereditary: either all have it,
 # with prior probability 0.01, or nobody does. The two possible data sets are rows 0 and 5, which are not neighbors. At
-# a small $\epsilon = 0.5$:
+# a small $\epsilon = 0.5$, Bayes' rule with these two rows gives the posterior probability that all have it, for each
+# release:
 
 # %%
-half = mechanism.private_plugin(0.5, n, n)
-all_have_it = 0.01 * np.exp(half.row(n))
-nobody_has_it = 0.99 * np.exp(half.row(0))
-posterior = all_have_it / (all_have_it + nobody_has_it)
+family_table = mechanism.private_plugin(0.5, n, n)
+log_prob_all = family_table.row(n)  # (releases,)
+log_prob_nobody = family_table.row(0)
+joint_all = 0.01 * np.exp(log_prob_all)
+joint_nobody = 0.99 * np.exp(log_prob_nobody)
+p_all_have_it = joint_all / (joint_all + joint_nobody)
+
+# %% [markdown]
+# A table with a row for each release has this posterior and the factor of the odds, the ratio of the two rows:
 
 # %%
-family = pd.DataFrame({"release": names, "probability": posterior})
-family["odds after / odds before"] = np.exp(half.row(n) - half.row(0))
+family = pd.DataFrame({"release": names, "P(all have it | release)": p_all_have_it})
+family["odds after / odds before"] = np.exp(log_prob_all - log_prob_nobody)
+
+# %% tags=["hide-input"]
 show(
     family,
     caption="Probability that all have the disease, after each release; prior 0.01.",
@@ -340,10 +370,11 @@ show(
 #
 # ### Epsilon does not see how probable a column is
 #
-# Conversely, a mechanism releases "nothing", except that in one case of a thousand it releases the true value:
+# Conversely, a mechanism releases "nothing", except that in one case of a thousand it releases the true value. The true
+# value is 1. `expected_posterior` averages its posterior over the three releases, each with its probability given 1:
 
 # %%
-given_0 = np.array([0.999, 0.001, 0.0])  # nothing, 0, 1
+given_0 = np.array([0.999, 0.001, 0.0])  # of the releases: nothing, 0, 1
 given_1 = np.array([0.999, 0.0, 0.001])
 
 
@@ -353,10 +384,15 @@ def expected_posterior(prior):
     return given_1 @ posterior
 
 
+# %% [markdown]
+# A table shows it for three priors, and how far it lies above each:
+
 # %%
 leak = pd.DataFrame({"prior": [0.01, 0.1, 0.5]})
 leak["expected posterior"] = leak["prior"].map(expected_posterior)
 leak["expected rise"] = leak["expected posterior"] - leak["prior"]
+
+# %% tags=["hide-input"]
 show(leak, digits=5, caption="Second reading: expected posterior of the true value, 1.")
 
 # %% [markdown] tags=["appendix"]
@@ -367,32 +403,38 @@ show(leak, digits=5, caption="Second reading: expected posterior of the true val
 #
 # ### The posterior does not see the columns that did not happen
 #
-# Return to five people, $X = 1$, prior 0.1. Each release has its own posterior. The last column is the
-# probability that a release occurs at least once if a thousand towns with the same data use the
-# mechanism:
+# Return to five people, $X = 1$, prior 0.1. The next table has a row for each release, with its probability and its
+# posterior. The last column is the probability $1 - (1 - p)^{1000}$ that a release of probability $p$ occurs at
+# least once if a thousand towns with the same data use the mechanism:
 
 # %%
-true_value = prior * probability[x]
-other_value = (1 - prior) * probability[changed[x]]
+joint_true = prior * probability[x]
+joint_other = (1 - prior) * probability[changed[x]]
 releases = pd.DataFrame({"release": counts, "probability": probability[x]})
-releases["posterior"] = true_value / (true_value + other_value)
-releases["in 1,000 towns"] = -np.expm1(1000 * np.log1p(-releases["probability"]))
+releases["posterior"] = joint_true / (joint_true + joint_other)
+releases["in 1,000 towns"] = 1 - (1 - releases["probability"]) ** 1000
 
 # %% tags=["hide-input"]
 caption = f"Releases from X = {x}: probability, and posterior of the true value; prior {prior:g}."
-show(outputs.table("releases", releases), digits=4, caption=caption)
+heads = {"probability": "P(release)"}
+show(outputs.table("releases", releases), digits=4, caption=caption, names=heads)
 
 # %% [markdown]
 # A town that draws $X^* = 1$ may report a posterior of 0.08, which says nothing about the town that draws
-# $X^* = 5$. The posterior does not see other data sets either. The library computes
-# both readings for all six:
+# $X^* = 5$. The posterior does not see other data sets either. The library computes both readings for all six, a row
+# for each $X$. `conditional_epsilon` takes a table and returns a number for each $X$. `risk` takes the table, the rows
+# with the true value and with the other one, and the prior, and returns the posterior of the true value for each
+# release. The table has its largest value and its mean, weighted by the probabilities of the releases:
 
 # %%
-five = mechanism.private_plugin(epsilon, n, n)
-posteriors = np.array([mechanism.risk(five, k, changed[k], prior) for k in counts])
+plugin = mechanism.private_plugin(epsilon, n, n)
+posteriors = [mechanism.risk(plugin, k, changed[k], prior) for k in counts]
+posteriors = np.array(posteriors)  # (X, X*)
 assert np.allclose(posteriors[x], releases["posterior"])
+
+# %%
 by_data_set = pd.DataFrame({"X": counts})
-by_data_set["conditional_epsilon"] = mechanism.conditional_epsilon(five)
+by_data_set["conditional_epsilon"] = mechanism.conditional_epsilon(plugin)
 by_data_set["largest_posterior"] = posteriors.max(axis=1)
 by_data_set["expected_posterior"] = (probability * posteriors).sum(axis=1)
 
@@ -403,9 +445,8 @@ caption = (
 show(outputs.table("by_data_set", by_data_set), caption=caption)
 
 # %% [markdown]
-# Charest and Han's [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) is the largest difference between
-# one row and its neighbors. It is 1.42 for $X = 2$ and 3, where no release attains epsilon and no bar reaches the dashed
-# line. The expected posterior hardly depends on the data here, and is far below the largest one.
+# Charest and Han's [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) is 1.42 for $X = 2$ and 3, where
+# no release attains epsilon and no bar reaches the dashed line. The expected posterior hardly depends on the data here, and is far below the largest one.
 
 # %% [markdown]
 # ### Exercise 3: the coin used twice

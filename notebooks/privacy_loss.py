@@ -16,15 +16,15 @@
 # %% [markdown]
 # # The privacy loss behind seven numbers, and four ways to spend one epsilon
 #
-# [One table, two readings](one_table_two_readings.ipynb) reads two numbers from the table of probabilities of every
-# release given every data set: [epsilon](../docs/guide/glossary.md#epsilon) from pairs of rows, an intruder's posterior
-# from one column. Both summarize a [privacy loss](../docs/guide/glossary.md#privacy-loss), as do the other numbers of the
+# [One table, two readings](one_table_two_readings.ipynb), called *the first hour* below, reads two numbers from the table
+# of probabilities of every release given every data set: [epsilon](../docs/guide/glossary.md#epsilon) from pairs of
+# rows, an intruder's posterior from one column. Both summarize a [privacy loss](../docs/guide/glossary.md#privacy-loss), as do the other numbers of the
 # four papers. Then four [synthesizers](../docs/guide/glossary.md#synthesizer) from three of the papers fill the table at
 # the same [exact epsilon](../docs/guide/glossary.md#exact-epsilon). With one of them an intruder's probability rises on
 # average several times as much as with the other three, although its largest rise is the smallest.
 
 # %% [markdown] tags=["notebook-only"]
-# **You should know** the first hour, the binomial and the beta distribution.
+# **You should know** the notebook of the first hour, the binomial and the beta distribution.
 #
 # ## Parameters
 #
@@ -62,30 +62,32 @@ if x > n:
 #
 # This is the table of the first hour. Of five people $X$ have a one. McClure and Reiter's synthesizer draws five
 # artificial values, each a one with probability $(X + \alpha)/(5 + 2\alpha)$, and releases their sum $X^*$. At
-# $\alpha = 1/(e^{2/5} - 1)$ the exact epsilon is 2. So each row of the table is a binomial distribution:
+# $\alpha = 1/(e^{2/5} - 1)$ the exact epsilon is 2. The table has a row for each $X$ and a column for each $X^*$, so each
+# row is a binomial distribution:
 
 # %%
 counts = np.arange(n + 1)
 alpha = 1 / np.expm1(epsilon / n)
 p_one = (counts + alpha) / (n + 2 * alpha)  # for each X
-by_hand = stats.binom.pmf(counts, n, p_one[:, None])
-show(
-    pd.DataFrame(by_hand, columns=[f"X* = {k}" for k in counts]),
-    caption="A row for each X.",
-)
+by_hand = stats.binom.pmf(counts, n, p_one[:, None])  # (X, X*)
+
+# %% tags=["hide-input"]
+by_data_set = pd.DataFrame(by_hand, columns=[f"X* = {k}" for k in counts])
+by_data_set.insert(0, "X", counts)
+show(by_data_set, caption="Probability of each release X* for each data set X.")
 
 # %% [markdown]
-# The library's table holds the logarithms of the same probabilities, a row for each $X$ and a column for each $X^*$.
+# `bernoulli_plugin` of the library returns the same table, as logarithms. Its `block` takes rows and columns, here all.
 
 # %%
 plugin = mechanism.bernoulli_plugin(n, n, alpha)
-log_prob = plugin.block(counts, counts)
+log_prob = plugin.block(counts, counts)  # (X, X*)
 probability = np.exp(log_prob)
 assert np.allclose(probability, by_hand)
 
 # %% [markdown]
 # The intruder knows four of the five records, but not the last, so two rows remain possible: $X$ and the row with this
-# record changed. The first neighbor of $X$ below is that row.
+# record changed. `neighbors` lists the rows beside $X$; the first of them is the row `changed`.
 
 # %%
 neighbors = [k for k in (x - 1, x + 1) if 0 <= k <= n]
@@ -96,7 +98,13 @@ changed = neighbors[0]  # the record at risk has the other value
 #
 # $$\ell(Z) = \log p(Z \mid D) - \log p(Z \mid D'), \qquad Z \sim p(\cdot \mid D),$$
 #
-# a random variable, because the release is random. The numbers of the four papers are functionals of such a loss:
+# a random variable, because the release is random. It can also be the loss of another release. After $X$ ones among $n$
+# records, with a $\mathrm{Beta}(\alpha, \alpha)$ prior, the proportion of ones has the posterior
+# $\mathrm{Beta}(X + \alpha,\, n - X + \alpha)$. Divide it by its quantiles into $B$ bins of equal probability, draw a
+# proportion from it and release the bin. Empirical differential privacy, [EDP](../docs/guide/glossary.md#edp), is the
+# largest loss of this release.
+#
+# The numbers of the four papers are functionals of such losses:
 #
 # | number | as a functional of the loss | paper |
 # |---|---|---|
@@ -106,11 +114,11 @@ changed = neighbors[0]  # the record at risk has the other value
 # | posterior $R$ of the true value, prior $w$ | $\operatorname{logit} R = \operatorname{logit} w + \ell$ | McClure and Reiter |
 # | $\delta$ at $\epsilon$ | $E \max(0, 1 - e^{\epsilon - \ell})$ | Charest |
 # | information | the mean $E\,\ell$ | |
-# | EDP | the largest $\lvert\ell\rvert$ if the release is the bin of one posterior draw | Charest and Han |
+# | EDP | the largest $\lvert\ell\rvert$ from one $D$ if the release is the bin of one posterior draw | Charest and Han |
 #
 # They are not functionals of the same loss. Exact epsilon concerns the losses of all pairs of
-# [neighbors](../docs/guide/glossary.md#neighboring-data-sets). [EDP](../docs/guide/glossary.md#edp) belongs to a
-# release other than $X^*$. Hu, Reiter and Wang's posterior has many [candidates](../docs/guide/glossary.md#candidate),
+# [neighbors](../docs/guide/glossary.md#neighboring-data-sets). EDP belongs to a release other than $X^*$. Hu, Reiter
+# and Wang's posterior has many [candidates](../docs/guide/glossary.md#candidate),
 # with a loss against each; with two candidates it is $R$.
 #
 # [Delta](../docs/guide/glossary.md#delta) is the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of
@@ -119,7 +127,8 @@ changed = neighbors[0]  # the record at risk has the other value
 # probability $P(\ell > \epsilon)$, and less wherever the loss is finite: delta is not the probability that the bound
 # $\epsilon$ is exceeded.
 #
-# For $X = 1$, here is the loss of each release against both neighbors:
+# For $X = 1$ the next cell makes a data frame with a row for each neighbor and release: the loss, and the probability of
+# the release given $X$.
 
 # %%
 losses = []
@@ -131,17 +140,23 @@ for k in neighbors:
 loss = outputs.table("privacy_loss", pd.concat(losses))
 
 # %% [markdown]
-# Behind the synthesizer is a beta posterior of the proportion. Its quantiles divide it into bins of equal probability
-# given the data. The loss of a bin is the log of $1/20$ over the probability of the bin given a neighbor:
+# Now the bins of EDP. `beta_posterior` returns the beta posterior given $X$, a distribution of SciPy. Each of the 20
+# bins has probability $1/20$ given the data, and its loss is the log of $1/20$ over its probability given a neighbor. A
+# second data frame has a row for each neighbor and bin:
 
 # %%
-edges = edp.beta_posterior(x, n, alpha).ppf(np.arange(1, bins) / bins)
+edges = edp.beta_posterior(x, n, alpha).ppf(np.arange(1, bins) / bins)  # between bins
 bin_losses = []
 for k in neighbors:
-    share = np.diff(edp.beta_posterior(k, n, alpha).cdf(edges), prepend=0, append=1)
-    bin_loss = -np.log(bins) - np.log(share)
+    below_edges = edp.beta_posterior(k, n, alpha).cdf(edges)
+    p_bins = np.diff(below_edges, prepend=0, append=1)
+    bin_loss = -np.log(bins) - np.log(p_bins)
     bin_losses.append(pd.DataFrame({"neighbor": f"X = {k}", "loss": bin_loss}))
 loss_of_bins = pd.concat(bin_losses)
+
+# %% [markdown]
+# The figure shows both data frames, in five panels over one axis, the privacy loss. From the losses it also draws the
+# posterior and $\delta$.
 
 # %% tags=["hide-input"]
 about = (
@@ -163,8 +178,8 @@ outputs.figure("privacy_loss", chart)
 # the prior (dotted) shifts it. Fourth panel: $\delta$, which falls to zero where the losses end. Bottom: the loss if
 # one of 20 bins of a posterior draw is released. The farthest tick is EDP.
 #
-# Now the seven numbers, one formula of the table above at a time. Exact epsilon is over all pairs of neighbors, which are
-# adjacent rows; conditional epsilon and EDP are over both neighbors of $X$:
+# Now the seven numbers, by the formulas of the table above. The first three are largest losses: exact epsilon over all
+# pairs of neighbors, which are adjacent rows; conditional epsilon and EDP over both neighbors of $X$:
 
 # %%
 exact_epsilon = np.abs(np.diff(log_prob, axis=0)).max()
@@ -172,11 +187,14 @@ conditional_epsilon = loss["loss"].abs().max()
 largest_bin_loss = loss_of_bins["loss"].abs().max()  # EDP
 
 # %% [markdown]
-# The others are for the record at risk, so they concern the loss against the first neighbor only:
+# The others are for the record at risk, so they concern the loss against the first neighbor only. The factor of the odds
+# is $e^\ell$. Three are means over the releases; by the formula for $R$, the posterior is the inverse logit `expit` of
+# $\operatorname{logit} w + \ell$:
 
 # %%
-p = probability[x]
+p = probability[x]  # (releases,)
 loss_at_risk = log_prob[x] - log_prob[changed]
+largest_odds_factor = np.exp(loss_at_risk.max())
 expected_posterior = p @ expit(logit(prior) + loss_at_risk)
 delta = p @ np.maximum(0, 1 - np.exp(1 - loss_at_risk))  # at epsilon 1
 information = p @ loss_at_risk
@@ -185,7 +203,7 @@ information = p @ loss_at_risk
 functionals = {
     "exact epsilon": exact_epsilon,
     f"conditional epsilon of X = {x}": conditional_epsilon,
-    "largest factor of the odds": np.exp(loss_at_risk.max()),
+    "largest factor of the odds": largest_odds_factor,
     "expected posterior of the true value": expected_posterior,
     "delta at epsilon 1": delta,
     "information": information,
@@ -196,18 +214,21 @@ caption = f"Seven functionals of privacy losses, for X = {x} and prior {prior:g}
 show(outputs.table("summaries", summaries), digits=6, caption=caption)
 
 # %% [markdown]
-# Two of them by another computation: the posterior by Bayes' rule, and delta as the largest excess over all sets of
-# releases, each a row of zeros and ones.
+# The next cell checks two of them by another computation: the posterior by Bayes' rule, and delta as the largest excess
+# $P(S) - e P'(S)$ over all sets $S$ of releases, each a row of zeros and ones.
 
 # %%
-q = probability[changed]
-bayes = prior * p / (prior * p + (1 - prior) * q)
-assert np.isclose(expected_posterior, p @ bayes)
+p_changed = probability[changed]
+posterior_by_bayes = prior * p / (prior * p + (1 - prior) * p_changed)
+assert np.isclose(expected_posterior, p @ posterior_by_bayes)
+
 sets = np.array(list(product([0, 1], repeat=n + 1)))
-assert np.isclose(delta, (sets @ (p - np.e * q)).max())
+excess = sets @ (p - np.e * p_changed)  # of each set
+assert np.isclose(delta, excess.max())
 
 # %% [markdown]
-# Two others have a function in the library:
+# And two others by functions of the library. `exact_epsilon` takes a table. `edp.exact` takes the posterior given the
+# data, those given the neighbors with one record replaced, and the number of bins.
 
 # %%
 assert np.isclose(exact_epsilon, mechanism.exact_epsilon(plugin).value)
@@ -269,8 +290,9 @@ assert np.isclose(coin_beyond, 3 / 4)
 # table is too large to compute. Their [notebook](hu_reiter_wang.ipynb) fills one column by Monte Carlo,
 # for the second reading. The first would need every column.
 #
-# The exponential mechanism starts from a score of every release for every data set. Here are the two scores. A rate
-# multiplies them; `calibrate_rate` finds the one at which the exact epsilon is $\epsilon$.
+# The exponential mechanism starts from a score of every release for every data set, and a rate multiplies it. `scores`
+# returns the two scores. For $\log P$ it takes the table of `mechanism.beta_binomial`, whose rows are the posterior
+# predictive distributions under a Beta(1, 1) prior.
 
 
 # %%
@@ -283,7 +305,9 @@ def scores(n):
 
 
 # %% [markdown]
-# `exponential` calibrates one of them, and `mechanisms` returns all four tables at the same exact epsilon.
+# `exponential` makes a table from one of them: `calibrate_rate` finds the rate at which the exact epsilon over the
+# `pairs` of neighboring rows is $\epsilon$, and `gibbs` returns the table of this rate. `mechanisms` returns a dictionary
+# of all four tables at this exact epsilon. The plug-in and the beta-binomial get it by their prior parameter.
 
 
 # %%
@@ -309,7 +333,8 @@ def mechanisms(epsilon, n):
 # %% [markdown]
 # With a single record all four are randomized response: a symmetric 2 × 2 table has one free
 # number, and epsilon fixes it. With more records they differ. The exponential mechanism with
-# $\log P$ is the beta-binomial at rate 1 only.
+# $\log P$ is the beta-binomial at rate 1 only. The next cell checks the case of one record at epsilon 2, where the true
+# answer is released with probability $e^2/(1 + e^2)$.
 
 # %%
 randomized_response = np.log([[expit(2), expit(-2)], [expit(-2), expit(2)]])
@@ -322,12 +347,14 @@ for single in mechanisms(2.0, 1).values():
 # All four have five records and the same exact epsilon. *Probability of the largest* is the probability of the releases
 # that attain the largest posterior. *Records moved* is the expected $\lvert X - X^* \rvert$. *Loss of precision* is
 # McClure and Reiter's $U$: the $\log_{10}$ of the expected squared error about $p_0$ given the release, over that given
-# the data. `both_readings` computes them for one table, with the posterior of each release by the formula above.
+# the data. `risks_and_utility` returns these and both epsilons for one table, seven numbers with their names, with the
+# posterior of each release by the formula above. Here `row` has the log probabilities of all releases from one data
+# set, and `Study` computes $U$.
 
 
 # %%
-def both_readings(table):
-    """Return both readings of the data set X = x, and the utility of its releases."""
+def risks_and_utility(table):
+    """Return the readings of one data set, X = x, and the utility of its releases."""
     p = np.exp(table.row(x))
     posterior = expit(logit(prior) + table.row(x) - table.row(changed))
     return {
@@ -341,9 +368,12 @@ def both_readings(table):
     }
 
 
+# %% [markdown]
+# The next table has a row for each mechanism, and these numbers in its columns:
+
 # %%
 readings = [
-    {"mechanism": name} | both_readings(table)
+    {"mechanism": name} | risks_and_utility(table)
     for name, table in mechanisms(epsilon, n).items()
 ]
 four = pd.DataFrame(readings)
@@ -361,18 +391,21 @@ show(four.drop(columns="exact_epsilon"), caption=caption, names=names)
 # $X = 1$. Three of them have the same largest posterior. The *expected* posterior is more than twice as large for the
 # exponential mechanism with distance as for any other. That mechanism spends its budget on probable releases, and
 # has the smallest loss of precision by far. The others spend theirs on a release that occurs less than once in
-# eighty. Is that so at other budgets? The same readings at six of them:
+# eighty. Is that so at other budgets? The next cell computes the same numbers at six of them, 0.5 to 3, a row for each
+# budget and mechanism:
 
 # %%
 rows = []
-for e in np.arange(1, 7) / 2:
-    for name, table in mechanisms(e, n).items():
-        rows.append({"mechanism": name} | both_readings(table) | {"epsilon": e})
+for budget in np.linspace(0.5, 3, 6):
+    for name, table in mechanisms(budget, n).items():
+        numbers = risks_and_utility(table)
+        rows.append({"mechanism": name} | numbers | {"epsilon": budget})
 over_budgets = pd.DataFrame(rows).drop(columns="probability_of_largest")
 _ = outputs.table("over_budgets", over_budgets)
 
 # %% [markdown]
-# The chart compares the expected posterior with the most that epsilon allows at this prior:
+# The chart has the expected posterior over epsilon, a curve for each mechanism. A fifth curve is the most that epsilon
+# allows at this prior, $w e^\epsilon / (1 - w + w e^\epsilon)$, which `posterior_bound` computes:
 
 # %%
 expected = over_budgets.pivot(
@@ -392,19 +425,22 @@ outputs.figure("expected_posterior", chart)
 
 # %% [markdown] tags=["appendix"]
 # **At large budgets the intruder's probability rises several times as much under the exponential mechanism with
-# distance as under the other three.** Expected posterior of the true value, by exact epsilon; dotted: the prior. At the
-# largest epsilon, distance comes close to the bound, while the others stay far below. At small budgets the
-# intruder learns little from any of them.
+# distance as under the other three.** Expected posterior of the true value, by exact epsilon. The highest curve, solid
+# like the others, is the bound; dotted: the prior. At the largest epsilon, distance comes close to the bound, while the
+# others stay far below. At small budgets the intruder learns little from any of them.
 #
 # ## What the analyst gets
 #
 # In the table above the mechanism that discloses most to the intruder also has the smallest losses for the
-# analyst. That is not a rule. The next table shows the beta-binomial minus the plug-in at each budget.
+# analyst. That is not a rule. The next table has the beta-binomial minus the plug-in, a row for each budget and a column
+# for each of three numbers.
 
 # %%
 columns = ["expected_posterior", "loss_of_precision", "records_moved"]
 by_name = over_budgets.set_index(["mechanism", "epsilon"])[columns]
 difference = by_name.loc["beta-binomial"] - by_name.loc["Bernoulli plug-in"]
+
+# %% tags=["hide-input"]
 caption = (
     f"Beta-binomial minus plug-in for X = {x}: negative losses favor the beta-binomial."
 )
@@ -474,10 +510,9 @@ assert unsupported == ["c", "e"]
 # %% [markdown] tags=["appendix"]
 # ## Empirical differential privacy
 #
-# EDP uses neither the release nor its table. It divides the model's posterior of the proportion of ones
-# into bins of equal probability, and compares their probabilities between neighboring data sets. It
-# is the conditional epsilon of releasing *the bin of one posterior draw*. Three of the mechanisms have a beta
-# posterior behind them, so every EDP here is exact. The mechanism with distance has no model and no EDP.
+# EDP uses neither the release nor its table. It is the conditional epsilon of releasing *the bin of one posterior draw*.
+# Three of the mechanisms have a beta posterior behind them, so every EDP here is exact. The mechanism with distance has
+# no model and no EDP.
 #
 # Neighbors here differ by one *replaced* record (bounded differential privacy). Charest and Han's
 # definition *removes* one, while their Table 2 is for a replaced one, so both are shown. The three posteriors differ in
@@ -491,6 +526,11 @@ alphas = {
 }
 
 
+# %% [markdown]
+# `exact_edp` returns the EDP of one posterior. The table has a row for each kind of neighbor and number of bins, and a
+# column for each of the three models:
+
+
 # %%
 def exact_edp(alpha, bins, kind):
     """Return the EDP of the beta posterior given X = x, with one record replaced or removed."""
@@ -500,9 +540,9 @@ def exact_edp(alpha, bins, kind):
 
 # %%
 rows = []
-for kind, b in product(("replace", "remove"), (2, 5, 10, 20, 50, 100)):
-    by_model = {name: exact_edp(a, b, kind) for name, a in alphas.items()}
-    rows.append({"one_record": kind, "bins": b} | by_model)
+for kind, n_bins in product(("replace", "remove"), (2, 5, 10, 20, 50, 100)):
+    by_model = {name: exact_edp(a, n_bins, kind) for name, a in alphas.items()}
+    rows.append({"one_record": kind, "bins": n_bins} | by_model)
 edp_by_bins = outputs.table("edp", pd.DataFrame(rows))
 
 # %% tags=["hide-input"]

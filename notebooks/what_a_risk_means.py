@@ -21,22 +21,15 @@
 # Databases*, 185–199. Springer.
 #
 # Agencies report the [posterior probability](../docs/guide/glossary.md#posterior-disclosure-risk) that an intruder
-# gives to a record's true values. Does it come true as often as it says? Records are drawn and released, and those that
-# an intruder's best guess identifies are counted. If each true record is drawn from the intruder's prior and the
-# intruder knows the synthesizer, a probability of $p$ is right for a share $p$: that is Bayes' rule. For records as
-# they are, released by trees, the best guesses of an intruder with a uniform prior are right more often than they
-# claim. An intruder who assumes another synthesizer can be sure and wrong.
+# gives to a record's true values. If each true record is drawn from the
+# intruder's prior and the intruder knows the synthesizer, a probability of $p$ is right for a share $p$: that is Bayes'
+# rule. For records as they are, released by trees, the best guesses of an intruder with a uniform prior are right more
+# often than they claim. An intruder who assumes another synthesizer can be sure and wrong.
 
 # %% [markdown] tags=["notebook-only"]
-# An intruder who knows nobody and assumes the model gives the true record, on average, a slightly lower log probability
-# than an intruder who knows all others and has the model's own prior. Against a uniform prior, the intruder who knows
-# nobody is far ahead. The last section separates what a release discloses about participants and about everybody.
-#
 # ## Parameters
 #
-# All records are simulated: the first experiments draw new data sets from a population, the later ones
-# split people drawn once, or once per size. `params/what_a_risk_means/published.yaml` takes more
-# and larger data sets.
+# All records are simulated. `params/what_a_risk_means/published.yaml` takes more and larger data sets.
 
 # %% tags=["parameters"]
 n_records: int = 200  # [30, 2000] records of a data set with some targets
@@ -90,7 +83,8 @@ outputs = Outputs(output_dir)
 # | yes | 75 | 225 | 300 | 75/300 = .25 |
 # | no | 25 | 675 | 700 | 25/700 = .036 |
 #
-# The last column is Bayes' rule, prior times likelihood over their sum:
+# The last column is Bayes' rule, prior times likelihood divided by their sum. The next cell computes it as an array with
+# rows *yes* and *no* for the release, and columns *sick* and *well*:
 
 # %%
 prior = np.array([0.1, 0.9])  # sick, well
@@ -100,16 +94,15 @@ probability = joint / joint.sum(axis=1, keepdims=True)
 probability
 
 # %% [markdown]
-# The library's function does the same with logarithms:
+# `bayes.posterior` takes the logarithms of likelihood and prior, and returns that of the same array:
 
 # %%
 log_prob = bayes.posterior(np.log(likelihood), np.log(prior))
 assert np.allclose(np.exp(log_prob), probability)
 
 # %% [markdown]
-# Of the people with .25, one in four is sick. The probability and the share are the same fraction, since both
-# count the same people. A probability that keeps this promise is called *calibrated* (Dawid 1982). An
-# intruder who assumes that answers are never reversed claims 1 after a yes, and is right for .25.
+# Of the people with .25, one in four is sick. A probability that keeps this promise is called *calibrated* (Dawid 1982).
+# An intruder who assumes that answers are never reversed claims 1 after a yes, and is right for .25.
 
 # %% [markdown]
 # ### Exercise 1: a wrong prior (pencil)
@@ -158,10 +151,12 @@ assert round(gain, 3) == 0.131
 # Among all pairs of a release and a candidate with $q_Z(x) = p$, a share $p$ is therefore true. $D_{-i}$ may come
 # from anywhere, as long as $X$ is drawn from $\pi$ whatever it is, and the synthesizer may be of any kind.
 #
-# The smallest example has two records, each *no* or *yes*, and a release of both by a beta-binomial synthesizer. The
-# other record is *no* or *yes* with probability one half, the true record is *no* with probability 2/3. The loop goes
-# over the other record and the number of *yes* released. It records the probability of this case, the probability that
-# the intruder claims for the best guess, and the joint probability of the case and a true guess:
+# The smallest example has two records, each *no* or *yes*, and a release of both by a beta-binomial synthesizer.
+# `two_records` is its table of log probabilities, a row for each number of *yes* in the data and a column for each number
+# released; `block` takes rows and columns. The other record is *no* or *yes* with probability one half, the true record
+# is *no* with probability 2/3. The *best guess* is the most probable candidate; the record is *identified* if the best
+# guess is true. The loop goes over the other record and the number released. A row of the result has the probability of
+# the case, the probability claimed for the best guess, and that of the case with the record identified:
 
 # %%
 two_records = mechanism.beta_binomial(2, 2, alpha=0.5)
@@ -169,7 +164,8 @@ prior = np.array([2, 1]) / 3  # the true record is a no, a yes
 cases = []
 for other, release in product([1, 0], [0, 1, 2]):
     ones = np.array([other, other + 1])  # yes among both, if x is a no, a yes
-    joint = prior / 2 * np.exp(two_records.block(ones, [release]))[:, 0]
+    likelihood = np.exp(two_records.block(ones, [release]))[:, 0]  # (no, yes)
+    joint = prior / 2 * likelihood
     claimed = joint.max() / joint.sum()
     cases.append(
         (
@@ -183,25 +179,25 @@ for other, release in product([1, 0], [0, 1, 2]):
 columns = [
     "other",
     "released yes",
-    "probability",
+    "P(case)",
     "claimed",
-    "best guess true",
+    "P(case, identified)",
 ]
 cases = pd.DataFrame(cases, columns=columns)
 cases
 
 # %% [markdown]
-# In each row, the last column over the first probability is the share of true guesses. It is what the guess claims.
-# That is calibration:
+# In each row, dividing the last column by the probability of the case gives the share identified. It is what the guess
+# claims. That is calibration:
 
 # %%
-assert np.allclose(cases["best guess true"] / cases["probability"], cases["claimed"])
+assert np.allclose(cases["P(case, identified)"] / cases["P(case)"], cases["claimed"])
 
 # %% [markdown]
 # Now the same for other small synthesizers. A row of their tables is a data set, given by its number of records in each
 # cell. `cell_counts` returns these numbers, with two cells where the table names the number of *yes* only.
-# `joint_probabilities` adds each possible record to each data set of the others. The first cell has twice the prior
-# probability of any other.
+# `joint_probabilities` adds each possible record $x$ to each data set of the others. It returns an array with a row for
+# each pair of others and release and a column for each $x$. The first cell has twice the prior probability of any other.
 
 
 # %%
@@ -235,11 +231,12 @@ def joint_probabilities(table):
 
 # %%
 joint = joint_probabilities(two_records)
-assert np.allclose(joint.max(axis=1), cases["best guess true"])
+assert np.allclose(joint.max(axis=1), cases["P(case, identified)"])
 
 # %% [markdown]
 # Trees on two yes/no variables also give such a table: a row for each data set of four cells, a column for each release.
-# The probability of a release is a multinomial one, with the trees' probability of each cell.
+# The probability of a release is a multinomial one, with the trees' probability of each cell. `Growth` limits the size
+# of leaves.
 
 
 # %%
@@ -260,7 +257,7 @@ def trees_as_table(n, min_leaf):
 
 
 # %% [markdown]
-# The six tables:
+# Six tables by name; the first two numbers are the records in the data and in the release:
 
 # %%
 tables = {
@@ -275,8 +272,15 @@ tables = {
 }
 
 # %% [markdown]
-# For each table: the mean probability of the true record, a sum of joint times posterior probabilities, and the share of
-# records whose most probable candidate is true.
+# The *mean risk* is the mean probability of the true record, $r = \mathrm{E}\, q_Z(X)$, a sum of joint times posterior
+# probabilities. It is easily confused with the *share identified*, that of the records whose best guess is true, with
+# expectation $f$. Calibration gives $r = \mathrm{E} \sum_x q_Z(x)^2$ and
+# $f = \mathrm{E} \max_x q_Z(x)$. Since $(\max q)^2 \le \sum q^2 \le \max q$, and since
+# $(\mathrm{E} \max q)^2 \le \mathrm{E} (\max q)^2$,
+#
+# $$r \le f \le \sqrt r .$$
+#
+# The next table has a row for each synthesizer, with $r$, $f$ and the upper bound $\sqrt r$:
 
 # %% tags=["public"]
 rows = []
@@ -298,26 +302,23 @@ families = pd.DataFrame(
     columns=[
         "synthesizer",
         "risk",
-        "found",
+        "identified",
         "bound",
     ],
 )
 _ = outputs.table("families", families, public=True)
 
 # %% tags=["hide-input"]
-names = {"risk": "mean risk r", "found": "identified by a best guess"}
-caption = "Exact mean risk, share identified, and the square root of r as a bound."
+names = {
+    "risk": "mean risk r",
+    "identified": "share identified f",
+    "bound": "√r, upper bound of f",
+}
+caption = "Exact mean risk, share identified, and its upper bound."
 show(families, caption=caption, names=names)
 
 # %% [markdown]
-# The table has two numbers that are easily confused. The *mean risk* is the mean probability of the true record,
-# $r = \mathrm{E}\, q_Z(X)$. The share *identified* is that of the records whose most probable candidate is true; its
-# expectation is $f$. Calibration gives $r = \mathrm{E} \sum_x q_Z(x)^2$ and $f = \mathrm{E} \max_x q_Z(x)$. Since
-# $(\max q)^2 \le \sum q^2 \le \max q$, and since $(\mathrm{E} \max q)^2 \le \mathrm{E} (\max q)^2$,
-#
-# $$r \le f \le \sqrt r .$$
-#
-# The enumeration illustrates this and does not test it: its $q$ is calibrated by construction.
+# The enumeration illustrates the inequality and does not test it: its $q$ is calibrated by construction.
 
 # %% [markdown]
 # ### Exercise 2: bounds (pencil)
@@ -351,12 +352,12 @@ assert round(highest, 2) == 0.3
 # candidates are its record and all that differ from it in one variable, as in the paper. The intruder takes them for
 # equally probable, knows all other records and sees one release by [unpruned
 # trees](../docs/guide/glossary.md#unpruned-trees) (Reiter 2005). In the first experiment each target is replaced by a
-# draw from its candidates before the release. In the second, targets stay as they are, as in the paper and for every
-# agency.
+# draw from its candidates before the release. In the second, targets stay as they are, as in the paper.
 #
-# `draw_targets` returns a data set, its targets and their candidates. `log_likelihoods` computes
-# $\log p(Z \mid x, D_{-i})$ exactly: it regrows the trees with the record changed. Bayes' rule does the rest. Where a
-# release is impossible for every candidate, the posterior stays at the prior.
+# `draw_targets` returns a data set, the rows of its targets, and their candidates. `log_likelihoods`
+# returns $\log p(Z \mid x, D_{-i})$ exactly, a row for each target and a column for each candidate: it regrows the trees
+# with the record changed. `log_posterior` applies Bayes' rule. Where a release is impossible for every candidate, the
+# posterior stays at the prior.
 
 # %%
 levels = ACS.n_levels
@@ -367,7 +368,8 @@ def draw_targets(rng):
     """Return a data set, the rows of its targets, their candidates (the truth first)."""
     data = embedded_population(n_records, rng=rng).codes
     rows = rng.choice(n_records, n_targets, replace=False)
-    return data, rows, one_variable_supports(data[rows], levels)
+    candidates = one_variable_supports(data[rows], levels)  # (targets, candidates, 14)
+    return data, rows, candidates
 
 
 # %%
@@ -378,25 +380,26 @@ def log_posterior(log_likelihood, log_prior=0.0):
 
 
 # %% [markdown]
-# `score` compares the intruder's probabilities with the truth. *Gain* is the log ratio of posterior to prior
-# of the true record, here for a uniform prior.
+# `score` takes these posteriors and the position of each true candidate. It returns a row for each target: the *risk*,
+# the probability of the true record; the probability *claimed* for the best guess; whether the record is *identified*, a
+# share where guesses are tied; and the *gain*, the log ratio of posterior to uniform prior of the true record.
 
 
 # %%
 def score(log_prob, truth, data_set):
-    """Return a row for each target: risk, claim of the best guess, whether it is true."""
+    """Return a row for each target: risk, claim, whether it is identified, gain."""
     targets = np.arange(len(log_prob))
     is_best = log_prob >= log_prob.max(axis=1, keepdims=True) - 1e-12
     scores = pd.DataFrame({"risk": np.exp(log_prob[targets, truth])})
     scores["claimed"] = np.exp(log_prob.max(axis=1))
-    scores["found"] = is_best[targets, truth] / is_best.sum(axis=1)
+    scores["identified"] = is_best[targets, truth] / is_best.sum(axis=1)
     scores["gain"] = log_prob[targets, truth] + np.log(log_prob.shape[1])
     return scores.assign(data_set=data_set)
 
 
 # %% [markdown]
-# First the drawn targets. The mixture also releases these data sets ([hu_reiter_wang](hu_reiter_wang.ipynb)), for the
-# next section. `drawn` keeps all of it.
+# First the drawn targets. The mixture of [hu_reiter_wang](hu_reiter_wang.ipynb), whose parameters `sample_posterior`
+# draws, also releases these data sets, for the next section. The list `drawn` keeps all of it.
 
 # %%
 chains = dpmpm.Chains(
@@ -417,7 +420,7 @@ for rng in stream(seed, "known").spawn(n_sets):
     drawn.append((data, rows, candidates, truth, releases))
 
 # %% [markdown]
-# Bayes' rule on the release by trees, and the scores:
+# Bayes' rule on the release by trees, and the scores of each data set:
 
 # %%
 scores = []
@@ -428,7 +431,7 @@ for data_set, (data, rows, candidates, truth, releases) in enumerate(drawn):
 
 # %% [markdown]
 # Then targets as they are, for the same intruder and for one with another prior: the product of the margins of the
-# records that are no targets.
+# records that are no targets. Its logarithm, then the scores of both intruders:
 
 
 # %%
@@ -464,14 +467,15 @@ for data_set, rng in enumerate(stream(seed, "as they are").spawn(n_sets)):
 
 # %% [markdown]
 # Targets in one data set share a release, so all errors in this notebook are standard errors between data sets (later
-# between pairs of splits), and a difference within two of them is a tie.
+# between pairs of splits), and a difference within two of them is a tie. `averages` returns means of the scores and of
+# *overstated*, claimed minus identified; here a row for each kind of targets.
 
 
 # %%
 def averages(scores, keys):
-    """Return means over targets, with errors between data sets of two of them."""
+    """Return means over targets; for gain and overstated also the standard errors."""
     by_set = scores.groupby([*keys, "data_set"], sort=False).mean()
-    by_set["overstated"] = (by_set["claimed"] - by_set["found"]).round(12)
+    by_set["overstated"] = (by_set["claimed"] - by_set["identified"]).round(12)
     groups = by_set.groupby(keys, sort=False)
     errors = groups[["gain", "overstated"]].sem().add_suffix("_se")
     return groups.mean().join(errors).reset_index()
@@ -481,7 +485,8 @@ def averages(scores, keys):
 best_guesses = pd.concat(scores)
 as_they_are = outputs.table("as_they_are", averages(best_guesses, ["targets"]))
 by_targets = as_they_are.set_index("targets")
-risk, claimed, identified = by_targets.loc["as they are", ["risk", "claimed", "found"]]
+means = by_targets.loc["as they are", ["risk", "claimed", "identified"]]
+risk, claimed, identified = means
 _ = outputs.result("found_as_they_are", identified)
 
 # %% tags=["monte-carlo", "hide-input"]
@@ -489,7 +494,7 @@ heads = {
     "targets": "targets",
     "risk": "mean risk",
     "claimed": "claimed",
-    "found": "identified",
+    "identified": "identified",
     "overstated": "claimed minus identified",
 }
 caption = "Releases by trees: risk, and what best guesses claim and identify."
@@ -498,15 +503,15 @@ show(with_errors(as_they_are, heads), caption=caption)
 # %% tags=["monte-carlo", "hide-input"]
 callout(
     "Records as they are",
-    f"The best guesses claim {claimed:.2f} on average, and {identified:.2f} of them are "
-    f"right: {identified / claimed:.1f} times what they claim. The mean risk is {risk:.2f}; "
+    f"The best guesses claim {claimed:.2f} on average, and identify {identified:.2f} of the "
+    f"targets: {identified / claimed:.1f} times what they claim. The mean risk is {risk:.2f}; "
     f"calibrated probabilities with this mean risk identify between {risk:.2f} and "
     f"{np.sqrt(risk):.2f}. A share within these bounds does not show calibration.",
 )
 
 # %% [markdown]
-# The same by size of the claim: `reliability` puts claims into bins. For each bin it returns the share that is true,
-# with two errors between data sets to each side.
+# The same by size of the claim: `reliability` takes claimed probabilities, with whether each came *true*, and puts them
+# into bins. For each bin it returns the mean claim and the share true, with two errors between data sets to each side.
 
 
 # %%
@@ -538,8 +543,11 @@ def reliability(claims, curve):
     return pd.DataFrame(rows, columns=columns)
 
 
+# %% [markdown]
+# The claims of the figure are best guesses, true where the record is identified. Each kind of targets has a curve:
+
 # %%
-claims = best_guesses.rename(columns={"found": "true"})
+claims = best_guesses.rename(columns={"identified": "true"})
 curves = [
     reliability(part, name) for name, part in claims.groupby("targets", sort=False)
 ]
@@ -553,10 +561,10 @@ chart = charts.reliability(pd.concat(curves), description=about)
 outputs.figure("as_they_are", chart)
 
 # %% [markdown]
-# **For records as they are, best guesses that claim about one in five are right more often.** Share of best guesses that are
-# right, by what they claim, with two standard errors to each side. Dotted: calibration; points above claim too little.
+# **For records as they are, best guesses that claim about one in five are true more often.** Share of best guesses that are
+# true, by what they claim, ± two standard errors. Dotted: calibration; points above claim too little.
 # Releases by trees, which the intruder knows; the prior is uniform where the legend names no other. Bins from a single
-# data set, or in which all guesses are right, have no interval, which understates the error.
+# data set, or in which all guesses are true, have no interval, which understates the error.
 #
 # Synthesizer and likelihood are the same in all rows of the table, and the first two have the same uniform prior. Data sets and
 # people differ, and all drawn targets of a data set are replaced at once, so each is among other replaced records.
@@ -564,8 +572,7 @@ outputs.figure("as_they_are", chart)
 # the uniform prior takes a record for as probable as a neighbor that hardly occurs. The last row tests this explanation
 # with the same people and releases: with the margins as prior, best guesses no longer claim too little on average, and
 # may claim too much. So the average depends on the prior, and neither of the two priors is the one that people are
-# drawn from. All rows are for one size of leaves. That more are identified than the mean risk shows nothing, since it
-# is so in every row: the mean risk is not the share of people identified.
+# drawn from. All rows are for one size of leaves.
 
 # %% [markdown]
 # ### Exercise 3: which sentence does the table not support?
@@ -592,11 +599,10 @@ assert unsupported == "b"
 # ## A wrong model for the synthesizer
 #
 # Agencies need not disclose their [synthesizer](../docs/guide/glossary.md#synthesizer). Here the prior is right,
-# because the targets are the drawn ones, and the intruder assumes a synthesizer: trees with variables in reverse order,
-# trees in place of the mixture, or independent margins. *Smoothed* trees add a tenth of a record to each leaf, so
-# nothing is impossible. Without smoothing a release may be impossible for every candidate. This *refutes* the model,
-# and the posterior stays at the prior. The mixture itself is not among the assumed models, because its density given
-# the data has no closed form. So only the trees have a row with the correct model.
+# because the targets are the drawn ones, and the intruder assumes a synthesizer. *Smoothed* trees add a tenth of a record
+# to each leaf, so nothing is impossible. A release that is impossible for every candidate *refutes* the model. The
+# mixture itself is not among the `assumed` models, because
+# its density given the data has no closed form. So only the trees have a pair with the correct model:
 
 # %%
 smooth = Growth(min_leaf, smoothing=0.1)
@@ -610,7 +616,8 @@ pairs = [("trees", name) for name in assumed]
 pairs += [("mixture", name) for name in assumed if name != "reverse order, smoothed"]
 
 # %% [markdown]
-# Besides the scores, the probabilities of all candidates are kept, for the figure:
+# For each data set and pair of synthesizer and assumed model, the loop makes the scores, with *refuted*. For the figure
+# it keeps the probability of each candidate of each target, and whether it is true:
 
 # %%
 scores = []
@@ -634,6 +641,9 @@ for data_set, (data, rows, candidates, truth, releases) in enumerate(drawn):
         claim = pd.DataFrame({"claimed": np.exp(log_prob).ravel(), "true": is_true})
         claims.append(claim.assign(data_set=data_set, **labels))
 
+# %% [markdown]
+# Their means, a row for each pair:
+
 # %% tags=["monte-carlo"]
 scores = pd.concat(scores)
 wrong = outputs.table("assumed", averages(scores, ["synthesizer", "assumed"]))
@@ -643,7 +653,7 @@ heads = {
     "synthesizer": "synthesizer",
     "assumed": "assumed",
     "claimed": "claimed",
-    "found": "identified",
+    "identified": "identified",
     "overstated": "claimed minus identified",
     "gain": "gain",
     "refuted": "refuted",
@@ -652,13 +662,13 @@ caption = "What intruders claim and identify, by assumption."
 show(with_errors(wrong, heads), caption=caption)
 
 # %% [markdown]
-# Where *gain* is below zero the intruder would do better without the release. *Refuted* is the share of targets of
-# which no candidate could have led to the release. It is 1 for trees without smoothing after the mixture: its releases
-# are impossible for all candidates of all targets. The intruder who takes the mixture for smoothed trees gives the best
-# guesses most of the probability, and hardly any is right. Independent margins claim little, and for the mixture still
+# Where *gain* is below zero the intruder would do better without the release. *Refuted*, the share of targets of which
+# no candidate could have led to the release, is 1 for trees without smoothing after the mixture. The intruder who takes the mixture for smoothed trees gives the best
+# guesses most of the probability, and hardly any is true. Independent margins claim little, and for the mixture still
 # more than they identify.
 #
-# The figure tests the probabilities of all candidates of all targets, not only of the best guesses.
+# The figure tests the probabilities of all candidates, not only of the best guesses, with a curve for each of three
+# pairs:
 
 # %%
 pictured = {
@@ -679,12 +689,12 @@ outputs.figure("reliability", chart)
 
 # %% [markdown]
 # **For targets drawn from the prior, the correct model is calibrated and both wrong ones are overconfident.** Share of
-# true candidates by posterior probability, with two standard errors to each side. Dotted: calibration; points below are
+# true candidates by posterior probability, ± two standard errors. Dotted: calibration; points below are
 # overconfident. The intruder's trees are smoothed where they are not the correct model. Where no candidate of a bin is
 # true, the interval has no width, which understates the error.
 #
-# A sharp but wrong model makes intruders sure of wrong values, which can also harm people. An agency that
-# computes risk with its own synthesizer measures the intruder who knows it.
+# Wrong guesses can also harm people. An agency that computes risk with its own synthesizer measures the intruder who
+# knows it.
 
 # %% [markdown]
 # ## Knowing less
@@ -704,8 +714,8 @@ outputs.figure("reliability", chart)
 # The smallest example has one yes/no variable with a uniform prior on its proportion: one other record $c$, the true
 # record $x$ and one released value $z$, each 0 or 1. The model gives $k$ ones among three values, in a given order, the
 # probability $\mathrm{B}(1 + k, 4 - k)$. An intruder who knows $m$ values with $k$ ones predicts a one with probability
-# $(1 + k)/(2 + m)$. The loop returns both expected log probabilities, and their difference, the formula above on
-# average, with $A$ the other record and $B$ the release:
+# $(1 + k)/(2 + m)$. The cell shows the expected log probability of the true record for an intruder who knows nobody and
+# for one who knows $c$. Their difference is the formula above on average, with $A$ the other record and $B$ the release:
 
 # %%
 expected = np.zeros(2)  # knows nobody, knows the other record
@@ -719,7 +729,7 @@ expected, np.diff(expected)
 # Now 19 other records, of which the intruder knows some, and a release of 20. The sum goes over the ones among the
 # known records ($c$), the true record ($x$) and the ones released ($z$), times the number of orders; unknown records
 # drop out. An intruder with a uniform prior divides the odds by those that the known records alone give. `expected_log`
-# returns both expectations; with one other record and one released value it agrees with the loop.
+# returns the expectations for both priors; with one other record and one released value it agrees with the loop.
 
 
 # %%
@@ -741,6 +751,9 @@ def expected_log(known, released=20):
 
 assert np.allclose([expected_log(k, 1)[0] for k in (0, 1)], expected)
 
+# %% [markdown]
+# The table has a row for 0 to 19 known records and a column for each prior. The figure draws it.
+
 # %% tags=["public"]
 rows = [(known, *expected_log(known)) for known in range(20)]
 columns = ["known", "the model's own prior", "uniform prior"]
@@ -759,8 +772,7 @@ outputs.figure("knowing_more", chart, public=True)
 
 # %% [markdown]
 # **In this example, knowing more raises the expected log probability of the true record slightly under the model's own
-# prior, and lowers it far more under the uniform one.** One variable, 19 other records, 20 released; exact averages
-# over all data and releases.
+# prior, and lowers it far more under the uniform one.** Exact averages over all data and releases.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 4: an acceptable risk
@@ -822,7 +834,8 @@ assert not holds_own
 # One sample of people, with nine variables, is split into halves repeatedly. One half takes part, and the mixture
 # releases equally many records. Two intruders, who lack three variables, target each participant. One knows *nobody*
 # and fits the model to the release alone. The other knows *all others* and fits it to data and release together. Then
-# the halves change places, so each pair of splits has everybody as participant once. First the people:
+# the halves change places, so each pair of splits has everybody as participant once. First the people, and `fit`, which
+# draws the model's parameters:
 
 # %%
 without = [
@@ -862,20 +875,22 @@ def fit(records, chains, rng):
 # %% [markdown]
 # An intruder's prediction for person $i$ averages $p(x \mid \theta)$ over the draws of the model's parameters $\theta$.
 # If the person is in the data, $p(x \mid \theta) / p(x_i \mid \theta)$ takes its place: the division takes the record
-# out of the data again. `predicted` does this for everybody and all 12 combinations of the unknown variables.
+# out of the data again. `predicted` does this for everybody and all 12 combinations of the unknown variables; `in_data`
+# says who is in the data.
 
 
 # %%
-def predicted(draws, left_out):
+def predicted(draws, in_data):
     """Return log probabilities of the unknown values, (people, 12), the true ones first."""
-    log_means = subset_log_means(draws, people, unknown, in_data=left_out)
+    log_means = subset_log_means(draws, people, unknown, in_data=in_data)  # by chain
     return bayes.posterior(logsumexp(log_means, axis=0))
 
 
 # %% [markdown]
-# `compare` returns means over the participants. *Apart* is the difference of the two log probabilities of the true
-# record, *higher* whether it is positive. The others are the same if the true record were drawn from the stronger
-# intruder's posterior: a sum over the combinations, each with its probability, as in the formula above.
+# `compare` returns means over the participants. *Apart* is the log probability of the true record for the weaker
+# intruder minus that for the stronger one, *higher* whether it is positive. *Calibrated* and *higher calibrated*, the
+# yardstick, are the same if the true record were drawn from the stronger intruder's posterior: a sum over the
+# combinations, each with its probability, as in the formula above. *Off* is apart minus calibrated.
 
 
 # %%
@@ -891,8 +906,8 @@ def compare(weaker, stronger, takes_part):
 
 
 # %% [markdown]
-# What the release alone says about a record is the posterior over the prediction without the release. This is the
-# posterior from a uniform prior. `mixing` says by R-hat whether the chains of a fit agree about the mean log
+# What the release alone says about a record is the posterior divided by the prediction without the release. This is the
+# posterior from a uniform prior. `mixing` returns the R-hat of a fit, near 1 if its chains agree about the mean log
 # probability.
 
 
@@ -901,6 +916,10 @@ def mixing(draws, records):
     """Return R-hat of the mean log probability of the records."""
     return diagnostics.r_hat(dpmpm.cell_log_prob(draws, records).mean(axis=2))
 
+
+# %% [markdown]
+# Each half releases once and the model is fitted to the half, the release and both. `compare` gives a row for each prior
+# of the stronger intruder:
 
 # %% tags=["monte-carlo"]
 rows = []
@@ -914,9 +933,10 @@ for pair, rng in enumerate(stream(seed, "divisions").spawn(n_pairs)):
         release_fit = fit(release, chains_people, rng)
         both_fit = fit(np.vstack([people[inside], release]), chains_people, rng)
 
-        weaker = predicted(release_fit, False)
-        own = predicted(both_fit, takes_part)
-        uniform = bayes.posterior(own - predicted(agency, takes_part))
+        weaker = predicted(release_fit, in_data=False)
+        own = predicted(both_fit, in_data=takes_part)
+        without_release = predicted(agency, in_data=takes_part)
+        uniform = bayes.posterior(own - without_release)
         r_hat = max(mixing(release_fit, people), mixing(both_fit, people))
         for prior, stronger in {"uniform": uniform, "the model's own": own}.items():
             labels = {
@@ -926,6 +946,9 @@ for pair, rng in enumerate(stream(seed, "divisions").spawn(n_pairs)):
             }
             rows.append(labels | dict(compare(weaker, stronger, takes_part)))
 divisions = outputs.table("divisions", pd.DataFrame(rows))
+
+# %% [markdown]
+# The means, with errors, in a row for each prior:
 
 # %% tags=["monte-carlo"]
 by_pair = divisions.groupby(["prior", "pair"], sort=False).mean()
@@ -953,18 +976,16 @@ show(with_errors(knowing_less, heads), caption=caption)
 callout(
     "Chains",
     f"R-hat of the mean log probability exceeds {diagnostics.MAX_R_HAT}, the limit for mixed chains, "
-    f"in {(r_hat > diagnostics.MAX_R_HAT).sum()} of {len(r_hat)} pairs of splits; at most {r_hat.max():.3f}.",
+    f"in {(r_hat > diagnostics.MAX_R_HAT).sum()} of {len(r_hat)} pairs of splits. The largest is {r_hat.max():.3f}.",
 )
 
 # %% [markdown]
-# The intruder who knows nobody assumes the model and is the same in both rows; only the stronger intruder's prior
-# changes. Against the uniform prior, the one who knows nobody gives the true record a far higher log probability on
+# The intruder who knows nobody assumes the model and is the same in both rows. Against the uniform prior, the one who knows nobody gives the true record a far higher log probability on
 # average; against the model's own prior, a slightly lower one. Even there knowing less means more risk for some
-# records, whose share the table gives. *If calibrated* is the yardstick: the same means if true records were drawn from
-# the stronger intruder's posterior. Against the uniform prior both numbers are far from it. Against the model's own
-# prior the share agrees with it, but the difference is nearer to zero than its yardstick. Why is not decided here.
-# Chains that have not mixed are one explanation, and people who are not drawn from the stronger intruder's posterior
-# are another; neither is tested. Errors are between pairs of splits of one draw of people, and omit that draw.
+# records, whose share the table gives. Against the uniform prior both numbers are far from the yardstick, *if
+# calibrated*. Against the model's own prior the share agrees with it, but the difference is nearer to zero than its
+# yardstick. Chains that have not mixed are one explanation, and people who are not drawn from the stronger intruder's
+# posterior are another; neither is tested. Errors are between pairs of splits of one draw of people, and omit that draw.
 
 # %% [markdown] tags=["appendix"]
 # ## Participants and outsiders
@@ -980,7 +1001,8 @@ callout(
 #
 # on average. The first step uses that $s_i - s_o$ lies between $-1$ and $1$, the second that $p_i / p_o$ lies between
 # $e^{-\epsilon}$ and $e^\epsilon$. For one yes/no answer, half of the people saying yes, and a beta-binomial release,
-# both sides are exact. The intruder takes both answers for equally probable, $s_i = p_i / (p_i + p_o)$.
+# both sides are exact. The intruder takes both answers for equally probable, $s_i = p_i / (p_i + p_o)$. For 10, 100 and
+# 1,000 people the table has the left side, *ahead*; this times the people; and the bound on the right:
 
 # %% tags=["public"]
 rows = []
@@ -1012,13 +1034,13 @@ show(outputs.table("one_answer", one_answer, public=True), caption=caption)
 
 # %% [markdown]
 # Here $i$ says yes and $o$ says no. For equal answers the difference is 0, so with random halves the average is
-# about half of these numbers. They fall nearly as one over the number of people. The bound rises, because it is
-# that of the worst data, here data in which everybody gives the same answer.
+# about half of these numbers. They are nearly inversely proportional to the number of people. The bound rises, because it
+# is that of the worst data, here data in which everybody gives the same answer.
 #
 # The next table has six synthesizers, on the nine variables, with three unknown to the intruder. One intruder knows all
 # others, takes either person for the holder of the place, and starts from equal probabilities. The other knows nobody,
-# takes the release for a sample of the population, and predicts by smoothed trees grown on it, with leaves of at least
-# 20 records.
+# takes the release for a sample of the population, and predicts by smoothed trees grown on it. The unknown variables come
+# last in these trees, so that their probabilities are conditional on the known ones.
 
 # %%
 synthesizers = {
@@ -1031,8 +1053,7 @@ synthesizers = {
 }
 
 # %% [markdown]
-# The intruder who knows nobody grows trees in which the unknown variables come last, so that their probabilities are
-# conditional on the known ones.
+# The trees of the intruder who knows nobody:
 
 # %%
 last = [nine.names[k] for k in unknown]
@@ -1040,8 +1061,10 @@ order = [name for name in nine.names if name not in last] + last
 reader = SequentialTrees(nine, order, Growth(20, smoothing=1.0))
 
 # %% [markdown]
-# For the intruder who knows all others, a density gives the likelihood of each candidate. Here `groups` are the
-# participants and the outsiders; each outsider's candidates stand in the place of one participant.
+# For the intruder who knows all others, a density gives the likelihood of each candidate. `groups` are the participants
+# and the outsiders, `candidates` the 12 combinations of each person, (2 groups, places, 12, 9 variables). An outsider's
+# candidates stand in the place of one participant, so each place has 12 + 12. Their log likelihoods are computed together
+# and split into the two groups again.
 
 
 # %%
@@ -1050,13 +1073,13 @@ def by_density(synthesizer, groups, candidates, places, rng):
     release = synthesizer.release(groups[0], rng=rng)
     if isinstance(synthesizer, Margins):  # cheap, so all places are used
         places = np.arange(len(groups[0]))
-    both_groups = np.concatenate(list(candidates[:, places]), axis=1)
+    both_groups = np.concatenate(candidates[:, places], axis=1)  # (places, 24, 9)
     log_p = log_likelihoods(synthesizer, [release], groups[0], places, both_groups)
     return release, np.array(np.split(log_p, 2, axis=1))
 
 
 # %% [markdown]
-# The mixture's likelihood is, up to a constant, the prediction from data and release over the prediction from the data,
+# The mixture's likelihood is, up to a constant, the prediction from data and release divided by that from the data,
 # both without the participant in whose place the candidate stands. Its chains are short, and `r_hats` keeps their R-hat.
 
 # %%
@@ -1089,7 +1112,7 @@ def by_chains(groups, rng):
 
 
 # %% [markdown]
-# For the intruder who knows nobody, the trees grown on the release predict the unknown values.
+# And the prediction of the intruder who knows nobody:
 
 
 # %%
@@ -1101,8 +1124,8 @@ def predicted_by_trees(release, candidates):
 
 
 # %% [markdown]
-# Now each synthesizer releases each half once. A row of the result has the mean probability of the true values for
-# outsiders, and how far participants are ahead.
+# Now each synthesizer releases each half once. For each release and intruder, a row has the mean probability of the true
+# values for outsiders, and how far participants are ahead.
 
 # %% tags=["monte-carlo"]
 rows = []
@@ -1133,6 +1156,9 @@ for n in sizes:
                 inside, outside = np.exp(log_prob[:, :, 0]).mean(axis=1)
                 rows.append((half, name, known, pair, outside, inside - outside))
 
+# %% [markdown]
+# The means, in a row for each size, synthesizer and intruder; then a table with a row for each synthesizer:
+
 # %% tags=["monte-carlo"]
 keys = ["participants", "synthesizer", "known"]
 comparison = pd.DataFrame(rows, columns=[*keys, "pair", "outsiders", "ahead"])
@@ -1162,9 +1188,9 @@ callout(
 has_not_mixed = np.array(r_hats) > diagnostics.MAX_R_HAT
 callout(
     "Chains",
-    f"R-hat of the mixture exceeds {diagnostics.MAX_R_HAT} in {has_not_mixed.sum()} of "
-    f"{len(r_hats)} fits (at most {max(r_hats):.3f}): these chains have "
-    "not mixed.",
+    f"Chains with an R-hat above {diagnostics.MAX_R_HAT} have not mixed. Among the fits of the "
+    f"mixture these are {has_not_mixed.sum()} of {len(r_hats)}; the largest R-hat is "
+    f"{max(r_hats):.3f}.",
 )
 
 # %% [markdown]
@@ -1189,8 +1215,6 @@ callout(
 #   *Journal of the American Statistical Association* 77, 605–610.
 # - DeGroot, M. H. (1962). [Uncertainty, information, and sequential
 #   experiments](https://doi.org/10.1214/aoms/1177704567). *Annals of Mathematical Statistics* 33, 404–419.
-# - Hu, J., Reiter, J. P. and Wang, Q. (2014). [Disclosure risk evaluation for fully synthetic categorical
-#   data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical Databases*, 185–199.
 # - Reiter, J. P. (2005). Using CART to generate partially synthetic, public use microdata. *Journal of
 #   Official Statistics* 21, 441–462.
 # - Shokri, R., Stronati, M., Song, C. and Shmatikov, V. (2017). [Membership inference attacks against machine
