@@ -305,7 +305,7 @@ def exact_edp_table(n, alpha, kinds, bins, ones):
 # %%
 kinds = ["replace", "remove", "add"]
 example_edp = outputs.table(
-    "edp_exact", exact_edp_table(n, alpha, kinds, bins, range(n + 1))
+    "edp_exact", exact_edp_table(n, alpha, kinds, bins, ones=range(n + 1))
 )
 
 # %% tags=["hide-input"]
@@ -355,7 +355,7 @@ show(narrow_peak, caption=caption)
 # And of five records, $x$ = 0 and 2, at all numbers of bins up to 120, each with EDP at one bin fewer:
 
 # %%
-edp_by_bins = exact_edp_table(5, 0.5, kinds, range(2, 121), [0, 2])
+edp_by_bins = exact_edp_table(5, 0.5, kinds, bins=range(2, 121), ones=[0, 2])
 _ = outputs.table("edp_every_number", edp_by_bins)
 edp_by_bins["case"] = edp_by_bins["neighbors"] + ", x = " + edp_by_bins["x"].map(str)
 steps = pd.concat([edp_by_bins, narrow_peak.assign(case="narrow peak")])
@@ -442,7 +442,9 @@ assert private
 # %%
 rows = []
 for a in (0.1, 0.5, 1.0, 5.0, 20.0):
-    rows.append(exact_edp_table(5, a, ["remove"], [20], range(6)).assign(alpha=a))
+    rows.append(
+        exact_edp_table(5, a, ["remove"], bins=[20], ones=range(6)).assign(alpha=a)
+    )
 edp_by_prior = pd.concat(rows).pivot(index="alpha", columns="x", values="edp")
 
 # %% tags=["hide-input"]
@@ -471,9 +473,8 @@ claims.check(
 # %%
 rows = []
 for a in (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50):
-    rows.append(
-        exact_edp_table(5, a, ["replace", "remove"], [20], range(6)).assign(alpha=a)
-    )
+    by_data = exact_edp_table(5, a, ["replace", "remove"], bins=[20], ones=range(6))
+    rows.append(by_data.assign(alpha=a))
 edp_of_priors = pd.concat(rows)
 
 # %% [markdown]
@@ -573,7 +574,7 @@ figure_2 = outputs.table("figure_2", pd.concat(rows))
 rows = []
 for size in (5, 10, 100, 1000):
     by_data = exact_edp_table(
-        size, 0.5, ["replace", "remove"], [20], [0, 1, 2, size // 2]
+        size, 0.5, ["replace", "remove"], bins=[20], ones=[0, 1, 2, size // 2]
     )
     by_data["case"] = 2 * ["all zeros", "single one", "two ones", "half ones"]
     rows.append(by_data.assign(n=size))
@@ -746,7 +747,7 @@ def bias_table(x, alpha, draws, treatments, size, rng):
         most = np.round(m * p.max(axis=1))[:, None]  # the expectation
         for treatment in treatments:
             least, chance = smallest_count(p, m, treatment == "dropped")
-            estimates = estimate(least, most, m, b, ADDED[treatment])
+            estimates = estimate(least, most, m, b, ADDED[treatment])  # (size, counts)
             relative_error = 100 * (estimates / exact_edp - 1)
             row = {"draws": m, "bins": b, "smoothing": treatment, "exact": exact_edp}
             rows.append(row | mean_and_errors(chance, relative_error))
@@ -849,8 +850,8 @@ claims.check(
 paper = printed("charest_han").set_index("id")  # each printed number has an id
 in_print = paper["printed"].astype(float)
 ALPHA_OF_2_4 = 5 / np.expm1(2.4)
-table_2 = exact_edp_table(5, ALPHA_OF_2_4, ["replace"], BINS, range(6))
-table_2["stated"] = exact_edp_table(5, 0.5, ["replace"], BINS, range(6))["edp"]
+table_2 = exact_edp_table(5, ALPHA_OF_2_4, ["replace"], BINS, ones=range(6))
+table_2["stated"] = exact_edp_table(5, 0.5, ["replace"], BINS, ones=range(6))["edp"]
 table_2["id"] = [f"table2_{x}_{b}" for x, b in table_2[["x", "bins"]].to_numpy()]
 table_2["printed"] = in_print[table_2["id"]].to_numpy()
 
@@ -862,7 +863,7 @@ table_2["printed"] = in_print[table_2["id"]].to_numpy()
 # %%
 matching_priors = []
 for a in np.arange(4985, 4993) / 10_000:
-    entries = exact_edp_table(5, a, ["replace"], BINS, range(3))["edp"]
+    entries = exact_edp_table(5, a, ["replace"], BINS, ones=range(3))["edp"]
     if np.isclose(entries.round(2), table_2["printed"][:18]).all():
         matching_priors.append(f"{a:.4f}")
 callout(
@@ -936,6 +937,9 @@ for m, b in product((1_000, *DRAWS), BINS):
 imprecisions = pd.DataFrame(rows)
 _ = outputs.table("table_3", table_3.merge(imprecisions))
 
+# %% [markdown]
+# The printed ones:
+
 # %% tags=["hide-input"]
 shown = pd.DataFrame({"bins": BINS})
 for number, m in product((3, 4), DRAWS):
@@ -966,7 +970,7 @@ for z in distances:
 
 
 # %% [markdown]
-# Every neighbor has its own draws. The extremes of all their counts are needed:
+# Every neighbor has its own draws. The extremes of all counts:
 
 
 # %%
@@ -975,7 +979,7 @@ def extreme_counts(z, n_draws, n_bins, size, rng):
     shift, scale = shift_and_scale(z, len(z))  # a shift for each record removed
     extremes = []
     for edges in special.ndtri(simulate_cut_points(n_bins, n_draws, size, rng)):
-        below = special.ndtr((edges - shift[:, None]) / scale)
+        below = special.ndtr((edges - shift[:, None]) / scale)  # (neighbors, bins - 1)
         counts = rng.multinomial(n_draws, np.diff(below, prepend=0.0, append=1.0))
         extremes.append((counts.min(), counts.max()))
     return np.transpose(extremes)
@@ -1028,7 +1032,7 @@ def at_distance(z, n_draws, n_bins, added):
 
 
 # %% [markdown]
-# Which distance does a printed bias imply? The search takes the first of 32 intervals that cross the bias.
+# The distance that a printed bias implies, in the first of 32 intervals that cross it:
 
 
 # %% tags=["monte-carlo"]
@@ -1489,7 +1493,9 @@ consistent = {
 }
 first_row = table_2["printed"][:6]
 off_by = [
-    abs(exact_edp_table(size, 0.5, ["replace"], BINS, [0])["edp"] - first_row).max()
+    abs(
+        exact_edp_table(size, 0.5, ["replace"], BINS, ones=[0])["edp"] - first_row
+    ).max()
     for size in (5, 50)
 ]
 computed["caption_n"] = (5, 50)[np.argmin(off_by)]
@@ -1583,7 +1589,7 @@ for key, remark in remarks.items():
     simulations.loc[key, "note"] += f"; {remark}"
 
 # %% [markdown]
-# The paper's settings, which are not compared:
+# Settings, which are not compared:
 
 # %%
 settings = {
