@@ -916,10 +916,10 @@ log_sums_r = disclosure.one_variable_log_ratios(
 # The risk from all chains, and from each half:
 
 # %% tags=["monte-carlo"]
+log_sums_halves = np.array_split(log_sums_r, 2, axis=1)  # of the chains
 importance_risk = disclosure.importance_sampling(log_sums_r[1:], log_sums_r[:1])
 importance_runs = [
-    disclosure.importance_sampling(half[1:], half[:1])
-    for half in np.array_split(log_sums_r, 2, axis=1)  # of the chains
+    disclosure.importance_sampling(half[1:], half[:1]) for half in log_sums_halves
 ]
 
 # %% [markdown]
