@@ -19,23 +19,22 @@
 # **Charest, A.-S. and Han, Y.** On the meaning and limits of empirical differential privacy. *Journal of
 # Privacy and Confidentiality* 7(3). <https://doi.org/10.29012/jpc.v7i3.406>
 #
-# Differential privacy is hard to prove for a Bayesian model. Abowd, Schneider and Vilhuber
-# proposed to *estimate* it: draw from the posterior, draw again without one record, divide
-# the line into bins, and compare. The paper asks what this number is. Its answer: not
-# differential privacy, but a [sensitivity](../docs/guide/glossary.md#sensitivity), which depends on the data at hand and
-# on the bins and takes many draws to estimate. Recomputed, its Table 4 has ten times fewer draws than it says, which changes
-# the conclusion on which model needs more.
+# Differential privacy is hard to prove for a Bayesian model. Abowd, Schneider and Vilhuber proposed to *estimate* it: draw
+# from the posterior, draw again without one record, divide the line into bins, and compare. The paper asks what this
+# number is. Its answer: not differential privacy, but a [sensitivity](../docs/guide/glossary.md#sensitivity), which
+# depends on the data and on the bins and takes many draws to estimate. Recomputed, its Table 4 has ten times fewer draws
+# than it says, which changes the conclusion on which model needs more.
 
 # %% [markdown] tags=["notebook-only"]
-# This notebook computes empirical differential privacy ([EDP](../docs/guide/glossary.md#edp)) exactly where possible,
-# finds out how the printed tables were computed, and ends with an estimate from *one* posterior sample, with its error.
-# You should know Bayes' rule with beta and normal priors, quantiles, and [epsilon](../docs/guide/glossary.md#epsilon).
+# Here empirical differential privacy ([EDP](../docs/guide/glossary.md#edp)) is computed exactly where possible, the
+# printed tables are explained, and EDP is estimated from *one* posterior sample. You should know Bayes' rule with beta and
+# normal priors, quantiles, and [epsilon](../docs/guide/glossary.md#epsilon).
 
 # %% tags=["parameters"]
 n: int = 5  # [2, 500] records of the beta-binomial example
 alpha: float = 0.5  # [0.05, 1000] both parameters of its beta prior
 bins: list[int] = [5, 10, 20, 50, 100, 250]  # [2, 2500] numbers of bins
-replicates: int = 100  # [2, 100000] of each cell; for Table 3 sets of bins
+replicates: int = 100  # [2, 100000] estimates for a cell; for Table 3 sets of bins
 datasets: int = 16  # [8, 10000] data sets for Table 4, of which the paper has one
 sizes: list[int] = [100, 1000, 10000]  # [3, 1000000] normal records, Figure 2
 seed: int = 2017  # [0, inf) one seed for all streams of chance
@@ -56,7 +55,7 @@ from srlib.mechanism import edp
 from srlib.outputs import Outputs
 from srlib.rng import stream
 
-outputs = Outputs(output_dir)
+outputs = Outputs(output_dir)  # saves a table and returns it; saves and shows a figure
 
 # %% [markdown]
 # ## What is claimed
@@ -117,15 +116,14 @@ log_prob = (
 
 # %% [markdown]
 # *Replace* one record, and the data set is a [neighbor](../docs/guide/glossary.md#neighboring-data-sets), the row above or
-# below. The largest log ratio of a row to a neighboring one is the
-# [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) of that data set. (The paper's definition *removes*
-# a record, but its numbers, 2.4 and 1.466, belong to replaced ones.)
+# below. The largest log ratio of a row to a neighboring one is the [conditional
+# epsilon](../docs/guide/glossary.md#conditional-epsilon) of that data set (2.4 or 1.466 in the paper).
 
 # %%
 conditional_epsilon = []
-for k in range(n + 1):
-    neighbors = [j for j in (k - 1, k + 1) if 0 <= j <= n]
-    log_ratio = log_prob[neighbors] - log_prob[k]
+for row in range(n + 1):
+    neighbors = [j for j in (row - 1, row + 1) if 0 <= j <= n]
+    log_ratio = log_prob[neighbors] - log_prob[row]  # (1 or 2 neighbors, n + 1)
     conditional_epsilon.append(np.abs(log_ratio).max())
 
 # %% tags=["hide-input"]
@@ -136,8 +134,8 @@ caption = f"Probability of each number of ones in {n} released records, and cond
 show(shown, digits=6, caption=caption)
 
 # %% [markdown]
-# At the paper's settings this is its Table 1. The largest conditional epsilon is epsilon, there $\log 11$. The library's
-# table gives the same:
+# At the paper's settings this is its Table 1. The largest conditional epsilon is epsilon, there $\log 11$. The library
+# gives the same from $n$, the number of released records, and $\alpha$:
 
 # %%
 table = mechanism.beta_binomial(n, n, alpha)
@@ -180,20 +178,21 @@ assert not too_much
 # %% [markdown] tags=["appendix"]
 # ## Conditioning on the data
 #
-# The paper's Figure 1 has larger data sets, at two budgets. All data sets $x = 0, \dots, n$ have equal weight, like
-# the paper's dots.
+# The paper's Figure 1 has larger data sets, at two budgets. The prior with $\alpha = n/(e^\epsilon - 1)$ spends
+# $\epsilon$. Conditional epsilon, a row for each budget, size and data set:
 
 # %%
 rows = []
 for epsilon, size in product([2.4, 5.0], [5, 10, 20, 50, 100, 200]):
-    synthesizer = mechanism.beta_binomial(size, size, size / np.expm1(epsilon))
+    alpha_of_epsilon = size / np.expm1(epsilon)
+    synthesizer = mechanism.beta_binomial(size, size, alpha_of_epsilon)
     data_sets = pd.DataFrame({"n": size, "epsilon": epsilon, "x": range(size + 1)})
     data_sets["conditional_epsilon"] = mechanism.conditional_epsilon(synthesizer)
     rows.append(data_sets)
 figure_1 = outputs.table("conditional_epsilon", pd.concat(rows, ignore_index=True))
 
 # %% [markdown]
-# By size, with the share of data sets below half of epsilon:
+# By budget and size, with the share of data sets below half of epsilon:
 
 # %%
 is_below = figure_1["conditional_epsilon"] < figure_1["epsilon"] / 2
@@ -209,8 +208,7 @@ names = {"n": "n", "min": "least", "max": "largest"}
 show(summary.reset_index(), caption=caption, names=names)
 
 # %% [markdown]
-# The paper calls these distributions very skewed to the right. From 20 records on the mean is above the median; with five
-# it is below.
+# The paper calls these very skewed to the right. From 20 records on the mean is above the median; with five it is below.
 
 # %% tags=["hide-input"]
 claims.check(
@@ -231,12 +229,12 @@ claims.check(
 #
 # $$\text{EDP} = \max_{D',\,j}\, \left|\log \frac{P(\theta \in b_j \mid D')}{P(\theta \in b_j \mid D)}\right|.$$
 #
-# For all zeros, five bins, and a zero replaced by a one:
+# For all zeros, five bins, and a zero replaced by a one, the log ratio of each bin:
 
 # %%
 posterior = stats.beta(alpha, alpha + n)
 neighbor = stats.beta(alpha + 1, alpha + n - 1)
-edges = posterior.ppf([0, 0.2, 0.4, 0.6, 0.8, 1])
+edges = posterior.ppf([0, 0.2, 0.4, 0.6, 0.8, 1])  # quantiles
 probability = np.diff(neighbor.cdf(edges))
 log_ratio = np.log(probability / 0.2)
 
@@ -248,7 +246,8 @@ caption = f"Probabilities of five bins of the posterior given {n} zeros, and giv
 show(bin_table, digits=4, caption=caption)
 
 # %% [markdown]
-# The largest of the five, without its sign, is EDP. The library's function takes both posteriors:
+# The largest of the five, without its sign, is EDP. `edp.exact` takes the posterior, those given the neighbors, and the
+# number of bins:
 
 # %%
 edp_of_zeros = np.abs(log_ratio).max()
@@ -261,22 +260,32 @@ assert np.isclose(edp_of_zeros, edp.exact(posterior, [neighbor], 5).value)
 # $$d(D, D') = \sup_S \left|\log \frac{P(\kappa(D) \in S)}{P(\kappa(D') \in S)}\right|, \qquad
 # GS = \max_{D,\,D'} d(D, D'), \qquad LS(D) = \max_{D'} d(D, D').$$
 #
-# The global sensitivity $GS$ over neighbors *is* epsilon, as a referee remarks in the paper's footnote. The local one,
-# $LS(D)$, is the conditional epsilon. EDP is the local sensitivity of the mechanism that releases the *bin* of one
-# posterior draw. The definition *removes* a record. Differential privacy (bounded, as in the paper) and the paper's Table
-# 2 *replace* one. All kinds, by the same steps as above:
+# The global sensitivity $GS$ over neighbors *is* epsilon, as a referee remarks. The local one, $LS(D)$, is the conditional
+# epsilon. EDP is the local sensitivity of the mechanism that releases the *bin* of one posterior draw. The definitions
+# *remove* a record. Differential privacy (bounded, as in the paper) and most numbers *replace* one:
+#
+# | release | neighbors in the definition | neighbors in the numbers |
+# |---|---|---|
+# | $n$ records: section 3.1, Table 1, Figure 1 | remove | replace |
+# | bin of a draw, beta-binomial: Tables 2, 3 | remove | replace |
+# | bin of a draw, normal: Table 4, Figure 2 | remove | remove |
+#
+# By the same steps as above, with a record replaced, removed or added:
 
 
 # %%
-def levels(n, alpha, kinds, bins, data):
-    """Return exact EDP, and the least probability of a bin given a neighbor."""
+def exact_edp_table(n, alpha, kinds, bins, ones):
+    """Return exact EDP, and the least probability of a bin given a neighbor.
+
+    There is a row for each kind of neighbor, number of ones x and number of bins.
+    """
     rows = []
-    for kind, x, n_bins in product(kinds, data, bins):
+    for kind, x, n_bins in product(kinds, ones, bins):
         edges = edp.equal_probability_edges(edp.beta_posterior(x, n, alpha), n_bins)
         neighbors = edp.beta_neighbors(x, n, alpha, kind)
         log_prob = [
             edp.log_bin_probabilities(neighbor, edges) for neighbor in neighbors
-        ]
+        ]  # (neighbors, bins)
         rows.append(
             {
                 "model": "beta-binomial",
@@ -291,15 +300,19 @@ def levels(n, alpha, kinds, bins, data):
 
 
 # %% [markdown]
-# For the example, with each kind of neighbor:
+# For the example, with all data sets, kinds of neighbors and bins:
 
 # %%
 kinds = ["replace", "remove", "add"]
-exact = outputs.table("edp_exact", levels(n, alpha, kinds, bins, range(n + 1)))
+example_edp = outputs.table(
+    "edp_exact", exact_edp_table(n, alpha, kinds, bins, ones=range(n + 1))
+)
 
 # %% tags=["hide-input"]
-is_shown = exact["x"] <= n // 2  # the others mirror them
-shown = exact[is_shown].pivot(index=["x", "neighbors"], columns="bins", values="edp")
+is_shown = example_edp["x"] <= n // 2  # the others mirror them
+shown = example_edp[is_shown].pivot(
+    index=["x", "neighbors"], columns="bins", values="edp"
+)
 shown = shown.add_suffix(" bins").reset_index().head(12)
 caption = (
     f"Exact EDP of x ones among {n} records, by kind of neighbor and number of bins."
@@ -307,25 +320,21 @@ caption = (
 show(shown, digits=2, caption=caption, names={"neighbors": "neighbors"})
 
 # %% [markdown]
-# At the paper's settings, removing one of five zeros moves the posterior much less than replacing it by a one.
-#
 # ## Why EDP grows with the bins
 #
 # Let $g$ be the density, under a neighbor's posterior, of $u = F(\theta \mid D)$, which is uniform under
 # $D$. Bin $j$ of $B$ has the ratio $r_j = B \int_{(j-1)/B}^{j/B} g(u)\,du$, the mean of $g$ over the bin.
 #
-# 1. *Splitting.* The ratio of a bin is the mean of the ratios of its parts. The largest ratio of a part is no smaller
-#    than that of the whole, and the smallest no larger. So $\max_j |\log r_j|$ does not fall when every bin is
-#    split: EDP at $kB$ bins is at least EDP at $B$ bins.
-# 2. *Monotone likelihood ratios.* If $g$ falls, $r_1$ is the largest ratio and $r_B$ the smallest. They
-#    are means over the first and the last $1/B$. As these intervals shrink, $r_1$ rises and $r_B$
-#    falls, so EDP never falls, for *any* larger number of bins. This is the case for proportions: a
-#    replaced record has $g \propto p/(1-p)$ or its inverse, a removed one $1/p$ or $1/(1-p)$, an added
-#    one $p$ or $1-p$.
+# 1. *Splitting.* The ratio of a bin is the mean of those of its parts. So the largest ratio does not fall and the smallest
+#    does not rise when every bin is split: EDP at $kB$ bins is at least EDP at $B$ bins.
+# 2. *Monotone likelihood ratios.* If $g$ falls, $r_1$ is the largest ratio and $r_B$ the smallest: means over the first
+#    and the last $1/B$. As these intervals shrink, $r_1$ rises and $r_B$ falls, so EDP never falls, for *any* larger
+#    number of bins. This is the case for proportions: a replaced record has $g \propto p/(1-p)$ or its inverse, a removed
+#    one $1/p$ or $1/(1-p)$, an added one $p$ or $1-p$.
 # 3. *Otherwise it can fall.* Add a record whose likelihood has a narrow peak on a plateau: with three bins
 #    the peak lies in one, and four bins cut it in two.
 #
-# The narrow peak, on a grid of 10,080 points, which 2 to 7 divide:
+# EDP of the narrow peak at 2 to 7 bins, which divide a grid of 10,080 points:
 
 # %%
 u = (np.arange(10_080) + 0.5) / 10_080
@@ -343,13 +352,13 @@ caption = (
 show(narrow_peak, caption=caption)
 
 # %% [markdown]
-# And five records at all numbers of bins up to 120, each compared with one bin fewer:
+# And of five records, $x$ = 0 and 2, at all numbers of bins up to 120, each with EDP at one bin fewer:
 
 # %%
-by_bins = levels(5, 0.5, kinds, range(2, 121), [0, 2])
-_ = outputs.table("edp_every_number", by_bins)
-by_bins["case"] = by_bins["neighbors"] + ", x = " + by_bins["x"].map(str)
-steps = pd.concat([by_bins, narrow_peak.assign(case="narrow peak")])
+edp_by_bins = exact_edp_table(5, 0.5, kinds, bins=range(2, 121), ones=[0, 2])
+_ = outputs.table("edp_every_number", edp_by_bins)
+edp_by_bins["case"] = edp_by_bins["neighbors"] + ", x = " + edp_by_bins["x"].map(str)
+steps = pd.concat([edp_by_bins, narrow_peak.assign(case="narrow peak")])
 steps["one_fewer"] = steps.groupby("case")["edp"].shift()
 steps = steps.dropna(subset="one_fewer").set_index(["case", "bins"])
 
@@ -366,8 +375,13 @@ claims.check(
     limit=steps["one_fewer"],
 )
 
+# %% [markdown]
+# EDP of all zeros, a line for each kind of neighbor:
+
 # %% tags=["hero", "hide-input"]
-zeros = exact[exact["x"] == 0].pivot(index="bins", columns="neighbors", values="edp")
+zeros = example_edp[example_edp["x"] == 0].pivot(
+    index="bins", columns="neighbors", values="edp"
+)
 titles = "Number of bins (log scale)", "EDP of x = 0"
 about = (
     "Three straight lines over a logarithmic axis: the EDP of replaced and added records rises "
@@ -377,10 +391,9 @@ chart = charts.lines(zeros[kinds], *titles, log_x=True, zero=True, description=a
 outputs.figure("bins", chart)
 
 # %% [markdown]
-# **For $x = 0$, EDP rises with the logarithm of the number of bins.** Each line is a kind of neighbor: a
-# record replaced, removed or added. The lines never level off. The limit for ever finer bins is the largest log
-# ratio of the *densities*, here infinite: for a replaced or an added record the ratio is zero
-# at $p = 0$, and for a removed zero it is $1/(1-p)$, unbounded at $p = 1$.
+# **For $x = 0$, EDP rises with the logarithm of the number of bins, slowest for a removed record.** The limit for ever
+# finer bins is the largest log ratio of the *densities*, here infinite: for a replaced or an added record the ratio is
+# zero at $p = 0$, and for a removed zero it is $1/(1-p)$, unbounded at $p = 1$.
 #
 # The limit is the local sensitivity of releasing *one posterior draw*, and its maximum over the data is
 # that release's [exact epsilon](../docs/guide/glossary.md#exact-epsilon). It is finite if one record's likelihood is
@@ -423,17 +436,19 @@ assert private
 # %% [markdown] tags=["appendix"]
 # ## The prior, by trial and error
 #
-# The paper's section 2 says that a more informative prior increases privacy and, "inversely", that a less informative
-# one gives a *smaller* EDP. A test, with a record *removed* and 20 bins:
+# The paper's section 2 says that a more informative prior increases privacy and, "inversely", that a less informative one
+# gives a *smaller* EDP. A test: EDP of five records by $\alpha$ and $x$, with a record *removed* and 20 bins:
 
 # %%
 rows = []
 for a in (0.1, 0.5, 1.0, 5.0, 20.0):
-    rows.append(levels(5, a, ["remove"], [20], range(6)).assign(alpha=a))
-by_prior = pd.concat(rows).pivot(index="alpha", columns="x", values="edp")
+    rows.append(
+        exact_edp_table(5, a, ["remove"], bins=[20], ones=range(6)).assign(alpha=a)
+    )
+edp_by_prior = pd.concat(rows).pivot(index="alpha", columns="x", values="edp")
 
 # %% tags=["hide-input"]
-shown = by_prior.iloc[:, :3].rename(columns="EDP, x = {}".format)
+shown = edp_by_prior.iloc[:, :3].rename(columns="EDP, x = {}".format)
 shown = outputs.table("priors", shown.reset_index())
 caption = "Exact EDP with a record removed, by the prior's parameter α and the ones in the data."
 show(shown, caption=caption, names={"alpha": "α"})
@@ -445,31 +460,33 @@ claims.check(
     "The reverse is the rule. EDP falls with less information only if all records are equal and "
     "the prior is already weak: then the posterior stays near its end without one record, too.",
     measured="EDP against that of the next more informative prior, x and α",
-    value=by_prior.iloc[:-1].unstack(),
+    value=edp_by_prior.iloc[:-1].unstack(),
     relation="<",
-    limit=by_prior.iloc[1:].unstack(),
+    limit=edp_by_prior.iloc[1:].unstack(),
 )
 
 # %% [markdown]
 # The paper also notes that choosing the prior by its EDP "may leak some information". With five people the leak can be
-# computed. An agency tries $\alpha$ = 0.05, 0.1, ... until EDP at 20 bins is at most the target, keeps
-# $\alpha$ secret and releases five synthetic records.
+# computed. An agency tries $\alpha$ = 0.05, 0.1, ... until EDP at 20 bins is at most the target, keeps $\alpha$ secret and
+# releases five synthetic records. EDP at each $\alpha$ and $x$:
 
 # %%
 rows = []
 for a in (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50):
-    rows.append(levels(5, a, ["replace", "remove"], [20], range(6)).assign(alpha=a))
-tried_priors = pd.concat(rows)
+    by_data = exact_edp_table(5, a, ["replace", "remove"], bins=[20], ones=range(6))
+    rows.append(by_data.assign(alpha=a))
+edp_of_priors = pd.concat(rows)
 
 # %% [markdown]
-# The choice and the release are one mechanism with six rows. Its baseline is the exact epsilon of the weakest prior
-# chosen, used for all data sets.
+# The choice and the release are one mechanism: row $x$ has the $\alpha$ chosen for $x$, and adjacent rows are neighbors.
+# Its baseline is the exact epsilon of the weakest prior chosen, used for all data sets, $\log(1 + 5/\alpha)$.
 
 # %%
 rows = []
 for kind, target in product(["replace", "remove"], [1.0, 2.0, 3.0]):
-    is_met = (tried_priors["neighbors"] == kind) & (tried_priors["edp"] <= target)
-    chosen = tried_priors[is_met].groupby("x")["alpha"].min()
+    of_kind = edp_of_priors[edp_of_priors["neighbors"] == kind]
+    meets_target = of_kind[of_kind["edp"] <= target]
+    chosen = meets_target.groupby("x")["alpha"].min()  # the first alpha, by x
     log_rows = [mechanism.beta_binomial(5, 5, a).row(x) for x, a in chosen.items()]
     choosing = mechanism.Mechanism.from_table(
         np.array(log_rows), mechanism.count_neighbors(5)
@@ -498,33 +515,34 @@ show(outputs.table("trial_and_error", leak).round(9), digits=2, caption=caption)
 #
 # The data are normal with known variance 5, and the mean has the prior $N(10, 3)$. Let $P = n/5 + 1/3$ be the posterior
 # precision and $z$ the distance of a record from the posterior mean, in standard deviations of a record. Without this
-# record the precision is $P' = P - 1/5$, and the mean moves by $z\sqrt{P/5}/P'$ posterior standard deviations. So EDP is
-# a function of the distance of the most extreme record. (Records are always *removed* in the normal model.)
+# record the precision is $P' = P - 1/5$, and the mean moves by $z\sqrt{P/5}/P'$ posterior standard deviations. So EDP is a
+# function of the distance of the most extreme record.
 
 
 # %%
-def without(z, n):
-    """Return the shift of the mean and the scale, in posterior standard deviations."""
+def shift_and_scale(z, n):
+    """Return the neighbor's mean and standard deviation, in units of the posterior's."""
     precision = n / 5 + 1 / 3
     fewer = precision - 1 / 5
-    return np.asarray(z) * np.sqrt(precision / 5) / fewer, np.sqrt(precision / fewer)
+    shift = np.asarray(z) * np.sqrt(precision / 5) / fewer
+    return shift, np.sqrt(precision / fewer)
 
 
 # %% [markdown]
-# The bins are bounded by normal quantiles:
+# In these units the bins are bounded by standard normal quantiles:
 
 
 # %%
 def normal_edp(z, n_bins, n=100):
     """Return exact EDP of data sets whose most extreme record is at the distances z."""
-    shift, scale = without(z, n)
+    shift, scale = shift_and_scale(z, n)
     edges = special.ndtri(np.arange(n_bins + 1) / n_bins)
-    p = np.diff(special.ndtr((edges - shift[..., None]) / scale))
+    p = np.diff(special.ndtr((edges - shift[..., None]) / scale))  # (..., n_bins)
     return np.abs(np.log(p * n_bins)).max(axis=-1)
 
 
 # %% [markdown]
-# Here is one data set of a hundred records. By the definition, each record is removed in turn:
+# A check on a hundred records, each removed in turn:
 
 # %%
 y = stream(seed, "one sample").normal(10, np.sqrt(5), 100)
@@ -535,36 +553,41 @@ by_definition = edp.exact(y_posterior, removed, 20).value
 assert np.isclose(normal_edp(np.abs(standardized).max(), 20), by_definition)
 
 # %% [markdown]
-# For the paper's Figure 2, a hundred data sets of each size:
+# For the paper's Figure 2, EDP of a hundred data sets of each size:
 
 # %%
 rows = []
 for size in sizes:
-    z = []
+    z = []  # distance of the most extreme record of each data set
     for k in range(100):
         sample = stream(seed, f"normal {size} {k}").normal(10, np.sqrt(5), size)
         center = edp.normal_posterior(sample).mean()
         z.append(np.abs(sample - center).max() / np.sqrt(5))
     for b in bins:
         rows.append(pd.DataFrame({"n": size, "bins": b, "edp": normal_edp(z, b, size)}))
-normal = outputs.table("figure_2", pd.concat(rows))
+figure_2 = outputs.table("figure_2", pd.concat(rows))
 
 # %% [markdown]
-# And the beta-binomial model with up to 1,000 records.
+# And of the beta-binomial model with up to 1,000 records:
 
 # %%
 rows = []
 for size in (5, 10, 100, 1000):
-    by_data = levels(size, 0.5, ["replace", "remove"], [20], [0, 1, 2, size // 2])
+    by_data = exact_edp_table(
+        size, 0.5, ["replace", "remove"], bins=[20], ones=[0, 1, 2, size // 2]
+    )
     by_data["case"] = 2 * ["all zeros", "single one", "two ones", "half ones"]
     rows.append(by_data.assign(n=size))
-medians = normal.groupby(["n", "bins"])["edp"].median().reset_index()
-rows.append(medians.assign(neighbors="remove", case="normal, median"))
-by_n = (
-    pd.concat(rows).set_index(["case", "neighbors", "bins", "n"])[["edp"]].sort_index()
-)
 
-by_n["smaller_n"] = by_n.groupby(["case", "neighbors", "bins"])["edp"].shift()
+# %% [markdown]
+# With the medians of the normal model and, in each row, EDP at the next smaller $n$:
+
+# %%
+medians = figure_2.groupby(["n", "bins"])["edp"].median().reset_index()
+rows.append(medians.assign(neighbors="remove", case="normal, median"))
+setting = ["case", "neighbors", "bins"]
+by_n = pd.concat(rows).set_index([*setting, "n"])[["edp"]].sort_index()
+by_n["smaller_n"] = by_n.groupby(setting)["edp"].shift()
 
 # %% tags=["hide-input"]
 shown = by_n["edp"].unstack("n").map("{:.3g}".format).replace("nan", "")
@@ -589,17 +612,17 @@ claims.check(
 # ## Estimates from draws
 #
 # The usual procedure draws $M$ values given the data, takes their quantiles as cut points of the bins, draws $M$ values
-# for every neighbor, and counts. Empty bins make the estimate infinite. The paper says that it added 0.01 to
-# every count; we also try 0.1, 1, and *dropping* the empty bins. By the plainest code, for five zeros and one of them
-# *replaced*, as in the paper's Table 3:
+# for every neighbor, and counts. Empty bins make the estimate infinite. The paper says that it added 0.01 to every count;
+# we also try 0.1, 1, and *dropping* the empty bins. By the plainest code, for Table 3, five zeros of which one is
+# replaced:
 
 
 # %%
 def estimate_by_hand(n_draws, n_bins, added, rng):
     """Return an estimate of EDP from draws given the data and given a neighbor."""
-    theta = rng.beta(0.5, 5.5, n_draws)
+    theta = rng.beta(0.5, 5.5, n_draws)  # five zeros, alpha = 1/2
     cut_points = np.quantile(theta, np.arange(1, n_bins) / n_bins)
-    theta_neighbor = rng.beta(1.5, 4.5, n_draws)
+    theta_neighbor = rng.beta(1.5, 4.5, n_draws)  # four zeros and a one
     bin_numbers = np.searchsorted(cut_points, theta_neighbor)
     counts = np.bincount(bin_numbers, minlength=n_bins)
     probability = (counts + added) / (n_draws + n_bins * added)
@@ -607,7 +630,7 @@ def estimate_by_hand(n_draws, n_bins, added, rng):
 
 
 # %% [markdown]
-# The *relative bias* is the mean of the estimate over EDP, minus one:
+# The *relative bias* is the mean estimate over EDP, minus one. In percent, from a hundred estimates:
 
 # %%
 rng = stream(seed, "by hand")
@@ -624,15 +647,16 @@ callout("Relative bias by hand", f"{bias_by_hand:.1f} ± {error_by_hand:.1f} % o
 
 
 # %%
-def cut_points(n_bins, n_draws, size, rng):
-    """Return the posterior probability below each inner cut point, (size, n_bins - 1)."""
+def simulate_cut_points(n_bins, n_draws, size, rng):
+    """Return the posterior probability below each cut point, (size, n_bins - 1)."""
     spacing = np.full(n_bins, n_draws / n_bins)
     spacing[-1] += 1  # one more spacing lies beyond the last order statistic
     return np.cumsum(rng.dirichlet(spacing, size), axis=1)[:, :-1]
 
 
 # %% [markdown]
-# Given the bins the counts are multinomial, and the estimate depends on the smallest and the largest of them:
+# Given the bins the counts $c_j$ are multinomial. With $a$ added the estimate is $\max_j|\log\{(c_j+a)B/(M+aB)\}|$, which
+# depends on the smallest and the largest of them:
 
 
 # %%
@@ -645,42 +669,54 @@ def estimate(least, most, n_draws, n_bins, added):
 
 
 # %% [markdown]
-# In Table 3 the smallest count decides. Given the bins, the probability that it is $k$ or more is a product: that every bin
-# holds $k$ or more. (Counts are treated as independent. The bins that can have the smallest count are so improbable that
-# their dependence is negligible.) A bin of probability $p$ is empty with probability $(1 - p)^M$, and a dropped one counts
-# as holding enough.
+# In Table 3 the smallest count decides; the largest is replaced by its expectation. Given the bins, the smallest is $k$ or
+# more with probability $\prod_j P(c_j \ge k)$, where a dropped empty bin counts as having $k$. (Counts are treated as
+# independent. The bins that can have the smallest are so improbable that their dependence is negligible.)
 
 
 # %%
-def least_count(p, n_draws, is_dropped):
+def smallest_count(p, n_draws, is_dropped):
     """Return values of the smallest count, and their probabilities in each row of p."""
-    mean = n_draws * p.min(axis=0)
-    first = int(max(is_dropped, max(0.0, np.sqrt(mean.min()) - 6) ** 2))
-    empty = special.bdtr(0, n_draws, p) * is_dropped
-    at_least = [np.ones(len(p))]
-    k = first
+    mean = n_draws * p.min(axis=0)  # (n_bins,): the least mean count in any row
+    # Chernoff: P(count < k) is below e^-36 if its mean exceeds (sqrt(k) + 6)^2.
+    certain = max(0.0, np.sqrt(mean.min()) - 6) ** 2
+    k = int(max(certain, is_dropped))  # a count that is not dropped is 1 or more
+    values = [k]
+    at_least = [np.ones(len(p))]  # P(smallest >= k) for each row of p
+    dropped = is_dropped * special.bdtr(0, n_draws, p)  # bdtr: P(count <= 0)
     while at_least[-1].max() > 1e-12:
         k += 1
-        is_near = mean < (np.sqrt(k) + 6) ** 2  # other bins certainly hold k or more
-        enough = special.bdtrc(k - 1, n_draws, p[:, is_near]) + empty[:, is_near]
-        at_least.append(np.prod(np.minimum(1.0, enough), axis=1))
-    return np.arange(first, k), -np.diff(at_least, axis=0).T
+        values.append(k)
+        may_be_less = mean < (np.sqrt(k) + 6) ** 2
+        holds_k = special.bdtrc(k - 1, n_draws, p[:, may_be_less])  # P(count > k - 1)
+        at_least.append(np.prod(holds_k + dropped[:, may_be_less], axis=1))
+    return np.array(values[:-1]), -np.diff(at_least, axis=0).T
 
 
 # %% [markdown]
-# For each number of draws and bins, the bias is the mean over the smallest count and over sets of cut points:
+# Bins, draws and treatments of empty bins:
 
 # %%
 BINS = (5, 10, 20, 50, 100, 250)  # of the paper's tables, as are the draws
 DRAWS = (10_000, 100_000, 1_000_000)
-RULES = {"0.01": 0.01, "0.1": 0.1, "1.0": 1.0, "dropped": 0.0}  # added to each count
-RULE_NAMES = {rule: f"{added:g} added" for rule, added in RULES.items()}
-RULE_NAMES["dropped"] = "empty bins dropped"
+ADDED = {"0.01": 0.01, "0.1": 0.1, "1.0": 1.0, "dropped": 0.0}  # by treatment
+TREATMENTS = {
+    "0.01": "0.01 added",
+    "0.1": "0.1 added",
+    "1.0": "1 added",
+    "dropped": "empty bins dropped",
+}
+
+# %% [markdown]
+# The bias is the mean relative error over smallest counts and sets of cut points:
 
 
 # %%
-def average(chance, relative_error):
-    """Return the mean over counts and sets of cut points, its error and the sd."""
+def mean_and_errors(chance, relative_error):
+    """Return the mean, its error and the sd of an estimate.
+
+    Both arguments are (sets of cut points, counts); each row of `chance` sums to 1.
+    """
     mean = (chance * relative_error).sum(axis=1)
     variance = (chance * (relative_error - mean.mean()) ** 2).sum(axis=1).mean()
     return {
@@ -695,25 +731,26 @@ def average(chance, relative_error):
 
 
 # %%
-def biases(x, alpha, draws, rules, size, rng):
-    """Return relative biases (%) of five records with x ones, by cell and rule."""
+def bias_table(x, alpha, draws, treatments, size, rng):
+    """Return relative biases (%) for five records with x ones.
+
+    There is a row for each number of draws, number of bins and treatment.
+    """
     posterior = edp.beta_posterior(x, 5, alpha)
     neighbors = edp.beta_neighbors(x, 5, alpha, "replace")
     rows = []
     for m, b in product(draws, BINS):
         exact_edp = edp.exact(posterior, neighbors, b).value
-        edges = posterior.ppf(cut_points(b, m, size, rng))
+        edges = posterior.ppf(simulate_cut_points(b, m, size, rng))
         log_p = [edp.log_bin_probabilities(neighbor, edges) for neighbor in neighbors]
         p = np.exp(np.hstack(log_p))  # (size, bins of all neighbors)
-        most = np.round(m * p.max(axis=1))[:, None]
-        smallest = least_count(p, m, False), least_count(p, m, True)
-        for rule in rules:
-            least, chance = smallest[rule == "dropped"]
-            relative_error = 100 * (
-                estimate(least, most, m, b, RULES[rule]) / exact_edp - 1
-            )
-            row = {"draws": m, "bins": b, "smoothing": rule, "exact": exact_edp}
-            rows.append(row | average(chance, relative_error))
+        most = np.round(m * p.max(axis=1))[:, None]  # the expectation
+        for treatment in treatments:
+            least, chance = smallest_count(p, m, treatment == "dropped")
+            estimates = estimate(least, most, m, b, ADDED[treatment])  # (size, counts)
+            relative_error = 100 * (estimates / exact_edp - 1)
+            row = {"draws": m, "bins": b, "smoothing": treatment, "exact": exact_edp}
+            rows.append(row | mean_and_errors(chance, relative_error))
     return pd.DataFrame(rows)
 
 
@@ -721,15 +758,15 @@ def biases(x, alpha, draws, rules, size, rng):
 # Table 3, and a check against the bias by hand:
 
 # %%
-table_3 = biases(0, 0.5, DRAWS, RULES, replicates, rng=stream(seed, "table 3"))
-by_cell = table_3.set_index(["draws", "bins", "smoothing"])
-fast_bias = by_cell.loc[(10_000, 20, "0.01")]
+table_3 = bias_table(0, 0.5, DRAWS, ADDED, replicates, rng=stream(seed, "table 3"))
+by_treatment = table_3.set_index(["draws", "bins", "smoothing"])
+fast_bias = by_treatment.loc[(10_000, 20, "0.01")]
 error = np.hypot(error_by_hand, fast_bias["bias_se"])
 assert abs(fast_bias["relative_bias_percent"] - bias_by_hand) < 5 * error
 
 # %% tags=["hide-input"]
-by_rule = by_cell["relative_bias_percent"].unstack()
-shown = by_rule.map("{:z.2f}".format).rename(columns=RULE_NAMES).reset_index()
+biases = by_treatment["relative_bias_percent"].unstack()
+shown = biases.map("{:z.2f}".format).rename(columns=TREATMENTS).reset_index()
 caption = (
     "Relative bias (%) of estimates from counts, five zeros and a replaced record."
 )
@@ -739,9 +776,9 @@ show(shown[shown["bins"].isin([5, 20, 50, 250])], caption=caption)
 # Does the constant matter? The range of each row over the three constants:
 
 # %%
-constants = by_rule.drop(columns="dropped")
-constants_range = constants.max(axis=1) - constants.min(axis=1)
-error = by_cell["bias_se"].unstack().drop(columns="dropped").max(axis=1)
+with_constant = biases.drop(columns="dropped")
+bias_range = with_constant.max(axis=1) - with_constant.min(axis=1)
+error = by_treatment["bias_se"].unstack().drop(columns="dropped").max(axis=1)
 
 # %% tags=["hide-input"]
 claims.check(
@@ -750,7 +787,7 @@ claims.check(
     "The constant matters if bins may be empty: with more bins it takes more draws to remove "
     "its effect.",
     measured="range of the bias (percentage points) over three constants, by draws and bins",
-    value=constants_range,
+    value=bias_range,
     relation="<=",
     limit=10,
     error=np.sqrt(2) * error,
@@ -775,10 +812,12 @@ assert round(empty, 3) == 0.571
 assert thousands == 83
 
 # %% [markdown]
-# Are bins empty where EDP is small? The logarithm of the probability that the least probable of 20 bins is empty:
+# Are bins empty where EDP is small? The table of five records at all numbers of bins (section *Why EDP grows with the
+# bins*) has three kinds of neighbors and two $x$ at 20 bins. With $p$ the least probability of a bin, given the neighbor,
+# this bin is empty with probability $(1 - p)^{10{,}000}$. Its logarithm for each of the six cases, by EDP:
 
 # %%
-cases = by_bins[by_bins["bins"] == 20].sort_values("edp").set_index("case")
+cases = edp_by_bins[edp_by_bins["bins"] == 20].sort_values("edp").set_index("case")
 cases["log10_empty"] = 10_000 * np.log1p(-cases["least_probability"]) / np.log(10)
 
 # %% tags=["hide-input"]
@@ -804,62 +843,64 @@ claims.check(
 # %% [markdown] tags=["appendix"]
 # ## How the paper's tables came about
 #
-# *Table 2* is for replaced records. At the prior that spends exactly 2.4, to which the text rounds $\epsilon$, all but one
-# of its entries round to the printed ones, as the ledger shows. With $\alpha = 1/2$ as stated, 21 of the 36 do so.
+# *Table 2.* At the prior that spends exactly 2.4, to which the text rounds $\epsilon$, all but one of its entries round to
+# the printed ones. With $\alpha = 1/2$ as stated, 21 of the 36 do so. Both, beside the printed ones:
 
 # %%
-paper = printed("charest_han").set_index("id")
+paper = printed("charest_han").set_index("id")  # each printed number has an id
 in_print = paper["printed"].astype(float)
-ROUNDED = 5 / np.expm1(2.4)  # the alpha of the rounded epsilon
-table_2 = levels(5, ROUNDED, ["replace"], BINS, range(6))
-table_2["stated"] = levels(5, 0.5, ["replace"], BINS, range(6))["edp"]
+ALPHA_OF_2_4 = 5 / np.expm1(2.4)
+table_2 = exact_edp_table(5, ALPHA_OF_2_4, ["replace"], BINS, ones=range(6))
+table_2["stated"] = exact_edp_table(5, 0.5, ["replace"], BINS, ones=range(6))["edp"]
 table_2["id"] = [f"table2_{x}_{b}" for x, b in table_2[["x", "bins"]].to_numpy()]
 table_2["printed"] = in_print[table_2["id"]].to_numpy()
 
 
 # %% [markdown]
-# That one is a misprint: its mirror image has 3.05. Do the entries force the prior? Of priors close to it, at which do all 18
-# entries of $x$ = 0, 1 and 2 round to the printed ones?
+# That one is a misprint: its mirror image has 3.05. At which priors close by do all 18 entries of $x$ = 0, 1 and 2 round
+# to the printed ones?
 
 # %%
-forced = []
+matching_priors = []
 for a in np.arange(4985, 4993) / 10_000:
-    entries = levels(5, a, ["replace"], BINS, range(3))["edp"]
+    entries = exact_edp_table(5, a, ["replace"], BINS, ones=range(3))["edp"]
     if np.isclose(entries.round(2), table_2["printed"][:18]).all():
-        forced.append(f"{a:.4f}")
+        matching_priors.append(f"{a:.4f}")
 callout(
-    f"All 18 entries round to the printed ones only at α = {' and '.join(forced)}",
-    f"of .4985 to .4992 in steps of .0001. The rounded ε has {ROUNDED:.5f}.",
+    f"All 18 entries round to the printed ones only at α = {' and '.join(matching_priors)}",
+    f"of .4985 to .4992 in steps of .0001. The rounded ε has {ALPHA_OF_2_4:.5f}.",
 )
 
 # %% [markdown]
-# *Table 3.* Which treatment of empty bins gave the printed biases? They are compared at the rounded $\epsilon$. A
-# printed bias counts as near within two errors of a mean of a hundred replicates, or within 0.01 if that is more.
+# *Table 3.* Which treatment of empty bins gave the printed biases? Computed at the rounded $\epsilon$, one is near if they
+# differ by at most two errors of the printed mean, or by 0.01 if that is more.
 
 # %%
-rounded_size = max(2, replicates // 2)
+size = max(2, replicates // 2)
 rng = stream(seed, "table 3, rounded")
-rounded = biases(0, ROUNDED, DRAWS, RULES, rounded_size, rng=rng)
+rounded = bias_table(0, ALPHA_OF_2_4, DRAWS, ADDED, size, rng=rng)
 rounded["id"] = [f"table3_rb_{b}_{m}" for m, b in rounded[["draws", "bins"]].to_numpy()]
 rounded["printed"] = in_print[rounded["id"]].to_numpy()
-rounded["off"] = (rounded["relative_bias_percent"] - rounded["printed"]).abs()
-rounded["is_near"] = rounded["off"] <= np.maximum(
-    0.01, 2 * rounded["replicate_sd"] / 10
-)
+rounded["difference"] = (rounded["relative_bias_percent"] - rounded["printed"]).abs()
+printed_error = rounded["replicate_sd"] / 10  # of a mean of a hundred replicates
+rounded["is_near"] = rounded["difference"] <= np.maximum(0.01, 2 * printed_error)
 
 # %% [markdown]
-# The largest of six differences, and how many are near:
+# By draws and treatment, the largest of six differences, and how many are near:
 
 # %%
-by_treatment = rounded.groupby(["draws", "smoothing"])
-treatments = by_treatment.agg(
-    largest_difference=("off", "max"), within_two_errors=("is_near", "sum")
-).reset_index()
+treatments = rounded.groupby(["draws", "smoothing"]).agg(
+    largest_difference=("difference", "max"), within_two_errors=("is_near", "sum")
+)
 
 # %% tags=["hide-input"]
 names = {"within_two_errors": "of six within two errors", "smoothing": "treatment"}
 caption = "Difference of printed and computed biases (percentage points), by draws and treatment."
-show(outputs.table("table_3_treatments", treatments), caption=caption, names=names)
+show(
+    outputs.table("table_3_treatments", treatments.reset_index()),
+    caption=caption,
+    names=names,
+)
 
 # %% [markdown]
 # At the published settings each column of Table 3 has a different treatment: *dropped* for 10,000 draws, *1 added* for
@@ -867,32 +908,37 @@ show(outputs.table("table_3_treatments", treatments), caption=caption, names=nam
 # $\epsilon$ once more: with $\alpha = 1/2$ the table of biases above has others.
 
 # %%
-FOUND_RULE = {10_000: "dropped", 100_000: "1.0", 1_000_000: "0.01"}
-as_treated = rounded[rounded["smoothing"] == rounded["draws"].map(FOUND_RULE)]
+TREATMENT_FOUND = {10_000: "dropped", 100_000: "1.0", 1_000_000: "0.01"}
+as_treated = rounded[rounded["smoothing"] == rounded["draws"].map(TREATMENT_FOUND)]
 
 # %% [markdown]
-# *Table 4.* Imprecision is the estimate if the neighbor is $D$ itself. It depends on uniform spacings only,
-# *whatever the model*. So the imprecisions of Tables 3 and 4 must agree.
+# *Table 4.* Imprecision, the estimate if the neighbor is $D$ itself, depends on uniform spacings only, *whatever the
+# model*. So Tables 3 and 4 must agree on it. Simulated, also with 1,000 draws:
 
 # %%
 rows = []
 rng = stream(seed, "imprecision")
 for m, b in product((1_000, *DRAWS), BINS):
-    p = np.diff(cut_points(b, m, 4 * replicates, rng), prepend=0.0, append=1.0)
+    below = simulate_cut_points(b, m, 4 * replicates, rng)
+    p = np.diff(below, prepend=0.0, append=1.0)  # (4 * replicates, bins)
     counts = rng.multinomial(m, p)
-    for rule, added in RULES.items():
-        is_counted = (counts > 0) | (rule != "dropped")
+    for treatment, added in ADDED.items():
+        is_counted = (counts > 0) | (treatment != "dropped")
         least = counts.min(axis=1, where=is_counted, initial=m)
         estimates = estimate(least, counts.max(axis=1), m, b, added)
         row = {
             "draws": m,
             "bins": b,
-            "smoothing": rule,
+            "smoothing": treatment,
             "imprecision": estimates.mean(),
+            "imprecision_se": stats.sem(estimates),
         }
-        rows.append(row | {"imprecision_se": stats.sem(estimates)})
-imprecision = pd.DataFrame(rows)
-_ = outputs.table("table_3", table_3.merge(imprecision))
+        rows.append(row)
+imprecisions = pd.DataFrame(rows)
+_ = outputs.table("table_3", table_3.merge(imprecisions))
+
+# %% [markdown]
+# The printed ones:
 
 # %% tags=["hide-input"]
 shown = pd.DataFrame({"bins": BINS})
@@ -902,56 +948,55 @@ for number, m in product((3, 4), DRAWS):
 show(shown, caption="Imprecisions printed in the paper, under its headings.")
 
 # %% [markdown]
-# The imprecisions of Table 4 under 100,000 and 1,000,000 draws are those of Table 3 for a tenth of the draws. So Table 4
-# holds the imprecisions of **ten times fewer draws** than its headings say. (Its row for 100 bins has two misprints, 0.041
-# for 0.400 and 0.790 for 0.122.) The first column then has 1,000 draws, and of 250 bins at least one is always empty. The
-# estimate is $\log\{(M + aB)/(aB)\}$ for an added $a$: $\log 401$ with 0.01, which is the printed 5.99, and $\log 41$ with
-# 0.1.
+# Under 100,000 and 1,000,000 draws Table 4 has the imprecisions of Table 3 for a tenth of them, those of **ten times fewer
+# draws** than its headings say. (Its row for 100 bins has two misprints, 0.041 for 0.400 and 0.790 for 0.122.) The first
+# column then has 1,000 draws, and of 250 bins at least one is always empty. The estimate is $\log\{(M + aB)/(aB)\}$ for an
+# added $a$: $\log 401$ with 0.01, which is the printed 5.99, and $\log 41$ with 0.1.
 #
 # The *biases* of Table 4 belong to one data set of a hundred normal records, which the paper does not give. Exact EDP
 # depends only on the distance of its most extreme record, and all biases must agree on it. So the procedure is simulated
-# for data sets whose most extreme record lies at evenly spaced distances:
+# for data sets whose most extreme record lies at evenly spaced distances, the other 99 within them:
 
 # %%
 NEAREST = 1.7
 FARTHEST = 4.9  # the most extreme of 100 normal records is outside once in 10,000
 distances = np.linspace(NEAREST, FARTHEST, datasets)
 rng = stream(seed, "table 4")
-data = []
+standardized_data = []
 for z in distances:
-    inside = 2 * stats.norm.cdf(z) - 1
-    others = special.ndtri((1 - inside) / 2 + inside * rng.random(99))
-    data.append(np.append(others, z))
+    below = stats.norm.cdf(-z)
+    others = special.ndtri(below + (1 - 2 * below) * rng.random(99))
+    standardized_data.append(np.append(others, z))
 
 
 # %% [markdown]
-# Every neighbor has its own draws. The extremes of all their counts are needed:
+# Every neighbor has its own draws. The extremes of all counts:
 
 
 # %%
 def extreme_counts(z, n_draws, n_bins, size, rng):
     """Return the smallest and the largest count over all neighbors, (2, size)."""
-    shift, scale = without(z, len(z))
+    shift, scale = shift_and_scale(z, len(z))  # a shift for each record removed
     extremes = []
-    for edges in special.ndtri(cut_points(n_bins, n_draws, size, rng)):
-        below = special.ndtr((edges - shift[:, None]) / scale)
+    for edges in special.ndtri(simulate_cut_points(n_bins, n_draws, size, rng)):
+        below = special.ndtr((edges - shift[:, None]) / scale)  # (neighbors, bins - 1)
         counts = rng.multinomial(n_draws, np.diff(below, prepend=0.0, append=1.0))
         extremes.append((counts.min(), counts.max()))
     return np.transpose(extremes)
 
 
 # %% [markdown]
-# The simulation, also with 1,000 draws:
+# Simulated for each data set, also with 1,000 draws:
 
 # %%
 simulated = {}
 for m, b in product((1_000, *DRAWS), BINS):
     size = max(4, replicates // 6)
-    counts = [extreme_counts(z, m, b, size, rng) for z in data]
+    counts = [extreme_counts(z, m, b, size, rng) for z in standardized_data]
     simulated[m, b] = np.stack(counts, axis=1)  # (2, datasets, size)
 
 # %% [markdown]
-# A cubic in the distance, fitted to the mean estimates, has their value at any distance $z$:
+# A cubic in the distance, fitted to the data sets' mean estimates, gives a mean at any $z$:
 
 
 # %% tags=["monte-carlo"]
@@ -970,11 +1015,13 @@ def cubic_at(z, means):
 # %% tags=["monte-carlo"]
 def at_distance(z, n_draws, n_bins, added):
     """Return the relative bias (%) at a distance, its error and the sd of a replicate."""
-    estimates = estimate(*simulated[n_draws, n_bins], n_draws, n_bins, added)
+    least, most = simulated[n_draws, n_bins]  # (datasets, size)
+    estimates = estimate(least, most, n_draws, n_bins, added)
     exact_edp = normal_edp(z, n_bins)
     mean = np.median(estimates)
     error = sd = 0.0
-    if np.isclose(estimates, mean).mean() <= 0.99:
+    is_constant = np.isclose(estimates, mean).mean() > 0.99
+    if not is_constant:
         mean, error = cubic_at(z, estimates.mean(axis=1))
         sd = np.sqrt(estimates.var(axis=1, ddof=1).mean())
     return {
@@ -985,7 +1032,7 @@ def at_distance(z, n_draws, n_bins, added):
 
 
 # %% [markdown]
-# Which distance does a printed bias imply? The search takes the first of 33 intervals in which the bias is crossed.
+# The distance that a printed bias implies, in the first of 32 intervals that cross it:
 
 
 # %% tags=["monte-carlo"]
@@ -1004,7 +1051,7 @@ def implied_distance(bias, n_draws, n_bins, added):
 
 
 # %% [markdown]
-# Columns are read as stated and with a tenth of the draws, the first one with other constants, too:
+# Each column is read as stated and with a tenth of the draws, the first also with other constants. The distances implied:
 
 # %% tags=["monte-carlo"]
 readings = [(m, m, 0.01) for m in DRAWS]  # heading, draws, constant added
@@ -1035,27 +1082,28 @@ show(outputs.table("distances", implied), digits=2, caption=caption)
 #
 # ## What follows for 10,000 draws
 #
-# Are 10,000 draws too few? The paper says so for more than 10 bins. A record is *replaced* in the beta-binomial
-# model and *removed* in the normal one. Three normal data sets are compared: the paper's, and two whose most extreme
-# record lies at its 5 % and its 95 % quantile.
+# Are 10,000 draws too few? The paper says so for more than 10 bins. Three normal data sets are compared: the paper's, and
+# two whose most extreme record lies at its 5 % and its 95 % quantile.
 
 # %% tags=["monte-carlo"]
-distance = implied.loc[implied["added"] == 0.1, "250 bins"].item()
+paper_distance = implied.loc[implied["added"] == 0.1, "250 bins"].item()
 # All of 100 records lie within z with probability (2 Phi(z) - 1)^100.
 low, high = stats.norm.ppf((1 + np.array([0.05, 0.95]) ** (1 / 100)) / 2)
 normal_distances = {
-    "normal, the paper's data": distance,
+    "normal, the paper's data": paper_distance,
     "normal, 5 % of data sets are less extreme": low,
     "normal, 5 % are more extreme": high,
 }
 
 # %% [markdown]
-# With them, all zeros under four treatments of empty bins, and two ones of five:
+# Their biases, those of all zeros under four treatments of empty bins, and of two ones of five:
 
 # %% tags=["monte-carlo"]
 zeros_rows = table_3[table_3["draws"] == 10_000]
-rows = [zeros_rows.assign(case="all zeros, " + zeros_rows["smoothing"].map(RULE_NAMES))]
-two_ones = biases(2, 0.5, [10_000], ["0.01"], replicates, rng=stream(seed, "twenty"))
+rows = [zeros_rows.assign(case="all zeros, " + zeros_rows["smoothing"].map(TREATMENTS))]
+two_ones = bias_table(
+    2, 0.5, [10_000], ["0.01"], replicates, rng=stream(seed, "twenty")
+)
 rows.append(two_ones.assign(case="two ones of five"))
 for case, z in normal_distances.items():
     cells = [{"bins": b} | at_distance(z, 10_000, b, 0.01) for b in BINS]
@@ -1086,25 +1134,27 @@ claims.check(
 )
 
 # %% [markdown]
-# Practitioners check the number of draws by the imprecision. Abowd, Schneider and Vilhuber found
-# 0.27 for an EDP of 3.27 and were satisfied. So the check passes if the imprecision is at most that share of the
-# estimate. All cells of the paper's tables, with 0.01 added, and the normal model with 1,000 draws as well:
+# Practitioners check the number of draws by the imprecision. Abowd, Schneider and Vilhuber found 0.27 for an EDP of 3.27
+# and were satisfied. So the check passes if the imprecision is at most that share of the estimate. All cells of both
+# tables, with 0.01 added, and normal ones with 1,000 draws:
 
 # %% tags=["monte-carlo"]
 rows = []
 for m, b in product((1_000, *DRAWS), BINS):
-    row = {"draws": m, "bins": b, "exact": normal_edp(distance, b)}
-    rows.append(row | at_distance(distance, m, b, 0.01))
-stated = table_3[table_3["smoothing"] == "0.01"]
+    row = {"draws": m, "bins": b, "exact": normal_edp(paper_distance, b)}
+    rows.append(row | at_distance(paper_distance, m, b, 0.01))
+table_3_stated = table_3[table_3["smoothing"] == "0.01"]
 normal_cells = pd.DataFrame(rows).assign(model="normal")
-cells = pd.concat([stated.assign(model="beta-binomial"), normal_cells])
+cells = pd.concat([table_3_stated.assign(model="beta-binomial"), normal_cells])
 
 # %% [markdown]
-# With the imprecision of each cell, which does not depend on the model:
+# With the imprecision of each cell, whatever the model, and the size of its bias:
 
 # %% tags=["monte-carlo"]
-emi = imprecision[imprecision["smoothing"] == "0.01"]
-cells = cells.merge(emi, on=["draws", "bins"]).sort_values(["model", "draws", "bins"])
+imprecision = imprecisions[imprecisions["smoothing"] == "0.01"]
+cells = cells.merge(imprecision, on=["draws", "bins"]).sort_values(
+    ["model", "draws", "bins"]
+)
 cells["size"] = cells["relative_bias_percent"].abs()
 cells["estimator"] = "counts, 0.01 added"
 columns = [
@@ -1148,8 +1198,8 @@ claims.check(
 # %% [markdown]
 # ## Which model needs more draws?
 #
-# The paper compares Tables 3 and 4 under their headings: for the normal model "an even larger M is required". With the draws
-# as found above, it depends. All biases of a model are within a tenth of EDP if the largest size is at most 10 %:
+# The paper compares Tables 3 and 4 under their headings: for the normal model "an even larger M is required". With the
+# draws as found above, the largest size of a bias, by draws and model:
 
 # %% tags=["monte-carlo"]
 compared = cells[cells["draws"] >= 10_000]
@@ -1163,9 +1213,9 @@ show(
 )
 
 # %% [markdown]
-# A bin of probability $1/B$ given the data has at least $e^{-\text{EDP}}/B$ given a neighbor. In the normal model, whose
-# EDP is below one, no bin is much rarer than the others. In the beta-binomial model, with the paper's 11.87 for 250 bins,
-# the rarest gets one of 36 million draws. The biases of both models, cell by cell:
+# Given a neighbor a bin has a probability of at least $e^{-\text{EDP}}/B$. In the normal model, with an EDP below one, no
+# bin is much rarer than others; in the beta-binomial, with the paper's 11.87 for 250 bins, the rarest gets one of 36
+# million draws. The biases of both models, cell by cell:
 
 # %% tags=["monte-carlo"]
 pairs = compared.pivot(
@@ -1187,11 +1237,11 @@ claims.check(
 )
 
 # %% [markdown]
-# Figures 3 and 4 plot the estimates whose means give Tables 3 and 4. The caption of Figure 4 calls those of the normal
-# model poor with 100,000 draws, even for 5 bins. The root mean squared error of an estimate, in percent of EDP:
+# Figure 4 plots the estimates whose means give Table 4. Its caption calls them poor with 100,000 draws, even for 5 bins.
+# Their root mean squared error, in percent of EDP, from bias and standard deviation:
 
 # %% tags=["monte-carlo"]
-five_bins = at_distance(distance, 100_000, 5, 0.01)
+five_bins = at_distance(paper_distance, 100_000, 5, 0.01)
 rms = np.hypot(five_bins["relative_bias_percent"], five_bins["replicate_sd"])
 
 # %% tags=["monte-carlo", "hide-input"]
@@ -1209,31 +1259,29 @@ claims.check(
 
 # %% [markdown]
 # The paper adds that a larger $n$ needs more draws, since EDP is smaller. For all zeros it hardly is. Replaced records of
-# the beta-binomial model, by the library's simulation:
+# the beta-binomial model, with counts by `edp.simulate_counts`:
 
 # %% tags=["monte-carlo"]
-bias = {}
-bias_error = {}
+rows = []
 for case, size in product(("all zeros", "half ones"), (5, 20, 100, 500)):
     x = 0 if case == "all zeros" else size // 2
     posterior = edp.beta_posterior(x, size, 0.5)
     neighbors = edp.beta_neighbors(x, size, 0.5, "replace")
     rng = stream(seed, f"{size} records, {case}")
     counts = edp.simulate_counts(
-        posterior, neighbors, 20, 10_000, 4 * replicates, rng=rng
-    )
+        posterior, neighbors, bins=20, draws=10_000, size=4 * replicates, rng=rng
+    )  # (size, neighbors, bins)
     exact_edp = edp.exact(posterior, neighbors, 20).value
     relative_error = 100 * (edp.estimate_from_counts(counts) / exact_edp - 1)
-    bias[case, size] = relative_error.mean()
-    bias_error[case, size] = stats.sem(relative_error)
-bias = pd.Series(bias).unstack()
-bias_error = pd.Series(bias_error).unstack()
+    row = {"case": case, "n": size, "bias": relative_error.mean()}
+    rows.append(row | {"error": stats.sem(relative_error)})
+biases_by_n = pd.DataFrame(rows).pivot(index="case", columns="n")
 
 # %% tags=["monte-carlo", "hide-input"]
 caption = (
     "Bias (%) of estimates from 10,000 draws with 20 bins, by the number of records n."
 )
-shown = bias.add_prefix("n = ").rename_axis("case").reset_index()
+shown = biases_by_n["bias"].add_prefix("n = ").reset_index()
 show(shown, digits=1, caption=caption)
 
 # %% tags=["monte-carlo", "hide-input"]
@@ -1242,10 +1290,10 @@ claims.check(
     "depends on the data",
     "It does where half are ones, whose EDP falls. All zeros nearly keep theirs.",
     measured="growth of the bias (percentage points) from 5 to 500 records",
-    value=bias[500] - bias[5],
+    value=biases_by_n["bias", 500] - biases_by_n["bias", 5],
     relation=">",
     limit=10,
-    error=np.hypot(bias_error[500], bias_error[5]),
+    error=np.hypot(biases_by_n["error", 500], biases_by_n["error", 5]),
 )
 
 # %% [markdown]
@@ -1258,41 +1306,42 @@ claims.check(
 #
 # $$p(\theta \mid D^{-i}) \propto \frac{p(\theta \mid D)}{p(y_i \mid \theta)},$$
 #
-# so a bin's probability is a ratio of sums of weights, and every bin holds an equal share of the draws. The weight for a
-# replaced record is the ratio of two likelihoods.
+# so a bin's probability is a ratio of sums of weights, and every bin holds an equal share of the draws.
 
 
 # %%
-def one_sample(theta, log_weights):
-    """Return EDP at each number of bins from one sample, a column of weights a neighbor."""
+def one_sample_edp(theta, log_weights):
+    """Return EDP at each number of bins; log_weights are (draws, neighbors)."""
     order = np.argsort(theta, kind="stable")
     weights = np.exp(log_weights - log_weights.max(axis=0))[order]
-    below = np.cumsum(weights, axis=0)
+    below = np.cumsum(weights, axis=0)  # weight up to each draw
     values = []
     for b in BINS:
-        step = len(theta) // b
+        step = len(theta) // b  # draws in a bin, whose last one has its upper end
         p = np.diff(below[step - 1 :: step], axis=0, prepend=0.0) / below[-1]
         values.append(np.abs(np.log(p * b)).max())
     return values
 
 
 # %% [markdown]
-# In the normal model each of a hundred records is *removed* in turn; in the beta-binomial one of five zeros is *replaced*.
-# Twenty samples of 10,000 draws:
+# In the normal model each of a hundred records is *removed* in turn, with weights $e^{(y_i-\theta)^2/10}$; in the
+# beta-binomial one of five zeros is *replaced*, with weights $p/(1-p)$, a ratio of likelihoods. EDP from twenty samples of
+# 10,000 draws:
 
 # %% tags=["monte-carlo"]
 sampled = {"normal": [], "beta-binomial": []}
 for i in range(20):
     theta = y_posterior.rvs(10_000, random_state=stream(seed, f"theta {i}"))
-    sampled["normal"].append(one_sample(theta, (y - theta[:, None]) ** 2 / 10))
+    log_weights = (y - theta[:, None]) ** 2 / 10  # (draws, records)
+    sampled["normal"].append(one_sample_edp(theta, log_weights))
     p = zeros_posterior.rvs(10_000, random_state=stream(seed, f"p {i}"))
     log_odds = (np.log(p) - np.log1p(-p))[:, None]
-    sampled["beta-binomial"].append(one_sample(p, log_odds))
+    sampled["beta-binomial"].append(one_sample_edp(p, log_odds))
 
 # %% [markdown]
 # (`edp.from_draws` adds a standard error.)
 #
-# The count estimate takes 10,000 draws for *each* neighbor. It gets 30 (normal) and 60 (beta-binomial) replicates.
+# Counting takes 10,000 draws for *each* neighbor. Estimates from 30 (normal) and 60 (beta-binomial) replicates:
 
 # %% tags=["monte-carlo"]
 counted = {"normal": [], "beta-binomial": []}
@@ -1301,13 +1350,13 @@ for b in BINS:
     least, most = extreme_counts(standardized, 10_000, b, 30, rng)
     counted["normal"].append(estimate(least, most, 10_000, b, 0.01))
     counts = edp.simulate_counts(
-        zeros_posterior, zeros_neighbors, b, 10_000, 60, rng=rng
+        zeros_posterior, zeros_neighbors, bins=b, draws=10_000, size=60, rng=rng
     )
     counted["beta-binomial"].append(edp.estimate_from_counts(counts))
 
 
 # %% [markdown]
-# Bias and root mean squared error:
+# Either estimator's errors:
 
 
 # %%
@@ -1322,7 +1371,7 @@ def accuracy(name, estimates, exact_edp):
 
 
 # %% [markdown]
-# Against exact EDP:
+# Both estimators against exact EDP, a row for each model and number of bins:
 
 # %% tags=["monte-carlo"]
 exact_by_model = {
@@ -1337,7 +1386,7 @@ for model, exact_edp in exact_by_model.items():
     count_accuracy = accuracy("counts", np.transpose(counted[model]), exact_edp)
     model_cells = pd.DataFrame({"bins": BINS, "exact": exact_edp})
     rows.append(model_cells.join([sample_accuracy, count_accuracy]).assign(model=model))
-against = outputs.table("one_sample", pd.concat(rows, ignore_index=True))
+accuracies = outputs.table("one_sample", pd.concat(rows, ignore_index=True))
 
 # %% tags=["monte-carlo", "hide-input"]
 headings = {
@@ -1349,24 +1398,27 @@ headings = {
     "counts_bias": "bias, counts",
     "counts": "error, counts",
 }
-shown = against[[*headings]].rename(columns=headings)
-factor = np.exp(against["one_sample"] / 100 * against["exact"])
+shown = accuracies[[*headings]].rename(columns=headings)
+factor = np.exp(accuracies["one_sample"] / 100 * accuracies["exact"])
 shown["probability within a factor"] = factor
-caption = "Biases and root mean squared errors of two estimators, in percent of EDP."
+caption = (
+    "Biases and root mean squared errors of two estimators, in percent of EDP; last, the "
+    "factor to which one sample knows the probability of the bin, the exponential of its error."
+)
 show(shown, digits=2, caption=caption)
 
 # %% tags=["monte-carlo", "hide-input"]
-by_cell = against.set_index(["model", "bins"])
+accuracy_by_cell = accuracies.set_index(["model", "bins"])
 claims.check(
     "C6",
     "holds",
     "The noise of counting rare draws is gone; the variation of the weights remains. The "
     "probability itself, the exponential, is known only within the factor of the last column.",
     measured="root mean squared error (% of EDP) against that of counts, by model and bins",
-    value=by_cell["one_sample"],
+    value=accuracy_by_cell["one_sample"],
     relation="<",
-    limit=by_cell["counts"],
-    error=np.hypot(by_cell["one_sample_se"], by_cell["counts_se"]),
+    limit=accuracy_by_cell["counts"],
+    error=np.hypot(accuracy_by_cell["one_sample_se"], accuracy_by_cell["counts_se"]),
 )
 
 # %% [markdown] tags=["written"]
@@ -1409,11 +1461,11 @@ assert not outlier_matters
 # %% [markdown] tags=["appendix"]
 # ## The ledger
 #
-# Each printed number is compared with the reading found above: Table 2 with the rounded $\epsilon$, Table 3 with
-# it and the treatment of each column, Table 4 with a tenth of the draws and one data set, and with 0.1 added to the biases
-# of its first column, but 0.01 to the imprecisions. Simulated numbers have the errors of our mean and of a mean of a
-# hundred replicates. One in twenty lies beyond two errors by chance; where these exceed a tenth of a number, it is not
-# decided. The note has the result of the stated conventions. First section 3.1 and Table 1:
+# Each printed number is compared with the reading found above: Table 2 at the rounded $\epsilon$, Table 3 also with each
+# column's treatment, Table 4 with a tenth of the draws, one data set, and 0.1 added to the biases of its first column,
+# 0.01 to the imprecisions. Errors are those of our mean and of the printed mean of a hundred replicates. One in twenty
+# lies beyond two errors by chance; where these exceed a tenth of a number, it is not decided. First section 3.1 and Table
+# 1:
 
 # %%
 five_records = mechanism.beta_binomial(5, 5, 0.5)
@@ -1431,8 +1483,8 @@ for x, x_star in product(range(6), repeat=2):
     computed[f"table1_{x}_{x_star}"] = np.exp(five_records.row(x)[x_star])
 
 # %% [markdown]
-# The ratio 10.9948 follows from two entries of Table 1 as printed. Figure 3 names the first row of Table 2 as its exact
-# values, and has 50 records in its caption:
+# The ratio 10.9948 follows from two printed entries of Table 1. The caption of Figure 3 has 50 records. The row of Table 2
+# that it names differs from EDP with 5 and with 50 by at most:
 
 # %%
 ratio_in_print = in_print["table1_4_0"] / in_print["table1_5_0"]
@@ -1441,7 +1493,9 @@ consistent = {
 }
 first_row = table_2["printed"][:6]
 off_by = [
-    abs(levels(size, 0.5, ["replace"], BINS, [0])["edp"] - first_row).max()
+    abs(
+        exact_edp_table(size, 0.5, ["replace"], BINS, ones=[0])["edp"] - first_row
+    ).max()
     for size in (5, 50)
 ]
 computed["caption_n"] = (5, 50)[np.argmin(off_by)]
@@ -1451,7 +1505,7 @@ caption_note = (
 ).format(*off_by)
 
 # %% [markdown]
-# Tables 2 to 4 have a row for each number: what is computed as found, its error, and what is computed as stated.
+# Tables 2 and 3 have a row for each number: computed as found, its error, and a note on the one computed as stated:
 
 # %%
 entries_2 = table_2.set_index("id").rename(columns={"edp": "computed"})
@@ -1462,20 +1516,21 @@ entries_2.loc["table2_3_100", "stated"] = "misprint: its mirror image has 3.05"
 entries_3 = as_treated.set_index("id").rename(
     columns={"relative_bias_percent": "computed"}
 )
+# Errors of our mean and of the printed mean of a hundred replicates.
 entries_3["error"] = np.hypot(entries_3["bias_se"], entries_3["replicate_sd"] / 10)
 entries_3["stated"] = (
-    stated["relative_bias_percent"].map("{:.2f} as stated".format).to_numpy()
+    table_3_stated["relative_bias_percent"].map("{:.2f} as stated".format).to_numpy()
 )
 
 # %% [markdown]
-# The biases of Table 4, with a tenth of the draws:
+# Rows for the biases of Table 4, with a tenth of the draws:
 
 # %% tags=["monte-carlo"]
 rows = []
 for m, b in product(DRAWS, BINS):
     added = 0.1 if m == 10_000 else 0.01
-    bias_read = at_distance(distance, m // 10, b, added)
-    as_stated = at_distance(distance, m, b, 0.01)["relative_bias_percent"]
+    bias_read = at_distance(paper_distance, m // 10, b, added)
+    as_stated = at_distance(paper_distance, m, b, 0.01)["relative_bias_percent"]
     row = {
         "id": f"table4_rb_{b}_{m}",
         "computed": bias_read["relative_bias_percent"],
@@ -1485,18 +1540,19 @@ for m, b in product(DRAWS, BINS):
     rows.append(row)
 
 # %% [markdown]
-# And the imprecisions of both tables:
+# And for the imprecisions of both tables:
 
 # %% tags=["monte-carlo"]
-emi = emi.set_index(["draws", "bins"])
-emi["error"] = emi["imprecision_se"] * np.sqrt(1 + 4 * replicates / 100)
+imprecision = imprecision.set_index(["draws", "bins"])
+# The printed means of 100 have 4 * replicates / 100 times the variance of ours.
+errors = imprecision["imprecision_se"] * np.sqrt(1 + 4 * replicates / 100)
 for number, m, b in product((3, 4), DRAWS, BINS):
-    emi_read = emi.loc[(m if number == 3 else m // 10, b)]
+    cell = (m if number == 3 else m // 10, b)
     row = {
         "id": f"table{number}_emi_{b}_{m}",
-        "computed": emi_read["imprecision"],
-        "error": emi_read["error"],
-        "stated": f"0.01 added; {emi['imprecision'][m, b]:.3f} as stated",
+        "computed": imprecision["imprecision"][cell],
+        "error": errors[cell],
+        "stated": f"0.01 added; {imprecision['imprecision'][m, b]:.3f} as stated",
     }
     rows.append(row)
 entries_4 = pd.DataFrame(rows).set_index("id")
@@ -1533,7 +1589,7 @@ for key, remark in remarks.items():
     simulations.loc[key, "note"] += f"; {remark}"
 
 # %% [markdown]
-# Settings are not compared. The bias that gave the distance is not judged.
+# Settings, which are not compared:
 
 # %%
 settings = {
@@ -1570,16 +1626,14 @@ outputs.ledger(book)
 # %% [markdown] tags=["appendix"]
 # ## What did not reproduce, and why
 #
-# - **Conditional epsilon** is defined for removed records; its numbers are for replaced ones.
-# - **Table 2** is for replaced records and a rounded $\epsilon$, the definition for removed ones:
-#   [EDP, exactly](#EDP,-exactly). One entry is a misprint.
-# - **Table 3**: two of three columns treat empty bins differently than stated, and **Table 4** belongs to ten times
-#   fewer draws than its headings say: [How the paper's tables came about](#How-the-paper's-tables-came-about). Two of its
-#   imprecisions are misprints. Two biases of its first column stay unexplained under one constant, one under two.
+# - **Conditional epsilon** and **Tables 2** and **3** are defined for removed records and computed for replaced ones:
+#   [EDP, exactly](#EDP,-exactly). Table 2 has a rounded $\epsilon$ and one misprint.
+# - **Table 3**: two of three columns treat empty bins differently than stated, and **Table 4** belongs to ten times fewer
+#   draws than its headings say: [How the paper's tables came about](#How-the-paper's-tables-came-about). Two imprecisions
+#   are misprints; two biases of its first column stay unexplained under one constant, one under two.
 # - **Figure 4**: by its caption estimates are poor with 100,000 draws. By the criterion of C11 as many are enough:
 #   [Which model needs more draws?](#Which-model-needs-more-draws?)
-# - **Figure 3** has $n = 50$ in its caption. The text has 5, as has the row of Table 2 that the caption names as
-#   its exact values.
+# - **Figure 3** has $n = 50$ in its caption. The text and the row of Table 2 that the caption names have 5.
 #
 # ## References
 #

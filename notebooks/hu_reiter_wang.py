@@ -28,14 +28,12 @@
 # of the weight.
 
 # %% [markdown] tags=["notebook-only"]
-# Few true records rank near the top, but the same holds for people who are not in the file. Some parts of records are more
-# exposed than the whole. **You should know** Bayes' rule, Markov chain Monte Carlo and logistic regression.
+# **You should know** Bayes' rule, Markov chain Monte Carlo and logistic regression.
 #
 # ## Parameters
 #
-# The defaults take 1,000 records and the eleven variables of the paper's figures, its regression and
-# equation 16. The published profile has all fourteen and the paper's sample size, number of
-# releases and priors. The number of classes and all chain settings are chosen here.
+# The defaults take 1,000 records and eleven variables. The published profile has all fourteen and the paper's sample
+# size, number of releases and priors. The number of classes and all chain settings are chosen here.
 
 # %% tags=["parameters"]
 data: str = ""  # CSV file of categories; acs:2012:nc to download; empty: embedded
@@ -86,13 +84,16 @@ from srlib.outputs import Outputs
 from srlib.risk.errors import log_mean
 from srlib.rng import stream
 
+# Used throughout: stream(seed, name) returns a random generator. outputs.table(name, frame)
+# saves a table and returns it, which show(frame) displays; callout(heading, text) shows a
+# sentence; claims.check, below each result, shows a verdict, the value measured and its limit.
 outputs = Outputs(output_dir)
 
 # %% [markdown]
 # ## What is claimed
 #
 # The run fills the last column. *Few*, *most* and *a handful* need a number, and each statement gives one. Shares of
-# combinations are means over sets of releases, because another set from the same fit gives another share.
+# combinations are means over sets of releases.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 claims = Claims(
@@ -136,13 +137,13 @@ claims
 # $$p(Z \mid D_i^x) \approx \frac{\sum_j p(Z \mid \theta_j)\, r_j}{\sum_j r_j},
 # \qquad r_j = \frac{p(x \mid \theta_j)}{p(x_i \mid \theta_j)} .$$
 #
-# For the true record every $r_j$ is 1, and the estimate is the mean weight.
+# For the true record every $r_j$ is 1, and the estimate is the mean weight. The posterior probability of the true *yes*:
 
 # %% tags=["monte-carlo"]
 rng = stream(seed, "one variable")
-theta = rng.beta(1 + 13, 1 + 7, 1000)  # given all 20 records
+theta = rng.beta(1 + 13, 1 + 7, 1000)  # draws given all 20 records
 weight = theta**14 * (1 - theta) ** 6  # p(release | theta)
-r = (1 - theta) / theta  # of a no against the true yes
+r = (1 - theta) / theta  # p(no | theta) / p(yes | theta)
 likelihood_true = weight.mean()
 likelihood_other = (weight * r).sum() / r.sum()
 by_importance = likelihood_true / (likelihood_true + likelihood_other)
@@ -152,9 +153,9 @@ by_importance = likelihood_true / (likelihood_true + likelihood_other)
 #
 # $$p(Z \mid D_i^x) = p(Z \mid D_{-i})\, \frac{p(x \mid D_{-i}, Z)}{p(x \mid D_{-i})} .$$
 #
-# The first factor is the same for all candidates. The others are two posterior predictive probabilities of *one
-# record*. Relative to those of the true record, they are averages of $r_j$: over draws given the data joined with the
-# release, and over draws given the data.
+# The first factor is the same for all candidates. The others are two posterior predictive probabilities of *one record*.
+# Relative to those of the true record, they are averages of $r_j$: over draws given the data joined with the release, and
+# over draws given the data. The same probability:
 
 # %% tags=["monte-carlo"]
 theta_joined = rng.beta(1 + 13 + 14, 1 + 7 + 6, 1000)  # given data and release
@@ -163,7 +164,7 @@ by_prediction = 1 / (1 + r_joined.mean() / r.mean())
 
 # %% [markdown] tags=["appendix"]
 # Here everything is known exactly. If $c$ of the other records and $z$ of the $n$ released ones have the candidate's
-# value, its likelihood is proportional to $(1 + c + z)/(1 + c)$.
+# value, its likelihood is proportional to $(1 + c + z)/(1 + c)$. The three probabilities:
 
 # %% tags=["monte-carlo"]
 exact_true = (1 + 12 + 14) / (1 + 12)
@@ -175,21 +176,27 @@ callout(
 )
 
 # %% [markdown] tags=["appendix"]
-# The library's functions take log averages of $r_j$ by chain, the true record first. With each draw as a chain, they give
-# the same probabilities:
+# The library's functions take log averages of $r_j$ by chain, the true record first, and return a *risk*: the candidates'
+# log posterior probabilities, and `probability` and `rank` of the true record. With each draw as a chain, they give the
+# same probabilities:
 
 
 # %%
 def library_risks(log_weights, log_r, log_r_joined):
-    """Return the risk by both estimators, from log r_j, (draws, candidates)."""
-    log_r = log_r[:, None]
-    weighted = log_weights[:, None, None] + log_r
-    importance = disclosure.importance_sampling(weighted[None], log_r[None])
-    return importance, disclosure.predictive_ratio([log_r, log_r_joined[:, None]])
+    """Return one record's risks by both estimators, from log r_j, (draws, candidates).
+
+    The library takes (chains, records, candidates): `importance_sampling` with and
+    without weights, `predictive_ratio` given the data and given data and release.
+    """
+    log_r = log_r[:, None]  # (chains of a draw each, one record, candidates)
+    log_weighted_r = log_weights[:, None, None] + log_r
+    importance_risk = disclosure.importance_sampling(log_weighted_r[None], log_r[None])
+    predictive_risk = disclosure.predictive_ratio([log_r, log_r_joined[:, None]])
+    return importance_risk, predictive_risk
 
 
 # %% tags=["monte-carlo"]
-log_r = np.log(np.column_stack([np.ones(1000), r]))
+log_r = np.log(np.column_stack([np.ones(1000), r]))  # yes, no
 log_r_joined = np.log(np.column_stack([np.ones(1000), r_joined]))
 two_risks = library_risks(np.log(weight), log_r, log_r_joined)
 by_library = [risk.probability[0] for risk in two_risks]
@@ -198,27 +205,28 @@ assert np.allclose(by_library, [by_importance, by_prediction])
 # %% [markdown] tags=["appendix"]
 # ### The cost of the weights
 #
-# A release is as large as the data, and its likelihood as narrow as the
-# posterior of the draws. In one direction, two normal densities of equal width, whose centers differ by chance, leave
-# an effective share of $e^{-0.477} \approx 0.62$ of the draws, as a geometric mean. Directions multiply: $d$ of them
-# typically leave $0.62^d$. That is typical over releases; an estimate from draws cannot fall below one draw.
+# A release is as large as the data, and its likelihood as narrow as the posterior of the draws. In one direction, two
+# normal densities of equal width, whose centers differ by chance, leave an effective share of $e^{-0.477} \approx 0.62$
+# of the draws, as a geometric mean. Directions multiply: $d$ of them typically leave $0.62^d$. That is typical over
+# releases; an estimate from draws cannot fall below one draw.
 #
-# To see it, take $d$ independent yes/no variables, draws given the data, a release from another draw, and draws given both:
+# To see it, take $d$ independent yes/no variables. `sample_posterior` returns draws given records, `synthesize` a release
+# from one draw:
 
 
 # %%
 def draw_example(d):
-    """Return records of d yes/no variables, a release, and draws given the data and given both."""
+    """Return 200 records of d variables, a release, 1,000 draws given the data and given both."""
     rng = stream(seed, f"smallest {d}")
     two_levels = np.full(d, 2)
-    few = dpmpm.Chains(n_classes=1, burn_in=0, n_draws=250)
+    chains = dpmpm.Chains(n_classes=1, burn_in=0, n_draws=250)  # four
     data = rng.integers(0, 2, (200, d))
-    generating = dpmpm.sample_posterior(data, two_levels, few, rng=rng)
-    given_data = dpmpm.sample_posterior(data, two_levels, few, rng=rng)
+    generating = dpmpm.sample_posterior(data, two_levels, chains, rng=rng)
+    given_data = dpmpm.sample_posterior(data, two_levels, chains, rng=rng)
     pi, phi = generating.pi[0, 0], generating.phi[0, 0]
     release = dpmpm.synthesize(pi, phi, two_levels, 200, rng=rng)
     both = np.vstack([data, release])
-    given_both = dpmpm.sample_posterior(both, two_levels, few, rng=rng)
+    given_both = dpmpm.sample_posterior(both, two_levels, chains, rng=rng)
     return data, release, given_data, given_both
 
 
@@ -230,33 +238,39 @@ def draw_example(d):
 # %%
 def log_ratios(draws, candidates):
     """Return log p(x | theta) - log p(x_i | theta), (draws, candidates), the true record first."""
-    log_p = dpmpm.cell_log_prob(draws, candidates).reshape(-1, len(candidates))
+    log_p = dpmpm.cell_log_prob(draws, candidates)  # (chains, draws, candidates)
+    log_p = log_p.reshape(-1, len(candidates))
     return log_p - log_p[:, :1]
 
 
 def exact_log_likelihood(data, release):
     """Return the log likelihoods of the candidates, relative to the first record's."""
-    c = (data[1:] == data[0]).sum(axis=0)
-    z = (release == data[0]).sum(axis=0)
+    c = (data[1:] == data[0]).sum(axis=0)  # (d,)
+    z = (release == data[0]).sum(axis=0)  # (d,)
     return np.append(0, np.log1p((200 - z) / (200 - c)) - np.log1p(z / (1 + c)))
 
 
 # %% [markdown] tags=["appendix"]
-# The effective draws, found and by the formula, and the largest error of a candidate's log posterior:
+# A row for each $d$: the effective draws, found and by the formula, and the largest error of a candidate's log posterior
+# by either estimator:
 
 
 # %% tags=["monte-carlo"]
 def example_row(d):
     """Return effective draws and the errors of both estimators, for d variables."""
     data, release, given_data, given_both = draw_example(d)
-    candidates = np.vstack([data[0], data[0] ^ np.eye(d, dtype=int)])
+    neighbors = data[0] ^ np.eye(d, dtype=int)  # each differs in one variable
+    candidates = np.vstack([data[0], neighbors])
     log_r = log_ratios(given_data, candidates)
     log_r_joined = log_ratios(given_both, candidates)
-    log_weights = dpmpm.cell_log_prob(given_data, release).sum(axis=2).ravel()
+    log_weights = (
+        dpmpm.cell_log_prob(given_data, release).sum(axis=2).ravel()
+    )  # (draws,)
     exact = mechanism.posterior(exact_log_likelihood(data, release))
     risks = library_risks(log_weights, log_r, log_r_joined)
     errors = [np.abs(risk.log_prob - exact).max() for risk in risks]
-    by_formula = 1000 * (np.sqrt(3) / 2 * np.exp(-1 / 3)) ** d
+    effective_share = np.sqrt(3) / 2 * np.exp(-1 / 3)  # 0.62, in one direction
+    by_formula = 1000 * effective_share**d
     return d, diagnostics.importance_ess(log_weights), by_formula, *errors
 
 
@@ -279,11 +293,11 @@ show(outputs.table("smallest_example", smallest), caption=about)
 # %% [markdown] tags=["appendix"]
 # ### An average that fails without weights
 #
-# Even without weights, an average of $r_j$ over draws given the data can fail. One of five records of a
-# single variable is a *yes*, and it is the target. Given all five, the probability $p$ of a *yes* is Beta(2, 5), and
-# $r = (1 - p)/p$ has mean 5 and infinite variance, because $E\,p^{-2}$ diverges. Given the other four it is Beta(1, 5);
-# the ratio of the means of $1 - p$ and of $p$ is also 5, and its estimate has a finite variance. So the risks of whole
-# records below leave each record out, with the parameters integrated out.
+# An average of $r_j$ can fail even without weights. One of five records of a single variable is a *yes*, and it is the
+# target. Given all five, the probability $p$ of a *yes* is Beta(2, 5), and $r = (1 - p)/p$ has mean 5 and infinite
+# variance, because $E\,p^{-2}$ diverges. Given the other four it is Beta(1, 5); the ratio of the means of $1 - p$ and of
+# $p$ is also 5, and its estimate has a finite variance. So below the risks of whole records leave each record out, with
+# the parameters integrated out.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 1: a release half as large
@@ -320,11 +334,11 @@ assert thousands == 8
 # %% [markdown]
 # ## The data
 #
-# The paper's data are fourteen variables of the American Community Survey, a table of 8.7 million
-# cells that 10,000 records leave almost empty. The records of most concern are the
-# [sample uniques](../docs/guide/glossary.md#sample-unique), whose combination occurs once. The embedded population stands in for the
-# survey: it has the pairwise joint distributions of the 2011 public file, and nobody's records. It was *not*
-# drawn from the model below.
+# The paper's data are fourteen variables of the American Community Survey, a table of 8.7 million cells that 10,000
+# records leave almost empty. The records of most concern are the [sample
+# uniques](../docs/guide/glossary.md#sample-unique), whose combination occurs once. The embedded population stands in for
+# the survey: it has the pairwise joint distributions of the 2011 public file, and nobody's records. It was *not* drawn
+# from the model below. `load` returns records, their schema and notes:
 
 # %%
 table = microdata.load(
@@ -336,6 +350,7 @@ table = microdata.load(
     vintage=vintage,
     rng=stream(seed, "records"),
 )
+# Columns of the tables below, which no variable may have as its name:
 names = ["repetitions", "estimator", "probability", "rank", "support_size"]
 table.schema.check_reserved_names([*names, "log_mcse", "pareto_k"])
 if unknown:
@@ -345,7 +360,8 @@ if outcome:
 callout("Note", " ".join(table.notes))
 
 # %% [markdown]
-# Unless others are given, the paper's variables are used where the file has them.
+# Unless others are given, the paper's variables are used where the file has them: for the regression, equation 16 and the
+# figures.
 
 # %%
 is_acs = table.schema == microdata.ACS
@@ -366,7 +382,8 @@ if not pairs:
     pairs = [[first, other] for other in others[:2]]
 
 # %% [markdown]
-# The default profile keeps only the variables that these name.
+# The default profile keeps only these. `distinct` returns the distinct rows and how often each occurs, which the table
+# counts.
 
 # %%
 kept = table.schema.names
@@ -376,14 +393,14 @@ if not (data or all_variables):
     positions = table.schema.positions(kept, "variables")
     variables = tuple(table.schema.variables[k] for k in positions)
     table = replace(table, codes=table.codes[:, positions], schema=Schema(variables))
-codes = table.codes
-levels = table.schema.n_levels
+codes = table.codes  # (n, variables): levels numbered from 0
+levels = table.schema.n_levels  # (variables,)
 titles = {variable.name: variable.title for variable in table.schema.variables}
 combinations, repetitions, _ = distinct(codes)
 n = len(codes)
 
 # %% tags=["confidential"]
-counts = {
+data_counts = {
     "records": n,
     "cells": table.schema.n_cells,
     "combinations": len(repetitions),
@@ -397,7 +414,7 @@ counts = {
 about = (
     "Records, cells of the table, and distinct combinations by their number of records."
 )
-show(outputs.table("data", pd.DataFrame([counts])), caption=about)
+show(outputs.table("data", pd.DataFrame([data_counts])), caption=about)
 
 # %% [markdown] tags=["appendix"]
 # ## The synthesizer
@@ -408,7 +425,8 @@ show(outputs.table("data", pd.DataFrame([counts])), caption=about)
 # $$p(x \mid \pi, \phi) = \sum_{f=1}^{F} \pi_f \prod_{k=1}^{p} \phi^{(k)}_{f x_k}.$$
 #
 # The class probabilities break a stick (equations 3 to 5): $\pi_f = V_f \prod_{l < f} (1 - V_l)$ with
-# $V_f \sim \text{Beta}(1, \alpha)$ and $V_F = 1$. For three classes, with each $V_f$ at its mean for $\alpha = 1$:
+# $V_f \sim \text{Beta}(1, \alpha)$ and $V_F = 1$. Three class probabilities, with each $V_f$ at its mean for
+# $\alpha = 1$:
 
 # %%
 v = np.array([0.5, 0.5, 1.0])
@@ -416,15 +434,16 @@ v * np.cumprod([1, *(1 - v[:-1])])
 
 # %% [markdown] tags=["appendix"]
 # The concentration $\alpha$ has a Gamma prior and is estimated; each $\phi^{(k)}_f$ has a uniform Dirichlet prior
-# (equation 6). A blocked Gibbs sampler (Ishwaran and
-# James 2001) draws from the posterior. The risks of whole records use all
-# draws; the releases and the paper's estimator those of at most sixteen chains; everything else at most five thousand,
-# evenly spaced. For impossible combinations, Manrique-Vallier and Reiter (2014) truncate the mixture.
+# (equation 6). A blocked Gibbs sampler (Ishwaran and James 2001) draws from the posterior. The draws given the data are
+#
+# - `draws`: all, with each record's class, for risks of whole records and further releases;
+# - `draws_of_16_chains`: of at most sixteen chains, for the releases, the paper's estimator and people outside the file;
+# - `thinned_draws`: at most 5,000, evenly spaced, for everything else.
 
 
 # %%
 def draw_posterior(records, purpose, **lengths):
-    """Return draws from the posterior given records, (n, n_variables)."""
+    """Return draws given records, (n, variables): pi, phi, alpha and the records' classes."""
     prior = dpmpm.Prior(alpha_shape, alpha_rate)
     chains = dpmpm.Chains(n_classes=n_classes, thin=thin, prior=prior, **lengths)
     rng = stream(seed, purpose)
@@ -434,29 +453,31 @@ def draw_posterior(records, purpose, **lengths):
 
 
 # %%
-all_draws = draw_posterior(
+draws = draw_posterior(
     codes, "data", n_chains=n_chains, burn_in=burn_in, n_draws=n_draws
 )
 step = -(-n_chains * n_draws // 5000)  # rounded up
-draws = all_draws.thin(step)
-some = all_draws.thin(1, 16)
+thinned_draws = draws.thin(step)
+draws_of_16_chains = draws.thin(step=1, n_chains=16)
 
 # %% [markdown] tags=["appendix"]
 # Each of the $m$ releases takes one draw of $(\pi, \phi)$, far from the others, and every synthetic record draws its own
-# class.
+# class. The first $m$ of $2m$ evenly spaced draws are the *generating draws*:
 
 
 # %%
-generating = np.array(some.spaced(2 * n_releases))[:, :n_releases]  # chains, draws
-releases = []
-for i, (chain, draw) in enumerate(generating.T):
-    pi, phi = some.pi[chain, draw], some.phi[chain, draw]
+spaced = np.array(draws_of_16_chains.spaced(2 * n_releases))
+generating = spaced[:, :n_releases]  # (2, releases): chain and position
+releases = []  # of (n, variables) each
+for i, (chain, position) in enumerate(generating.T):
+    pi = draws_of_16_chains.pi[chain, position]
+    phi = draws_of_16_chains.phi[chain, position]
     rng = stream(seed, f"release {i}")
     releases.append(dpmpm.synthesize(pi, phi, levels, n, rng=rng))
 
 # %% [markdown] tags=["appendix"]
-# The mixture's formula in plain code. Equations 13 and 14 multiply it over the records of a release; the library does so for
-# all draws at once:
+# The mixture's formula in plain code. Equations 13 and 14 multiply it over the records of a release. The library does so
+# for all draws; its first value, printed, agrees:
 
 
 # %%
@@ -467,26 +488,28 @@ def mixture_probability(pi, phi, record):
 
 
 # %% tags=["monte-carlo"]
-pi = some.pi[0, 0]
-phi = some.phi[0, 0]  # (levels of all variables, classes)
+pi = draws_of_16_chains.pi[0, 0]
+phi = draws_of_16_chains.phi[0, 0]  # (levels of all variables, classes)
 log_p = sum(np.log(mixture_probability(pi, phi, record)) for record in releases[0])
-log_weights = disclosure.release_log_prob(some, releases)  # log p(Z | theta)
+# log p(Z | theta), (releases, chains, draws)
+log_weights = disclosure.release_log_prob(draws_of_16_chains, releases)
 assert np.isclose(log_p, log_weights[0, 0, 0])
 callout("First release under the first draw", f"log p(Z | θ) = {log_p:,.1f}.")
 
 # %% [markdown] tags=["appendix"]
 # ## Has the sampler converged?
 #
-# Convergence is judged on quantities that do not depend on class labels. Two are repeated for a deliberately bad
-# sample, without burn-in or thinning.
+# Convergence is judged on quantities that do not depend on class labels. Above an
+# [R-hat](../docs/guide/glossary.md#r-hat) of 1.01 (Vehtari and others 2021) the chains differ. Two quantities are
+# repeated for a deliberately bad sample, without burn-in or thinning.
 
 # %% tags=["monte-carlo"]
 extremes = combinations[[repetitions.argmax(), repetitions.argmin()]]
-log_p = dpmpm.cell_log_prob(draws, extremes)  # (chains, draws, 2)
+log_p = dpmpm.cell_log_prob(thinned_draws, extremes)  # (chains, draws, 2)
 quantities = {
-    "alpha": draws.alpha,
-    "log likelihood": draws.log_likelihood,
-    "occupied classes": draws.n_occupied.astype(float),
+    "alpha": thinned_draws.alpha,
+    "log likelihood": thinned_draws.log_likelihood,
+    "occupied classes": thinned_draws.n_occupied.astype(float),
     "log p, most frequent": log_p[..., 0],
     "log p, one of the rarest": log_p[..., 1],
 }
@@ -494,15 +517,19 @@ healthy = outputs.table("diagnostics", diagnostics.summary(quantities))
 
 # %% tags=["monte-carlo"]
 no_burn_in = dpmpm.Chains(n_classes=n_classes, burn_in=0, n_draws=60)
-bad = dpmpm.sample_posterior(codes, levels, no_burn_in, rng=stream(seed, "sick"))
-of_bad = {"alpha, bad": bad.alpha, "log likelihood, bad": bad.log_likelihood}
-bad_summary = outputs.table("diagnostics_bad", diagnostics.summary(of_bad))
+bad_draws = dpmpm.sample_posterior(codes, levels, no_burn_in, rng=stream(seed, "sick"))
+bad_quantities = {
+    "alpha, bad": bad_draws.alpha,
+    "log likelihood, bad": bad_draws.log_likelihood,
+}
+bad_summary = outputs.table("diagnostics_bad", diagnostics.summary(bad_quantities))
 
 # %% tags=["monte-carlo", "hide-input"]
 display(
     show(
         pd.concat([healthy, bad_summary]),
-        caption="Convergence of the chains; log p is the log probability of a combination.",
+        caption="A row per quantity: mean over the draws and convergence of the chains; "
+        "log p is the log probability of a combination.",
     )
 )
 diagnostics.verdict(healthy)
@@ -516,9 +543,8 @@ traces = diagnostics.long_format({k: v[:8] for k, v in quantities.items()})
 outputs.figure("trace", charts.trace(traces, description=about))
 
 # %% [markdown] tags=["appendix"]
-# **Converged chains overlap.** Five quantities in up to eight chains, one color per chain. A
-# chain at a level of its own sits in another local mode, which Gibbs steps rarely leave. Between-chain errors include
-# that, but not modes that no chain has found.
+# **Converged chains overlap.** A chain at a level of its own sits in another local mode, which Gibbs
+# steps rarely leave. Errors of risks are between chains and include that, but not modes that no chain has found.
 #
 # ## Is the release useful?
 #
@@ -528,7 +554,7 @@ outputs.figure("trace", charts.trace(traces, description=about))
 
 # %% tags=["monte-carlo"]
 def proportions(records, pair):
-    """Return the shares of the cells of two variables, given by name."""
+    """Return the share of each cell of two variables, given by name, (cells,)."""
     two = table.schema.positions(pair, "pairs", exactly=2)
     cells = np.ravel_multi_index(records[:, two].T.astype(int), levels[two])
     return np.bincount(cells, minlength=levels[two].prod()) / len(records)
@@ -541,8 +567,8 @@ def proportions(records, pair):
 
 
 # %% tags=["monte-carlo"]
-def combined(estimates, variances):
-    """Return estimate and standard error from m releases, and whether it is adjusted."""
+def combine(estimates, variances):
+    """Return mean, standard error and whether it is adjusted, from (releases, estimates)."""
     m = len(estimates)
     between = (1 + 1 / m) * estimates.var(axis=0, ddof=1)
     within = variances.mean(axis=0)
@@ -557,10 +583,10 @@ def combined(estimates, variances):
 
 # %% tags=["monte-carlo"]
 def joint_shares(pair):
-    """Return the cells of a pair with their shares and 95 % intervals."""
+    """Return a row per cell and case: panel, label, share and 95 % interval."""
     observed = proportions(codes, pair)
     released = np.array([proportions(release, pair) for release in releases])
-    mean, se, _ = combined(released, released * (1 - released) / n)
+    mean, se, _ = combine(released, released * (1 - released) / n)
     two = table.schema.positions(pair, "pairs")
     first, second = (table.schema.variables[k].labels for k in two)
     panels = [f"{titles[pair[0]]}: {label}" for label in first]
@@ -584,10 +610,11 @@ for number, pair in enumerate(pairs, start=1):
     display(outputs.figure(f"figure_{number}", chart))
 
 # %% [markdown]
-# **Releases and data have nearly the same shares.** Shares of records by both variables, with 95 % intervals.
+# **Releases and data have nearly the same shares.**
 #
-# The yardstick is a second sample of the population. A ratio below $\sqrt 2$ means that the
-# model adds less to the squared differences than sampling does.
+# The yardstick is a second sample of the population. `utility_loss` returns the mean absolute difference of a release's
+# cells, relative to that of such a sample, and its error. Below $\sqrt 2$ the model adds less to the squared differences
+# than sampling does.
 
 # %% tags=["monte-carlo", "hide-input"]
 loss, error = utility_loss(codes, releases, levels)
@@ -606,12 +633,12 @@ claims.check(
 # %% [markdown]
 # Table 2 is a logistic regression of disability that treats the codes as numbers, combined over the releases by the
 # same rules. The intervals have normal quantiles, as the paper's
-# seem to have. For other tables, a regression runs only if `outcome` or `predictors` is set.
+# seem to have.
 
 
 # %% tags=["monte-carlo"]
 def regression(records):
-    """Return the coefficients of the outcome's last level and their errors, (2, terms)."""
+    """Return coefficients and standard errors, (2, terms): the log odds of the last level."""
     y = table.schema.positions([outcome], "outcome")[0]
     x = table.schema.positions(predictors, "predictors")
     design = sm.add_constant(records[:, x] + 1.0, has_constant="raise")
@@ -627,10 +654,10 @@ def regression(records):
 
 # %% tags=["monte-carlo"]
 def compare_regressions():
-    """Return the coefficients of the data and of the releases, a row per term."""
+    """Return a row per term: both estimates, the releases' interval and the overlap."""
     original, original_se = regression(codes)
     fits = np.array([regression(release) for release in releases])
-    mean, se, adjusted = combined(fits[:, 0], fits[:, 1] ** 2)
+    mean, se, adjusted = combine(fits[:, 0], fits[:, 1] ** 2)
     z = stats.norm.ppf(0.975)
     low = np.maximum(mean - z * se, original - z * original_se)
     common = np.minimum(mean + z * se, original + z * original_se) - low
@@ -673,8 +700,12 @@ _ = outputs.table("coefficients", coefficients)
 in_words = coefficients.replace({"term": titles})
 show(
     in_words,
-    caption="Log odds from the original and from the releases, with the overlap of the two intervals.",
+    caption="A row per term: log odds from the original and from the releases, the interval "
+    "of the latter, and the overlap of both intervals.",
 ) if len(coefficients) else callout("Note", reason)
+
+# %% [markdown]
+# C2 counts the original estimates outside their interval:
 
 # %% tags=["monte-carlo"]
 is_missed = ~coefficients["original"].between(coefficients["low"], coefficients["high"])
@@ -726,30 +757,38 @@ assert not still_positive
 #
 # The same estimator now serves the mixture and its $m$ releases, whose likelihoods multiply (equation 12). The paper does
 # not say whether the draws that generated the releases are among the $\theta_j$, which no intruder could arrange. When
-# these draws are left out, their weight is zero.
+# these draws are left out, their weight is zero. The table summarizes each release's weights, with and without them. A
+# hundred effective draws estimate an average to within a tenth of the spread of its terms. Above a [Pareto
+# $k$](../docs/guide/glossary.md#pareto-k) of 0.7 no practicable number of draws helps (Vehtari and others 2024).
 
 # %% tags=["monte-carlo"]
-left_out = log_weights.copy()  # (releases, chains, draws)
-left_out[:, *generating] = -np.inf
+log_weights_without_generating = log_weights.copy()
+log_weights_without_generating[:, *generating] = -np.inf
 cases = {
     "generating draws included": log_weights,
-    "generating draws left out": left_out,
+    "generating draws left out": log_weights_without_generating,
 }
-weights = pd.concat(
+weights_table = pd.concat(
     diagnostics.importance_summary(values.reshape(n_releases, -1)).assign(case=case)
     for case, values in cases.items()
 )
-outputs.table("importance_weights", weights)
-_ = outputs.result("importance_ess_largest", weights["ess"].max())
+outputs.table("importance_weights", weights_table)
+_ = outputs.result("importance_ess_largest", weights_table["ess"].max())
 
 # %% tags=["monte-carlo", "hide-input"]
 show(
-    weights[["case", *weights.columns.drop("case")]],
-    caption="Spread of each release's importance weights over the posterior draws.",
+    weights_table[["case", *weights_table.columns.drop("case")]],
+    caption="A row per release and case: effective draws, largest share of the weight in "
+    "one draw, and Pareto k of the weights.",
 )
 
+# %% [markdown]
+# C6 is judged without the generating draws:
+
 # %% tags=["monte-carlo"]
-without_them = weights[weights["case"] == "generating draws left out"]
+rows_without_generating = weights_table[
+    weights_table["case"] == "generating draws left out"
+]
 
 # %% tags=["monte-carlo", "hide-input"]
 claims.check(
@@ -757,26 +796,22 @@ claims.check(
     "fails",
     "A few draws, chosen by chance, carry the whole average.",
     measured="effective draws, by release",
-    value=without_them.set_index("synthetic_set")["ess"],
+    value=rows_without_generating.set_index("synthetic_set")["ess"],
     relation=">=",
-    limit=np.minimum(100, without_them["draws"] / 4),
+    limit=np.minimum(100, rows_without_generating["draws"] / 4),
     n_records=n,
 )
 
 # %% [markdown]
-# A hundred effective draws estimate an average to within a tenth of the spread of its terms. Above a
-# [Pareto $k$](../docs/guide/glossary.md#pareto-k) of 0.7 no practicable number of draws helps (Vehtari and others 2024).
-#
 # ## An estimator without weights
 #
 # The [predictive ratio](../docs/guide/glossary.md#predictive-ratio) needs another set of chains for each release, and the error
-# of the chains on $D$ enters $m$ times. Given the classes, the averages over $\pi$ and
-# $\phi$ are exact, with record $i$ removed from its class.
+# of the chains on $D$ enters $m$ times.
 
 
 # %% tags=["monte-carlo"]
 def draw_joined(releases, purpose, **lengths):
-    """Return draws given the data joined with each release."""
+    """Return a list: for each release, the draws given the data joined with it."""
     return [
         draw_posterior(np.vstack([codes, release]), f"{purpose} {i}", **lengths)
         for i, release in enumerate(releases, start=1)
@@ -793,23 +828,28 @@ joined_draws = draw_joined(
 )
 
 # %% [markdown]
-# These are the log averages of $r_j$ by chain:
+# `collapsed_log_ratios` returns each chain's log mean of $r_j$ and each draw's $\log p(x_i)$. Given the classes, the
+# averages over $\pi$ and $\phi$ are exact, with record $i$ removed from its class.
 
 
 # %% tags=["monte-carlo"]
-def collapsed(joined):
-    """Return the log ratios of all combinations under each of some sets of draws."""
-    return [disclosure.collapsed_log_ratios(given, combinations)[0] for given in joined]
+def log_mean_ratios(draw_sets):
+    """Return log mean r, (chains, combinations, candidates), for each set of draws."""
+    return [disclosure.collapsed_log_ratios(d, combinations)[0] for d in draw_sets]
 
 
 # %% tags=["monte-carlo"]
-of_data, log_prob = disclosure.collapsed_log_ratios(all_draws, combinations)
-of_joined = collapsed(joined_draws)
-predictive = disclosure.predictive_ratio([of_data, *of_joined])
-size = predictive.support_size
+# (chains, combinations, candidates) and (chains, draws, combinations)
+log_mean_r, log_prob = disclosure.collapsed_log_ratios(draws, combinations)
+log_mean_r_joined = log_mean_ratios(joined_draws)
+predictive_risk = disclosure.predictive_ratio([log_mean_r, *log_mean_r_joined])
+n_candidates = predictive_risk.support_size
+
+# %% [markdown]
+# Each combination has an R-hat of $\log p(x_i)$. The quantiles over combinations, a row for the data and each release:
 
 # %% tags=["monte-carlo"]
-log_prob_given = {"data": log_prob[:, ::step]}
+log_prob_given = {"data": log_prob[:, ::step]}  # thinned as thinned_draws
 for i, given in enumerate(joined_draws, start=1):
     log_prob_given[f"data and release {i}"] = dpmpm.cell_log_prob(given, combinations)
 rows = []
@@ -836,18 +876,6 @@ show(
 #
 # *You will need:* $P(Z, x \mid D_{-i})$, factored in two ways, and `stats.betabinom.pmf` for the check.
 
-# %% [markdown] tags=["solution"]
-# <details><summary>Solution</summary>
-#
-# $P(Z, x \mid D_{-i})$ factors in two ways: the record first and then the release,
-# $p(x \mid D_{-i})\, P(Z \mid x, D_{-i})$, or the release first and then the record,
-# $P(Z \mid D_{-i})\, p(x \mid D_{-i}, Z)$. Given $\theta$ the record and the release are independent, so
-# each factor is an integral of a likelihood over a posterior, and $P(Z \mid x, D_{-i}) = P(Z \mid D_i^x)$.
-# Dividing gives the ratio. Here $p(x \mid D_{-i}) = 121/201$ and $p(x \mid D_{-i}, Z) = 251/401$ for the
-# true value; the denominators are the same for the other value and cancel.
-#
-# </details>
-
 # %% tags=["solution"]
 # Solution
 of_truth = (1 + 120 + 130) / (1 + 120)
@@ -872,39 +900,56 @@ assert round(posterior, 3) == 0.525
 # %% [markdown]
 # ## Twice on the same release
 #
-# Where [R-hat](../docs/guide/glossary.md#r-hat) is above 1.01 (Vehtari and others 2021) the chains differ. The predictive ratio's errors are
-# computed between chains and include that. To show the effect of the weights, each estimator runs twice on the same
-# releases, once on each half of the chains. First importance sampling, with the weights of every release and, for the
-# denominator, without weights:
+# To show the effect of the weights, each estimator runs twice on the same releases, once on each half of the chains.
+# First importance sampling: `one_variable_log_ratios` returns each chain's log sums of weighted $r_j$, first with equal
+# weights, for the denominator, then with each release's.
 
 # %% tags=["monte-carlo"]
-no_weights = np.where(np.isfinite(left_out[:1]), 0.0, -np.inf)
-all_weights = np.concatenate([no_weights, left_out])
-log_sums = disclosure.one_variable_log_ratios(some, combinations, all_weights)
-importance = disclosure.importance_sampling(log_sums[1:], log_sums[:1])
+is_kept = np.isfinite(log_weights_without_generating[:1])
+log_equal_weights = np.where(is_kept, 0.0, -np.inf)
+log_weight_sets = np.concatenate([log_equal_weights, log_weights_without_generating])
+log_sums_r = disclosure.one_variable_log_ratios(
+    draws_of_16_chains, combinations, log_weight_sets
+)  # (1 + releases, chains, combinations, candidates)
+
+# %% [markdown]
+# The risk from all chains, and from each half:
+
+# %% tags=["monte-carlo"]
+log_sums_halves = np.array_split(log_sums_r, 2, axis=1)  # of the chains
+importance_risk = disclosure.importance_sampling(log_sums_r[1:], log_sums_r[:1])
 importance_runs = [
-    disclosure.importance_sampling(half[1:], half[:1])
-    for half in np.array_split(log_sums, 2, axis=1)  # of the chains
+    disclosure.importance_sampling(half[1:], half[:1]) for half in log_sums_halves
 ]
 
 # %% [markdown]
-# Then the predictive ratio. Errors from half the chains are rough: two of them need not cover 95 %
-# of the differences. The last column, the share of one run's top three that the other keeps, rests on few records.
+# Then the predictive ratio from each half, with the same log means as above:
 
 # %% tags=["monte-carlo"]
-halves = [np.array_split(chains, 2) for chains in (of_data, *of_joined)]
+log_mean_sets = (log_mean_r, *log_mean_r_joined)
+halves = [np.array_split(chains, 2) for chains in log_mean_sets]
 predictive_runs = [
     disclosure.predictive_ratio(half) for half in zip(*halves, strict=True)
 ]
 runs = {"importance sampling": importance_runs, "predictive ratio": predictive_runs}
+
+# %% [markdown]
+# `repeatability` compares an estimator's two runs. Errors from half the chains are rough: two of them need not cover 95 %
+# of the differences. The last column rests on few records.
+
+# %% tags=["monte-carlo"]
 repeated = {name: disclosure.repeatability(*pair) for name, pair in runs.items()}
 repeated = pd.DataFrame(repeated).T.rename_axis("estimator").reset_index()
 
 # %% tags=["monte-carlo", "hide-input"]
 show(
     outputs.table("repeatability", repeated),
-    caption="Two runs on the same release: differences in the log probability of the true record.",
+    caption="Two runs on the same release: differences in the log probability of the true record, "
+    "and the share of one run's top three that the other keeps.",
 )
+
+# %% [markdown]
+# The chart has a point for each combination: its probability in both runs.
 
 # %% tags=["monte-carlo"]
 two_runs = pd.concat(
@@ -913,11 +958,12 @@ two_runs = pd.concat(
 )
 
 # %% [markdown]
-# Why do the runs differ? The bars below the two runs are the weights of importance sampling. A slider removes the
-# heaviest draws one by one and rescales the rest:
+# Why do the runs differ? The bars below are a release's eight largest weights in importance sampling. A slider removes
+# the heaviest draws one by one and rescales the rest:
 
 # %% tags=["monte-carlo"]
-heaviest_first = -np.sort(-left_out.reshape(n_releases, -1))
+heaviest_first = -np.sort(-log_weights_without_generating.reshape(n_releases, -1))
+# For k draws removed, the shares of the next eight: ten arrays, (releases, 8).
 share_left = [softmax(heaviest_first[:, k:], axis=1)[:, :8] for k in range(10)]
 numbers = [range(10), range(1, n_releases + 1), range(1, 9)]
 index = pd.MultiIndex.from_product(numbers, names=["away", "release", "draw"])
@@ -955,23 +1001,24 @@ chart = alt.vconcat(agreement, bars).properties(description=about)
 outputs.figure("agreement", chart.add_params(which, away))
 
 # %% [markdown]
-# **Two runs of the predictive ratio agree; two runs of the paper's estimator hardly agree.** Probability of the true
-# record for each combination; $r$ is the correlation of the two runs' logarithms. Distance from the line is Monte Carlo
-# error. Below: the share of the weight in each of the eight heaviest draws. Remove the heaviest, and the sentence says
-# how much the next one carries.
+# **Two runs of the predictive ratio agree; two runs of the paper's estimator hardly agree.** $r$ is the correlation of
+# the logarithms. Distance from the line is Monte Carlo error.
 #
 # ## How high are the risks?
 #
-# One table has both estimates for all combinations, and the Pareto $k$ of the weights that leave a record out.
+# Weights $1/p(x_i)$ leave a record out. Their Pareto $k$, for each combination:
 
 # %% tags=["monte-carlo", "confidential"]
 log_p = log_prob_given["data"].reshape(-1, len(combinations))
-leave_one_out_k = diagnostics.pareto_k(-log_p.T)
+k_of_whole = diagnostics.pareto_k(-log_p.T)  # (combinations,)
+
+# %% [markdown]
+# One table has both estimates for all combinations, a row each:
 
 
 # %% tags=["monte-carlo", "confidential"]
 def risk_table(estimator, risk, pareto_k):
-    """Return the estimated risk of every combination, one row each."""
+    """Return a row per combination: its levels, repetitions and estimated risk."""
     return table.schema.decode(combinations, labels=False).assign(
         repetitions=repetitions,
         estimator=estimator,
@@ -985,11 +1032,22 @@ def risk_table(estimator, risk, pareto_k):
 
 # %% tags=["monte-carlo", "confidential"]
 frames = [
-    risk_table("importance_sampling", importance, without_them["pareto_k"].max()),
-    risk_table("predictive_ratio", predictive, leave_one_out_k),
+    risk_table(
+        "importance_sampling",
+        importance_risk,
+        rows_without_generating["pareto_k"].max(),
+    ),
+    risk_table("predictive_ratio", predictive_risk, k_of_whole),
 ]
 risks = outputs.table("combinations", pd.concat(frames))
-estimators = {"importance sampling": importance, "predictive ratio": predictive}
+estimators = {
+    "importance sampling": importance_risk,
+    "predictive ratio": predictive_risk,
+}
+
+# %% [markdown]
+# Histograms, by estimator, of the true record's rank among its candidates (Figure 3; dotted: a random order) and of its
+# [posterior probability](../docs/guide/glossary.md#posterior-disclosure-risk) (Figure 4; dotted: the prior):
 
 # %% tags=["monte-carlo", "confidential"]
 ranks = {
@@ -1004,9 +1062,9 @@ about = (
     "Histograms of the true record's rank by either estimator: few true records rank first, most have a "
     "middle rank, and hardly any is among the last."
 )
-bins = np.arange(size + 1) + 0.5
+bins = np.arange(n_candidates + 1) + 0.5
 chart = charts.histograms(
-    ranks, bins, *axes, y=len(combinations) / size, description=about
+    ranks, bins, *axes, y=len(combinations) / n_candidates, description=about
 )
 display(outputs.figure("figure_3", chart))
 axes = "Posterior probability of the true record", "Combinations (square-root scale)"
@@ -1016,32 +1074,35 @@ about = (
 )
 bins = np.linspace(0, 1.0001 * risks["probability"].max(), 41)
 chart = charts.histograms(
-    posteriors, bins, *axes, square_root=True, x=1 / size, description=about
+    posteriors, bins, *axes, square_root=True, x=1 / n_candidates, description=about
 )
 outputs.figure("figure_4", chart)
 
 # %% [markdown]
-# **True records seldom rank near the top, and most probabilities stay near the prior.** Above: rank of the true record
-# among its candidates, 1 for the most probable, as in Figure 3; dotted: a random order. Below: its
-# [posterior probability](../docs/guide/glossary.md#posterior-disclosure-risk), as in Figure 4; dotted: the prior. Importance sampling spreads
-# the probabilities more. Its two runs hardly agree, so the spread cannot be read as risk: odds from a single draw are
-# more extreme than their average over the posterior.
+# **True records seldom rank near the top, and most probabilities stay near the prior.** Importance sampling spreads the
+# probabilities more. Its two runs hardly agree, so the spread cannot be read as risk: odds from a single draw are more
+# extreme than their average over the posterior.
 #
-# The words of section 4.2 as shares of the combinations, from the log averages of $r_j$:
+# The words of section 4.2, as four shares of the combinations; *ratio* is posterior to prior of the true record:
 
 # %% tags=["monte-carlo"]
-words = [
+share_names = [
     "a rank of 1 to 3",
     "a ratio of 1/2 to 2",
     "a ratio of at most one",
     "a ratio above two",
 ]
 
+# %% [markdown]
+# They follow from the log means of $r_j$, as in the predictive ratio:
 
-def shares(before, *after):
-    """Return four shares of the combinations, from log ratios (combinations, candidates)."""
-    log_posterior = mechanism.posterior(sum(after) - len(after) * before)
-    log_ratio = log_posterior[:, 0] + np.log(size)  # posterior over prior of the truth
+
+# %% tags=["monte-carlo"]
+def shares(log_mean_r, *log_mean_r_joined):
+    """Return the four shares, (4,), from log mean r, (combinations, candidates) each."""
+    log_likelihood = sum(log_mean_r_joined) - len(log_mean_r_joined) * log_mean_r
+    log_posterior = mechanism.posterior(log_likelihood)  # of all candidates
+    log_ratio = log_posterior[:, 0] + np.log(n_candidates)  # the prior is uniform
     is_near = np.abs(log_ratio) <= np.log(2)
     is_top = mechanism.rank(log_posterior) <= 3
     return np.mean([is_top, is_near, log_ratio <= 0, log_ratio > np.log(2)], axis=1)
@@ -1051,13 +1112,12 @@ def shares(before, *after):
 # ### Another set of releases
 #
 # One more released record of some value moves the probabilities of all combinations that share the value. So combinations
-# are not independent, and another set of $m$ releases from the same fit gives other shares. Here are three more sets, each
-# release with two chains, a third of the burn-in and half of the draws:
+# are not independent, and another set of $m$ releases from the same fit gives other shares. Here are three more sets,
+# with fewer and shorter chains:
 
 # %% tags=["monte-carlo"]
-more_releases = all_draws.release(
-    8 * n_releases, n, rng=stream(seed, "further releases")
-)
+# 8 m releases of n records each
+more_releases = draws.release(8 * n_releases, n, rng=stream(seed, "further releases"))
 further_draws = draw_joined(
     more_releases[-3 * n_releases :],  # far from the first set's draws
     "data and further release",
@@ -1070,7 +1130,7 @@ further_draws = draw_joined(
 # ### People who are not in the file
 #
 # What are the shares for people about whom the release can tell nothing? They are drawn from the same population, or from the
-# model if the file is a user's. At most 500 of their combinations are used.
+# model if the file is a user's.
 
 # %% tags=["monte-carlo", "confidential"]
 if data:
@@ -1078,46 +1138,59 @@ if data:
 else:
     population = microdata.load("", n_records=n, rng=stream(seed, "people"))
     people = population.codes[:, population.schema.positions(kept, "people")]
-outside, _, _ = distinct(people)
-outside = outside[:: len(outside) // 500 + 1]
-candidates = disclosure.one_variable_supports(outside, levels)
 
 # %% [markdown]
-# No record has to be left out: $p(x \mid D, Z)$ is the mean of $p(x \mid \theta_j)$ over draws.
+# At most 500 of their combinations are used, each with its candidates:
+
+# %% tags=["monte-carlo", "confidential"]
+people_combinations, _, _ = distinct(people)
+thinning = len(people_combinations) // 500 + 1
+people_combinations = people_combinations[::thinning]
+# (people, candidates, variables), each person's true combination first
+people_candidates = disclosure.one_variable_supports(people_combinations, levels)
+
+# %% [markdown]
+# No record has to be left out: $p(x \mid D, Z)$ is the mean of $p(x \mid \theta_j)$ over draws. Its log replaces that of
+# the mean $r_j$.
 
 
 # %% tags=["monte-carlo"]
 def log_predictive(draws):
-    """Return log p(x | data) of the candidates, (chains, people, candidates)."""
-    log_p = dpmpm.cell_log_prob(draws, candidates.reshape(-1, len(levels)))
+    """Return log p(x) of the candidates given the draws' data, (chains, people, candidates)."""
+    log_p = dpmpm.cell_log_prob(draws, people_candidates.reshape(-1, len(levels)))
     log_mean_p = logsumexp(log_p, axis=1) - np.log(draws.n_draws)
-    return log_mean_p.reshape(draws.n_chains, *candidates.shape[:2])
+    return log_mean_p.reshape(draws.n_chains, *people_candidates.shape[:2])
 
 
 # %% tags=["monte-carlo"]
-outside_of_data = log_predictive(some)
-outside_of_joined = [log_predictive(given) for given in joined_draws]
-outside_of_further = [log_predictive(given) for given in further_draws]
+log_p_people = log_predictive(draws_of_16_chains)
+log_p_people_joined = [log_predictive(given) for given in joined_draws]
+log_p_people_further = [log_predictive(given) for given in further_draws]
 
 
 # %% [markdown]
-# The shares for each set of releases, in the file and outside:
+# The shares for each set of releases, a row each, in the file and outside:
 
 
 # %% tags=["monte-carlo"]
 def shares_by_set(given_data, given_joined):
-    """Return the shares for each set of m releases, (sets, 4)."""
-    before = log_mean(given_data)  # over chains
-    after = [log_mean(chains) for chains in given_joined]
-    starts = range(0, len(after), n_releases)
-    return np.array([shares(before, *after[i : i + n_releases]) for i in starts])
+    """Return the shares for each set of m releases, (sets, 4), from log means by chain."""
+    over_data = log_mean(given_data)  # over chains
+    over_joined = [log_mean(chains) for chains in given_joined]
+    starts = range(0, len(over_joined), n_releases)  # of each set
+    sets = [over_joined[i : i + n_releases] for i in starts]
+    return np.array([shares(over_data, *joined) for joined in sets])
 
 
 # %% tags=["monte-carlo"]
-in_file = shares_by_set(of_data, of_joined + collapsed(further_draws))
-not_in_file = shares_by_set(outside_of_data, outside_of_joined + outside_of_further)
-sets_in_file = pd.DataFrame(in_file, columns=words).assign(people="in the file")
-sets_outside = pd.DataFrame(not_in_file, columns=words).assign(people="others")
+shares_in_file = shares_by_set(
+    log_mean_r, log_mean_r_joined + log_mean_ratios(further_draws)
+)
+shares_outside = shares_by_set(log_p_people, log_p_people_joined + log_p_people_further)
+sets_in_file = pd.DataFrame(shares_in_file, columns=share_names).assign(
+    people="in the file"
+)
+sets_outside = pd.DataFrame(shares_outside, columns=share_names).assign(people="others")
 release_sets = pd.concat([sets_in_file, sets_outside]).rename_axis("set")
 _ = outputs.table("release_sets", release_sets.reset_index())
 
@@ -1130,45 +1203,62 @@ _ = outputs.table("release_sets", release_sets.reset_index())
 
 # %% tags=["monte-carlo"]
 def error_of_mean(by_set, chain_error, n, limits=0):
-    """Return the standard errors of the mean shares over sets of releases, (4,)."""
+    """Return the errors of the four mean shares, (4,), from shares by set, (sets, 4)."""
     between_sets = by_set.var(axis=0, ddof=1) / len(by_set)
     p = (n * by_set.mean(axis=0) + 0.5) / (n + 1)  # neither 0 nor 1
     chance = np.maximum(p * (1 - p), limits * (1 - limits)) / n
     return np.sqrt(between_sets + chain_error**2 + chance)
 
 
-# %% tags=["monte-carlo"]
-outside_share = not_in_file.mean(axis=0)
-_, chain_error = disclosure.jackknife(shares, [outside_of_data, *outside_of_joined])
-outside_error = error_of_mean(not_in_file, chain_error, len(outside))
+# %% [markdown]
+# `jackknife` returns the shares of one set and the chains' error. First outside the file:
 
 # %% tags=["monte-carlo"]
-limits = np.array([outside_share[0], 0.5, 0.5, 10 / 3523])
-first_share, first_error = disclosure.jackknife(shares, [of_data, *of_joined])
-share_of = in_file.mean(axis=0)
-error_of = error_of_mean(in_file, first_error, len(combinations), limits)
+mean_outside = shares_outside.mean(axis=0)
+_, chain_error = disclosure.jackknife(shares, [log_p_people, *log_p_people_joined])
+error_outside = error_of_mean(shares_outside, chain_error, len(people_combinations))
+
+# %% [markdown]
+# Then in the file. The limit of C3 is the share outside:
 
 # %% tags=["monte-carlo"]
-share_in_file = list(map(percent_with_error, share_of, error_of))
-share_outside = list(map(percent_with_error, outside_share, outside_error))
-spoken = pd.DataFrame(
+limits = np.array([mean_outside[0], 0.5, 0.5, 10 / 3523])  # of C3, C4, C7 and C8
+first_set_share, first_set_error = disclosure.jackknife(
+    shares, [log_mean_r, *log_mean_r_joined]
+)
+mean_in_file = shares_in_file.mean(axis=0)
+error_in_file = error_of_mean(
+    shares_in_file, first_set_error, len(combinations), limits
+)
+
+# %% [markdown]
+# A row for each share, in percent. The first set by both estimators, then the means of four sets, in the file and
+# outside:
+
+# %% tags=["monte-carlo"]
+text_in_file = list(map(percent_with_error, mean_in_file, error_in_file))
+text_outside = list(map(percent_with_error, mean_outside, error_outside))
+first_set_text = list(map(with_error, 100 * first_set_share, 100 * first_set_error))
+importance_share = shares(
+    np.zeros(1), importance_risk.log_prob
+)  # log_prob in place of log likelihoods
+shares_table = pd.DataFrame(
     {
-        "combinations whose true record has": words,
-        "predictive ratio": list(map(with_error, 100 * first_share, 100 * first_error)),
-        "importance sampling": 100 * shares(np.zeros(1), importance.log_prob),
-        "mean of four sets": share_in_file,
-        "people not in the file": share_outside,
+        "combinations whose true record has": share_names,
+        "predictive ratio": first_set_text,
+        "importance sampling": 100 * importance_share,
+        "mean of four sets": text_in_file,
+        "people not in the file": text_outside,
         "limit of the claim": 100 * limits,
     }
 )
-error_of[0] = np.hypot(error_of[0], outside_error[0])  # C3: of the difference
 
 # %% tags=["monte-carlo", "hide-input"]
 about = (
     "Shares of the combinations in percent: the first set of releases with errors from the chains, "
     "means of four sets with all errors, and the limits of the claims."
 )
-show(outputs.table("shares", spoken), caption=about)
+show(outputs.table("shares", shares_table), caption=about)
 
 # %% [markdown]
 # A random order is no yardstick for the ranks:
@@ -1176,14 +1266,18 @@ show(outputs.table("shares", spoken), caption=about)
 # %% tags=["monte-carlo"]
 callout(
     "Among the first three",
-    f"{percent_with_error(min(3 / size, 1.0))} in a random order, but only {share_outside[0]} "
+    f"{percent_with_error(min(3 / n_candidates, 1.0))} in a random order, but only {text_outside[0]} "
     "of people who are not in the file.",
 )
 
 # %% [markdown]
-# So few first ranks do not show protection. A likely reason, not tested here: a true record is a common combination
-# among rarer neighbors, whose probabilities a release moves more. The claims' words are those for the paper's 10,000 records
-# (`--profile published`); a smaller run that leaves them open says so.
+# So few first ranks do not show protection. A likely reason, not tested here: a true record is a common combination among
+# rarer neighbors, whose probabilities a release moves more. The claims' words are those for the paper's 10,000 records
+# (`--profile published`); a smaller run that leaves them open says so. C3 needs the error of a difference:
+
+# %% tags=["monte-carlo"]
+claim_errors = error_in_file.copy()  # of C3, C4, C7 and C8
+claim_errors[0] = np.hypot(error_in_file[0], error_outside[0])
 
 # %% tags=["monte-carlo", "hide-input"]
 verdicts = [
@@ -1202,11 +1296,11 @@ for k, (claim, word, sentence, relation) in enumerate(verdicts):
         claim,
         word,
         sentence,
-        measured=f"mean share of combinations with {words[k]}",
-        value=share_of[k],
+        measured=f"mean share of combinations with {share_names[k]}",
+        value=mean_in_file[k],
         relation=relation,
         limit=limits[k],
-        error=error_of[k],
+        error=claim_errors[k],
         n_records=n,
     )
     display(checked)
@@ -1253,10 +1347,21 @@ assert exceeding == 22
 # %% [markdown] tags=["appendix"]
 # ## Which estimator made Table 3?
 #
-# Without the paper's data no row of Table 3 can be recomputed. As a whole the table is a fingerprint, with five
-# counts: 31 of 3,523 true records rank among the first three; of these 31, two rank first, 27 occur once in
-# the data, and 10 have a probability above .08; of the others, 6 do (16 in all). The same counts for this run's first set of
-# releases, with probabilities scaled to 35 candidates:
+# Without the paper's data no row of Table 3 can be recomputed. As a whole it is a fingerprint of five counts among 3,523
+# true records, 31 of them among the first three:
+
+# %%
+labels = [
+    "rank 1 to 3",
+    "rank 1, of these",
+    "occur once, of these",
+    "above .08, of these",
+    "above .08, of the others",
+]
+paper_counts = np.array([31, 2, 27, 10, 6])
+
+# %% [markdown] tags=["appendix"]
+# The same counts for this run's first set of releases, with probabilities scaled to 35 candidates:
 
 
 # %% tags=["monte-carlo"]
@@ -1266,9 +1371,9 @@ def totals(n, n_top):
 
 
 def five_counts(risk):
-    """Return the five counts for an estimator."""
+    """Return the five counts for an estimator's risks."""
     is_top = risk.rank <= 3
-    is_above = risk.probability * size / 35 > 0.08
+    is_above = risk.probability * n_candidates / 35 > 0.08
     of_top = [is_top & kind for kind in (risk.rank <= 1, repetitions == 1, is_above)]
     return np.sum([is_top, *of_top, ~is_top & is_above], axis=1)
 
@@ -1279,14 +1384,6 @@ def five_counts(risk):
 # if combinations are independent, which they are not, so all are too sharp.
 
 # %% tags=["monte-carlo"]
-labels = [
-    "rank 1 to 3",
-    "rank 1, of these",
-    "occur once, of these",
-    "above .08, of these",
-    "above .08, of the others",
-]
-paper_counts = np.array([31, 2, 27, 10, 6])
 total = totals(3523, 31)
 table_3 = pd.DataFrame({"true records": labels, "paper": paper_counts, "of": total})
 for name, risk in estimators.items():
@@ -1301,11 +1398,15 @@ sums = table_3.filter(like="likelihood").sum()
 table_3 = pd.concat([table_3, pd.DataFrame([{"true records": "all five", **sums}])])
 
 # %% tags=["monte-carlo", "hide-input"]
-about = "The printed counts of Table 3 and section 4.2, and those of this run."
+about = (
+    "A row per count: as printed in Table 3 and section 4.2, and in this run by each "
+    "estimator, with the number that it is of, and the likelihood of the printed count."
+)
 names = {f"of, {name}": "of" for name in estimators}
 show(outputs.table("table_3", table_3), caption=about, names=names)
 
 # %% tags=["monte-carlo"]
+# by count: the log likelihood by the predictive ratio, less that by importance sampling
 by_count = table_3.filter(like="likelihood").diff(axis=1).iloc[:-1, 1]
 callout(
     "Which estimator: not decided",
@@ -1313,40 +1414,43 @@ callout(
 )
 
 # %% [markdown] tags=["appendix"]
-# A difference of one is a factor of ten. The counts differ in direction, and the sums rest on the first, which depends most on
-# the data, here not the paper's. All are from one set of releases, with the generating draws left out.
+# A difference of one is a factor of ten. The counts differ in direction, and the sums rest on the first, which depends
+# most on the data, here not the paper's. All are from one set of releases, with the generating draws left out.
 #
 # ## An intruder who lacks a few variables
 #
-# Now the intruder knows the record's other variables, and all combinations of the unknown ones are
-# candidates (equation 16), for every combination or for 500 evenly spaced in the order of risk. The paper shows
-# one record whose four values have probability .3695, 13.3 times the prior of 1/36, and one with .0259. Any other
-# prior can be multiplied in afterwards (equation 18). Equation 17 sums the probabilities over some of the variables.
+# Now the intruder knows the record's other variables, and all combinations of the unknown ones are candidates (equation
+# 16), for every combination or for 500 evenly spaced in the order of risk. The paper shows one record whose four values
+# have probability .3695, and one with .0259; the prior is 1/36.
 #
 # Here the parameters are not integrated out. The averages run over draws given *all* records, with weights
-# $1/p(x_i \mid \theta_j)$ that leave the record out, as in the example of five records. Where the Pareto
-# $k$ of such weights is above one half, their variance is infinite and the stated errors can be too small.
+# $1/p(x_i \mid \theta_j)$ that leave the record out: means of $r_j$ again, from `subset_log_means`. Where the Pareto $k$
+# of such weights is above one half, their variance is infinite and the stated errors can be too small.
 
 # %% tags=["monte-carlo", "confidential"]
 unknown_at = table.schema.positions(unknown, "unknown")
-by_risk = np.argsort(-predictive.log_prob[:, 0])
-spaced = np.linspace(0, len(by_risk) - 1, min(len(by_risk), 500)).astype(int)
-chosen = np.unique(by_risk[spaced])
+by_risk = np.argsort(-predictive_risk.log_prob[:, 0])  # the riskiest first
+evenly_spaced = np.linspace(0, len(by_risk) - 1, min(len(by_risk), 500)).astype(int)
+chosen = np.unique(by_risk[evenly_spaced])  # positions in combinations
+# Given the data and each release: (chains, chosen, candidates).
 log_means = [
     disclosure.subset_log_means(given, combinations[chosen], unknown_at)
-    for given in (draws, *joined_draws)
+    for given in (thinned_draws, *joined_draws)
 ]
-part = disclosure.predictive_ratio(log_means)
+part_risk = disclosure.predictive_ratio(log_means)
 
 # %% [markdown] tags=["appendix"]
 # For one record in plain code, given the data: its candidates, and the mean of $r_j$ over the draws.
 
 # %% tags=["monte-carlo", "confidential"]
-top = part.probability.argmax()
+top = part_risk.probability.argmax()
 support = disclosure.subset_support(combinations[chosen[top]], unknown_at, levels)
-log_r = log_ratios(draws, support)  # (draws, candidates)
+log_r = log_ratios(thinned_draws, support)  # (draws, candidates)
 mean_r = np.exp(log_r).mean(axis=0)
 assert np.allclose(np.log(mean_r), log_mean(log_means[0])[top])
+
+# %% [markdown] tags=["appendix"]
+# The saved table has a row for each chosen record:
 
 # %% tags=["monte-carlo", "confidential"]
 decoded = table.schema.decode(combinations[chosen])
@@ -1357,32 +1461,39 @@ records = [
 subset_table = {
     "record": records,
     "unknown": ", ".join(unknown),
-    "probability": part.probability,
-    "log_mcse": part.log_mcse[:, 0],
-    "rank": part.rank,
-    "support_size": part.support_size,
+    "probability": part_risk.probability,
+    "log_mcse": part_risk.log_mcse[:, 0],
+    "rank": part_risk.rank,
+    "support_size": part_risk.support_size,
 }
 _ = outputs.table("subset_risk", pd.DataFrame(subset_table))
 
+# %% [markdown] tags=["appendix"]
+# The candidates of the one record, a row each:
+
 # %% tags=["monte-carlo", "confidential"]
 values = table.schema.decode(support)[unknown]
-values["probability"] = np.exp(part.log_prob[top])
+values["probability"] = np.exp(part_risk.log_prob[top])
 values["true record"] = np.arange(len(values)) == 0
 
 # %% tags=["monte-carlo", "confidential", "hide-input"]
 show(
     values.nlargest(6, "probability"),
-    caption=f"The most probable values of the most exposed record; the prior is 1/{part.support_size}.",
+    caption=f"The most probable values of the most exposed record; the prior is 1/{part_risk.support_size}.",
     names=titles,
 )
 
 # %% [markdown] tags=["appendix"]
-# The factor by which the releases multiply the prior of the true values, for the part and for the whole:
+# The risks of the whole records, and the Pareto $k$ for their parts:
 
 # %% tags=["monte-carlo"]
-whole = predictive.subset(chosen)
-log_p = dpmpm.cell_log_prob(draws, combinations[chosen]).reshape(-1, len(chosen))
-part_k = diagnostics.pareto_k(-log_p.T)
+whole_risk = predictive_risk.subset(chosen)
+log_p = dpmpm.cell_log_prob(thinned_draws, combinations[chosen])
+log_p = log_p.reshape(-1, len(chosen))
+k_of_part = diagnostics.pareto_k(-log_p.T)  # (chosen,)
+
+# %% [markdown] tags=["appendix"]
+# The factor by which the releases multiply the prior of the true values, a row each for part and whole:
 
 
 # %% tags=["monte-carlo"]
@@ -1406,7 +1517,7 @@ def factors(risk, pareto_k):
 
 # %% tags=["monte-carlo"]
 part_and_whole = pd.DataFrame(
-    [factors(part, part_k), factors(whole, leave_one_out_k[chosen])]
+    [factors(part_risk, k_of_part), factors(whole_risk, k_of_whole[chosen])]
 )
 part_and_whole.insert(0, "unknown", ["part of a record", "whole record"])
 
@@ -1416,6 +1527,9 @@ show(
     caption="Factor by which the releases multiply the prior of the true record.",
 )
 
+# %% [markdown] tags=["appendix"]
+# C5 compares the two factors of each combination:
+
 # %% tags=["monte-carlo", "hide-input"]
 claims.check(
     "C5",
@@ -1423,33 +1537,32 @@ claims.check(
     "Some parts are more exposed than the whole, others less.",
     measured="log factor of the part, minus that of the whole",
     value=pd.Series(
-        log_factor(part) - log_factor(whole), ["one combination"] * len(chosen)
+        log_factor(part_risk) - log_factor(whole_risk),
+        ["one combination"] * len(chosen),
     ),
     relation=">",
     limit=0,
-    error=np.hypot(part.log_mcse[:, 0], whole.log_mcse[:, 0]),
+    error=np.hypot(part_risk.log_mcse[:, 0], whole_risk.log_mcse[:, 0]),
     required_share=0.95,
     n_records=len(chosen),
 )
+
+# %% [markdown] tags=["appendix"]
+# The public report of a confidential file shows only the words of the verdicts:
 
 # %% tags=["monte-carlo", "public", "public-only"]
 claims.verdicts()
 
 # %% [markdown] tags=["appendix"]
-# The public report of a confidential file (`srlib report RUN --public`) shows only these words. A probability alone does
-# not say how much a release discloses: .190 among 35 candidates is 6.7 times the prior, .3695 among 36
-# is 13.3 times, and a variable with two levels starts from one half.
+# A probability alone does not say how much a release discloses: .190 among 35 candidates is 6.7 times the prior, .3695
+# among 36 is 13.3 times, and a variable with two levels starts from one half.
 #
 # ## The ledger
 #
-# *No empirical number of the paper is recomputed here*: they belong to a sample of 10,000 North
-# Carolinians and to releases that were never published. So no row rests on a simulation, and Table 3 has only its
-# counts. In the [ledger](../docs/guide/glossary.md#ledger), *match* means arithmetic on Table 1
-# and on printed digits. Section 4.2 prints 1.46 for 0.0585 / 0.0398, which is 1.470: it was cut off, not rounded.
-# *Consistent* numbers agree with other printed ones. An estimate
-# of Table 2 is the center of its interval: seven such identities count once for each of their three numbers. A count of
-# Figure 3 is a number of rows of Table 3. The median of Figure 4 is only near the prior, which does not determine it.
-# With all variables of the survey a run shows its own counts beside the paper's.
+# *No empirical number of the paper is recomputed here*: they belong to a sample of 10,000 North Carolinians and to
+# releases that were never published. The [ledger](../docs/guide/glossary.md#ledger) compares printed numbers with those
+# below. *Match* means arithmetic on Table 1 and on printed digits. Section 4.2 prints 1.46 for 0.0585 / 0.0398, which is
+# 1.470: it was cut off, not rounded.
 
 # %% tags=["monte-carlo"]
 outputs.table("claims", claims.table)
@@ -1465,6 +1578,11 @@ computed = {
     "other_candidates": (acs_levels - 1).sum(),
     "prior_odds_ratio_11111213121111": 0.0585 / 0.0398,
 }
+
+# %% [markdown] tags=["appendix"]
+# *Consistent* numbers agree with other printed ones. An estimate of Table 2 is the center of its interval: seven such
+# identities count once for each of their three numbers. The median of Figure 4 is only near the prior, which does not
+# determine it.
 
 # %% tags=["monte-carlo"]
 consistent = {
@@ -1483,6 +1601,10 @@ for term in terms:
     consistent[f"table2_{term}_low"] = 2 * center - high, reason
     consistent[f"table2_{term}_high"] = 2 * center - low, reason
 
+# %% [markdown] tags=["appendix"]
+# With all variables of the survey a run shows its own counts beside the paper's. The tables: printed numbers by source
+# and verdict; those without one.
+
 # %% tags=["monte-carlo"]
 settings = {
     "n_records": n,
@@ -1494,7 +1616,7 @@ settings = {
 run_counts = {}
 if table.schema == microdata.ACS:
     count_ids = paper.filter(regex="combination").index
-    run_counts = dict(zip(count_ids, [*counts.values()][2:], strict=True))
+    run_counts = dict(zip(count_ids, [*data_counts.values()][2:], strict=True))
 
 # %% tags=["monte-carlo", "hide-input"]
 outputs.ledger(
@@ -1515,25 +1637,25 @@ outputs.ledger(
 # **The estimator.** If one draw carried each release's weight on the paper's data too, its Table 3 cannot be
 # reproduced without those very draws. The paper gives no number of effective draws.
 #
-# **Removing risky records.** The paper suggests it in section 5 and computes nothing. A release made without a record
-# discloses nothing about its values to an intruder who knows the list. The cost to all other records depends on the
-# synthesizer and is not computed here.
+# **Removing risky records** (section 5) is computed neither there nor here. A release made without a record discloses
+# nothing about its values to an intruder who knows the list. The cost to all others depends on the synthesizer.
 #
-# **Fewer candidates.** With a uniform prior, fewer candidates give larger probabilities and better ranks, as
-# section 3.1 says, because the sum in equation 7 has fewer terms. That does not bound their ratio to the prior.
+# **Fewer candidates.** With a uniform prior, fewer candidates give larger probabilities and better ranks, as section 3.1
+# says. That does not bound their ratio to the prior.
 #
-# **A weaker intruder.** Section 3.1 also takes risks as acceptable for intruders who know less; `what_a_risk_means` tests that.
+# **A weaker intruder** (section 3.1) is tested in `what_a_risk_means`.
 #
 # **Other priors.** Section 4.2 says that for large $m$ the prior can hardly matter. Where C4 holds, most posteriors are near the
-# prior, and so it does. A prior from $D_{-i}$ (section 5) is not tried here; `srlib assess` has one for a target.
+# prior, and so it does.
 #
-# **The intervals of Table 2.** The combining rules use a $t$ distribution whose degrees of
-# freedom are $\nu = (m - 1)(1 - \bar u / ((1 + 1/m) b))^2$. For $m = 5$ no interval from a positive
-# variance can then have a half-width below $6.67 \sqrt{\bar u}$: it is the least product of the quantile and $\sqrt T$,
-# over all ratios of $(1 + 1/m)\,b$ to $\bar u$.
+# **The intervals of Table 2.** The combining rules use a $t$ distribution whose degrees of freedom are
+# $\nu = (m - 1)(1 - \bar u / ((1 + 1/m) b))^2$. For $m = 5$ no interval from a positive variance can then have a
+# half-width below $6.67 \sqrt{\bar u}$: it is the least product of the quantile and $\sqrt T$, over all `ratio`s of
+# $(1 + 1/m)\,b$ to $\bar u$.
 
 # %% tags=["monte-carlo"]
 ratio = np.linspace(1.001, 60, 100_000)
+# of intervals with t quantiles, in units of the standard error within releases
 half_widths = stats.t.ppf(0.975, 4 * (1 - 1 / ratio) ** 2) * np.sqrt(ratio - 1)
 assert round(half_widths.min(), 2) == 6.67
 
@@ -1551,23 +1673,19 @@ if coefficients["term"].str.lower().tolist() == terms:
 # %% tags=["monte-carlo", "hide-input"]
 show(
     standard_errors,
-    caption="Half-widths of Table 2, and the standard errors that they imply.",
+    caption="Half-widths of Table 2, and the standard errors that they imply: √T with normal "
+    "quantiles; the largest √ū that t quantiles allow; and, if present, the standard error of "
+    "this run's original estimate, scaled to 10,000 records, and the column for t over it.",
 )
 
 # %% [markdown] tags=["appendix"]
-# The column for normal quantiles is the $\sqrt T$ of the combined estimate that the half-width implies. The column for
-# $t$ is the largest $\sqrt{\bar u}$ that it allows. The last two, if present, are the standard error of this run's
-# original estimate, scaled to 10,000 records, and the column for $t$ divided by it. Unless the paper's
-# $\sqrt{\bar u}$ was at most the value in the column for $t$, its intervals have normal quantiles, other degrees of
-# freedom, or variances that were negative and adjusted.
+# Unless the paper's $\sqrt{\bar u}$ was at most the value in the column for $t$, its intervals have normal quantiles,
+# other degrees of freedom, or variances that were negative and adjusted.
 #
 # ## References
 #
 # - Ishwaran, H. and James, L. F. (2001). [Gibbs sampling methods for stick-breaking
 #   priors](https://doi.org/10.1198/016214501750332758). *JASA* 96, 161–173.
-# - Manrique-Vallier, D. and Reiter, J. P. (2014). [Bayesian estimation of discrete multivariate latent
-#   structure models with structural zeros](https://doi.org/10.1080/10618600.2013.844700). *Journal of
-#   Computational and Graphical Statistics* 23, 1061–1079.
 # - Raghunathan, T. E., Reiter, J. P. and Rubin, D. B. (2003). Multiple imputation for statistical
 #   disclosure limitation. *Journal of Official Statistics* 19, 1–16.
 # - Reiter, J. P. (2002). Satisfying disclosure restrictions with synthetic data sets. *Journal of
