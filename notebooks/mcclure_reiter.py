@@ -167,7 +167,7 @@ show(column_by_column, caption=caption)
 # %% [markdown]
 # The last entry is $e^2/(1 + e^2)$, the most that $\epsilon = 2$ allows, and that release is the least
 # probable of all. The promise is about the worst column, the risk about the column that occurred. The library's table
-# has their logarithms; `block` takes rows and columns:
+# has log probabilities; `block` takes rows and columns:
 
 # %%
 table_of_three = mechanism.private_plugin(2.0, n=3, n_s=3)
@@ -755,6 +755,7 @@ def paper_chain(log_target, x, p, n_steps, rng):
             proposal = x + 1 if rng.random() < 0.5 else x - 1
         log_accept = log_target[proposal] - log_target[x]
         log_accept += (proposal - x) * (np.log(p) - np.log1p(-p))
+        # At an end the only proposal has probability 1, elsewhere each has 1/2
         log_accept += np.log(2.0) * ((proposal in (0, n)) - (x in (0, n)))
         if log_accept >= 0 or rng.random() < np.exp(log_accept):
             x = proposal
@@ -775,7 +776,7 @@ def paper_chain(log_target, x, p, n_steps, rng):
 def run_chains(table, x_star, n_steps, size, rng):
     """Return p and X along `size` chains, given the release; (size, 2, n_steps)."""
     n = table.n_inputs - 1
-    # The column of the release has log p(X* | X) for each X
+    # log p(X* | X) and the log binomial coefficient, each for X = 0 to n
     log_target = table.column(x_star) + mechanism.log_binomial(n)
     chains = []
     for own_rng in rng.spawn(size):
@@ -1197,10 +1198,10 @@ for log_ratio in riskiest["log_ratio"]:
     unacceptable.append(", ".join(texts) or "none")
 
 # %% tags=["hide-input"]
-accepted_priors = riskiest[["x", "x_star", "log_ratio"]].reset_index()
-accepted_priors["L"] = np.exp(accepted_priors["log_ratio"])
-accepted_priors["unacceptable priors"] = unacceptable
-shown = outputs.table("acceptance", accepted_priors).drop(columns="log_ratio")
+unacceptable_by_pair = riskiest[["x", "x_star", "log_ratio"]].reset_index()
+unacceptable_by_pair["L"] = np.exp(unacceptable_by_pair["log_ratio"])
+unacceptable_by_pair["unacceptable priors"] = unacceptable
+shown = outputs.table("acceptance", unacceptable_by_pair).drop(columns="log_ratio")
 caption = (
     "The riskiest pair at each budget, and priors for which its release is "
     "unacceptable."
@@ -1421,6 +1422,7 @@ by_size = outputs.table("release_size", pd.DataFrame(rows).drop_duplicates())
 
 # %%
 one_or_two = by_size[by_size["size"].isin([1, 2])]
+# Columns: each mean at the sizes 1 and 2
 compared = one_or_two.pivot(index=["p0", "epsilon"], columns="size").dropna()
 compared.index = [f"p₀ = {p:g}, ε = {e:g}" for p, e in compared.index]
 
@@ -1553,8 +1555,8 @@ settings = {
 }
 
 # %% [markdown]
-# The others get no verdict, for a reason in `skip`: the spread of the paper's own ten pairs is not a tolerance (see
-# the named sections).
+# The others get no verdict, for a reason in `skip`: the spread of the paper's own ten pairs is not a tolerance; the named
+# sections have our results.
 
 # %%
 of_draws = "the paper's own ten pairs; section "
