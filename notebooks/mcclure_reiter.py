@@ -1394,7 +1394,7 @@ def utility_losses(study, x):
 # The first is the library's `expected_utility`:
 
 # %%
-loss_of_three, _ = utility_losses(study_of_three, 1)
+loss_of_three, mean_u_of_three = utility_losses(study_of_three, 1)
 assert np.isclose(loss_of_three, study_of_three.expected_utility(1))
 
 # %% [markdown]
