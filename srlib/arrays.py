@@ -1,4 +1,4 @@
-"""Types of arrays in annotations; shapes stand in the docstrings."""
+"""Types in annotations: arrays, whose shapes stand in docstrings, and generators."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,3 +6,4 @@ from numpy.typing import NDArray
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.integer]
 type Bools = NDArray[np.bool_]
+Generator = np.random.Generator

@@ -227,8 +227,8 @@ def _compare(
 ) -> pd.DataFrame:
     """Return cases with the margin by which each meets its limit; it holds or fails."""
     cases = pd.Series(value, dtype=float).to_frame("value")
-    cases["limit"] = np.asarray(limit, dtype=float)
-    cases["error"] = np.asarray(error, dtype=float)
+    cases["limit"] = np.asarray(limit, float)
+    cases["error"] = np.asarray(error, float)
     margin = cases["value"] - cases["limit"]
     if "<" in relation:
         margin = -margin

@@ -14,13 +14,12 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 from scipy import special
 from scipy.sparse import csgraph
 from scipy.special import gammaln, logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints
 
 Counts = Ints
 Codes = Ints
@@ -74,7 +73,7 @@ class Margins(ABC):
         rng: Generator,
     ) -> Codes:
         """Draw a release with as many records as the data."""
-        released = np.empty(data.shape, dtype=np.uint8)
+        released = np.empty(data.shape, np.uint8)
         for k, counts in enumerate(self._counts(data)):
             # The last level takes the remainder.
             distribution = np.cumsum(self.shares(counts, rng=rng))[:-1]

@@ -386,7 +386,7 @@ def _name_releases(released: Releases) -> Mapping[str, Any]:
         return released
     if isinstance(released, str) or not isinstance(released, Sequence):
         released = [released]
-    paths = [_path(table, f"release {i}") for i, table in enumerate(released, start=1)]
+    paths = [_path(table, f"release {i}") for i, table in enumerate(released, 1)]
     names = [printable(path.name or path.resolve().name) for path in paths]
     if duplicates(names):
         names = [printable(path) for path in paths]
@@ -399,7 +399,7 @@ def _tables_of(synthesizer: str, given: Any) -> Mapping[str, Table]:
         paths = sorted(Path(given).glob("[!.]*"))
         return {f"{synthesizer}/{printable(path.name)}": path for path in paths}
     if isinstance(given, Sequence) and not isinstance(given, str):
-        return {f"{synthesizer} {i}": table for i, table in enumerate(given, start=1)}
+        return {f"{synthesizer} {i}": table for i, table in enumerate(given, 1)}
     return {synthesizer: given}
 
 

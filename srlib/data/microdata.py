@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from srlib.arrays import Generator
 from srlib.checks import duplicates, printable, quoted
 from srlib.data.acs import (
     ACS,
@@ -79,7 +80,7 @@ def load(
     data: str | Path,
     schema: SchemaSource = "",
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     n_records: int | None = None,
     **options: Any,
 ) -> Microdata:
@@ -475,7 +476,7 @@ def _names(fields: Iterable[str]) -> list[str]:
     header = list(map(str.strip, fields))
     if not any(header):
         raise ValueError("the file is empty, or its header has no column names")
-    header = [name or f"column {i}" for i, name in enumerate(header, start=1)]
+    header = [name or f"column {i}" for i, name in enumerate(header, 1)]
     if repeated := duplicates(header):
         raise ValueError(f"duplicate column names {quoted(repeated)}")
     if unsafe := [name for name in header if _CONTROL.search(name)]:

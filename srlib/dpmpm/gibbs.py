@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.arrays import Ints
+from srlib.arrays import Generator, Ints
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.dpmpm.kernels import (
@@ -42,13 +42,13 @@ class Sampler:
         n_levels: Ints,
         n_classes: int,
         prior: Prior,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> None:
         groups = group_variables(n_levels)
         self.rng = rng
         self._prior = (prior.alpha_shape, prior.alpha_rate, prior.concentration)
         self._tables = empty_tables(groups, n_classes, np.float32)
-        self._cell_counts = np.zeros(self._tables.products.shape, dtype=np.int64)
+        self._cell_counts = np.zeros(self._tables.products.shape, np.int64)
         self.rows = groups.rows(combinations)  # writing to them changes the data
         self.counts = counts
         self.alpha = 1.0
@@ -56,10 +56,10 @@ class Sampler:
         # A uniform Dirichlet for any prior: no combination may start with probability
         # zero.
         shares = [rng.dirichlet(np.ones(levels), n_classes) for levels in n_levels]
-        self.phi = np.ascontiguousarray(np.hstack(shares).T, dtype=np.float32)
-        self.sizes = np.zeros(n_classes, dtype=np.int64)
-        self.level_counts = np.zeros(self.phi.shape, dtype=np.int64)
-        self.class_of = np.zeros(len(counts), dtype=np.int64)
+        self.phi = np.ascontiguousarray(np.hstack(shares).T, np.float32)
+        self.sizes = np.zeros(n_classes, np.int64)
+        self.level_counts = np.zeros(self.phi.shape, np.int64)
+        self.class_of = np.zeros(len(counts), np.int64)
 
     def advance(
         self,
@@ -93,7 +93,7 @@ def sample_posterior(
     n_levels: Ints,
     chains: Chains,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     keep_allocations: bool = False,
     label: str = "DPMPM",
 ) -> Draws:
@@ -134,7 +134,7 @@ def sample_posterior(
         draws = _add_allocations(draws, combinations, chains.prior)
     is_stopped = Event()
 
-    def run(chain: int, chain_rng: np.random.Generator) -> None:
+    def run(chain: int, chain_rng: Generator) -> None:
         sampler = Sampler(
             combinations, counts, n_levels, chains.n_classes, chains.prior, chain_rng
         )
@@ -162,7 +162,7 @@ def _empty_draws(chains: Chains, n_levels: Ints) -> Draws:
         alpha=np.empty(shape),
         pi=np.empty((*shape, n_classes)),
         phi=np.empty((*shape, int(n_levels.sum()), n_classes), dtype=np.float32),
-        class_sizes=np.empty((*shape, n_classes), dtype=np.int64),
+        class_sizes=np.empty((*shape, n_classes), np.int64),
         log_likelihood=np.empty(shape),
         n_levels=n_levels,
     )
@@ -177,8 +177,8 @@ def _add_allocations(
     shape = (draws.n_chains, draws.n_draws, len(combinations))
     allocations = Allocations(
         combinations=combinations,
-        class_of=np.empty(shape, dtype=np.uint16),
-        level_counts=np.empty(draws.phi.shape, dtype=np.int32),
+        class_of=np.empty(shape, np.uint16),
+        level_counts=np.empty(draws.phi.shape, np.int32),
         concentration=prior.concentration,
     )
     return replace(draws, allocations=allocations)
@@ -229,7 +229,7 @@ class FittedDPMPM:
     draws: Draws
 
     def release(
-        self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
+        self, n: int = 1, size: int | None = None, *, rng: Generator
     ) -> list[Microdata]:
         """Return n fully synthetic tables of `size` records, each from another draw.
 
@@ -248,7 +248,7 @@ def fit_dpmpm(
     chains: Chains = CHAINS,
     *,
     schema: Schema | None = None,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> FittedDPMPM:
     """Fit the Dirichlet process mixture of products of multinomials to a table.
 
@@ -306,7 +306,7 @@ class DPMPMSynthesizer:
     n_levels: Ints
     chains: Chains = CHAINS
 
-    def release(self, data: Ints, *, rng: np.random.Generator) -> NDArray[np.uint8]:
+    def release(self, data: Ints, *, rng: Generator) -> NDArray[np.uint8]:
         """Draw a release of as many records as the data, from chains of its own."""
         draws = sample_posterior(data, self.n_levels, self.chains, rng=rng)
         return draws.release(1, len(data), rng=rng)[0]

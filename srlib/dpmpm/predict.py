@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints
 from srlib.data.codes import Codes, row_numbers
 from srlib.dpmpm.kernels import (
     THREADS,
@@ -49,7 +49,7 @@ def _in_groups(draws: Draws, codes: Codes) -> tuple[Ints, Grouping, Ints]:
     """Return codes as the kernels need them, their groups, and their rows in these."""
     codes, n_levels = checked_codes(codes, draws.n_levels)
     groups = group_variables(n_levels)
-    return np.ascontiguousarray(codes, dtype=np.int64), groups, groups.rows(codes)
+    return np.ascontiguousarray(codes, np.int64), groups, groups.rows(codes)
 
 
 def prior_cell_log_prob(
@@ -58,7 +58,7 @@ def prior_cell_log_prob(
     n_classes: int,
     n_draws: int,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     prior: Prior | None = None,
 ) -> Floats:
     """Return log probabilities of combinations under prior draws.
@@ -84,7 +84,7 @@ def _stick_breaking(
     n_draws: int,
     n_classes: int,
     prior: Prior,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Floats:
     """Return log class probabilities drawn from the prior, (n_draws, n_classes)."""
     alpha = rng.gamma(prior.alpha_shape, 1 / prior.alpha_rate, (n_draws, 1))
@@ -182,7 +182,7 @@ def leave_one_out_log_ratios(
     codes, groups, rows = _in_groups(draws, codes)
     places = _places(kept.combinations, codes, draws.n_levels)
     sums = np.zeros((draws.n_chains, len(codes), draws.phi.shape[2]))
-    log_prob = np.empty((draws.n_chains, draws.n_draws, len(codes)), dtype=np.float32)
+    log_prob = np.empty((draws.n_chains, draws.n_draws, len(codes)), np.float32)
 
     def run(chain: int, block: slice) -> None:
         leave_one_out_ratio_sums(

@@ -136,7 +136,7 @@ def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> Bools:
     """Return whether releases violate a rule for some prior, from their log L."""
     with np.errstate(over="ignore"):
         ratio = np.exp(np.asarray(log_ratio))
-    is_violated = np.zeros(ratio.shape, dtype=bool)
+    is_violated = np.zeros(ratio.shape, bool)
     for rule in rules:
         # A straight line is largest at an end; at R = 1, RR is one for every L.
         for risk in (rule.r_at_least, rule.r_at_most):
@@ -223,7 +223,7 @@ def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> Bools:
     is computed.
     """
     table = _whole_table(mechanism)
-    is_violated = np.zeros(table.shape, dtype=bool)
+    is_violated = np.zeros(table.shape, bool)
     for first, second in mechanism.neighbors:
         log_ratio = log_difference(table[first], table[second])
         is_violated[first] |= unacceptable(log_ratio, rules)
@@ -256,7 +256,7 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     (1.61, inf)
     """
     table = _whole_table(mechanism)
-    is_accepted = np.asarray(acceptable, dtype=bool)
+    is_accepted = np.asarray(acceptable, bool)
     if is_accepted.shape != table.shape:
         raise ValueError(
             f"acceptable has shape {is_accepted.shape}; it must be {table.shape}"

@@ -21,7 +21,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import checks, diagnostics
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints
 
 RAW = "raw"
 SMOOTHED = "Pareto-smoothed"
@@ -189,7 +189,7 @@ def simulate_counts(
     draws: int,
     size: int,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Ints:
     """Simulate the bin counts of the paper's procedure without posterior draws.
 
@@ -337,7 +337,7 @@ def _weight_reader(
         if n_neighbors is None or n_neighbors < 1:
             raise ValueError(f"n_neighbors is {n_neighbors}; it must be 1 or more")
         return n_neighbors, log_weights
-    table = np.asarray(log_weights, dtype=float)
+    table = np.asarray(log_weights, float)
     if table.shape[-1] < 1:
         raise ValueError("log_weights has no neighbors; it must have 1 or more")
     return table.shape[-1], lambda chosen: table[..., chosen]
@@ -384,7 +384,7 @@ class _Sample:
     def weights(self, chosen: slice) -> tuple[Floats, Floats]:
         """Return smoothed log weights, (n_draws, width), and Pareto k of neighbors."""
         width = chosen.stop - chosen.start
-        weights = np.array(self.read(chosen), dtype=float).reshape(-1, width)
+        weights = np.array(self.read(chosen), float).reshape(-1, width)
         if len(weights) != self.chains.size:
             raise ValueError(
                 f"log_weights has {len(weights)} draws; it must have "
@@ -509,7 +509,7 @@ def from_posterior(
             "new_log_likelihood must be given if neighbors is 'add' or 'replace' only"
         )
     posterior = _entry(tree, "posterior", "tree")
-    new = np.asarray(new_log_likelihood, dtype=float)
+    new = np.asarray(new_log_likelihood, float)
     total, log_weights = _neighbor_weights(tree, neighbors, log_likelihood, new)
     results = {}
     for name in [var_names] if isinstance(var_names, str) else var_names:
@@ -579,6 +579,6 @@ def _neighbor_weights(
         )
 
     def read(chosen: slice) -> Floats:
-        return added[..., chosen] - np.asarray(pointwise[:, :, chosen], dtype=float)
+        return added[..., chosen] - np.asarray(pointwise[:, :, chosen], float)
 
     return total, read

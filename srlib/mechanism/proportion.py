@@ -13,7 +13,7 @@ from scipy.special import betaln
 from scipy.stats import binom
 
 from srlib import checks
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import Bools, Floats, Generator, Ints
 from srlib.mechanism.bayes import posterior, posterior_from_log_ratio
 from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, log_difference, sample
 from srlib.mechanism.families import log_binomial
@@ -253,7 +253,7 @@ class Study:
         intruder_prior: float,
         size: int,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Pairs:
         """Simulate `size` pairs of data set and release.
 

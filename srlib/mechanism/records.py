@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from srlib.arrays import Ints
+from srlib.arrays import Generator, Ints
 from srlib.mechanism.core import Mechanism, sample
 from srlib.mechanism.families import log_multinomial
 
@@ -84,7 +84,7 @@ class MechanismSynthesizer:
         self,
         data: Ints,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Ints:
         """Draw a release of n_s records, (n_s, n_variables)."""
         column = sample(self.mechanism, self.row_of(data), 1, rng=rng)[0]

@@ -130,7 +130,7 @@ def calibrate_rate(
     """
     checks.positive(epsilon=epsilon)
     table = _checked_score(score)
-    pairs = np.asarray(neighbors, dtype=int)
+    pairs = np.asarray(neighbors, int)
     ranges = _difference_ranges(table, pairs)
 
     def estimated_excess(rate: float) -> float:
@@ -170,7 +170,7 @@ def _difference_ranges(table: Floats, pairs: Ints) -> Floats:
 
 def _checked_score(score: ArrayLike) -> Floats:
     """Return the table of scores if it is complete."""
-    table = np.asarray(score, dtype=float)
+    table = np.asarray(score, float)
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(
             f"score has shape {table.shape}; it must be (n_inputs, n_outputs), 1 or "

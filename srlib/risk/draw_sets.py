@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib import diagnostics
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints
 from srlib.data import Codes
 from srlib.dpmpm import Chains, Draws, cell_log_prob, sample_posterior
 from srlib.risk.estimators import (
@@ -64,7 +64,7 @@ class DrawSets:
         n_levels: Ints,
         chains: Chains | Sequence[Chains],
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Self:
         """Sample all sets, each from its own random stream and with its allocations.
 

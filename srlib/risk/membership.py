@@ -29,11 +29,10 @@ from itertools import batched
 
 import numpy as np
 import pandas as pd
-from numpy.random import Generator
 from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints
 from srlib.data import Codes, Schema
 from srlib.risk.candidates import (
     Data,
@@ -170,7 +169,7 @@ class MembershipTest:
         pigeonhole bootstrap, https://doi.org/10.1214/07-AOAS122). A standard error is
         at least that of a proportion one record away from none and from all.
         """
-        rates = np.asarray(false_positive_rates, dtype=float)
+        rates = np.asarray(false_positive_rates, float)
         checks.inner_probability(false_positive_rates=rates)
         limits, decisions = self._classify(rates)
         power = decisions.mean(axis=(1, 2))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints
 from srlib.data import Codes, distinct
 from srlib.diagnostics import MAX_R_HAT
 from srlib.dpmpm import Chains
@@ -39,7 +39,7 @@ def model_risks(
     target: int,
     *,
     chains: Chains | Sequence[Chains] | None = None,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> tuple[pd.DataFrame, bool, pd.DataFrame]:
     r"""Return what a model-based intruder learns about records and about a target.
 

@@ -8,13 +8,12 @@ from math import comb
 
 import numpy as np
 import pandas as pd
-from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import beta
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints
 from srlib.data import Codes, Schema
 from srlib.display import percent
 from srlib.dpmpm import DPMPMSynthesizer, Draws, sample_posterior

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from srlib import checks
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import Bools, Floats, Generator, Ints
 from srlib.data import Microdata, Schema, distinct
 from srlib.trees import kernels
 from srlib.trees.kernels import Task, Tree
@@ -138,7 +138,7 @@ class Trees:
             released=released[0],
             released_weights=released[1],
             response=response,
-            predictors=np.array(self.order[:position], dtype=np.int64),
+            predictors=np.array(self.order[:position], np.int64),
             start=np.cumsum([0, *self.schema.n_levels]),
             ordered=self.ordered,
             exhaustive=2 if in_rpart_order else ALL_SPLITS,
@@ -170,7 +170,7 @@ class Trees:
         return [int(tree.leaves[0]) for tree in self.trees]
 
     def release(
-        self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
+        self, n: int = 1, size: int | None = None, *, rng: Generator
     ) -> list[Microdata]:
         """Return n fully synthetic tables of `size` records each.
 
@@ -246,7 +246,7 @@ def checked_release(released: Ints | Microdata, schema: Schema) -> Ints:
         raise ValueError(
             "released has codes out of range; they must be 0 to n_levels - 1"
         )
-    return np.ascontiguousarray(codes, dtype=np.uint8)
+    return np.ascontiguousarray(codes, np.uint8)
 
 
 def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
@@ -335,7 +335,7 @@ def fit_trees(
     if not len(table):
         raise ValueError("the table has no records; it must have one or more")
     positions = checked_order(table.schema, order)
-    codes = np.ascontiguousarray(table.codes, dtype=np.uint8)
+    codes = np.ascontiguousarray(table.codes, np.uint8)
     combinations, counts, combination_of = distinct(codes)
     ungrown = Trees(
         schema=table.schema,
