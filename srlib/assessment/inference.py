@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from srlib.arrays import Floats, Generator, Ints
-from srlib.assessment.counts import holdout_contrast, thin, z_score
+from srlib.assessment.counts import holdout_contrast, z_score
 from srlib.assessment.disclosure import MIN_ERROR, Attack, Disclosure, Question
 from srlib.assessment.files import Files
-from srlib.data.codes import Codes
+from srlib.data.codes import Codes, evenly_spaced
 
 PAIRS = 20  # of trees, each trained on one half of the records
 MAX_TRAINING = 40_000  # records of a file that trees are trained on
@@ -91,7 +91,7 @@ def _people_to_predict(
 ) -> Ints:
     """Return the people whose target has a value, of the first n evenly spaced ones."""
     has_value = ~np.isin(people[:, attack.target], attack.codes_without_value)
-    rows = thin(np.flatnonzero(has_value[:n]), MAX_PREDICTED)
+    rows = evenly_spaced(np.flatnonzero(has_value[:n]), MAX_PREDICTED)
     return np.append(rows, n + np.flatnonzero(has_value[n:]))
 
 

@@ -603,6 +603,20 @@ class Microdata:
         return self.schema.decode(self.codes, labels=labels)
 
 
+def as_microdata(data: pd.DataFrame | Microdata, schema: Schema | None) -> Microdata:
+    """Return a table as Microdata; raise a ValueError if it is of another type."""
+    if isinstance(data, pd.DataFrame):
+        return Microdata.from_frame(data, schema)
+    if not isinstance(data, Microdata):
+        raise ValueError(
+            f"data is of type {type(data).__name__}; "
+            "it must be a DataFrame or Microdata"
+        )
+    if schema is not None:
+        raise ValueError("schema is given, but the Microdata have their own schema")
+    return data
+
+
 def _check_texts(what: str, texts: Sequence[str]) -> None:
     """Refuse texts that charts cannot draw, repeated ones and surrounding spaces."""
     undrawn = [

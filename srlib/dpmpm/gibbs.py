@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from srlib.arrays import Generator, Ints
 from srlib.data.codes import Codes, distinct
-from srlib.data.schema import Microdata, Schema
+from srlib.data.schema import Microdata, Schema, as_microdata
 from srlib.dpmpm.kernels import (
     THREADS,
     empty_tables,
@@ -286,13 +286,9 @@ def fit_dpmpm(
     >>> [table.to_frame().shape for table in released]
     [(40, 2), (40, 2)]
     """
-    if isinstance(data, Microdata):
-        if schema is not None:
-            raise ValueError("schema is given, but the Microdata have their own schema")
-    else:
-        data = Microdata.from_frame(data, schema)
-    draws = sample_posterior(data.codes, data.schema.n_levels, chains, rng=rng)
-    return FittedDPMPM(data.schema, len(data), draws)
+    table = as_microdata(data, schema)
+    draws = sample_posterior(table.codes, table.schema.n_levels, chains, rng=rng)
+    return FittedDPMPM(table.schema, len(table), draws)
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,14 +99,15 @@ def _stick_breaking(
     return log_pi
 
 
-def _run_in_blocks(
+def run_in_blocks(
     run: Callable[[int, slice], None],
     n_chains: int,
     n_combinations: int,
+    size: int = COMBINATIONS,
 ) -> None:
     """Call ``run(chain, block of combinations)`` for all, in threads."""
-    starts = range(0, n_combinations, COMBINATIONS)
-    blocks = [slice(start, start + COMBINATIONS) for start in starts]
+    starts = range(0, n_combinations, size)
+    blocks = [slice(start, start + size) for start in starts]
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(run, np.repeat(range(n_chains), len(blocks)), blocks * n_chains))
 
@@ -149,7 +150,7 @@ def neighbor_log_ratios(
             sums[:, chain, block],
         )
 
-    _run_in_blocks(run, draws.n_chains, len(codes))
+    run_in_blocks(run, draws.n_chains, len(codes))
     with np.errstate(divide="ignore"):
         return np.log(sums) + largest[..., None]
 
@@ -198,7 +199,7 @@ def leave_one_out_log_ratios(
             log_prob[chain, :, block],
         )
 
-    _run_in_blocks(run, draws.n_chains, len(codes))
+    run_in_blocks(run, draws.n_chains, len(codes))
     return np.log(sums / draws.n_draws), log_prob
 
 

@@ -51,12 +51,12 @@ def posterior(log_likelihood: Floats, log_prior: ArrayLike = 0.0) -> Floats:
     return joint - evidence
 
 
-def rank(log_posterior: Floats, row: int = 0) -> Floats:
-    """Return the rank of one row by posterior probability, 1 for the most probable.
+def rank(log_posterior: Floats) -> Floats:
+    """Return the rank of the first row by posterior probability, 1 for the largest.
 
     The posterior has shape (..., n_rows). Tied rows share the mean of their ranks.
     """
-    row_posterior = log_posterior[..., row, None]
+    row_posterior = log_posterior[..., :1]
     n_above = (log_posterior > row_posterior).sum(axis=-1)
     n_tied = (log_posterior == row_posterior).sum(axis=-1) - 1
     return 1.0 + n_above + n_tied / 2.0

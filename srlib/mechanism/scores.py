@@ -1,7 +1,6 @@
 """The exponential mechanism of any score, and the Gibbs mechanism with a rate."""
 
 import warnings
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,9 +38,6 @@ def gibbs(
     score: ArrayLike,
     rate: float,
     neighbors: ArrayLike,
-    *,
-    inputs: Sequence = (),
-    outputs: Sequence = (),
 ) -> Mechanism:
     """Return the mechanism with probabilities proportional to exp(rate * score).
 
@@ -51,7 +47,7 @@ def gibbs(
         Finite scores; outputs with a higher score are more probable given the data set.
     rate : float
         0 or more; with 0 the outputs do not depend on the data.
-    neighbors, inputs, outputs
+    neighbors
         As in `Mechanism`.
     """
     table = _checked_score(score)
@@ -59,7 +55,7 @@ def gibbs(
     checks.finite(rate=rate)
     weights = rate * table
     log_prob = weights - logsumexp(weights, axis=1, keepdims=True)
-    return Mechanism.from_table(log_prob, neighbors, inputs, outputs)
+    return Mechanism.from_table(log_prob, neighbors)
 
 
 def exponential(
@@ -68,14 +64,12 @@ def exponential(
     neighbors: ArrayLike,
     *,
     sensitivity: float | None = None,
-    inputs: Sequence = (),
-    outputs: Sequence = (),
 ) -> Mechanism:
     """Return the exponential mechanism: weights exp(epsilon score / (2 sensitivity)).
 
     Parameters
     ----------
-    score, neighbors, inputs, outputs
+    score, neighbors
         As in `gibbs`; the sensitivity of the score must not be zero.
     epsilon : float
         The privacy budget, positive. The exact epsilon may be smaller.
@@ -104,7 +98,7 @@ def exponential(
     sensitivity = exact if sensitivity is None else sensitivity
     checks.positive(sensitivity=sensitivity)
     rate = epsilon / (2 * sensitivity)
-    mechanism = gibbs(score, rate, neighbors, inputs=inputs, outputs=outputs)
+    mechanism = gibbs(score, rate, neighbors)
     if sensitivity < exact * (1 - 1e-9):
         warnings.warn(
             f"sensitivity is {sensitivity:.6g} and that of the score {exact:.6g}, so "

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from srlib import diagnostics
 from srlib.arrays import Floats, Generator, Ints
-from srlib.data import Codes
+from srlib.data.codes import Codes, evenly_spaced
 from srlib.dpmpm import Chains, Draws, cell_log_prob, sample_posterior
 from srlib.risk.estimators import (
     collapsed_log_ratios,
@@ -186,12 +186,6 @@ def convergence(name: str, draws: Draws, combinations: Codes) -> dict[str, Any]:
         "r_hat_largest": r_hat.max(),
         "share_not_converged": share_not_converged(r_hat),
     }
-
-
-def evenly_spaced(records: Codes, limit: int) -> Codes:
-    """Return all records, or `limit` of them that are evenly spaced."""
-    n_chosen = min(len(records), limit)
-    return records[np.linspace(0, len(records) - 1, n_chosen, dtype=int)]
 
 
 def share_not_converged(r_hat: Floats | Sequence[Floats]) -> Floats:

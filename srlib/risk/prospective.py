@@ -8,13 +8,13 @@ from math import comb
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import beta
 
 from srlib import checks
 from srlib.arrays import Floats, Generator, Ints
 from srlib.data import Codes, Schema
+from srlib.data.codes import evenly_spaced
 from srlib.display import percent
 from srlib.dpmpm import DPMPMSynthesizer, Draws, sample_posterior
 from srlib.mechanism import MechanismSynthesizer, posterior
@@ -30,7 +30,6 @@ from srlib.risk.candidates import (
 from srlib.risk.draw_sets import (
     checked_schedule,
     convergence,
-    evenly_spaced,
     log_ratios,
 )
 from srlib.risk.errors import jackknife_variance, log_mean
@@ -249,9 +248,12 @@ def risk_before_release(
     table = encode(original, "original", None)
     records = target_records(table, unknown, log_prior, rows)
     table.schema.check_reserved_names(_COLUMNS)
-    true_record_probability = partial(
-        _true_record_probability, records.candidate_log_prior()
-    )
+    prior = records.candidate_log_prior()
+
+    def true_record_probability(log_likelihood: Floats) -> Floats:
+        """Return its posterior probability, (n_release_sets, n)."""
+        return np.exp(posterior(log_likelihood, prior)[..., 0])
+
     likelihood, weights, convergence_table = _set_likelihoods(
         records, synthesizer, n_releases, n_sets, rng
     )
@@ -271,11 +273,6 @@ def risk_before_release(
         jackknife_probability=np.reshape(replicates, (-1, *probability.shape)),
         convergence=convergence_table,
     )
-
-
-def _true_record_probability(log_prior: ArrayLike, log_likelihood: Floats) -> Floats:
-    """Return the posterior probability of the true record, (n_release_sets, n)."""
-    return np.exp(posterior(log_likelihood, log_prior)[..., 0])
 
 
 def _set_likelihoods(

@@ -10,6 +10,7 @@ import pandas as pd
 from srlib import checks
 from srlib.arrays import Bools, Floats, Generator, Ints
 from srlib.data import Microdata, Schema, distinct
+from srlib.data.schema import as_microdata
 from srlib.trees import kernels
 from srlib.trees.kernels import Task, Tree
 
@@ -329,7 +330,7 @@ def fit_trees(
     >>> trees.log_prob(released[0]) < 0
     True
     """
-    table = _checked_table(data, schema)
+    table = as_microdata(data, schema)
     if not isinstance(growth, Growth | None):
         raise ValueError(f"growth is {growth!r:.50}; it must be of type Growth")
     if not len(table):
@@ -351,17 +352,3 @@ def fit_trees(
     no_release = distinct(codes[:0])[:2]
     tasks = (ungrown.task(k, no_release) for k in range(len(positions)))
     return replace(ungrown, trees=tuple(map(kernels.grow, tasks)))
-
-
-def _checked_table(data: pd.DataFrame | Microdata, schema: Schema | None) -> Microdata:
-    """Return a table as Microdata; raise a ValueError if it is of another type."""
-    if isinstance(data, pd.DataFrame):
-        return Microdata.from_frame(data, schema)
-    if not isinstance(data, Microdata):
-        raise ValueError(
-            f"data is of type {type(data).__name__}; "
-            "it must be a DataFrame or Microdata"
-        )
-    if schema is not None:
-        raise ValueError("schema is given, but the Microdata have their own schema")
-    return data
