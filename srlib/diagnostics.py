@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from srlib.arrays import Floats
+from srlib.arrays import ArrayLike, Floats
 from srlib.display import Callout, callout
 
 MAX_R_HAT = 1.01

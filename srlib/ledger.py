@@ -251,8 +251,8 @@ def _summarize(cases: pd.DataFrame) -> dict[str, Any]:
     return {
         "limit": worst["limit"],
         "n_cases": len(cases),
-        "n_hold": int(cases["holds"].sum()),
-        "n_fail": int(cases["fails"].sum()),
+        "n_hold": cases["holds"].sum(),
+        "n_fail": cases["fails"].sum(),
         "worst_value": worst["value"],
         "error": worst["error"],
         "worst_case": ", ".join(map(str, label)) if len(cases) > 1 else "",

@@ -119,7 +119,7 @@ class Margins(ABC):
 
 def _unchanged(terms: Terms, counts: Counts) -> float:
     """Return a variable's log probability given the unchanged data."""
-    return float(logsumexp(terms.log_weights + terms.log_factors(counts).sum(axis=0)))
+    return logsumexp(terms.log_weights + terms.log_factors(counts).sum(axis=0))
 
 
 def _changed(terms: Terms, counts: Counts) -> Floats:

@@ -33,7 +33,7 @@ NUMBERS = ("estimate", "se", "baseline", "baseline_se", "z", "z_permutation")
 def counts_at(ids: Ints, at: Ints) -> Ints:
     """Return how often each id in `at` occurs in `ids`."""
     size = max(ids.max(initial=-1), at.max(initial=-1)) + 1
-    return np.bincount(ids, minlength=int(size))[at]
+    return np.bincount(ids, minlength=size)[at]
 
 
 def clustered_se(residuals: Floats, cluster: Ints) -> float:

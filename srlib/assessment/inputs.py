@@ -99,7 +99,7 @@ class _Source(NamedTuple):
                 raise ValueError(f"duplicate column names {quoted(repeated)}")
             check_width(frame.shape[1])
             if known:
-                known.check_columns(list(frame))
+                known.check_columns(frame)
             left_out = {name: frame[name] for name in frame if name in excluded}
             kept, notation_notes = harmonize_notation(
                 frame.drop(columns=list(left_out)), known

@@ -38,8 +38,8 @@ from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema
 from srlib.data.size_limits import (
     MAX_BYTES,
+    READERS,
     check_width,
-    is_typed,
     read_typed,
     typed_column_names,
 )
@@ -294,7 +294,7 @@ def column_names(path: str | Path) -> tuple[str, ...]:
     """Return the names of a file's columns; none if its header cannot be read."""
     path = Path(path)
     try:
-        if is_typed(path):
+        if path.suffix.lower() in READERS:
             names = typed_column_names(path)
         else:
             _, records = _records(path)
@@ -317,7 +317,7 @@ def _open_table(
     path: Path,
 ) -> tuple[list[str], Callable[[list[str]], pd.DataFrame], bool]:
     """Return a file's header, its reader, and whether commas may be decimal marks."""
-    if not is_typed(path):
+    if path.suffix.lower() not in READERS:
         mark, records = _records(path)
         header = _names(next(records, (1, []))[1])
         return header, partial(_read_columns, records, header), mark in ";\t"

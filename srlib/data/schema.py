@@ -10,10 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from srlib import yaml_io
-from srlib.arrays import Bools, Ints
+from srlib.arrays import ArrayLike, Bools, Ints
 from srlib.checks import duplicates, printable, quoted, rows_where
 from srlib.data.codes import (
     AMBIGUOUS,
@@ -403,12 +402,11 @@ class Schema:
     ) -> tuple[Ints, Bools]:
         """Return the codes of a table's complete records, and which ones these are.
 
-        The table has one column per variable, in any order, and no others. A ValueError
-        names columns that are missing, unknown, or have values outside the levels or
-        missing values that are not dropped; it has the values and the first rows by the
-        table's index. Codes are uint8 if no variable has more than 256 levels.
+        The table has the schema's columns (`check_columns`). A ValueError names those
+        with values outside the levels, or with missing values that are not dropped; it
+        has the values and the first rows by the table's index. Codes are uint8 if no
+        variable has more than 256 levels.
         """
-        self.check_columns(list(frame))
         codes = self._encode(frame)
         is_missing = codes == MISSING
         drops = [
@@ -495,13 +493,13 @@ class Schema:
             )
         columns = {}
         for variable, column in zip(self.variables, codes.T, strict=True):
-            texts = list(variable.labels if labels else variable.levels)
+            texts = variable.labels if labels else variable.levels
             columns[variable.name] = pd.Categorical.from_codes(column, texts)
         return pd.DataFrame(columns)
 
     def check_columns(
         self,
-        columns: Sequence[str],
+        columns: Iterable[str],
         *,
         ignore_unknown: bool = False,
     ) -> None:
@@ -586,7 +584,7 @@ class Microdata:
             raise ValueError(f"schema is of type {kind}; it must be a Schema")
         frame = frame.rename(columns=str)
         schema = schema or Schema.from_frame(frame)
-        schema.check_columns(list(frame))
+        schema.check_columns(frame)
         frame, notes = schema.labels_to_levels(frame)
         codes, kept = schema.encode_complete(frame, drop_missing)
         if not len(kept):

@@ -7,9 +7,8 @@ from threading import Event
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from srlib.arrays import Generator, Ints
+from srlib.arrays import Generator, Ints, NDArray
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Microdata, Schema, as_microdata
 from srlib.dpmpm.kernels import (
@@ -85,7 +84,7 @@ class Sampler:
         fill_tables(self.pi, self.phi, self._tables)
         log_prob = np.empty(len(self.rows))
         mixture_log_prob(self._tables, self.rows, log_prob)
-        return float((self.counts * log_prob).sum())
+        return (self.counts * log_prob).sum()
 
 
 def sample_posterior(
@@ -161,7 +160,7 @@ def _empty_draws(chains: Chains, n_levels: Ints) -> Draws:
     return Draws(
         alpha=np.empty(shape),
         pi=np.empty((*shape, n_classes)),
-        phi=np.empty((*shape, int(n_levels.sum()), n_classes), dtype=np.float32),
+        phi=np.empty((*shape, n_levels.sum(), n_classes), np.float32),
         class_sizes=np.empty((*shape, n_classes), np.int64),
         log_likelihood=np.empty(shape),
         n_levels=n_levels,

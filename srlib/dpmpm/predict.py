@@ -4,11 +4,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Generator, Ints
+from srlib.arrays import Floats, Generator, Ints, NDArray
 from srlib.data.codes import Codes, row_numbers
 from srlib.dpmpm.kernels import (
     THREADS,
@@ -103,7 +102,7 @@ def run_in_blocks(
     run: Callable[[int, slice], None],
     n_chains: int,
     n_combinations: int,
-    size: int = COMBINATIONS,
+    size: int,
 ) -> None:
     """Call ``run(chain, block of combinations)`` for all, in threads."""
     starts = range(0, n_combinations, size)
@@ -150,7 +149,7 @@ def neighbor_log_ratios(
             sums[:, chain, block],
         )
 
-    run_in_blocks(run, draws.n_chains, len(codes))
+    run_in_blocks(run, draws.n_chains, len(codes), COMBINATIONS)
     with np.errstate(divide="ignore"):
         return np.log(sums) + largest[..., None]
 
@@ -199,7 +198,7 @@ def leave_one_out_log_ratios(
             log_prob[chain, :, block],
         )
 
-    run_in_blocks(run, draws.n_chains, len(codes))
+    run_in_blocks(run, draws.n_chains, len(codes), COMBINATIONS)
     return np.log(sums / draws.n_draws), log_prob
 
 

@@ -4,10 +4,9 @@ import itertools
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.arrays import Floats, Generator, Ints
+from srlib.arrays import Floats, Generator, Ints, NDArray
 
 
 @njit(nogil=True, cache=True)

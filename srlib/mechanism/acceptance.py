@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.arrays import Bools, Floats
+from srlib.arrays import ArrayLike, Bools, Floats
 from srlib.mechanism.bayes import posterior_from_log_ratio
 from srlib.mechanism.core import Mechanism, log_difference
 

@@ -1,11 +1,10 @@
 """The intruder's posterior: Bayes' rule in the column of the observed release."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import expit, logit, logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats
+from srlib.arrays import ArrayLike, Floats
 from srlib.mechanism.core import Mechanism
 from srlib.mechanism.privacy import privacy_loss
 

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Generator, Ints
+from srlib.arrays import ArrayLike, Floats, Generator, Ints
 from srlib.mechanism.families import log_multinomial
 from srlib.threads import one_blas_thread
 

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from srlib import checks
-from srlib.arrays import Floats, Generator, Ints
+from srlib.arrays import ArrayLike, Floats, Generator, Ints
 
 BLOCK_ENTRIES = 1 << 20
 BLOCK_WIDTH = 4096

@@ -16,12 +16,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import checks, diagnostics
-from srlib.arrays import Floats, Generator, Ints
+from srlib.arrays import ArrayLike, Floats, Generator, Ints, NDArray
 
 RAW = "raw"
 SMOOTHED = "Pareto-smoothed"
@@ -569,7 +568,7 @@ def _neighbor_weights(
     if neighbors == "add":
         return new.shape[-1], new
     pointwise = _pointwise(tree, log_likelihood)
-    total = int(np.prod(pointwise.shape[2:]))
+    total = np.prod(pointwise.shape[2:])
     if len(pointwise.shape) != 3:  # one dimension of records is read lazily
         pointwise = np.asarray(pointwise).reshape(*pointwise.shape[:2], total)
     added = new if neighbors == "replace" else np.zeros(total)

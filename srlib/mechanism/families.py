@@ -4,11 +4,10 @@ from itertools import chain, combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import ArrayLike, Floats, Ints
 from srlib.mechanism.core import Mechanism, count_neighbors, table_neighbors
 
 MOST_TABLES = 2_000_000

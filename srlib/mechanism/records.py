@@ -42,7 +42,7 @@ class MechanismSynthesizer:
     n_levels: Sequence[int] | Ints
 
     def __post_init__(self) -> None:
-        n_cells = int(np.prod(self.n_levels))
+        n_cells = np.prod(self.n_levels)
         for tables in (self._inputs, self._outputs):
             if tables.shape[1] != n_cells:
                 raise ValueError(

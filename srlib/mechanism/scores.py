@@ -3,12 +3,11 @@
 import warnings
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import ArrayLike, Floats, Ints
 from srlib.mechanism.core import Mechanism
 from srlib.mechanism.privacy import conservative_root, exact_epsilon
 

@@ -7,9 +7,8 @@ from math import prod
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from srlib.arrays import Ints
+from srlib.arrays import ArrayLike, Ints
 from srlib.data import Codes, Microdata, Schema, distinct
 from srlib.data.codes import Levels
 

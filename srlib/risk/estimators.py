@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import ArrayLike, Bools, Floats, Ints, NDArray
 from srlib.data import Codes, cell_numbers, distinct
 from srlib.dpmpm import (
     Draws,

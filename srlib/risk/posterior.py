@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
 from srlib import diagnostics
-from srlib.arrays import Bools, Floats, Generator, Ints
+from srlib.arrays import ArrayLike, Bools, Floats, Generator, Ints, NDArray
 from srlib.data import Codes, Microdata, Schema
 from srlib.display import percent
 from srlib.dpmpm import Chains

@@ -11,9 +11,8 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from srlib.arrays import Floats, Generator, Ints
+from srlib.arrays import Floats, Generator, Ints, NDArray
 from srlib.data import Codes, Microdata
 from srlib.progress import in_blocks
 from srlib.risk.likelihood import CandidateLikelihood
