@@ -19,7 +19,7 @@ from scipy.sparse import csgraph
 from scipy.special import gammaln, logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Generator, Ints
+from srlib.arrays import Floats, Generator, Ints, log_or_minus_inf
 
 Counts = Ints
 Codes = Ints
@@ -280,8 +280,7 @@ def _log_below(
 ) -> Floats:
     """Return the log of the integral of u^(s - 1) exp(-rate u) from 0 to `upper`."""
     x = rate * upper
-    with np.errstate(divide="ignore"):
-        log_integral = s * np.log(upper) - np.minimum(x, s) - np.log(s)
+    log_integral = s * log_or_minus_inf(upper) - np.minimum(x, s) - np.log(s)
     # Kummer's function if the incomplete gamma function may underflow or is not
     # defined.
     small = x <= s
@@ -300,9 +299,7 @@ def _log_above(
     """Return the log of the integral of u^(s - 1) exp(-rate u) from `lower` on."""
     x = rate * lower
     share = special.gammaincc(s, x)
-    with np.errstate(divide="ignore"):
-        log_integral = np.log(share)
-    log_integral += gammaln(s) - s * np.log(rate)
+    log_integral = log_or_minus_inf(share) + (gammaln(s) - s * np.log(rate))
     far = share < 1e-280
     a = s[far]
     y = x[far]

@@ -135,7 +135,9 @@ class Disclosure:
         One pair of people more than observed: without pairs the fresh sample would have
         no error.
         """
-        return self._z_above(self.release - self.fresh_sample, MIN_ERROR)
+        above = self.release - self.fresh_sample
+        error = np.sqrt(clustered_se(above, self.cluster) ** 2 + MIN_ERROR**2)
+        return z_score(above.sum(), error)
 
 
 @dataclass(frozen=True)

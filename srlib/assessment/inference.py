@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from srlib.arrays import Floats, Generator, Ints
+from srlib.arrays import Floats, Generator, Ints, evenly_spaced
 from srlib.assessment.counts import holdout_contrast, z_score
 from srlib.assessment.disclosure import MIN_ERROR, Attack, Disclosure, Question
 from srlib.assessment.files import Files
-from srlib.data.codes import Codes, evenly_spaced
+from srlib.data.codes import Codes
 
 PAIRS = 20  # of trees, each trained on one half of the records
 MAX_TRAINING = 40_000  # records of a file that trees are trained on

@@ -420,8 +420,7 @@ def _read(
     text = first.texts(declared, excluded)
     with first.named():
         known = text.schema or infer_schema(text.frame)
-        complete, binning_notes = bin_numbers(known, text.frame)
-    notes = [*binning_notes]
+        complete, notes = bin_numbers(known, text.frame)
     texts = [text]
     for source in others:
         texts.append(source.texts(known, excluded))

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import Bools, Floats, Ints, evenly_spaced
 from srlib.assessment.counts import Row, new_row
 from srlib.assessment.files import Files
 from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
-from srlib.data.codes import Codes, evenly_spaced
+from srlib.data.codes import Codes
 
 FEWEST_NEAR = 10  # records with neighbors at a distance, for it to be tested
 CLEAR = 3.3  # least z of a distance to be shown

@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse, special
 
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import Bools, Floats, Ints, evenly_spaced
 from srlib.assessment.counts import Row, new_row
-from srlib.data.codes import Codes, distinct, evenly_spaced
+from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation
 from srlib.threads import one_blas_thread

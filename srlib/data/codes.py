@@ -74,12 +74,6 @@ def distinct(codes: ArrayLike) -> tuple[Ints, Ints, Ints]:
     return combinations[order], counts[order], np.argsort(order)[numbers]
 
 
-def evenly_spaced(records: Codes, limit: int) -> Codes:
-    """Return all records, or `limit` of them that are evenly spaced."""
-    n_chosen = min(len(records), limit)
-    return records[np.linspace(0, len(records) - 1, n_chosen, dtype=int)]
-
-
 def factorize_texts(column: pd.Series) -> tuple[Ints, list[str]]:
     """Return each value's position among the distinct texts, -1 if NaN, and these."""
     ids, values = pd.factorize(column)
@@ -88,8 +82,7 @@ def factorize_texts(column: pd.Series) -> tuple[Ints, list[str]]:
 
 def distinct_texts(column: pd.Series) -> set[str]:
     """Return a column's distinct values as texts, without missing values."""
-    _, texts = factorize_texts(column)
-    return {*texts} - MISSING_TEXTS
+    return {*factorize_texts(column)[1]} - MISSING_TEXTS
 
 
 def encode_column(

@@ -115,11 +115,7 @@ def load(
         return table
     rows = np.sort(rng.choice(len(table), n_records, replace=False))
     note = f"A simple random sample of {n_records:,} of the {len(table):,} records."
-    return replace(
-        table,
-        codes=table.codes[rows],
-        notes=(*table.notes, note),
-    )
+    return replace(table, codes=table.codes[rows], notes=(*table.notes, note))
 
 
 def read_table(
@@ -189,7 +185,7 @@ def read_table(
             complete, notes = bin_numbers(texts.schema, texts.frame)
         else:
             complete = Schema.from_frame(texts.frame, typed=False)
-            notes = ("No schema was given: levels are taken from the file.",)
+            notes = ["No schema was given: levels are taken from the file."]
         table = Microdata.from_frame(texts.frame, complete, drop_missing=drop_missing)
         return replace(table, notes=(*texts.notes, *notes, *table.notes))
 
@@ -271,7 +267,7 @@ def exclude_columns(
 ) -> tuple[Schema | None, list[str]]:
     """Return the schema of the columns that are kept, and the names of all others."""
     if schema is None:
-        return None, list(dict.fromkeys(leave_out))
+        return None, list(leave_out)
     left_out = list(dict.fromkeys([*leave_out, *schema.leave_out]))
     variables = tuple(v for v in schema.variables if v.name not in left_out)
     return Schema(variables, tuple(left_out)) if variables else None, left_out
@@ -290,9 +286,8 @@ def check_leave_out(leave_out: Iterable[str], tables: Iterable[UncodedTable]) ->
 _UNREADABLE = (*DAMAGED, ValueError, OSError, RuntimeError, StopIteration)
 
 
-def column_names(path: str | Path) -> tuple[str, ...]:
+def column_names(path: Path) -> tuple[str, ...]:
     """Return the names of a file's columns; none if its header cannot be read."""
-    path = Path(path)
     try:
         if path.suffix.lower() in READERS:
             names = typed_column_names(path)

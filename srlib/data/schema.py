@@ -452,8 +452,8 @@ class Schema:
         columns = {}
         notes = []
         for variable in self.variables:
-            column, note = variable.labels_to_levels(frame[variable.name])
-            columns[variable.name] = column
+            name = variable.name
+            columns[name], note = variable.labels_to_levels(frame[name])
             if note:
                 notes.append(note)
         return pd.DataFrame(columns), notes

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Generator, Ints, NDArray
+from srlib.arrays import Floats, Generator, Ints, NDArray, log_or_minus_inf
 from srlib.data.codes import Codes, row_numbers
 from srlib.dpmpm.kernels import (
     THREADS,
@@ -73,8 +73,8 @@ def prior_cell_log_prob(
     log_prob = np.repeat(log_pi[:, None], len(codes), axis=1)
     for column, levels in zip(codes.T, n_levels, strict=True):
         weights = rng.gamma(prior.concentration, size=(n_draws, levels, n_classes))
-        with np.errstate(divide="ignore"):
-            log_phi = np.log(weights) - np.log(weights.sum(axis=1, keepdims=True))
+        log_total = log_or_minus_inf(weights.sum(axis=1, keepdims=True))
+        log_phi = log_or_minus_inf(weights) - log_total
         log_prob += log_phi[:, column]
     return logsumexp(log_prob, axis=2)
 
@@ -150,8 +150,7 @@ def neighbor_log_ratios(
         )
 
     run_in_blocks(run, draws.n_chains, len(codes), COMBINATIONS)
-    with np.errstate(divide="ignore"):
-        return np.log(sums) + largest[..., None]
+    return log_or_minus_inf(sums) + largest[..., None]
 
 
 def leave_one_out_log_ratios(

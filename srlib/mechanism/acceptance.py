@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.arrays import ArrayLike, Bools, Floats
+from srlib.arrays import ArrayLike, Bools, Floats, log_or_minus_inf
 from srlib.mechanism.bayes import posterior_from_log_ratio
 from srlib.mechanism.core import Mechanism, log_difference
 
@@ -134,7 +134,7 @@ def _points(
 def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> Bools:
     """Return whether releases violate a rule for some prior, from their log L."""
     with np.errstate(over="ignore"):
-        ratio = np.exp(np.asarray(log_ratio))
+        ratio = np.exp(log_ratio)
     is_violated = np.zeros(ratio.shape, bool)
     for rule in rules:
         # A straight line is largest at an end; at R = 1, RR is one for every L.
@@ -304,8 +304,7 @@ def release_first_acceptable(
         columns.append(log_rejected + np.where(is_rejected, -np.inf, table))
         outputs.extend((name, release) for release in mechanism.outputs)
         rejected = np.exp(table) * is_rejected
-        with np.errstate(divide="ignore"):
-            log_rejected += np.log(rejected.sum(axis=1, keepdims=True))
+        log_rejected += log_or_minus_inf(rejected.sum(axis=1, keepdims=True))
     return Mechanism.from_table(
         np.hstack([*columns, log_rejected]),
         first.neighbors,

@@ -20,7 +20,14 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import checks, diagnostics
-from srlib.arrays import ArrayLike, Floats, Generator, Ints, NDArray
+from srlib.arrays import (
+    ArrayLike,
+    Floats,
+    Generator,
+    Ints,
+    NDArray,
+    log_or_minus_inf,
+)
 
 RAW = "raw"
 SMOOTHED = "Pareto-smoothed"
@@ -120,8 +127,7 @@ def log_bin_probabilities(posterior: Any, edges: Floats) -> Floats:
     from_below = np.diff(cdf, prepend=0.0)
     from_above = -np.diff(posterior.sf(upper_edges), prepend=1.0)
     probability = np.where(cdf < 0.5, from_below, from_above)
-    with np.errstate(divide="ignore"):
-        log_prob = np.log(probability)
+    log_prob = log_or_minus_inf(probability)
     return log_prob - logsumexp(log_prob, axis=-1, keepdims=True)
 
 
@@ -370,8 +376,7 @@ class _Sample:
         relative = np.exp(log_weights - log_weights.max(axis=0))
         relative = relative[order]
         sums = np.add.reduceat(relative, ends[:-1], axis=0)
-        with np.errstate(divide="ignore"):
-            log_prob = np.log(sums) - np.log(relative.sum(axis=0))
+        log_prob = log_or_minus_inf(sums) - np.log(relative.sum(axis=0))
         if self.refit is not None:
             edges = values[order[ends[1:-1]]]
             for i in np.flatnonzero(pareto_k > HIGH_K).tolist():

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from srlib import diagnostics
-from srlib.arrays import Floats, Generator, Ints, NDArray
-from srlib.data.codes import Codes, evenly_spaced
+from srlib.arrays import Floats, Generator, Ints, NDArray, evenly_spaced
+from srlib.data import Codes
 from srlib.dpmpm import Chains, Draws, cell_log_prob, sample_posterior
 from srlib.risk.estimators import (
     collapsed_log_ratios,
@@ -25,6 +25,9 @@ from srlib.risk.likelihood import CandidateLikelihood
 MAX_NOT_CONVERGED = 0.05
 # Each round of chains is this many times as long as the one before.
 LENGTHENING = 4
+
+# Settings of chains, or of several rounds of longer and longer ones.
+type Schedule = Chains | Sequence[Chains]
 
 _MAX_CHECKED = 5_000  # combinations for which R-hat is computed
 
@@ -61,7 +64,7 @@ class DrawSets:
         codes: Codes,
         released: Sequence[Codes],
         n_levels: Ints,
-        chains: Chains | Sequence[Chains],
+        chains: Schedule,
         *,
         rng: Generator,
     ) -> Self:
@@ -152,7 +155,7 @@ def chain_schedule(
     return tuple(reversed(schedule))
 
 
-def checked_schedule(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
+def checked_schedule(chains: Schedule) -> Sequence[Chains]:
     """Return settings as a sequence, if each allows standard errors and R-hat."""
     schedule = [chains] if isinstance(chains, Chains) else list(chains)
     if not schedule:

@@ -15,6 +15,7 @@ from srlib.risk.candidates import one_variable_positions
 from srlib.risk.draw_sets import (
     MAX_NOT_CONVERGED,
     DrawSets,
+    Schedule,
     chain_schedule,
     share_not_converged,
 )
@@ -38,7 +39,7 @@ def model_risks(
     n_levels: Ints,
     target: int,
     *,
-    chains: Chains | Sequence[Chains] | None = None,
+    chains: Schedule | None = None,
     rng: Generator,
 ) -> tuple[pd.DataFrame, bool, pd.DataFrame]:
     r"""Return what a model-based intruder learns about records and about a target.

@@ -12,7 +12,6 @@ from srlib import diagnostics
 from srlib.arrays import ArrayLike, Bools, Floats, Generator, Ints, NDArray
 from srlib.data import Codes, Microdata, Schema
 from srlib.display import percent
-from srlib.dpmpm import Chains
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
 from srlib.risk.candidates import (
@@ -26,6 +25,7 @@ from srlib.risk.candidates import (
 from srlib.risk.draw_sets import (
     MAX_NOT_CONVERGED,
     DrawSets,
+    Schedule,
     chain_schedule,
     share_not_converged,
 )
@@ -205,7 +205,7 @@ def posterior_risk(
     log_prior: LogPrior | None = None,
     synthesizer: Trees | Density | None = None,
     draws: DrawSets | None = None,
-    chains: Chains | Sequence[Chains] | None = None,
+    chains: Schedule | None = None,
     rng: Generator | None = None,
     executor: Executor | None = None,
     progress: bool = True,
@@ -327,7 +327,7 @@ def _sets(
     table: Microdata,
     tables: Sequence[Codes],
     draws: DrawSets | None,
-    chains: Chains | Sequence[Chains] | None,
+    chains: Schedule | None,
     rng: Generator | None,
 ) -> DrawSets:
     """Return draws that fit the tables: those given, or else those of new chains."""

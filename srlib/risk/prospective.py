@@ -12,9 +12,8 @@ from scipy.special import gammaln
 from scipy.stats import beta
 
 from srlib import checks
-from srlib.arrays import Floats, Generator, Ints
+from srlib.arrays import Floats, Generator, Ints, evenly_spaced
 from srlib.data import Codes, Schema
-from srlib.data.codes import evenly_spaced
 from srlib.display import percent
 from srlib.dpmpm import DPMPMSynthesizer, Draws, sample_posterior
 from srlib.mechanism import MechanismSynthesizer, posterior

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from srlib import checks
-from srlib.arrays import Bools, Floats, Generator, Ints
+from srlib.arrays import Bools, Floats, Generator, Ints, log_or_minus_inf
 from srlib.data import Microdata, Schema, distinct
 from srlib.data.schema import as_microdata
 from srlib.trees import kernels
@@ -218,8 +218,7 @@ class Trees:
         for k, tree, shares in parts:
             if variables is None or k in variables:
                 leaves = kernels.leaf_of(tree, records)
-                with np.errstate(divide="ignore"):
-                    log_prob += np.log(shares[leaves, records[:, k]])
+                log_prob += log_or_minus_inf(shares[leaves, records[:, k]])
         return log_prob
 
 
