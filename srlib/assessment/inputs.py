@@ -41,6 +41,7 @@ type Table = pd.DataFrame | Microdata | str | Path
 # Tables, or folders or named sequences of them: the releases of one synthesizer.
 type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
 type Names = str | Sequence[str]
+type KeySets = Sequence[tuple[int, ...]]  # of column numbers
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class _RoleColumns:
     disclosed up to a distance, and `by` has the groups.
     """
 
-    keys: Sequence[tuple[int, ...]]
+    keys: KeySets
     targets: Sequence[int]
     all_keys: bool
     within: Mapping[int, float]
@@ -235,9 +236,7 @@ def _check_arguments(
         raise ValueError(f"leave_out is {leave_out!r}; it must be a list of names")
 
 
-def _note_numeric_keys(
-    schema: Schema, key_sets: Sequence[tuple[int, ...]]
-) -> list[str]:
+def _note_numeric_keys(schema: Schema, key_sets: KeySets) -> list[str]:
     """Return a note on the keys that are numbers, if there are any."""
     keys = [schema.variables[k] for k in sorted({*chain(*key_sets)})]
     numeric = quoted(variable.name for variable in keys if variable.cut_points)
@@ -529,7 +528,7 @@ def _resolve_roles(
 
 def _find_keys_and_targets(
     schema: Schema, keys: Any, targets: Names
-) -> tuple[Sequence[tuple[int, ...]], Sequence[int], list[str]]:
+) -> tuple[KeySets, Sequence[int], list[str]]:
     """Find the columns of keys and targets, and choose those that are not given."""
     names = schema.names
     notes = []

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -153,7 +152,7 @@ class Assessment:
             "notes": list(self.tables.notes),
         }
 
-    def files(self, run: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    def files(self, run: Mapping[str, str] = {}) -> dict[str, str]:
         """Return the files of ``srlib assess`` by name. All but one are confidential.
 
         The public page is for everybody. `run` has facts for the page, as the date.
@@ -170,7 +169,7 @@ class Assessment:
     def to_html(
         self,
         public: bool = False,
-        run: Mapping[str, str] = MappingProxyType({}),
+        run: Mapping[str, str] = {},
     ) -> str:
         """Return a page that stands alone. Confidential, unless public: ratings alone.
 
