@@ -161,7 +161,7 @@ class Trees:
             up_to = np.cumsum(indicator * self.counts[tree.records, None], axis=0)
             before = np.insert(up_to, 0, 0, axis=0)
             counts = before[tree.last] - before[tree.first]
-            weights = counts + float(self.growth.smoothing) / counts.shape[1]
+            weights = counts + self.growth.smoothing / counts.shape[1]
             tree_shares.append(weights / weights.sum(axis=1, keepdims=True))
         return tuple(tree_shares)
 
