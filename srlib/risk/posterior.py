@@ -288,18 +288,28 @@ def posterior_risk(
                 ),
                 n_chains=sum(draws.n_chains for draws in sets),
             )
-        check_density(synthesizer, table)
-        return _risk_in_blocks(
-            records,
-            lambda part: density_likelihood(
-                synthesizer,
-                tables,
-                table.codes,
-                records.rows[part],
-                records.candidates(part),
-                executor,
-            ),
-        )
+        return _density_risk(records, tables, synthesizer, executor)
+
+
+def _density_risk(
+    records: TargetRecords,
+    tables: Sequence[Codes],
+    synthesizer: Trees | Density,
+    executor: Executor | None,
+) -> PosteriorRisk:
+    """Return the exact risk by a density."""
+    check_density(synthesizer, records.table)
+    return _risk_in_blocks(
+        records,
+        lambda part: density_likelihood(
+            synthesizer,
+            tables,
+            records.table.codes,
+            records.rows[part],
+            records.candidates(part),
+            executor,
+        ),
+    )
 
 
 def _check_choices(

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from scipy.stats import beta
 
 from srlib import checks
-from srlib.arrays import Floats, Generator, Ints, evenly_spaced
+from srlib.arrays import ArrayLike, Floats, Generator, Ints, evenly_spaced
 from srlib.data import Codes, Schema
 from srlib.display import percent
 from srlib.dpmpm import DPMPMSynthesizer, Draws, sample_posterior
@@ -247,12 +247,9 @@ def risk_before_release(
     table = encode(original, "original", None)
     records = target_records(table, unknown, log_prior, rows)
     table.schema.check_reserved_names(_COLUMNS)
-    prior = records.candidate_log_prior()
-
-    def true_record_probability(log_likelihood: Floats) -> Floats:
-        """Return its posterior probability, (n_release_sets, n)."""
-        return np.exp(posterior(log_likelihood, prior)[..., 0])
-
+    true_record_probability = partial(
+        _true_record_probability, records.candidate_log_prior()
+    )
     likelihood, weights, convergence_table = _set_likelihoods(
         records, synthesizer, n_releases, n_sets, rng
     )
@@ -272,6 +269,11 @@ def risk_before_release(
         jackknife_probability=np.reshape(replicates, (-1, *probability.shape)),
         convergence=convergence_table,
     )
+
+
+def _true_record_probability(log_prior: ArrayLike, log_likelihood: Floats) -> Floats:
+    """Return the posterior probability of the true record, (n_release_sets, n)."""
+    return np.exp(posterior(log_likelihood, log_prior)[..., 0])
 
 
 def _set_likelihoods(
