@@ -262,6 +262,7 @@ def posterior_risk(
 
     Examples
     --------
+    >>> from srlib.dpmpm import Chains
     >>> rng = np.random.default_rng(1)
     >>> sick = rng.integers(0, 2, 40)
     >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": sick})
