@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from srlib.arrays import Ints
+from srlib.arrays import Generator, Ints
 from srlib.assessment import ratings, utility, verdict
 from srlib.assessment.attribute import INTERVAL, repu_and_tcap
 from srlib.assessment.copies import Copies, copies
@@ -153,7 +152,7 @@ class Assessment:
             "notes": list(self.tables.notes),
         }
 
-    def files(self, run: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    def files(self, run: Mapping[str, str] = {}) -> dict[str, str]:
         """Return the files of ``srlib assess`` by name. All but one are confidential.
 
         The public page is for everybody. `run` has facts for the page, as the date.
@@ -170,7 +169,7 @@ class Assessment:
     def to_html(
         self,
         public: bool = False,
-        run: Mapping[str, str] = MappingProxyType({}),
+        run: Mapping[str, str] = {},
     ) -> str:
         """Return a page that stands alone. Confidential, unless public: ratings alone.
 
@@ -217,7 +216,7 @@ def assess(
     holdout: Table | None = None,
     leave_out: Names = (),
     model: bool = False,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Assessment:
     """Assess what releases disclose about the people in an original, and their utility.
 
@@ -278,7 +277,7 @@ def assess(
     >>> found.table.loc[0, ["question", "rating"]].tolist()
     ['identical records', 'found']
     """
-    if not isinstance(rng, np.random.Generator):
+    if not isinstance(rng, Generator):
         raise ValueError(
             f"rng is {rng!r}; it must be a Generator, such as "
             "numpy.random.default_rng(1)"
@@ -348,7 +347,7 @@ def _assess_synthesizer(
 
 
 def _ask_model(
-    tables: Tables, codes: Sequence[Codes], rng: np.random.Generator
+    tables: Tables, codes: Sequence[Codes], rng: Generator
 ) -> tuple[list[Row], pd.DataFrame]:
     """Return the rows of a model-based intruder, and the risks of combinations."""
     # This needs numba, and nothing else here does.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints
 from srlib.data import Codes, distinct
 from srlib.diagnostics import MAX_R_HAT
 from srlib.dpmpm import Chains
@@ -15,6 +15,7 @@ from srlib.risk.candidates import one_variable_positions
 from srlib.risk.draw_sets import (
     MAX_NOT_CONVERGED,
     DrawSets,
+    Schedule,
     chain_schedule,
     share_not_converged,
 )
@@ -38,8 +39,8 @@ def model_risks(
     n_levels: Ints,
     target: int,
     *,
-    chains: Chains | Sequence[Chains] | None = None,
-    rng: np.random.Generator,
+    chains: Schedule | None = None,
+    rng: Generator,
 ) -> tuple[pd.DataFrame, bool, pd.DataFrame]:
     r"""Return what a model-based intruder learns about records and about a target.
 
