@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from srlib.arrays import Floats
+from srlib.arrays import ArrayLike, Floats
 from srlib.display import Callout, callout
 
 MAX_R_HAT = 1.01
@@ -207,7 +206,7 @@ def psis_log_weights(log_weights: ArrayLike) -> Floats:
     """
     from arviz_stats.base import array_stats
 
-    log = np.array(log_weights, dtype=float)
+    log = np.array(log_weights, float)
     rows = log.reshape(-1, log.shape[-1])
     for i in np.flatnonzero(np.isfinite(pareto_k(rows))):
         rows[i] = array_stats.psislw(-rows[i])[0]
@@ -245,7 +244,7 @@ def _in_blocks(
 
 
 def _checked(draws: ArrayLike) -> Floats:
-    sample = np.asarray(draws, dtype=float)
+    sample = np.asarray(draws, float)
     if sample.ndim not in (2, 3) or len(sample) < 1 or sample.shape[1] < 4:
         raise ValueError(
             f"draws has shape {sample.shape}; it must be (chains, draws) or "
@@ -269,7 +268,7 @@ def _names(table: pd.DataFrame, verdict: str) -> str:
 
 def _relative_weights(log_weights: ArrayLike) -> Floats:
     """Return weights relative to the largest."""
-    log = np.asarray(log_weights, dtype=float)
+    log = np.asarray(log_weights, float)
     if log.ndim == 0 or log.shape[-1] == 0:
         raise ValueError(
             f"log_weights has shape {log.shape}; it must have at least one draw"

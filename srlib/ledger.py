@@ -227,8 +227,8 @@ def _compare(
 ) -> pd.DataFrame:
     """Return cases with the margin by which each meets its limit; it holds or fails."""
     cases = pd.Series(value, dtype=float).to_frame("value")
-    cases["limit"] = np.asarray(limit, dtype=float)
-    cases["error"] = np.asarray(error, dtype=float)
+    cases["limit"] = np.asarray(limit, float)
+    cases["error"] = np.asarray(error, float)
     margin = cases["value"] - cases["limit"]
     if "<" in relation:
         margin = -margin
@@ -251,8 +251,8 @@ def _summarize(cases: pd.DataFrame) -> dict[str, Any]:
     return {
         "limit": worst["limit"],
         "n_cases": len(cases),
-        "n_hold": int(cases["holds"].sum()),
-        "n_fail": int(cases["fails"].sum()),
+        "n_hold": cases["holds"].sum(),
+        "n_fail": cases["fails"].sum(),
         "worst_value": worst["value"],
         "error": worst["error"],
         "worst_case": ", ".join(map(str, label)) if len(cases) > 1 else "",

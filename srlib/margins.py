@@ -14,13 +14,12 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 from scipy import special
 from scipy.sparse import csgraph
 from scipy.special import gammaln, logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints, log_or_minus_inf
 
 Counts = Ints
 Codes = Ints
@@ -74,7 +73,7 @@ class Margins(ABC):
         rng: Generator,
     ) -> Codes:
         """Draw a release with as many records as the data."""
-        released = np.empty(data.shape, dtype=np.uint8)
+        released = np.empty(data.shape, np.uint8)
         for k, counts in enumerate(self._counts(data)):
             # The last level takes the remainder.
             distribution = np.cumsum(self.shares(counts, rng=rng))[:-1]
@@ -120,7 +119,7 @@ class Margins(ABC):
 
 def _unchanged(terms: Terms, counts: Counts) -> float:
     """Return a variable's log probability given the unchanged data."""
-    return float(logsumexp(terms.log_weights + terms.log_factors(counts).sum(axis=0)))
+    return logsumexp(terms.log_weights + terms.log_factors(counts).sum(axis=0))
 
 
 def _changed(terms: Terms, counts: Counts) -> Floats:
@@ -281,8 +280,7 @@ def _log_below(
 ) -> Floats:
     """Return the log of the integral of u^(s - 1) exp(-rate u) from 0 to `upper`."""
     x = rate * upper
-    with np.errstate(divide="ignore"):
-        log_integral = s * np.log(upper) - np.minimum(x, s) - np.log(s)
+    log_integral = s * log_or_minus_inf(upper) - np.minimum(x, s) - np.log(s)
     # Kummer's function if the incomplete gamma function may underflow or is not
     # defined.
     small = x <= s
@@ -301,9 +299,7 @@ def _log_above(
     """Return the log of the integral of u^(s - 1) exp(-rate u) from `lower` on."""
     x = rate * lower
     share = special.gammaincc(s, x)
-    with np.errstate(divide="ignore"):
-        log_integral = np.log(share)
-    log_integral += gammaln(s) - s * np.log(rate)
+    log_integral = log_or_minus_inf(share) + (gammaln(s) - s * np.log(rate))
     far = share < 1e-280
     a = s[far]
     y = x[far]

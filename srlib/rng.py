@@ -31,6 +31,6 @@ def stream(seed: int, purpose: str) -> np.random.Generator:
     if seed < 0:
         raise ValueError(f"seed is {seed}; it must be 0 or more")
     digest = hashlib.sha256(purpose.encode()).digest()
-    words = np.frombuffer(digest[:16], dtype="<u4")
+    words = np.frombuffer(digest[:16], "<u4")
     sequence = np.random.SeedSequence(seed, spawn_key=tuple(map(int, words)))
     return np.random.Generator(np.random.PCG64(sequence))

@@ -516,8 +516,8 @@ def _duplicate_rate(counts: Ints) -> _DuplicateRate:
     copy.
     """
     n = int(counts.sum())
-    once = int((counts == 1).sum())
-    pairs = max(int((counts == 2).sum()), 1)
+    once = (counts == 1).sum()
+    pairs = max((counts == 2).sum(), 1)
     share = 1 - once / n
     error = np.sqrt(once * share + 2 * pairs) / n
     return _DuplicateRate(share, error, beta(share, error, n))

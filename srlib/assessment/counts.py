@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.data.codes import Codes
 
 type Row = dict[str, Any]
 
@@ -31,16 +30,10 @@ COLUMNS = [
 NUMBERS = ("estimate", "se", "baseline", "baseline_se", "z", "z_permutation")
 
 
-def thin(table: Codes, size: int) -> Codes:
-    """Return evenly spaced rows, all of them if there are no more than `size`."""
-    n = len(table)
-    return table[np.linspace(0, n - 1, min(n, size)).astype(int)]
-
-
 def counts_at(ids: Ints, at: Ints) -> Ints:
     """Return how often each id in `at` occurs in `ids`."""
     size = max(ids.max(initial=-1), at.max(initial=-1)) + 1
-    return np.bincount(ids, minlength=int(size))[at]
+    return np.bincount(ids, minlength=size)[at]
 
 
 def clustered_se(residuals: Floats, cluster: Ints) -> float:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import Bools, Floats, Generator, Ints
 from srlib.assessment.counts import Row, clustered_se, z_score
 from srlib.assessment.files import Files
 
@@ -162,5 +162,5 @@ class Question:
     name: str
     line: str
     reason: str
-    answer: Callable[[Files, Attack, np.random.Generator], Disclosure]
+    answer: Callable[[Files, Attack, Generator], Disclosure]
     counted: str = ""

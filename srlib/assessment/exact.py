@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from srlib.arrays import Ints
+from srlib.arrays import Generator, Ints
 from srlib.assessment.counts import Row, new_row
 from srlib.assessment.ratings import Z_SIGNIFICANT
 from srlib.data import Microdata, Schema
@@ -90,7 +90,7 @@ def exact_rows(
     holdout: Microdata | None,
     synthesizer: Density | str,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> tuple[list[Row], pd.DataFrame]:
     """Return the rows of this intruder, and the risks of the people tested.
 
@@ -131,14 +131,14 @@ def _rows_without_values(n: int, rating: str) -> list[Row]:
     return [new_row(name, n, rating=rating, detail=detail) for name in POSTERIOR_ROWS]
 
 
-def _sampled_uniques(codes: Codes, rng: np.random.Generator) -> Ints:
+def _sampled_uniques(codes: Codes, rng: Generator) -> Ints:
     """Return the rows of sample uniques, or of a random sample of them."""
     _, counts, combination_of = distinct(codes)
     uniques = np.flatnonzero(counts[combination_of] == 1)
     return rng.permutation(uniques)[:N_UNIQUES]
 
 
-def _posterior_rows(risk: PosteriorRisk, rng: np.random.Generator) -> list[Row]:
+def _posterior_rows(risk: PosteriorRisk, rng: Generator) -> list[Row]:
     """Return the median posterior probability, and the share above one half."""
     n = len(risk.probability)
     resampled = rng.choice(risk.probability, (N_BOOTSTRAP, n))
@@ -172,7 +172,7 @@ def _posterior_rows(risk: PosteriorRisk, rng: np.random.Generator) -> list[Row]:
     return [median, above_half]
 
 
-def _power_row(test: MembershipTest, rng: np.random.Generator) -> Row:
+def _power_row(test: MembershipTest, rng: Generator) -> Row:
     """Return the power of the most powerful membership test."""
     (power,) = test.power([RATE], rng=rng).to_dict("records")
     return new_row(

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from srlib.arrays import Floats, Ints
-from srlib.assessment.counts import holdout_contrast, thin, z_score
+from srlib.arrays import Floats, Generator, Ints, evenly_spaced
+from srlib.assessment.counts import holdout_contrast, z_score
 from srlib.assessment.disclosure import MIN_ERROR, Attack, Disclosure, Question
 from srlib.assessment.files import Files
 from srlib.data.codes import Codes
@@ -42,9 +42,7 @@ class InferenceDisclosure(Disclosure):
         return z_score(above.sum(), np.sqrt(variance))
 
 
-def inference(
-    files: Files, attack: Attack, rng: np.random.Generator
-) -> InferenceDisclosure:
+def inference(files: Files, attack: Attack, rng: Generator) -> InferenceDisclosure:
     r"""Return the probability of each person's true target by trees fit to the release.
 
     Trees (scikit-learn) are trained in pairs, each on one random half of a file. A
@@ -93,7 +91,7 @@ def _people_to_predict(
 ) -> Ints:
     """Return the people whose target has a value, of the first n evenly spaced ones."""
     has_value = ~np.isin(people[:, attack.target], attack.codes_without_value)
-    rows = thin(np.flatnonzero(has_value[:n]), MAX_PREDICTED)
+    rows = evenly_spaced(np.flatnonzero(has_value[:n]), MAX_PREDICTED)
     return np.append(rows, n + np.flatnonzero(has_value[n:]))
 
 
@@ -120,7 +118,7 @@ class _Trees(NamedTuple):
         self,
         codes: Codes,
         rows: Ints,
-        rng: np.random.Generator,
+        rng: Generator,
         is_own: bool = False,
     ) -> tuple[Floats, float]:
         """Return the mean probability of the true target, and the variance of its mean.
@@ -151,7 +149,7 @@ def _tree_probabilities(
     records: Codes,
     people: Codes,
     attack: Attack,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Floats:
     """Return the probability of people's true target by a tree trained on records."""
     from sklearn.tree import DecisionTreeClassifier

@@ -41,6 +41,7 @@ type Table = pd.DataFrame | Microdata | str | Path
 # Tables, or folders or named sequences of them: the releases of one synthesizer.
 type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
 type Names = str | Sequence[str]
+type KeySets = Sequence[tuple[int, ...]]  # of column numbers
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class _Source(NamedTuple):
                 raise ValueError(f"duplicate column names {quoted(repeated)}")
             check_width(frame.shape[1])
             if known:
-                known.check_columns(list(frame))
+                known.check_columns(frame)
             left_out = {name: frame[name] for name in frame if name in excluded}
             kept, notation_notes = harmonize_notation(
                 frame.drop(columns=list(left_out)), known
@@ -118,7 +119,7 @@ class _RoleColumns:
     disclosed up to a distance, and `by` has the groups.
     """
 
-    keys: Sequence[tuple[int, ...]]
+    keys: KeySets
     targets: Sequence[int]
     all_keys: bool
     within: Mapping[int, float]
@@ -235,9 +236,7 @@ def _check_arguments(
         raise ValueError(f"leave_out is {leave_out!r}; it must be a list of names")
 
 
-def _note_numeric_keys(
-    schema: Schema, key_sets: Sequence[tuple[int, ...]]
-) -> list[str]:
+def _note_numeric_keys(schema: Schema, key_sets: KeySets) -> list[str]:
     """Return a note on the keys that are numbers, if there are any."""
     keys = [schema.variables[k] for k in sorted({*chain(*key_sets)})]
     numeric = quoted(variable.name for variable in keys if variable.cut_points)
@@ -386,7 +385,7 @@ def _name_releases(released: Releases) -> Mapping[str, Any]:
         return released
     if isinstance(released, str) or not isinstance(released, Sequence):
         released = [released]
-    paths = [_path(table, f"release {i}") for i, table in enumerate(released, start=1)]
+    paths = [_path(table, f"release {i}") for i, table in enumerate(released, 1)]
     names = [printable(path.name or path.resolve().name) for path in paths]
     if duplicates(names):
         names = [printable(path) for path in paths]
@@ -399,7 +398,7 @@ def _tables_of(synthesizer: str, given: Any) -> Mapping[str, Table]:
         paths = sorted(Path(given).glob("[!.]*"))
         return {f"{synthesizer}/{printable(path.name)}": path for path in paths}
     if isinstance(given, Sequence) and not isinstance(given, str):
-        return {f"{synthesizer} {i}": table for i, table in enumerate(given, start=1)}
+        return {f"{synthesizer} {i}": table for i, table in enumerate(given, 1)}
     return {synthesizer: given}
 
 
@@ -420,8 +419,7 @@ def _read(
     text = first.texts(declared, excluded)
     with first.named():
         known = text.schema or infer_schema(text.frame)
-        complete, binning_notes = bin_numbers(known, text.frame)
-    notes = [*binning_notes]
+        complete, notes = bin_numbers(known, text.frame)
     texts = [text]
     for source in others:
         texts.append(source.texts(known, excluded))
@@ -530,7 +528,7 @@ def _resolve_roles(
 
 def _find_keys_and_targets(
     schema: Schema, keys: Any, targets: Names
-) -> tuple[Sequence[tuple[int, ...]], Sequence[int], list[str]]:
+) -> tuple[KeySets, Sequence[int], list[str]]:
     """Find the columns of keys and targets, and choose those that are not given."""
     names = schema.names
     notes = []

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from srlib.arrays import Bools, Floats
-from srlib.assessment.counts import Row, new_row, thin, z_score
+from srlib.arrays import Bools, Floats, Generator, evenly_spaced
+from srlib.assessment.counts import Row, new_row, z_score
 from srlib.assessment.files import Files
 from srlib.risk.membership import (
     closeness,
@@ -29,7 +29,7 @@ N_RESAMPLES = 200
 ATTACKS = ("distance", "density ratio")
 
 
-def membership_row(files: Sequence[Files], rng: np.random.Generator) -> Row:
+def membership_row(files: Sequence[Files], rng: Generator) -> Row:
     """Return the power of the better of two attacks, and that by chance.
 
     The files of all releases of one synthesizer have the same holdout. Of it are
@@ -41,8 +41,8 @@ def membership_row(files: Sequence[Files], rng: np.random.Generator) -> Row:
     members = first.original[cells.is_unique[cells.original]]
     _, _, holdout = first.tables
     others = holdout[np.isin(cells.holdout, cells.original, invert=True)]
-    members = thin(members, MAX_PEOPLE)
-    others = thin(others, MAX_PEOPLE)
+    members = evenly_spaced(members, MAX_PEOPLE)
+    others = evenly_spaced(others, MAX_PEOPLE)
     row = new_row("membership", len(members), detail="power at 1 % false positives")
     if len(others) < MIN_OTHERS or not len(members):
         return row | {"rating": "too few people"}
@@ -55,7 +55,7 @@ def membership_row(files: Sequence[Files], rng: np.random.Generator) -> Row:
 
 
 def _power_beside_chance(
-    scores: Floats, is_member: Bools, rng: np.random.Generator
+    scores: Floats, is_member: Bools, rng: Generator
 ) -> Row:
     """Return the power of the better attack, its error, and that by chance.
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from srlib.arrays import Bools, Floats, Ints
-from srlib.assessment.counts import Row, new_row, thin
+from srlib.arrays import Bools, Floats, Ints, evenly_spaced
+from srlib.assessment.counts import Row, new_row
 from srlib.assessment.files import Files
 from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
 from srlib.data.codes import Codes
@@ -93,7 +93,9 @@ def find_near_duplicates(
         of the released records' nearest neighbors that are original.
     """
     size = min(len(original), len(released))
-    files = Files(thin(original, size), thin(released, size), n_levels)
+    files = Files(
+        evenly_spaced(original, size), evenly_spaced(released, size), n_levels
+    )
     cells = files.cells()
     groups = np.concatenate(files.tables)[cells.first]
     nowhere = "have an original record as nearest neighbor"
@@ -181,7 +183,8 @@ def _nearest(
 ) -> _Neighbors:
     """Find the nearest other groups of all groups, or of evenly spaced ones."""
     n_groups = len(groups)
-    asked = thin(np.arange(n_groups), max(MOST_COMPARED // groups.size, FEWEST_ASKED))
+    most = max(MOST_COMPARED // groups.size, FEWEST_ASKED)
+    asked = evenly_spaced(np.arange(n_groups), most)
     n_parts = -(-len(asked) * n_groups // _AT_ONCE)
     columns = np.ascontiguousarray(groups.T)
     parts = [

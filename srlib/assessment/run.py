@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from srlib.arrays import Ints
+from srlib.arrays import Generator, Ints
 from srlib.assessment import card, ratings, utility, verdict
 from srlib.assessment.attribute import INTERVAL, repu_and_tcap
 from srlib.assessment.copies import Copies, copies
@@ -159,7 +158,7 @@ class Assessment:
             "notes": list(self.tables.notes),
         }
 
-    def files(self, run: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    def files(self, run: Mapping[str, str] = {}) -> dict[str, str]:
         """Return the files of ``srlib assess`` by name. All but one are confidential.
 
         The public page is for everybody. `run` has facts for the page, as the date.
@@ -176,7 +175,7 @@ class Assessment:
     def to_html(
         self,
         public: bool = False,
-        run: Mapping[str, str] = MappingProxyType({}),
+        run: Mapping[str, str] = {},
     ) -> str:
         """Return a page that stands alone. Confidential, unless public: ratings alone.
 
@@ -221,7 +220,7 @@ def assess(
     holdout: Table | None = None,
     leave_out: Names = (),
     synthesizer: "str | Density" = "",
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Assessment:
     """Assess what releases disclose about the people in an original, and their utility.
 
@@ -285,7 +284,7 @@ def assess(
     >>> found.table.loc[0, ["question", "rating"]].tolist()
     ['identical records', 'found']
     """
-    if not isinstance(rng, np.random.Generator):
+    if not isinstance(rng, Generator):
         raise ValueError(
             f"rng is {rng!r}; it must be a Generator, such as "
             "numpy.random.default_rng(1)"
@@ -384,7 +383,7 @@ def _ask_exactly(
     tables: Tables,
     released: Sequence[Codes],
     synthesizer: "Density | str",
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> tuple[list[Row], pd.DataFrame]:
     """Return the rows and risks of an intruder who knows the synthesizer."""
     from srlib.assessment.exact import exact_rows

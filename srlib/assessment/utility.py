@@ -22,8 +22,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse, special
 
-from srlib.arrays import Bools, Floats, Ints
-from srlib.assessment.counts import Row, new_row, thin
+from srlib.arrays import Bools, Floats, Ints, evenly_spaced
+from srlib.assessment.counts import Row, new_row
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation
@@ -152,8 +152,8 @@ def distinguishability(
     """Return the share of the variance of a record's file explained by regression."""
     n_records = len(original) + len(released)
     with_pairs, share = _affordable_regression(original, released, schema)
-    original = thin(original, max(int(share * len(original)), 2))
-    released = thin(released, max(int(share * len(released)), 2))
+    original = evenly_spaced(original, max(int(share * len(original)), 2))
+    released = evenly_spaced(released, max(int(share * len(released)), 2))
     size = len(original) + len(released)
     n_single = 1 + (schema.n_levels - 1).sum()
     if n_single > size / 10:  # chance explains too much

@@ -213,7 +213,7 @@ def render_text(
 def overview(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each release: its public number, name, verdict and finding."""
     rows = []
-    for number, one in enumerate(verdicts, start=1):
+    for number, one in enumerate(verdicts, 1):
         of_release = table[table["release"] == one.release]
         rows.append(
             {
@@ -254,7 +254,7 @@ def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFra
     ratings are that it follows from.
     """
     shown = []
-    for number, one in enumerate(verdicts, start=1):
+    for number, one in enumerate(verdicts, 1):
         of_release = table[table["release"] == one.release]
         rows = of_release[of_release["in_verdict"]]
         enough = rows["n"] >= MIN_RECORDS

@@ -392,7 +392,7 @@ def agreement(
     color = _count_color(len(frame))
 
     def panel(rows: pd.DataFrame, x: alt.X) -> Chart:
-        logs = np.log(rows[["x", "y"]].to_numpy(dtype=float))
+        logs = np.log(rows[["x", "y"]].to_numpy(float))
         return alt.layer(
             _squares(logs, edges).encode(
                 x=x,
@@ -416,7 +416,7 @@ def agreement(
 
 def _grid(frame: pd.DataFrame) -> np.ndarray:
     """Return the edges of a grid over the probabilities, on both axes."""
-    values = frame[["x", "y"]].to_numpy(dtype=float)
+    values = frame[["x", "y"]].to_numpy(float)
     if not (np.isfinite(values) & (values > 0)).all():
         raise ValueError(
             "frame has values of x or y that are not positive and finite; all must be"

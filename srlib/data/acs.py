@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from platformdirs import user_cache_dir
 
-from srlib.arrays import Ints
+from srlib.arrays import Generator, Ints
 from srlib.data.codes import (
     MISSING,
     MISSING_TEXTS,
@@ -95,7 +95,7 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
 
 def _recoded(levels: str, texts: Iterable[str]) -> list[int]:
     """Return the new codes of raw texts, where 1, 2, ... become the given levels."""
-    codes = {float(raw): int(level) - 1 for raw, level in enumerate(levels, start=1)}
+    codes = {float(raw): int(level) - 1 for raw, level in enumerate(levels, 1)}
     return [
         MISSING if text in MISSING_TEXTS else codes.get(parse_number(text), OUTSIDE)
         for text in texts
@@ -169,7 +169,7 @@ def _download_zip(title: str, url: str, file: str, pooch_object: Any) -> None:
             raise zipfile.BadZipFile(damaged)
 
 
-def embedded_population(n: int, *, rng: np.random.Generator) -> Microdata:
+def embedded_population(n: int, *, rng: Generator) -> Microdata:
     """Return a simulated population of n adults with the variables of Table 1.
 
     It is drawn from a Bayesian network of conditional probability tables that were

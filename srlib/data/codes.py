@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from srlib.arrays import Ints
+from srlib.arrays import ArrayLike, Ints
 from srlib.checks import quoted, rows_where
 
 # Categorical records, (n, n_variables); variable k has levels 0 to n_levels[k] - 1.
@@ -21,7 +20,7 @@ AMBIGUOUS = -3  # of a value that matches several levels
 # Texts that mean a missing value, unless a variable declares them as levels.
 MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
 _WHOLE = re.compile(r"[+-]?\d+(\.0+)?")
-_WITH_ZEROS = re.compile(r"([+-]?\d+)(?:\.0+|(\.\d*?[1-9])0*)")
+_WITH_ZEROS = re.compile(r"\A([+-]?\d+)(?:\.0+|(\.\d*?[1-9])0*)\Z")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 _EPOCH = datetime(1970, 1, 1)
@@ -83,8 +82,7 @@ def factorize_texts(column: pd.Series) -> tuple[Ints, list[str]]:
 
 def distinct_texts(column: pd.Series) -> set[str]:
     """Return a column's distinct values as texts, without missing values."""
-    _, texts = factorize_texts(column)
-    return {*texts} - MISSING_TEXTS
+    return {*factorize_texts(column)[1]} - MISSING_TEXTS
 
 
 def encode_column(
@@ -148,10 +146,7 @@ def iso_date(day: float) -> str:
 
 def strip_zeros(text: str) -> str:
     """Return a number without trailing zeros, "1" for "1.0"; other texts unchanged."""
-    match = _WITH_ZEROS.fullmatch(text)
-    if not match:
-        return text
-    return match[1] + (match[2] or "")
+    return _WITH_ZEROS.sub(r"\1\2", text)
 
 
 def observed_levels(column: pd.Series) -> tuple[str, ...]:

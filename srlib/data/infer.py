@@ -168,7 +168,7 @@ def _categorical(name: str, column: pd.Series) -> Variable | str:
     return SINGLE_VALUE
 
 
-def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
+def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, list[str]]:
     """Return a schema whose numeric variables are binned by a table, and notes."""
     variables = []
     notes = []
@@ -182,7 +182,7 @@ def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
             "These cut points reveal quantiles of the original; "
             "cut points given in a schema do not."
         )
-    return replace(schema, variables=tuple(variables)), tuple(notes)
+    return replace(schema, variables=tuple(variables)), notes
 
 
 def _binned(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
@@ -316,7 +316,7 @@ def _unseen_texts(variable: Variable, column: pd.Series) -> tuple[list[str], boo
 def suggest_schema(
     tables: Sequence[pd.DataFrame],
     left_out: Sequence[str] = (),
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[str, list[str]]:
     """Return the YAML text of a schema, and a note on each column that is left out.
 
     Columns that a user left out are named as well. The first table, the original,
@@ -329,7 +329,7 @@ def suggest_schema(
     document: dict[str, object] = {"leave_out": list(reasons)} if reasons else {}
     document["variables"] = [_declaration(variable) for variable in schema.variables]
     notes = [f"{name} is left out: {reason}." for name, reason in reasons.items()]
-    return yaml_io.dump(document), tuple(notes)
+    return yaml_io.dump(document), notes
 
 
 def _declaration(variable: Variable) -> dict[str, object]:

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from srlib.arrays import Generator
 from srlib.checks import duplicates, printable, quoted
 from srlib.data.acs import (
     ACS,
@@ -37,8 +38,8 @@ from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema
 from srlib.data.size_limits import (
     MAX_BYTES,
+    READERS,
     check_width,
-    is_typed,
     read_typed,
     typed_column_names,
 )
@@ -79,7 +80,7 @@ def load(
     data: str | Path,
     schema: SchemaSource = "",
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     n_records: int | None = None,
     **options: Any,
 ) -> Microdata:
@@ -114,11 +115,7 @@ def load(
         return table
     rows = np.sort(rng.choice(len(table), n_records, replace=False))
     note = f"A simple random sample of {n_records:,} of the {len(table):,} records."
-    return replace(
-        table,
-        codes=table.codes[rows],
-        notes=(*table.notes, note),
-    )
+    return replace(table, codes=table.codes[rows], notes=(*table.notes, note))
 
 
 def read_table(
@@ -188,7 +185,7 @@ def read_table(
             complete, notes = bin_numbers(texts.schema, texts.frame)
         else:
             complete = Schema.from_frame(texts.frame, typed=False)
-            notes = ("No schema was given: levels are taken from the file.",)
+            notes = ["No schema was given: levels are taken from the file."]
         table = Microdata.from_frame(texts.frame, complete, drop_missing=drop_missing)
         return replace(table, notes=(*texts.notes, *notes, *table.notes))
 
@@ -270,7 +267,7 @@ def exclude_columns(
 ) -> tuple[Schema | None, list[str]]:
     """Return the schema of the columns that are kept, and the names of all others."""
     if schema is None:
-        return None, list(dict.fromkeys(leave_out))
+        return None, list(leave_out)
     left_out = list(dict.fromkeys([*leave_out, *schema.leave_out]))
     variables = tuple(v for v in schema.variables if v.name not in left_out)
     return Schema(variables, tuple(left_out)) if variables else None, left_out
@@ -289,11 +286,10 @@ def check_leave_out(leave_out: Iterable[str], tables: Iterable[UncodedTable]) ->
 _UNREADABLE = (*DAMAGED, ValueError, OSError, RuntimeError, StopIteration)
 
 
-def column_names(path: str | Path) -> tuple[str, ...]:
+def column_names(path: Path) -> tuple[str, ...]:
     """Return the names of a file's columns; none if its header cannot be read."""
-    path = Path(path)
     try:
-        if is_typed(path):
+        if path.suffix.lower() in READERS:
             names = typed_column_names(path)
         else:
             _, records = _records(path)
@@ -316,7 +312,7 @@ def _open_table(
     path: Path,
 ) -> tuple[list[str], Callable[[list[str]], pd.DataFrame], bool]:
     """Return a file's header, its reader, and whether commas may be decimal marks."""
-    if not is_typed(path):
+    if path.suffix.lower() not in READERS:
         mark, records = _records(path)
         header = _names(next(records, (1, []))[1])
         return header, partial(_read_columns, records, header), mark in ";\t"
@@ -475,7 +471,7 @@ def _names(fields: Iterable[str]) -> list[str]:
     header = list(map(str.strip, fields))
     if not any(header):
         raise ValueError("the file is empty, or its header has no column names")
-    header = [name or f"column {i}" for i, name in enumerate(header, start=1)]
+    header = [name or f"column {i}" for i, name in enumerate(header, 1)]
     if repeated := duplicates(header):
         raise ValueError(f"duplicate column names {quoted(repeated)}")
     if unsafe := [name for name in header if _CONTROL.search(name)]:

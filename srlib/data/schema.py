@@ -10,10 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from srlib import yaml_io
-from srlib.arrays import Bools, Ints
+from srlib.arrays import ArrayLike, Bools, Ints
 from srlib.checks import duplicates, printable, quoted, rows_where
 from srlib.data.codes import (
     AMBIGUOUS,
@@ -408,7 +407,7 @@ class Schema:
         missing values that are not dropped; it has the values and the first rows by the
         table's index. Codes are uint8 if no variable has more than 256 levels.
         """
-        self.check_columns(list(frame))
+        self.check_columns(frame)
         codes = self._encode(frame)
         is_missing = codes == MISSING
         drops = [
@@ -454,8 +453,8 @@ class Schema:
         columns = {}
         notes = []
         for variable in self.variables:
-            column, note = variable.labels_to_levels(frame[variable.name])
-            columns[variable.name] = column
+            name = variable.name
+            columns[name], note = variable.labels_to_levels(frame[name])
             if note:
                 notes.append(note)
         return pd.DataFrame(columns), notes
@@ -495,13 +494,13 @@ class Schema:
             )
         columns = {}
         for variable, column in zip(self.variables, codes.T, strict=True):
-            texts = list(variable.labels if labels else variable.levels)
+            texts = variable.labels if labels else variable.levels
             columns[variable.name] = pd.Categorical.from_codes(column, texts)
         return pd.DataFrame(columns)
 
     def check_columns(
         self,
-        columns: Sequence[str],
+        columns: Iterable[str],
         *,
         ignore_unknown: bool = False,
     ) -> None:
@@ -586,7 +585,7 @@ class Microdata:
             raise ValueError(f"schema is of type {kind}; it must be a Schema")
         frame = frame.rename(columns=str)
         schema = schema or Schema.from_frame(frame)
-        schema.check_columns(list(frame))
+        schema.check_columns(frame)
         frame, notes = schema.labels_to_levels(frame)
         codes, kept = schema.encode_complete(frame, drop_missing)
         if not len(kept):
@@ -601,6 +600,20 @@ class Microdata:
     def to_frame(self, *, labels: bool = True) -> pd.DataFrame:
         """Return the records as categorical columns of labels, or of levels."""
         return self.schema.decode(self.codes, labels=labels)
+
+
+def as_microdata(data: pd.DataFrame | Microdata, schema: Schema | None) -> Microdata:
+    """Return a table as Microdata; raise a ValueError if it is of another type."""
+    if isinstance(data, pd.DataFrame):
+        return Microdata.from_frame(data, schema)
+    if not isinstance(data, Microdata):
+        raise ValueError(
+            f"data is of type {type(data).__name__}; "
+            "it must be a DataFrame or Microdata"
+        )
+    if schema is not None:
+        raise ValueError("schema is given, but the Microdata have their own schema")
+    return data
 
 
 def _check_texts(what: str, texts: Sequence[str]) -> None:

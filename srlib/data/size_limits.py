@@ -24,11 +24,6 @@ _MIN_VALUE_BYTES = 8
 _PART = 1 << 22  # values, or bytes of texts, decoded at a time
 
 
-def is_typed(path: Path) -> bool:
-    """Return whether a file's ending is that of a file with types."""
-    return path.suffix.lower() in READERS
-
-
 def typed_column_names(path: Path) -> list[str]:
     """Return the names of the columns, from the header alone."""
     suffix = path.suffix.lower()

@@ -83,7 +83,7 @@ def _log_split_prob(
     level_of = np.indices(n_levels).reshape(len(n_levels), -1)
     # Of each variable and class: G(d a) / G(d a + n_f) prod_levels G(a + n_fl) / G(a)
     for levels, cell_levels in zip(n_levels, level_of, strict=True):
-        indicator = (cell_levels == np.arange(levels)[:, None]).astype(np.int64)
+        indicator = cell_levels == np.arange(levels)[:, None]
         counts = np.einsum("lk,skf->sfl", indicator, splits)
         log_factor = gammaln(a + counts).sum(axis=2) - levels * gammaln(a)
         log_factor += gammaln(levels * a) - gammaln(levels * a + sizes)

@@ -7,11 +7,10 @@ from threading import Event
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from srlib.arrays import Ints
+from srlib.arrays import Generator, Ints, NDArray
 from srlib.data.codes import Codes, distinct
-from srlib.data.schema import Microdata, Schema
+from srlib.data.schema import Microdata, Schema, as_microdata
 from srlib.dpmpm.kernels import (
     THREADS,
     empty_tables,
@@ -42,13 +41,13 @@ class Sampler:
         n_levels: Ints,
         n_classes: int,
         prior: Prior,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> None:
         groups = group_variables(n_levels)
         self.rng = rng
         self._prior = (prior.alpha_shape, prior.alpha_rate, prior.concentration)
         self._tables = empty_tables(groups, n_classes, np.float32)
-        self._cell_counts = np.zeros(self._tables.products.shape, dtype=np.int64)
+        self._cell_counts = np.zeros(self._tables.products.shape, np.int64)
         self.rows = groups.rows(combinations)  # writing to them changes the data
         self.counts = counts
         self.alpha = 1.0
@@ -56,10 +55,10 @@ class Sampler:
         # A uniform Dirichlet for any prior: no combination may start with probability
         # zero.
         shares = [rng.dirichlet(np.ones(levels), n_classes) for levels in n_levels]
-        self.phi = np.ascontiguousarray(np.hstack(shares).T, dtype=np.float32)
-        self.sizes = np.zeros(n_classes, dtype=np.int64)
-        self.level_counts = np.zeros(self.phi.shape, dtype=np.int64)
-        self.class_of = np.zeros(len(counts), dtype=np.int64)
+        self.phi = np.ascontiguousarray(np.hstack(shares).T, np.float32)
+        self.sizes = np.zeros(n_classes, np.int64)
+        self.level_counts = np.zeros(self.phi.shape, np.int64)
+        self.class_of = np.zeros(len(counts), np.int64)
 
     def advance(
         self,
@@ -85,7 +84,7 @@ class Sampler:
         fill_tables(self.pi, self.phi, self._tables)
         log_prob = np.empty(len(self.rows))
         mixture_log_prob(self._tables, self.rows, log_prob)
-        return float((self.counts * log_prob).sum())
+        return (self.counts * log_prob).sum()
 
 
 def sample_posterior(
@@ -93,7 +92,7 @@ def sample_posterior(
     n_levels: Ints,
     chains: Chains,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     keep_allocations: bool = False,
     label: str = "DPMPM",
 ) -> Draws:
@@ -134,7 +133,7 @@ def sample_posterior(
         draws = _add_allocations(draws, combinations, chains.prior)
     is_stopped = Event()
 
-    def run(chain: int, chain_rng: np.random.Generator) -> None:
+    def run(chain: int, chain_rng: Generator) -> None:
         sampler = Sampler(
             combinations, counts, n_levels, chains.n_classes, chains.prior, chain_rng
         )
@@ -161,8 +160,8 @@ def _empty_draws(chains: Chains, n_levels: Ints) -> Draws:
     return Draws(
         alpha=np.empty(shape),
         pi=np.empty((*shape, n_classes)),
-        phi=np.empty((*shape, int(n_levels.sum()), n_classes), dtype=np.float32),
-        class_sizes=np.empty((*shape, n_classes), dtype=np.int64),
+        phi=np.empty((*shape, n_levels.sum(), n_classes), np.float32),
+        class_sizes=np.empty((*shape, n_classes), np.int64),
         log_likelihood=np.empty(shape),
         n_levels=n_levels,
     )
@@ -177,8 +176,8 @@ def _add_allocations(
     shape = (draws.n_chains, draws.n_draws, len(combinations))
     allocations = Allocations(
         combinations=combinations,
-        class_of=np.empty(shape, dtype=np.uint16),
-        level_counts=np.empty(draws.phi.shape, dtype=np.int32),
+        class_of=np.empty(shape, np.uint16),
+        level_counts=np.empty(draws.phi.shape, np.int32),
         concentration=prior.concentration,
     )
     return replace(draws, allocations=allocations)
@@ -229,7 +228,7 @@ class FittedDPMPM:
     draws: Draws
 
     def release(
-        self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
+        self, n: int = 1, size: int | None = None, *, rng: Generator
     ) -> list[Microdata]:
         """Return n fully synthetic tables of `size` records, each from another draw.
 
@@ -248,7 +247,7 @@ def fit_dpmpm(
     chains: Chains = CHAINS,
     *,
     schema: Schema | None = None,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> FittedDPMPM:
     """Fit the Dirichlet process mixture of products of multinomials to a table.
 
@@ -286,13 +285,9 @@ def fit_dpmpm(
     >>> [table.to_frame().shape for table in released]
     [(40, 2), (40, 2)]
     """
-    if isinstance(data, Microdata):
-        if schema is not None:
-            raise ValueError("schema is given, but the Microdata have their own schema")
-    else:
-        data = Microdata.from_frame(data, schema)
-    draws = sample_posterior(data.codes, data.schema.n_levels, chains, rng=rng)
-    return FittedDPMPM(data.schema, len(data), draws)
+    table = as_microdata(data, schema)
+    draws = sample_posterior(table.codes, table.schema.n_levels, chains, rng=rng)
+    return FittedDPMPM(table.schema, len(table), draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +301,7 @@ class DPMPMSynthesizer:
     n_levels: Ints
     chains: Chains = CHAINS
 
-    def release(self, data: Ints, *, rng: np.random.Generator) -> NDArray[np.uint8]:
+    def release(self, data: Ints, *, rng: Generator) -> NDArray[np.uint8]:
         """Draw a release of as many records as the data, from chains of its own."""
         draws = sample_posterior(data, self.n_levels, self.chains, rng=rng)
         return draws.release(1, len(data), rng=rng)[0]

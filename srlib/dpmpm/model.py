@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints, NDArray
 from srlib.data.codes import Codes
 from srlib.dpmpm.release import synthesize
 
@@ -198,7 +197,7 @@ class Draws:
         n: int,
         size: int,
         *,
-        rng: np.random.Generator | Sequence[np.random.Generator],
+        rng: Generator | Sequence[Generator],
     ) -> list[NDArray[np.uint8]]:
         """Return fully synthetic data sets, each from its own, evenly spaced draw.
 
@@ -216,7 +215,7 @@ class Draws:
         list of (size, n_variables) uint8
             Levels coded from 0.
         """
-        generators = [rng] * n if isinstance(rng, np.random.Generator) else rng
+        generators = [rng] * n if isinstance(rng, Generator) else rng
         if len(generators) != n:
             raise ValueError(
                 f"rng has {len(generators)} generators; "
@@ -279,7 +278,7 @@ class Draws:
 def checked_codes(codes: Codes, n_levels: Ints) -> tuple[Ints, Ints]:
     """Return codes and levels as arrays; raise a ValueError if they are invalid."""
     codes = np.atleast_2d(codes)
-    levels_of = np.asarray(n_levels, dtype=np.int64)
+    levels_of = np.asarray(n_levels, np.int64)
     if levels_of.ndim != 1 or levels_of.size == 0 or (levels_of < 2).any():
         raise ValueError(
             f"n_levels is {levels_of}; each variable needs two levels or more"

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints, NDArray, log_or_minus_inf
 from srlib.data.codes import Codes, row_numbers
 from srlib.dpmpm.kernels import (
     THREADS,
@@ -49,7 +48,7 @@ def _in_groups(draws: Draws, codes: Codes) -> tuple[Ints, Grouping, Ints]:
     """Return codes as the kernels need them, their groups, and their rows in these."""
     codes, n_levels = checked_codes(codes, draws.n_levels)
     groups = group_variables(n_levels)
-    return np.ascontiguousarray(codes, dtype=np.int64), groups, groups.rows(codes)
+    return np.ascontiguousarray(codes, np.int64), groups, groups.rows(codes)
 
 
 def prior_cell_log_prob(
@@ -58,7 +57,7 @@ def prior_cell_log_prob(
     n_classes: int,
     n_draws: int,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     prior: Prior | None = None,
 ) -> Floats:
     """Return log probabilities of combinations under prior draws.
@@ -74,8 +73,8 @@ def prior_cell_log_prob(
     log_prob = np.repeat(log_pi[:, None], len(codes), axis=1)
     for column, levels in zip(codes.T, n_levels, strict=True):
         weights = rng.gamma(prior.concentration, size=(n_draws, levels, n_classes))
-        with np.errstate(divide="ignore"):
-            log_phi = np.log(weights) - np.log(weights.sum(axis=1, keepdims=True))
+        log_total = log_or_minus_inf(weights.sum(axis=1, keepdims=True))
+        log_phi = log_or_minus_inf(weights) - log_total
         log_prob += log_phi[:, column]
     return logsumexp(log_prob, axis=2)
 
@@ -84,7 +83,7 @@ def _stick_breaking(
     n_draws: int,
     n_classes: int,
     prior: Prior,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Floats:
     """Return log class probabilities drawn from the prior, (n_draws, n_classes)."""
     alpha = rng.gamma(prior.alpha_shape, 1 / prior.alpha_rate, (n_draws, 1))
@@ -99,14 +98,15 @@ def _stick_breaking(
     return log_pi
 
 
-def _run_in_blocks(
+def run_in_blocks(
     run: Callable[[int, slice], None],
     n_chains: int,
     n_combinations: int,
+    size: int,
 ) -> None:
     """Call ``run(chain, block of combinations)`` for all, in threads."""
-    starts = range(0, n_combinations, COMBINATIONS)
-    blocks = [slice(start, start + COMBINATIONS) for start in starts]
+    starts = range(0, n_combinations, size)
+    blocks = [slice(start, start + size) for start in starts]
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(run, np.repeat(range(n_chains), len(blocks)), blocks * n_chains))
 
@@ -149,9 +149,8 @@ def neighbor_log_ratios(
             sums[:, chain, block],
         )
 
-    _run_in_blocks(run, draws.n_chains, len(codes))
-    with np.errstate(divide="ignore"):
-        return np.log(sums) + largest[..., None]
+    run_in_blocks(run, draws.n_chains, len(codes), COMBINATIONS)
+    return log_or_minus_inf(sums) + largest[..., None]
 
 
 def leave_one_out_log_ratios(
@@ -182,7 +181,7 @@ def leave_one_out_log_ratios(
     codes, groups, rows = _in_groups(draws, codes)
     places = _places(kept.combinations, codes, draws.n_levels)
     sums = np.zeros((draws.n_chains, len(codes), draws.phi.shape[2]))
-    log_prob = np.empty((draws.n_chains, draws.n_draws, len(codes)), dtype=np.float32)
+    log_prob = np.empty((draws.n_chains, draws.n_draws, len(codes)), np.float32)
 
     def run(chain: int, block: slice) -> None:
         leave_one_out_ratio_sums(
@@ -198,7 +197,7 @@ def leave_one_out_log_ratios(
             log_prob[chain, :, block],
         )
 
-    _run_in_blocks(run, draws.n_chains, len(codes))
+    run_in_blocks(run, draws.n_chains, len(codes), COMBINATIONS)
     return np.log(sums / draws.n_draws), log_prob
 
 

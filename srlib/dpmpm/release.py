@@ -4,10 +4,9 @@ import itertools
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints, NDArray
 
 
 @njit(nogil=True, cache=True)
@@ -35,7 +34,7 @@ def synthesize(
     n_levels: Ints,
     n_records: int,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> NDArray[np.uint8]:
     """Return a fully synthetic data set, (n_records, n_variables), from a single draw.
 
@@ -52,7 +51,7 @@ def synthesize(
         cumulative_phi[start:stop] = np.cumsum(
             phi[start:stop], axis=0, dtype=np.float64
         )
-    codes = np.empty((n_records, len(n_levels)), dtype=np.uint8)
+    codes = np.empty((n_records, len(n_levels)), np.uint8)
     uniforms = rng.random((n_records, len(n_levels) + 1))
     _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes)
     return codes

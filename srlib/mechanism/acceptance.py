@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.arrays import Bools, Floats
+from srlib.arrays import ArrayLike, Bools, Floats, log_or_minus_inf
 from srlib.mechanism.bayes import posterior_from_log_ratio
 from srlib.mechanism.core import Mechanism, log_difference
 
@@ -135,8 +134,8 @@ def _points(
 def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> Bools:
     """Return whether releases violate a rule for some prior, from their log L."""
     with np.errstate(over="ignore"):
-        ratio = np.exp(np.asarray(log_ratio))
-    is_violated = np.zeros(ratio.shape, dtype=bool)
+        ratio = np.exp(log_ratio)
+    is_violated = np.zeros(ratio.shape, bool)
     for rule in rules:
         # A straight line is largest at an end; at R = 1, RR is one for every L.
         for risk in (rule.r_at_least, rule.r_at_most):
@@ -223,7 +222,7 @@ def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> Bools:
     is computed.
     """
     table = _whole_table(mechanism)
-    is_violated = np.zeros(table.shape, dtype=bool)
+    is_violated = np.zeros(table.shape, bool)
     for first, second in mechanism.neighbors:
         log_ratio = log_difference(table[first], table[second])
         is_violated[first] |= unacceptable(log_ratio, rules)
@@ -256,7 +255,7 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     (1.61, inf)
     """
     table = _whole_table(mechanism)
-    is_accepted = np.asarray(acceptable, dtype=bool)
+    is_accepted = np.asarray(acceptable, bool)
     if is_accepted.shape != table.shape:
         raise ValueError(
             f"acceptable has shape {is_accepted.shape}; it must be {table.shape}"
@@ -305,8 +304,7 @@ def release_first_acceptable(
         columns.append(log_rejected + np.where(is_rejected, -np.inf, table))
         outputs.extend((name, release) for release in mechanism.outputs)
         rejected = np.exp(table) * is_rejected
-        with np.errstate(divide="ignore"):
-            log_rejected += np.log(rejected.sum(axis=1, keepdims=True))
+        log_rejected += log_or_minus_inf(rejected.sum(axis=1, keepdims=True))
     return Mechanism.from_table(
         np.hstack([*columns, log_rejected]),
         first.neighbors,

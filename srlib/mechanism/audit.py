@@ -23,7 +23,7 @@ def clopper_pearson(
     checks.at_least(1, size=size)
     checks.within(0, size, count=count)
     checks.inner_probability(confidence=confidence)
-    events = np.asarray(count, dtype=float)
+    events = np.asarray(count, float)
     low = betaincinv(events, size - events + 1, 1 - confidence)
     high = betaincinv(events + 1, size - events, confidence)
     low = np.where(events > 0, low, 0.0)

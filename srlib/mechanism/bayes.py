@@ -1,11 +1,10 @@
 """The intruder's posterior: Bayes' rule in the column of the observed release."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import expit, logit, logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats
+from srlib.arrays import ArrayLike, Floats
 from srlib.mechanism.core import Mechanism
 from srlib.mechanism.privacy import privacy_loss
 
@@ -51,12 +50,12 @@ def posterior(log_likelihood: Floats, log_prior: ArrayLike = 0.0) -> Floats:
     return joint - evidence
 
 
-def rank(log_posterior: Floats, row: int = 0) -> Floats:
-    """Return the rank of one row by posterior probability, 1 for the most probable.
+def rank(log_posterior: Floats) -> Floats:
+    """Return the rank of the first row by posterior probability, 1 for the largest.
 
     The posterior has shape (..., n_rows). Tied rows share the mean of their ranks.
     """
-    row_posterior = log_posterior[..., row, None]
+    row_posterior = log_posterior[..., :1]
     n_above = (log_posterior > row_posterior).sum(axis=-1)
     n_tied = (log_posterior == row_posterior).sum(axis=-1) - 1
     return 1.0 + n_above + n_tied / 2.0

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import ArrayLike, Floats, Generator, Ints
 from srlib.mechanism.families import log_multinomial
 from srlib.threads import one_blas_thread
 
@@ -47,8 +46,8 @@ def log_predictive(
         Log of the weighted mean of the multinomial probabilities, and its standard
         error for independent draws.
     """
-    cells = np.asarray(log_cell_prob, dtype=float)
-    weights = np.full(len(cells), log_weights, dtype=float)
+    cells = np.asarray(log_cell_prob, float)
+    weights = np.full(len(cells), log_weights, float)
     weights -= logsumexp(weights)
     # A cell of probability zero affects only tables that use it.
     is_possible = np.isfinite(cells)
@@ -69,7 +68,7 @@ def log_linear_draws(
     shape: Sequence[int],
     n_draws: int,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     sd: float = 1.0,
     pairwise: bool = True,
 ) -> Floats:
@@ -107,7 +106,7 @@ def _log_linear_design(shape: Sequence[int], pairwise: bool) -> Floats:
         joint = [a & b for a, b in combinations(effects, 2)]
         # Two levels of one variable have no cell in common.
         effects += [cells for cells in joint if cells.any()]
-    return np.array(effects, dtype=float)
+    return np.array(effects, float)
 
 
 def log_predictive_score(log_cell_prob: ArrayLike, tables: Ints) -> Floats:
@@ -118,7 +117,7 @@ def log_predictive_score(log_cell_prob: ArrayLike, tables: Ints) -> Floats:
     exact for the discrete prior with equal probability on each draw. There is a
     ValueError if a likelihood underflows.
     """
-    cells = np.asarray(log_cell_prob, dtype=float)
+    cells = np.asarray(log_cell_prob, float)
     if not np.isfinite(cells).all():
         raise ValueError("log_cell_prob has values that are not finite; all must be")
     log_likelihood = tables @ cells.T  # (n_tables, n_draws)
@@ -152,7 +151,7 @@ def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
     >>> round(sensitivity_bound(draws), 4)  # log 4: the odds are 1 and 4
     1.3863
     """
-    cells = np.asarray(log_cell_prob, dtype=float)
+    cells = np.asarray(log_cell_prob, float)
     if not np.isfinite(cells).all():
         return float("inf")
     ranges = [np.ptp(cells - cell[:, None], axis=0) for cell in cells.T]
@@ -175,7 +174,7 @@ def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> Floats:
     2.0
     """
     checks.positive(bound=bound)
-    cells = np.asarray(log_cell_prob, dtype=float)
+    cells = np.asarray(log_cell_prob, float)
     least = cells.max(axis=1, keepdims=True) - bound / 2
     raised = np.maximum(cells, least)
     return raised - logsumexp(raised, axis=1, keepdims=True)

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import ArrayLike, Floats, Generator, Ints
 
 BLOCK_ENTRIES = 1 << 20
 BLOCK_WIDTH = 4096
@@ -66,7 +65,7 @@ class Mechanism:
             if len(names) not in (0, size):
                 raise ValueError(f"{side} has {len(names)} names; it must have {size}")
             object.__setattr__(self, side, names if len(names) else range(size))
-        pairs = np.asarray(self.neighbors, dtype=int).reshape(-1, 2)
+        pairs = np.asarray(self.neighbors, int).reshape(-1, 2)
         is_outside = ((pairs < 0) | (pairs >= self.n_inputs)).any(axis=1)
         wrong_pairs = pairs[is_outside | (pairs[:, 0] == pairs[:, 1])]
         if len(wrong_pairs):
@@ -89,7 +88,7 @@ class Mechanism:
         The probabilities of each row must sum to one, within 1e-9. The other arguments
         are those of the class.
         """
-        table = np.array(log_prob, dtype=float)
+        table = np.array(log_prob, float)
         if table.ndim != 2:
             raise ValueError(
                 f"log_prob has shape {table.shape}; it must be (n_inputs, n_outputs)"
@@ -144,7 +143,7 @@ def table_neighbors(tables: Ints) -> Ints:
         for i, moved in enumerate(map(tuple, moved_tables)):
             if moved in position:
                 pairs.append((i, position[moved]))
-    return np.array(pairs, dtype=int).reshape(-1, 2)
+    return np.array(pairs, int).reshape(-1, 2)
 
 
 def log_difference(a: Floats, b: Floats) -> Floats:
@@ -160,7 +159,7 @@ def sample(
     row: int,
     size: int,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Ints:
     """Draw outputs given one data set; return their positions, (size,)."""
     cumulative = np.cumsum(np.exp(mechanism.row(row)))

@@ -16,12 +16,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import checks, diagnostics
-from srlib.arrays import Floats, Ints
+from srlib.arrays import (
+    ArrayLike,
+    Floats,
+    Generator,
+    Ints,
+    NDArray,
+    log_or_minus_inf,
+)
 
 RAW = "raw"
 SMOOTHED = "Pareto-smoothed"
@@ -121,8 +127,7 @@ def log_bin_probabilities(posterior: Any, edges: Floats) -> Floats:
     from_below = np.diff(cdf, prepend=0.0)
     from_above = -np.diff(posterior.sf(upper_edges), prepend=1.0)
     probability = np.where(cdf < 0.5, from_below, from_above)
-    with np.errstate(divide="ignore"):
-        log_prob = np.log(probability)
+    log_prob = log_or_minus_inf(probability)
     return log_prob - logsumexp(log_prob, axis=-1, keepdims=True)
 
 
@@ -189,7 +194,7 @@ def simulate_counts(
     draws: int,
     size: int,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Ints:
     """Simulate the bin counts of the paper's procedure without posterior draws.
 
@@ -337,7 +342,7 @@ def _weight_reader(
         if n_neighbors is None or n_neighbors < 1:
             raise ValueError(f"n_neighbors is {n_neighbors}; it must be 1 or more")
         return n_neighbors, log_weights
-    table = np.asarray(log_weights, dtype=float)
+    table = np.asarray(log_weights, float)
     if table.shape[-1] < 1:
         raise ValueError("log_weights has no neighbors; it must have 1 or more")
     return table.shape[-1], lambda chosen: table[..., chosen]
@@ -371,8 +376,7 @@ class _Sample:
         relative = np.exp(log_weights - log_weights.max(axis=0))
         relative = relative[order]
         sums = np.add.reduceat(relative, ends[:-1], axis=0)
-        with np.errstate(divide="ignore"):
-            log_prob = np.log(sums) - np.log(relative.sum(axis=0))
+        log_prob = log_or_minus_inf(sums) - np.log(relative.sum(axis=0))
         if self.refit is not None:
             edges = values[order[ends[1:-1]]]
             for i in np.flatnonzero(pareto_k > HIGH_K).tolist():
@@ -384,7 +388,7 @@ class _Sample:
     def weights(self, chosen: slice) -> tuple[Floats, Floats]:
         """Return smoothed log weights, (n_draws, width), and Pareto k of neighbors."""
         width = chosen.stop - chosen.start
-        weights = np.array(self.read(chosen), dtype=float).reshape(-1, width)
+        weights = np.array(self.read(chosen), float).reshape(-1, width)
         if len(weights) != self.chains.size:
             raise ValueError(
                 f"log_weights has {len(weights)} draws; it must have "
@@ -509,7 +513,7 @@ def from_posterior(
             "new_log_likelihood must be given if neighbors is 'add' or 'replace' only"
         )
     posterior = _entry(tree, "posterior", "tree")
-    new = np.asarray(new_log_likelihood, dtype=float)
+    new = np.asarray(new_log_likelihood, float)
     total, log_weights = _neighbor_weights(tree, neighbors, log_likelihood, new)
     results = {}
     for name in [var_names] if isinstance(var_names, str) else var_names:
@@ -569,7 +573,7 @@ def _neighbor_weights(
     if neighbors == "add":
         return new.shape[-1], new
     pointwise = _pointwise(tree, log_likelihood)
-    total = int(np.prod(pointwise.shape[2:]))
+    total = np.prod(pointwise.shape[2:])
     if len(pointwise.shape) != 3:  # one dimension of records is read lazily
         pointwise = np.asarray(pointwise).reshape(*pointwise.shape[:2], total)
     added = new if neighbors == "replace" else np.zeros(total)
@@ -579,6 +583,6 @@ def _neighbor_weights(
         )
 
     def read(chosen: slice) -> Floats:
-        return added[..., chosen] - np.asarray(pointwise[:, :, chosen], dtype=float)
+        return added[..., chosen] - np.asarray(pointwise[:, :, chosen], float)
 
     return total, read

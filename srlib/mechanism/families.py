@@ -4,11 +4,10 @@ from itertools import chain, combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import ArrayLike, Floats, Ints
 from srlib.mechanism.core import Mechanism, count_neighbors, table_neighbors
 
 MOST_TABLES = 2_000_000
@@ -173,13 +172,13 @@ def compositions(n: int, n_cells: int) -> Ints:
             f"most {MOST_TABLES:,} are enumerated"
         )
     bars = chain.from_iterable(combinations(range(n_places), n_bars))
-    places = np.fromiter(bars, dtype=int).reshape(n_tables, n_bars)
+    places = np.fromiter(bars, int).reshape(n_tables, n_bars)
     return np.diff(places, axis=1, prepend=-1, append=n_places) - 1
 
 
 def apportion(shares: ArrayLike, n: int) -> Ints:
     """Return counts that apportion n records to shares, (K,), by largest remainders."""
-    weights = np.asarray(shares, dtype=float)
+    weights = np.asarray(shares, float)
     if n < 0 or (weights < 0).any() or not weights.sum() > 0:
         raise ValueError(
             f"shares is {shares!r}, n is {n}; none may be negative, nor all shares 0"
@@ -242,7 +241,7 @@ def dirichlet_multinomial(
 
 def _checked_prior(alpha: ArrayLike) -> Floats:
     """Return the parameters of a Dirichlet prior, (K,), if they are ones."""
-    prior = np.asarray(alpha, dtype=float)
+    prior = np.asarray(alpha, float)
     is_positive = np.isfinite(prior) & (prior > 0)
     if prior.ndim != 1 or prior.size < 2 or not is_positive.all():
         raise ValueError(f"alpha is {alpha!r}; it must be two or more positive numbers")

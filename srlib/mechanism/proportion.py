@@ -8,12 +8,11 @@ proportion given a release is a finite mixture.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import betaln
 from scipy.stats import binom
 
 from srlib import checks
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import ArrayLike, Bools, Floats, Generator, Ints
 from srlib.mechanism.bayes import posterior, posterior_from_log_ratio
 from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, log_difference, sample
 from srlib.mechanism.families import log_binomial
@@ -53,7 +52,7 @@ class Pairs:
         size: int = 1,
     ) -> float:
         """Return the probability of an event, (k,) bool, in any of `size` pairs."""
-        single = float(self.probability[event].sum())
+        single = self.probability[event].sum()
         if single >= 1:
             return 1.0
         # 1 - (1 - p)^size
@@ -253,7 +252,7 @@ class Study:
         intruder_prior: float,
         size: int,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Pairs:
         """Simulate `size` pairs of data set and release.
 
@@ -277,7 +276,7 @@ class Study:
         """Return pairs with the intruder's risk and the analyst's loss of precision."""
         log_ratio = np.empty(len(x))
         for count in np.unique(x):
-            loss = privacy_loss(self.mechanism, int(count), alternative[count])
+            loss = privacy_loss(self.mechanism, count, alternative[count])
             has_count = x == count
             log_ratio[has_count] = loss[x_star[has_count]]
         risk = posterior_from_log_ratio(log_ratio, intruder_prior)

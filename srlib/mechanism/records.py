@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from srlib.arrays import Ints
+from srlib.arrays import Generator, Ints
 from srlib.mechanism.core import Mechanism, sample
 from srlib.mechanism.families import log_multinomial
 
@@ -42,7 +42,7 @@ class MechanismSynthesizer:
     n_levels: Sequence[int] | Ints
 
     def __post_init__(self) -> None:
-        n_cells = int(np.prod(self.n_levels))
+        n_cells = np.prod(self.n_levels)
         for tables in (self._inputs, self._outputs):
             if tables.shape[1] != n_cells:
                 raise ValueError(
@@ -84,7 +84,7 @@ class MechanismSynthesizer:
         self,
         data: Ints,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Ints:
         """Draw a release of n_s records, (n_s, n_variables)."""
         column = sample(self.mechanism, self.row_of(data), 1, rng=rng)[0]

@@ -1,15 +1,13 @@
 """The exponential mechanism of any score, and the Gibbs mechanism with a rate."""
 
 import warnings
-from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import ArrayLike, Floats, Ints
 from srlib.mechanism.core import Mechanism
 from srlib.mechanism.privacy import conservative_root, exact_epsilon
 
@@ -39,9 +37,6 @@ def gibbs(
     score: ArrayLike,
     rate: float,
     neighbors: ArrayLike,
-    *,
-    inputs: Sequence = (),
-    outputs: Sequence = (),
 ) -> Mechanism:
     """Return the mechanism with probabilities proportional to exp(rate * score).
 
@@ -51,7 +46,7 @@ def gibbs(
         Finite scores; outputs with a higher score are more probable given the data set.
     rate : float
         0 or more; with 0 the outputs do not depend on the data.
-    neighbors, inputs, outputs
+    neighbors
         As in `Mechanism`.
     """
     table = _checked_score(score)
@@ -59,7 +54,7 @@ def gibbs(
     checks.finite(rate=rate)
     weights = rate * table
     log_prob = weights - logsumexp(weights, axis=1, keepdims=True)
-    return Mechanism.from_table(log_prob, neighbors, inputs, outputs)
+    return Mechanism.from_table(log_prob, neighbors)
 
 
 def exponential(
@@ -68,14 +63,12 @@ def exponential(
     neighbors: ArrayLike,
     *,
     sensitivity: float | None = None,
-    inputs: Sequence = (),
-    outputs: Sequence = (),
 ) -> Mechanism:
     """Return the exponential mechanism: weights exp(epsilon score / (2 sensitivity)).
 
     Parameters
     ----------
-    score, neighbors, inputs, outputs
+    score, neighbors
         As in `gibbs`; the sensitivity of the score must not be zero.
     epsilon : float
         The privacy budget, positive. The exact epsilon may be smaller.
@@ -104,7 +97,7 @@ def exponential(
     sensitivity = exact if sensitivity is None else sensitivity
     checks.positive(sensitivity=sensitivity)
     rate = epsilon / (2 * sensitivity)
-    mechanism = gibbs(score, rate, neighbors, inputs=inputs, outputs=outputs)
+    mechanism = gibbs(score, rate, neighbors)
     if sensitivity < exact * (1 - 1e-9):
         warnings.warn(
             f"sensitivity is {sensitivity:.6g} and that of the score {exact:.6g}, so "
@@ -130,7 +123,7 @@ def calibrate_rate(
     """
     checks.positive(epsilon=epsilon)
     table = _checked_score(score)
-    pairs = np.asarray(neighbors, dtype=int)
+    pairs = np.asarray(neighbors, int)
     ranges = _difference_ranges(table, pairs)
 
     def estimated_excess(rate: float) -> float:
@@ -170,7 +163,7 @@ def _difference_ranges(table: Floats, pairs: Ints) -> Floats:
 
 def _checked_score(score: ArrayLike) -> Floats:
     """Return the table of scores if it is complete."""
-    table = np.asarray(score, dtype=float)
+    table = np.asarray(score, float)
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(
             f"score has shape {table.shape}; it must be (n_inputs, n_outputs), 1 or "

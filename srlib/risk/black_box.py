@@ -10,11 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import Bools, Floats, Generator, Ints, NDArray
 from srlib.data import Codes, Microdata
 from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress

@@ -7,9 +7,8 @@ from math import prod
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from srlib.arrays import Ints
+from srlib.arrays import ArrayLike, Ints
 from srlib.data import Codes, Microdata, Schema, distinct
 from srlib.data.codes import Levels
 
@@ -64,7 +63,7 @@ def subset_support(
     `MAX_CANDIDATES`. The unknown variables are given by their positions.
     """
     values = unknown_values(unknown, n_levels)
-    truth = np.asarray(x, dtype=np.uint8)
+    truth = np.asarray(x, np.uint8)
     support = np.tile(truth, (len(values), 1))
     support[:, unknown] = values
     is_truth = (support == truth).all(axis=1)
@@ -133,9 +132,9 @@ class TargetRecords:
         if self.log_prior is None:
             return 0.0
         if not callable(self.log_prior):
-            return np.asarray(self.log_prior, dtype=float)[chosen]
+            return np.asarray(self.log_prior, float)[chosen]
         frame = self.table.schema.decode(np.concatenate(self.candidates(chosen)))
-        values = np.asarray(self.log_prior(frame), dtype=float)
+        values = np.asarray(self.log_prior(frame), float)
         if values.shape != (len(frame),) or np.isnan(values).any():
             raise ValueError(
                 f"log_prior returns shape {values.shape} for {len(frame)} candidates; "

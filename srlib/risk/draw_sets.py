@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from srlib import diagnostics
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints, NDArray, evenly_spaced
 from srlib.data import Codes
 from srlib.dpmpm import Chains, Draws, cell_log_prob, sample_posterior
 from srlib.risk.estimators import (
@@ -27,6 +26,9 @@ from srlib.risk.likelihood import CandidateLikelihood
 MAX_NOT_CONVERGED = 0.05
 # Each round of chains is this many times as long as the one before.
 LENGTHENING = 4
+
+# Settings of chains, or of several rounds of longer and longer ones.
+type Schedule = Chains | Sequence[Chains]
 
 _MAX_CHECKED = 5_000  # combinations for which R-hat is computed
 
@@ -63,9 +65,9 @@ class DrawSets:
         codes: Codes,
         released: Sequence[Codes],
         n_levels: Ints,
-        chains: Chains | Sequence[Chains],
+        chains: Schedule,
         *,
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Self:
         """Sample all sets, each from its own random stream and with its allocations.
 
@@ -165,7 +167,7 @@ def chain_schedule(
     return tuple(reversed(schedule))
 
 
-def checked_schedule(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
+def checked_schedule(chains: Schedule) -> Sequence[Chains]:
     """Return settings as a sequence, if each allows standard errors and R-hat."""
     schedule = [chains] if isinstance(chains, Chains) else list(chains)
     if not schedule:
@@ -198,12 +200,6 @@ def convergence(name: str, draws: Draws, combinations: Codes) -> dict[str, Any]:
         "r_hat_largest": r_hat.max(),
         "share_not_converged": share_not_converged(r_hat),
     }
-
-
-def evenly_spaced(records: Codes, limit: int) -> Codes:
-    """Return all records, or `limit` of them that are evenly spaced."""
-    n_chosen = min(len(records), limit)
-    return records[np.linspace(0, len(records) - 1, n_chosen, dtype=int)]
 
 
 def share_not_converged(r_hat: Floats | Sequence[Floats]) -> Floats:

@@ -73,7 +73,7 @@ def jackknife_variance(replicates: Iterable[Floats]) -> Floats:
     count = 0
     mean = np.zeros(())
     squares = np.zeros(())
-    for count, value in enumerate(replicates, start=1):
+    for count, value in enumerate(replicates, 1):
         deviation = value - mean
         mean = mean + deviation / count
         squares = squares + deviation * (value - mean)

@@ -9,14 +9,11 @@ candidate of every support is the true record x_i.
 """
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
-from itertools import product
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import ArrayLike, Bools, Floats, Ints, NDArray
 from srlib.data import Codes, cell_numbers, distinct
 from srlib.dpmpm import (
     Draws,
@@ -24,7 +21,7 @@ from srlib.dpmpm import (
     leave_one_out_log_ratios,
     neighbor_log_ratios,
 )
-from srlib.dpmpm.kernels import THREADS
+from srlib.dpmpm.predict import run_in_blocks
 from srlib.risk.candidates import one_variable_positions, unknown_values
 from srlib.risk.likelihood import CandidateLikelihood, Risk
 from srlib.threads import one_blas_thread
@@ -138,15 +135,12 @@ def _ratio_sums(draws: Draws, unknown_rows: Ints, records: Sequence[NDArray]) ->
     step = max(1, BLOCK // max(size, draws.n_classes))
     sums = np.empty((draws.n_chains, n, size))
 
-    def run(block: tuple[int, int]) -> None:
-        chain, first = block
-        part = slice(first, first + step)
+    def run(chain: int, part: slice) -> None:
         sums[chain, part] = _chain_ratio_sums(
             draws.pi[chain], draws.phi[chain], unknown_rows, *(x[part] for x in records)
         )
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(run, product(range(draws.n_chains), range(0, n, step))))
+    run_in_blocks(run, draws.n_chains, n, step)
     return sums
 
 

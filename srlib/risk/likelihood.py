@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import ArrayLike, Bools, Floats, Ints
 from srlib.mechanism import posterior, rank
 from srlib.risk.errors import Statistic, jackknife, leave_one_out, log_mean
 

@@ -29,11 +29,9 @@ from itertools import batched
 
 import numpy as np
 import pandas as pd
-from numpy.random import Generator
-from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import Bools, Floats, Generator, Ints, NDArray
 from srlib.data import Codes, Schema
 from srlib.margins import chow_liu_tree, log_density
 from srlib.risk.candidates import (
@@ -174,7 +172,7 @@ class MembershipTest:
         pigeonhole bootstrap, https://doi.org/10.1214/07-AOAS122). A standard error is
         at least that of a proportion one record away from none and from all.
         """
-        rates = np.asarray(false_positive_rates, dtype=float)
+        rates = np.asarray(false_positive_rates, float)
         checks.inner_probability(false_positive_rates=rates)
         limits, decisions = self._classify(rates)
         power = decisions.mean(axis=(1, 2))
@@ -196,7 +194,7 @@ class MembershipTest:
         n_release_sets, n = self.statistic.shape
         set_weights = _resample(n_release_sets, rng)
         record_weights = _resample(n, rng)
-        person_weights = _resample(int(self.holdout_rows.max()) + 1, rng)
+        person_weights = _resample(self.holdout_rows.max() + 1, rng)
         weights = set_weights[:, None] * record_weights  # (n_release_sets, n)
         holdout_weights = weights[:, :, None] * person_weights[self.holdout_rows]
         _, decisions = self._classify(rates, holdout_weights.ravel())

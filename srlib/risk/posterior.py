@@ -7,14 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
 
 from srlib import diagnostics
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import ArrayLike, Bools, Floats, Generator, Ints, NDArray
 from srlib.data import Codes, Microdata, Schema
 from srlib.display import percent
-from srlib.dpmpm import Chains
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
 from srlib.risk.candidates import (
@@ -29,6 +26,7 @@ from srlib.risk.candidates import (
 from srlib.risk.draw_sets import (
     MAX_NOT_CONVERGED,
     DrawSets,
+    Schedule,
     chain_schedule,
     share_not_converged,
 )
@@ -209,7 +207,7 @@ def posterior_risk(
     rows: Rows | None = None,
     synthesizer: Trees | Density | None = None,
     draws: DrawSets | None = None,
-    chains: Chains | Sequence[Chains] | None = None,
+    chains: Schedule | None = None,
     rng: Generator | None = None,
     executor: Executor | None = None,
     progress: bool = True,
@@ -268,6 +266,7 @@ def posterior_risk(
 
     Examples
     --------
+    >>> from srlib.dpmpm import Chains
     >>> rng = np.random.default_rng(1)
     >>> sick = rng.integers(0, 2, 40)
     >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": sick})
@@ -343,7 +342,7 @@ def _sets(
     table: Microdata,
     tables: Sequence[Codes],
     draws: DrawSets | None,
-    chains: Chains | Sequence[Chains] | None,
+    chains: Schedule | None,
     rng: Generator | None,
 ) -> DrawSets:
     """Return draws that fit the tables: those given, or else those of new chains."""

@@ -8,13 +8,11 @@ from math import comb
 
 import numpy as np
 import pandas as pd
-from numpy.random import Generator
-from numpy.typing import ArrayLike
 from scipy.special import gammaln
 from scipy.stats import beta
 
 from srlib import checks
-from srlib.arrays import Floats, Ints
+from srlib.arrays import ArrayLike, Floats, Generator, Ints, evenly_spaced
 from srlib.data import Codes, Schema
 from srlib.display import percent
 from srlib.dpmpm import DPMPMSynthesizer, Draws, sample_posterior
@@ -31,7 +29,6 @@ from srlib.risk.candidates import (
 from srlib.risk.draw_sets import (
     checked_schedule,
     convergence,
-    evenly_spaced,
     log_ratios,
 )
 from srlib.risk.errors import jackknife_variance, log_mean

@@ -11,9 +11,8 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints, NDArray
 from srlib.data import Codes, Microdata
 from srlib.progress import in_blocks
 from srlib.risk.likelihood import CandidateLikelihood
@@ -38,7 +37,7 @@ class Synthesizer(Protocol):
     True
     """
 
-    def release(self, data: Codes, *, rng: np.random.Generator) -> Codes:
+    def release(self, data: Codes, *, rng: Generator) -> Codes:
         """Draw a release from the data."""
         ...
 
@@ -145,7 +144,7 @@ def log_likelihoods(
         values = np.concatenate([*blocks])
     elif executor is None:
         name += ".log_likelihoods"
-        values = np.asarray(own(released, data, rows, candidates), dtype=np.float64)
+        values = np.asarray(own(released, data, rows, candidates), np.float64)
     else:
         raise ValueError(
             f"executor is given, but {name} has its own log_likelihoods, which runs in "

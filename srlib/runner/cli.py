@@ -372,10 +372,9 @@ def schema(files: tuple[Path, ...], leave_out: tuple[str, ...]) -> None:
     try:
         tables = [read_uncoded(file, leave_out=leave_out) for file in files]
         check_leave_out(leave_out, tables)
-        text, reasons = suggest_schema([table.frame for table in tables], leave_out)
+        text, notes = suggest_schema([table.frame for table in tables], leave_out)
     except ValueError as error:
         raise UsageError(masked(str(error), (files, leave_out), columns)) from None
-    notes = list(reasons)
     for table in tables:
         notes += table.notes
     for note in dict.fromkeys(notes):

@@ -79,7 +79,7 @@ def checked_changes(
         if values.size and values.dtype.kind not in "biu":
             raise ValueError(f"{name} has type {values.dtype}; it must be of integers")
     _check_ranges(trees, places, supports)
-    contiguous = np.ascontiguousarray(supports, dtype=np.uint8)
+    contiguous = np.ascontiguousarray(supports, np.uint8)
     return codes, places.astype(np.int64), contiguous
 
 

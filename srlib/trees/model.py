@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from srlib import checks
-from srlib.arrays import Bools, Floats, Ints
+from srlib.arrays import Bools, Floats, Generator, Ints, log_or_minus_inf
 from srlib.data import Microdata, Schema, distinct
+from srlib.data.schema import as_microdata
 from srlib.trees import kernels
 from srlib.trees.kernels import Task, Tree
 
@@ -138,7 +139,7 @@ class Trees:
             released=released[0],
             released_weights=released[1],
             response=response,
-            predictors=np.array(self.order[:position], dtype=np.int64),
+            predictors=np.array(self.order[:position], np.int64),
             start=np.cumsum([0, *self.schema.n_levels]),
             ordered=self.ordered,
             exhaustive=2 if in_rpart_order else ALL_SPLITS,
@@ -160,7 +161,7 @@ class Trees:
             up_to = np.cumsum(indicator * self.counts[tree.records, None], axis=0)
             before = np.insert(up_to, 0, 0, axis=0)
             counts = before[tree.last] - before[tree.first]
-            weights = counts + float(self.growth.smoothing) / counts.shape[1]
+            weights = counts + self.growth.smoothing / counts.shape[1]
             tree_shares.append(weights / weights.sum(axis=1, keepdims=True))
         return tuple(tree_shares)
 
@@ -170,7 +171,7 @@ class Trees:
         return [int(tree.leaves[0]) for tree in self.trees]
 
     def release(
-        self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
+        self, n: int = 1, size: int | None = None, *, rng: Generator
     ) -> list[Microdata]:
         """Return n fully synthetic tables of `size` records each.
 
@@ -217,8 +218,7 @@ class Trees:
         for k, tree, shares in parts:
             if variables is None or k in variables:
                 leaves = kernels.leaf_of(tree, records)
-                with np.errstate(divide="ignore"):
-                    log_prob += np.log(shares[leaves, records[:, k]])
+                log_prob += log_or_minus_inf(shares[leaves, records[:, k]])
         return log_prob
 
 
@@ -246,7 +246,7 @@ def checked_release(released: Ints | Microdata, schema: Schema) -> Ints:
         raise ValueError(
             "released has codes out of range; they must be 0 to n_levels - 1"
         )
-    return np.ascontiguousarray(codes, dtype=np.uint8)
+    return np.ascontiguousarray(codes, np.uint8)
 
 
 def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
@@ -329,13 +329,13 @@ def fit_trees(
     >>> trees.log_prob(released[0]) < 0
     True
     """
-    table = _checked_table(data, schema)
+    table = as_microdata(data, schema)
     if not isinstance(growth, Growth | None):
         raise ValueError(f"growth is {growth!r:.50}; it must be of type Growth")
     if not len(table):
         raise ValueError("the table has no records; it must have one or more")
     positions = checked_order(table.schema, order)
-    codes = np.ascontiguousarray(table.codes, dtype=np.uint8)
+    codes = np.ascontiguousarray(table.codes, np.uint8)
     combinations, counts, combination_of = distinct(codes)
     ungrown = Trees(
         schema=table.schema,
@@ -351,17 +351,3 @@ def fit_trees(
     no_release = distinct(codes[:0])[:2]
     tasks = (ungrown.task(k, no_release) for k in range(len(positions)))
     return replace(ungrown, trees=tuple(map(kernels.grow, tasks)))
-
-
-def _checked_table(data: pd.DataFrame | Microdata, schema: Schema | None) -> Microdata:
-    """Return a table as Microdata; raise a ValueError if it is of another type."""
-    if isinstance(data, pd.DataFrame):
-        return Microdata.from_frame(data, schema)
-    if not isinstance(data, Microdata):
-        raise ValueError(
-            f"data is of type {type(data).__name__}; "
-            "it must be a DataFrame or Microdata"
-        )
-    if schema is not None:
-        raise ValueError("schema is given, but the Microdata have their own schema")
-    return data

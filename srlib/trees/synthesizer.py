@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from srlib.arrays import Floats, Ints
+from srlib.arrays import Floats, Generator, Ints
 from srlib.data import Microdata, Schema
 from srlib.trees.changes import log_likelihoods
 from srlib.trees.model import (
@@ -50,7 +50,7 @@ class SequentialTrees:
 
     def fit(self, data: Ints) -> Trees:
         """Return trees fitted to codes, (n, n_variables); the last fit is cached."""
-        table = Microdata(np.array(data, dtype=np.uint8), self.schema)
+        table = Microdata(np.array(data, np.uint8), self.schema)
         key = table.codes.tobytes()
         if key not in self._last:
             self._last.clear()
@@ -59,7 +59,7 @@ class SequentialTrees:
             )
         return self._last[key]
 
-    def release(self, data: Ints, *, rng: np.random.Generator) -> Ints:
+    def release(self, data: Ints, *, rng: Generator) -> Ints:
         """Draw a release with as many records as the data."""
         return self.fit(data).release(rng=rng)[0].codes
 
