@@ -494,9 +494,9 @@ def test_repu_tcap_and_disco_by_dictionaries(tables):
     released = keys_and_targets(z)
     d = Counter(keys for keys, _ in original)
     s = Counter(keys for keys, _ in released)
-    targets = {keys: set() for keys in s | d}
-    for keys, target in released:
-        targets[keys].add(target)
+    targets = {}
+    for keys in s | d:
+        targets[keys] = {target for k, target in released if k == keys}
     files = Files(x, z, levels)
     attack = Attack([0, 1], 2)
 
