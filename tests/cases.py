@@ -1,11 +1,24 @@
-"""Releases of known kinds, their risks, and the verdict by the risks."""
+"""Releases of known kinds and their risks: `python tests/cases.py` freezes the risks.
 
+A number that moves from the frozen one (`cases.json`) is a fault, or it is explained in
+the changelog.
+"""
+
+import json
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
-from ladder import bootstrap, copy, independent, partly_copied, trees
+from ladder import (
+    LADDER,
+    bootstrap,
+    copy,
+    independent,
+    partly_copied,
+    trees,
+)
 from numpy.random import default_rng
 from scipy import stats
 
@@ -19,12 +32,15 @@ from srlib.assessment.inference import inference
 from srlib.data import microdata
 from srlib.data.codes import Codes
 
+FILE = Path(__file__).with_suffix(".json")
 POPULATION = microdata.embedded_population(200_000, rng=default_rng(1))
 SCHEMA = POPULATION.schema
 KEYS = ("SEX", "AGEP", "RACE1P", "MAR")
 TARGET = "DIS"
 PEOPLE = POPULATION.codes
 LEVELS = SCHEMA.n_levels.tolist()
+N_SEEDS = {500: 8, 2_000: 4, 10_000: 2}  # by number of records
+N_SEEDS_LADDER = {500: 4, 10_000: 1, 100_000: 1}
 
 
 def samples(rng, *sizes):
@@ -124,6 +140,16 @@ def drawn(n, seed, makers):
     yield "half of one table", original, fresh
 
 
+def cases(largest=100_000):
+    """All cases of at most that many records, by name."""
+    groups = ("case", N_SEEDS, MAKERS), ("ladder", N_SEEDS_LADDER, LADDER)
+    for group, n_seeds, makers in groups:
+        for n in n_seeds:
+            for seed in range(n_seeds[n] if n <= largest else 0):
+                for name, original, released in drawn(n, seed, makers):
+                    yield f"{group}, {n}, {seed}, {name}", original, released
+
+
 def find_copies(
     original,
     released,
@@ -172,3 +198,42 @@ def verdict_by_risks(copied, risks):
     frame = pd.DataFrame([*rows, *ratings.copy_rows([copied]), fresh])
     frame["in_verdict"] = frame["in_verdict"].notna()
     return verdict.judge("", frame).verdict
+
+
+def numbers_to_freeze(original, released):
+    """Shares, standard errors and z of each question, and the verdict by the risks."""
+    copied = find_copies(original, released)
+    risks = risk_rows(original, released)
+    identical = copied.rows["identical records"]
+    uniques = copied.rows["copied uniques"]
+    frozen = {
+        "identical records": [
+            identical["estimate"],
+            identical["baseline"],
+            identical["se"],
+            identical["baseline_se"],
+            uniques["z_permutation"],
+            uniques["estimate"],
+            copied.rows["undetected copies"]["estimate"],
+        ]
+    }
+    for question, row in risks.items():
+        frozen[question] = [
+            row["estimate"],
+            row["fresh_sample"],
+            row["margins"],
+            row["se"],
+            row["fresh_sample_se"],
+            np.fmax(row["z"], row["z_permutation"]),
+            row["n"],
+        ]
+    return frozen | {"verdict": verdict_by_risks(copied, risks)}
+
+
+if __name__ == "__main__":
+    lines = []
+    for name, original, released in cases():
+        row = numbers_to_freeze(original, released)
+        lines.append(f"{json.dumps(name)}: {json.dumps(row)}")
+        print(name, row["verdict"], flush=True)
+    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
