@@ -150,12 +150,24 @@ def cases(largest=100_000):
                     yield f"{group}, {n}, {seed}, {name}", original, released
 
 
-def find_copies(original, released, levels=LEVELS, **more):
+def find_copies(
+    original,
+    released,
+    levels=LEVELS,
+    **more,
+):
     """The test for copies; a holdout or exact numbers can be given by name."""
     return copies(Files(original, released, levels, **more))
 
 
-def risk_rows(original, released, target=TARGET, keys=KEYS, *, with_inference=False):
+def risk_rows(
+    original,
+    released,
+    target=TARGET,
+    keys=KEYS,
+    *,
+    with_inference=False,
+):
     """Rows of the questions about people, by question; the target is no key."""
     names = SCHEMA.names
     wanted = names.index(target)

@@ -75,7 +75,7 @@ def comparable(value: Any) -> Any:
 
 def other_than_locked(lock: Path) -> list[str]:
     """Return the platform and versions here that are not those of the lock."""
-    text = lock.read_text(encoding="utf-8")
+    text = lock.read_text("utf-8")
     locked = dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.M))
     here = f"{sys.platform} {platform.machine()}"
     other = [here] if here != "linux x86_64" else []

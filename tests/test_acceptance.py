@@ -235,9 +235,12 @@ def test_a_sure_test_of_releases_has_no_finite_epsilon():
 
 
 def test_drawing_again_is_the_mechanism_given_acceptance():
-    is_acceptable = acceptable_releases(TABLE, [Rule(2.5)])
+    """And so is the first acceptable one of two draws."""
+    rules = [Rule(2.5)]
+    is_acceptable = acceptable_releases(TABLE, rules)
 
     redrawn = redraw(TABLE, is_acceptable)
+    twice = release_first_acceptable([TABLE, TABLE], rules)
 
     p = probabilities(redrawn)
     accepted = probabilities(TABLE) * is_acceptable
@@ -246,16 +249,9 @@ def test_drawing_again_is_the_mechanism_given_acceptance():
     # Acceptance sets of neighbors differ, and so no epsilon is finite.
     assert exact_epsilon(TABLE).value < np.inf
     assert exact_epsilon(redrawn).value == np.inf
-
-
-def test_the_first_acceptable_draw_of_two_from_one_table_is_a_redraw():
-    rules = [Rule(2.5)]
-    twice = release_first_acceptable([TABLE, TABLE], rules)
-    redrawn = redraw(TABLE, acceptable_releases(TABLE, rules))
     first, second, _ = np.split(probabilities(twice), [7, 14], axis=1)
     either = first + second
-    expected = probabilities(redrawn)[:, :7]
-    assert_allclose(either / either.sum(axis=1, keepdims=True), expected)
+    assert_allclose(either / either.sum(axis=1, keepdims=True), p[:, :7])
 
 
 def test_drawing_again_can_raise_a_finite_epsilon():

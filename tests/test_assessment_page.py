@@ -3,18 +3,17 @@
 import json
 import re
 from html import escape
-from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
 from cases import records
+from toy import ROOT
 
 from srlib.assessment import assess, card, ratings, verdict
 
-ROOT = Path(__file__).parents[1]
-SCHEMA = json.loads((ROOT / "docs/assessment.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((ROOT / "docs/assessment.schema.json").read_text("utf-8"))
 RUN = {
     "Date": "2026-01-02",
     "Version": "srlib 9",
@@ -143,7 +142,7 @@ def test_the_printed_page_leaves_folded_tables_out(several):
 
 
 def test_terms_are_those_of_the_glossary():
-    glossary = (ROOT / "docs/guide/glossary.md").read_text(encoding="utf-8")
+    glossary = (ROOT / "docs/guide/glossary.md").read_text("utf-8")
     for term, meaning in verdict.terms().items():
         (paragraph,) = re.findall(rf"(?ms)^### {term}\n\n(.*?)\n\n", glossary)
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(paragraph.split()))

@@ -1,18 +1,19 @@
 """Lower bounds on what releases disclose, for synthesizers that can only be run."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from cases import table
+from enumeration import schema
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from refusals import refused_changes
+from toy import ROOT
 
 import srlib
-from srlib.data.schema import Microdata, Schema, Variable
+from srlib.data.schema import Microdata
 from srlib.margins import PlugInMargins
 from srlib.mechanism import beta_binomial, sample
 from srlib.mechanism.audit import clopper_pearson
@@ -34,7 +35,9 @@ from srlib.trees import Growth, SequentialTrees, fit_trees
         (1.0, 1, 1),
     ],
 )
-def test_bounds_of_a_family_hold_with_their_confidence(alpha, n_sick, n_sick_changed):
+def test_bounds_of_a_family_hold_with_their_confidence(
+    alpha, n_sick, n_sick_changed, rng
+):
     """Counts of six records, one changed or none; 100 samples of eighty releases."""
     mechanism = beta_binomial(n=6, n_s=6, alpha=alpha)
     inputs = n_sick, n_sick_changed
@@ -47,7 +50,6 @@ def test_bounds_of_a_family_hold_with_their_confidence(alpha, n_sick, n_sick_cha
     advantage = np.sum(np.abs(prob - changed_prob)) / 2
     truth = np.array([epsilon, probability, advantage])
 
-    rng = default_rng(1)
     bounds = []
     for _ in range(100):
         roots = []
@@ -107,11 +109,9 @@ def test_the_discriminant_is_that_of_its_formula(n, rng):
     assert_allclose(direction, scale * expected)
 
 
-JOB = Variable("job", ("cook", "smith"))
-SICK = Variable("sick", ("no", "yes"))
-# Ten cooks of whom one is sick, and ten smiths; the sick cook is the first.
+# Ten cooks (0) of whom one is sick (1), and ten smiths; the sick cook is the first.
 CODES = np.repeat(table("01", "00", "11", "10"), [1, 9, 5, 5], axis=0)
-PEOPLE = Microdata(CODES.astype(np.uint8), Schema((JOB, SICK)))
+PEOPLE = Microdata(CODES.astype(np.uint8), schema(2, 2))
 HEALTHY = table("00")
 TWO_ALTERNATIVES = table("00", "11")
 
@@ -205,16 +205,13 @@ test_bad_input = refused_changes(
 
 
 def test_the_audit_of_the_guide_finds_an_order_that_counts_of_cells_do_not():
-    guide = Path(__file__).parents[1] / "docs/guide/python.md"
-    text = guide.read_text(encoding="utf-8")
+    text = (ROOT / "docs/guide/python.md").read_text("utf-8")
     section = re.split("### .* that can only be run\n", text)[1].split("\n## ")[0]
     blocks = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     rng = default_rng(11)
-    levels = ("a", "b", "c")
-    variables = [Variable(name, levels) for name in ("job", "town", "sick")]
     codes = rng.integers(0, 3, (40, 3))
     codes[7, 2] = 0
-    original = Microdata(codes.astype(np.uint8), Schema(tuple(variables)))
+    original = Microdata(codes.astype(np.uint8), schema(3, 3, 3))
 
     class Sample:
         def __init__(self, data):

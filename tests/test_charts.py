@@ -24,7 +24,7 @@ RNG = np.random.default_rng(0)
 FIGURES: dict[str, dict[str, Any]] = {}
 for path in sorted(Path(__file__).parents[1].glob("notebooks/*.ipynb")):
     figures = []
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
         shown = [output.get("data", {}) for output in cell.get("outputs", [])]
         figures += [data for data in shown if charts.MIME_TYPE in data]
     FIGURES |= {f"{path.stem}-{i}": data for i, data in enumerate(figures)}

@@ -1,7 +1,5 @@
 """Copies beyond coincidence: by hand, by brute force, and by random splits."""
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +13,7 @@ from cases import (
     table,
     two_tables,
 )
+from enumeration import all_cells
 from hypothesis import given
 from ladder import draw_levels
 from numpy.random import default_rng
@@ -97,7 +96,7 @@ def test_odds_of_random_splits_are_hypergeometric(both):
 def test_tails_of_weighted_sums_by_enumeration(rng):
     p = rng.uniform(0.1, 0.7, 12)
     weight = rng.uniform(0.5, 2, 12)
-    outcomes = np.array([*product([False, True], repeat=12)])
+    outcomes = all_cells([2] * 12)
     probability = np.where(outcomes, p, 1 - p).prod(axis=1)
     sums = outcomes @ weight
     for _ in range(20):
@@ -252,12 +251,6 @@ def test_records_with_a_few_values_changed_are_near_duplicates():
         assert honest["z_permutation"] < Z_SIGNIFICANT
 
 
-def problem_of(x, n_levels):
-    """Why the duplicates of records of two variables are no baseline."""
-    found = find_copies(x, x[:5], [n_levels, n_levels])
-    return found.baseline_problem
-
-
 def test_duplicates_or_their_removal_make_the_original_no_baseline():
     rng = default_rng(14)
     sizes = 1_000, 2_000, 3_000, 3_000, 500
@@ -271,8 +264,18 @@ def test_duplicates_or_their_removal_make_the_original_no_baseline():
 
     duplicates = find_copies(twice, released)
     removed = find_copies(dense, fresh, levels)
-    compared = find_copies(dense, fresh, levels, holdout=holdout)
-    copied = find_copies(few, few[:300], levels, holdout=holdout)
+    compared = find_copies(
+        dense,
+        fresh,
+        levels,
+        holdout=holdout,
+    )
+    copied = find_copies(
+        few,
+        few[:300],
+        levels,
+        holdout=holdout,
+    )
 
     assert find_copies(x, released).baseline_problem == ""
     assert duplicates.baseline_problem == "duplicates"
@@ -288,32 +291,26 @@ def test_duplicates_or_their_removal_make_the_original_no_baseline():
     assert rate_copies(copied).rating == "found"
 
 
-@pytest.mark.parametrize(
-    ("n_unique", "problem"),
-    [
-        (40, "duplicates"),
-        (60, ""),
-    ],
-)
-def test_duplicates_are_a_share_of_the_records_without_neighbors(n_unique, problem):
-    """Ten pairs beside sample uniques."""
+def ten_pairs_and(n_unique):
+    """Ten pairs of records without neighbors, beside sample uniques."""
     values = [*range(10), *range(10 + n_unique)]
-    x = np.column_stack([values, values])
-    assert problem_of(x, 100) == problem
+    return np.column_stack([values, values])
 
 
 @pytest.mark.parametrize(
-    ("side", "problem"),
+    ("x", "problem"),
     [
-        (4, ""),
-        (5, "deduplicated"),
+        (ten_pairs_and(40), "duplicates"),
+        (ten_pairs_and(60), ""),
+        # Each cell of a table with a single record.
+        (all_cells([4, 4]), ""),
+        (all_cells([5, 5]), "deduplicated"),
     ],
 )
-def test_deduplication_is_seen_by_the_expected_number_of_pairs(side, problem):
-    """All cells of a square table, each with a single record."""
-    codes = range(side)
-    x = np.array([*product(codes, codes)])
-    assert problem_of(x, side) == problem
+def test_duplicates_and_their_removal_are_seen_by_their_share(x, problem):
+    n_levels = x.max() + 1
+    found = find_copies(x, x[:5], [n_levels, n_levels])
+    assert found.baseline_problem == problem
 
 
 def test_copies_in_a_coarse_release_are_found_by_its_own_duplicates(rng):

@@ -1,7 +1,6 @@
 """Disclosure for each person: by hand, by enumeration, and by simulation."""
 
 from collections import Counter
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from cases import (
     table,
     two_tables,
 )
+from enumeration import all_cells
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ladder import independent, mixture, trees
@@ -37,7 +37,13 @@ from srlib.assessment.ratings import Z_CERTAIN, Z_SIGNIFICANT, rate, summarize
 from srlib.assessment.z_scores import permutation_z
 
 
-def match(original, released, keys, levels=LEVELS, **more):
+def match(
+    original,
+    released,
+    keys,
+    levels=LEVELS,
+    **more,
+):
     """Identity disclosure; a holdout or exact numbers can be given by name."""
     files = Files(original, released, levels, **more)
     return identity_disclosure(files, keys)
@@ -48,7 +54,14 @@ def match_row(*files, **more):
     return summarize([found])
 
 
-def attribute_row(original, released, levels, keys, target):
+def attribute_row(
+    original,
+    released,
+    levels,
+    keys,
+    target,
+):
+    """Attribute disclosure of a target by keys."""
     files = Files(original, released, levels)
     attack = Attack(keys, target)
     found = attribute_disclosure(files, attack)
@@ -135,7 +148,8 @@ def sample_with_ages(rng, n):
 
 def with_age(codes, age):
     """The keys of `test_numeric_keys_are_matched_by_exact_numbers`."""
-    return np.column_stack([codes[:, [0, 2, 4]], age])
+    others = codes[:, [0, 2, 4]]
+    return np.column_stack([others, age])
 
 
 def test_numeric_keys_are_matched_by_exact_numbers():
@@ -172,7 +186,8 @@ def test_numeric_keys_are_matched_by_exact_numbers():
 def test_a_date_of_birth_is_not_known_from_its_margin(rng):
     """30 % of the dates are released."""
     (x,) = samples(rng, 1_000)
-    born, other_born = rng.integers(0, 25_000, (2, 1_000)).astype(float)
+    dates_of_both = rng.integers(0, 25_000, (2, 1_000))
+    born, other_born = dates_of_both.astype(float)
     other_born[:300] = born[:300]
     order = rng.permutation(1_000)
     released = x[order]
@@ -263,9 +278,9 @@ def test_matched_uniques_beyond_a_fresh_sample_are_found():
 
 def chance_all_agree(agrees, share_kept):
     """Probability that records are kept and all agree, by enumeration."""
-    outcomes = product([False, True], repeat=len(agrees))
-    kept = np.array([*outcomes], bool)[1:]  # at least one record
-    probability = np.where(kept, share_kept, 1 - share_kept).prod(axis=1)
+    kept = all_cells([2] * len(agrees))[1:]  # at least one record
+    by_record = np.where(kept, share_kept, 1 - share_kept)
+    probability = by_record.prod(axis=1)
     all_agree = (kept <= agrees).all(axis=1)
     return probability[all_agree].sum()
 
@@ -277,8 +292,10 @@ def test_disclosed_numbers_in_thinned_files_by_enumeration(tables, within):
     original, release, levels = tables
     x = original[:6]
     z = release[:6]
-    number = np.where(x[:, 1] == 2, np.nan, x[:, 2])
-    released_number = np.where(z[:, 1] == 2, np.nan, z[:, 2])
+    lacks_number = x[:, 1] == 2
+    number = np.where(lacks_number, np.nan, x[:, 2])
+    lacks_number = z[:, 1] == 2
+    released_number = np.where(lacks_number, np.nan, z[:, 2])
     numbers = {2: [number, released_number]}
     files = Files(x, z, levels, numbers=numbers)
     attack = Attack([0], 2, within=within)
@@ -303,7 +320,7 @@ def test_disclosed_numbers_in_thinned_files_by_enumeration(tables, within):
         # Over all numbers of the matches that the release's margin can yield.
         p = near_released.mean()
         expected = 0.0
-        for agrees in product([False, True], repeat=len(matches)):
+        for agrees in all_cells([2] * len(matches)):
             probability = np.where(agrees, p, 1 - p).prod()
             expected += probability * chance_all_agree(agrees, kept)
         assert found.margins[i] == pytest.approx(expected)
@@ -314,7 +331,13 @@ def test_a_number_at_the_distance_is_near():
     keys = np.zeros(3, int)
     numbers = np.array([0.5, 0.7, 1])
     person = np.array([0.8])
-    counts = count_near(keys[:1], person, keys, numbers, 0.1)
+    counts = count_near(
+        keys[:1],
+        person,
+        keys,
+        numbers,
+        within=0.1,
+    )
     assert counts == (3, 1)
 
 
@@ -471,7 +494,9 @@ def test_repu_tcap_and_disco_by_dictionaries(tables):
     released = keys_and_targets(z)
     d = Counter(keys for keys, _ in original)
     s = Counter(keys for keys, _ in released)
-    targets = {keys: {t for k, t in released if k == keys} for keys in s | d}
+    targets = {}
+    for keys in s | d:
+        targets[keys] = {target for k, target in released if k == keys}
     files = Files(x, z, levels)
     attack = Attack([0, 1], 2)
 

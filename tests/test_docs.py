@@ -18,11 +18,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from toy import ROOT
 
 import srlib
 from srlib.runner.cli import main
-
-ROOT = Path(__file__).parents[1]
 
 
 def paths(*patterns: str) -> list[Path]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from enumeration import all_cells
+from ladder import draw_levels
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
@@ -46,17 +47,11 @@ IS_FAVORITE = np.arange(3) == FAVORITE_LEVELS[..., None]
 LEVEL_SHARES = np.where(IS_FAVORITE, 0.8, 0.1)
 
 
-def draw_levels(class_of: NDArray, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Records of given classes."""
-    below = np.cumsum(LEVEL_SHARES, axis=2)[class_of, :, :2]
-    uniform = rng.random((len(class_of), 6, 1))
-    return (uniform > below).sum(axis=2).astype(np.uint8)
-
-
 def latent_class_data(rng: np.random.Generator, n: int) -> tuple[NDArray, NDArray]:
     """Records, and the class of each."""
     class_of = rng.choice(3, n, p=CLASS_SHARES)
-    return draw_levels(class_of, rng), class_of
+    codes = draw_levels(LEVEL_SHARES[class_of], rng)
+    return codes.astype(np.uint8), class_of
 
 
 def uniform_codes(rng: np.random.Generator, n: int) -> NDArray[np.uint8]:
@@ -362,7 +357,8 @@ def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
 
     assert abs(excess(release, 400)) < 4.5
     # The same check sees a release drawn from each record's own class.
-    assert excess(draw_levels(class_of, rng), 100) > 20
+    of_own_class = draw_levels(LEVEL_SHARES[class_of], rng)
+    assert excess(of_own_class, 100) > 20
 
 
 def test_draws_behind_releases_are_far_apart() -> None:

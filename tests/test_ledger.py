@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from refusals import value_error
 
 from srlib import ledger
 from srlib.ledger import Claims
@@ -102,7 +103,7 @@ def test_list_at_the_top_is_filled_by_the_run(monkeypatch):
     before, after = (shown["text/markdown"].splitlines() for shown in displayed)
     assert before[2:] == [r"| **C1** | For \|x\| < 1. |  |", "| **C2** | Always. |  |"]
     assert after[3] == "| **C2** | Always. | fails |"
-    with pytest.raises(ValueError, match="not checked: C1"):
+    with value_error("not checked: C1"):
         _ = claims.table
 
 
@@ -128,7 +129,7 @@ def test_verdicts_alone_name_no_number_and_none_of_few_records():
 @pytest.mark.filterwarnings("error")
 def test_what_cannot_be_judged_is_refused(given, message):
     asked = {"claim": "C1", "verdict": "holds", "sentence": "Yes."} | HELD | given
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         Claims({"C1": "For every prior."}).check(**asked)
 
 
@@ -235,7 +236,7 @@ def test_numbers_without_a_verdict_have_a_reason(book):
 def test_what_is_not_printed_left_out_or_unexplained_is_refused(
     book, computed, given, message
 ):
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         book(computed, **given)
 
 
@@ -258,5 +259,5 @@ def test_printed_numbers_are_well_formed(name):
     assert (table[["source", "quantity", "printed"]] != "").all(axis=None)
     assert set(table["relation"]) <= {"=", "<=", ">="}
     assert (table["tolerance"] >= 0).all()
-    with pytest.raises(ValueError, match=f"must be one of .*{name}"):
+    with value_error(f"must be one of .*{name}"):
         ledger.printed(name[:2])

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from enumeration import all_cells
+from enumeration import all_cells, schema
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refused_changes
@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from scipy.special import logsumexp
 
 from srlib.data.acs import embedded_population
-from srlib.data.schema import Microdata, Schema, Variable
+from srlib.data.schema import Microdata
 from srlib.dpmpm.exact import enumerate_mechanism
 from srlib.margins import LaplaceMargins, PlugInMargins
 from srlib.mechanism.records import MechanismSynthesizer
@@ -27,9 +27,7 @@ from srlib.risk.membership import (
 from srlib.risk.synthesizers import log_likelihoods
 from srlib.trees import Growth, SequentialTrees
 
-JOB = Variable("job", ("cook", "smith"))
-SICK = Variable("sick", ("no", "yes"))
-SCHEMA = Schema((JOB, SICK))
+SCHEMA = schema(2, 2)
 
 
 def table(*numbers: int) -> Microdata:
@@ -109,15 +107,14 @@ PEOPLE = embedded_population(80, rng=default_rng(2))
     ids=["Laplace margins", "trees"],
 )
 def test_people_in_the_place_of_a_record_are_other_data(synthesizer):
-    schema = PEOPLE.schema
     codes, other_codes = np.split(PEOPLE.codes, [70])
     rng = default_rng(4)
     released = [synthesizer.release(codes, rng=rng) for _ in range(2)]
 
     test = membership_test(
-        Microdata(codes, schema),
-        [Microdata(z, schema) for z in released],
-        Microdata(other_codes, schema),
+        Microdata(codes, PEOPLE.schema),
+        [Microdata(z, PEOPLE.schema) for z in released],
+        Microdata(other_codes, PEOPLE.schema),
         n_releases=2,
         synthesizer=synthesizer,
         rows=[7, 9],
@@ -287,7 +284,7 @@ def test_distances_are_to_the_nearest_released_record(n_releases):
     assert_array_equal(frame["statistic"], test.statistic.ravel())
 
 
-NUNS = pd.DataFrame({"job": ["nun", "nun"], "sick": "no"})
+UNKNOWN = pd.DataFrame({"v0": ["2", "2"], "v1": "0"})
 
 test_bad_input = refused_changes(
     membership_test,
@@ -302,7 +299,7 @@ test_bad_input = refused_changes(
         "in 1 to 1": {"n_releases": 2},
         "n_holdout is 1": {"n_holdout": 1},
         "holdout has 1 people": {"holdout": table(0)},
-        "holdout: values": {"holdout": NUNS},
+        "holdout: values": {"holdout": UNKNOWN},
         "probability zero": {
             "original": table(1, 1),
             "released": [table(0, 0)],

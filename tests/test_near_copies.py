@@ -266,22 +266,6 @@ def test_tails_of_the_log_series():
     assert not certain.any()
 
 
-@pytest.mark.parametrize("r", [1, 3])
-def test_how_often_a_fresh_sample_repeats_a_unique(rng, r):
-    """Counts are Poisson with the rates behind a log series; r is the sizes' ratio."""
-    rates = rng.gamma(1e-2, 1.5, 400_000)
-    unique = rates[rng.poisson(rates) == 1]
-    repetitions = rng.poisson(r * unique)
-    x = r * 1.5 / (1 + 1.5)
-    for k in (1, 2, 3):
-        expected = (x / (1 + x)) ** k
-        variance = expected * (1 - expected)
-        error = np.sqrt(variance / len(unique))
-        share = np.mean(repetitions >= k)
-        tolerance = 4.5 * error + 0.01
-        assert share == pytest.approx(expected, abs=tolerance)
-
-
 def real_tables():
     """Real tables, with numbers binned at quantiles; and the embedded population."""
     yield PEOPLE[:6_000], LEVELS

@@ -11,13 +11,13 @@ import nbformat
 import pandas as pd
 import pytest
 from test_package import SIZE, tokens_by_line
+from toy import ROOT
 
 from srlib.outputs import Outputs
 from srlib.runner.parameters import FILE_PARAMETERS, read_parameters
 
-ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.py"))
-NOTEBOOKS_PAGE = (ROOT / "docs/notebooks.md").read_text(encoding="utf-8")
+NOTEBOOKS_PAGE = (ROOT / "docs/notebooks.md").read_text("utf-8")
 pytestmark = pytest.mark.parametrize("text", NOTEBOOKS, ids=lambda path: path.stem)
 
 

@@ -113,7 +113,7 @@ def test_runs_on_any_categorical_table(tmp_path):
     assert ledger.loc["n_synthetic_sets", "computed"] == 2
     assert ledger.loc["n_synthetic_sets", "verdict"] == "setting"
     assert not (folder / "public").exists()
-    assert "<b>clerk" not in (folder / "report.html").read_text(encoding="utf-8")
+    assert "<b>clerk" not in (folder / "report.html").read_text("utf-8")
 
     claims = tables["claims"].set_index("claim")
     assert list(claims.index) == [f"C{i}" for i in range(1, 9)]

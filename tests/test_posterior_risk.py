@@ -9,6 +9,7 @@ from cases import records
 from enumeration import exact_log_risk
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import value_error
 
 from srlib import diagnostics
 from srlib.data.codes import distinct
@@ -259,7 +260,7 @@ def test_bad_input_is_found_before_sampling(message, change, sets, monkeypatch):
     monkeypatch.delattr("srlib.risk.draw_sets.sample_posterior")
     if "draws" in change:
         change = change | {"draws": sets}
-    with pytest.raises(ValueError, match=message):
+    with value_error(message):
         risk_of(**change)
 
 

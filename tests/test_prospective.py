@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from cases import table
-from enumeration import exact_log_risk
+from enumeration import exact_log_risk, schema
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_less
 from refusals import refused_changes
@@ -23,7 +23,7 @@ from test_synthesizers import (
     one_by_one,
 )
 
-from srlib.data.schema import Microdata, Schema, Variable
+from srlib.data.schema import Microdata
 from srlib.dpmpm import Chains, DPMPMSynthesizer, Prior, sample_posterior
 from srlib.mechanism import MechanismSynthesizer, beta_binomial, privacy_loss
 from srlib.risk import posterior_risk, risk_before_release
@@ -89,12 +89,11 @@ def test_risks_before_release_by_enumeration(n_releases):
 @pytest.mark.parametrize("n_releases", [1, 3])
 def test_risks_of_a_mechanism_have_no_error(n_releases):
     """Four are well and two are sick, so that one record more or less is sick."""
-    schema = Schema((Variable("sick", ("no", "yes")),))
     codes = table(*"000011").astype(np.uint8)
     mechanism = beta_binomial(6, 3, alpha=1.0)
     family = MechanismSynthesizer(mechanism, [2])
 
-    risk = risk_before_release(Microdata(codes, schema), family, n_releases)
+    risk = risk_before_release(Microdata(codes, schema(2)), family, n_releases)
 
     release_sets = np.array([*product(range(4), repeat=n_releases)])
     log_weights = mechanism.row(2)[release_sets]

@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 from cases import table
-from enumeration import all_cells
+from enumeration import all_cells, schema
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import value_error
 
 from srlib.data.codes import cell_numbers
-from srlib.data.schema import Microdata, Schema, Variable
+from srlib.data.schema import Microdata
 from srlib.dpmpm import Chains, DPMPMSynthesizer
 from srlib.margins import (
     DirichletMargins,
@@ -27,9 +27,7 @@ from srlib.risk import one_variable_supports, posterior_risk
 from srlib.risk.synthesizers import Density, Synthesizer, log_likelihoods
 from srlib.trees import Growth, SequentialTrees
 
-JOB = Variable("job", ("cook", "smith"))
-TOWN = Variable("town", ("a", "b", "c"))
-SCHEMA = Schema((JOB, TOWN))
+SCHEMA = schema(2, 3)
 LEVELS = SCHEMA.n_levels
 DATA = table("00", "11", "12").astype(np.uint8)
 TABLE = Microdata(DATA, SCHEMA)
@@ -43,7 +41,7 @@ DENSITIES: dict[str, Density] = {
     "family": FAMILY,
     "trees": SequentialTrees(SCHEMA, growth=Growth(1)),
     "pruned trees": SequentialTrees(SCHEMA, growth=Growth(1, cp=0.0)),
-    "smoothed trees": SequentialTrees(SCHEMA, ["town", "job"], SMOOTHED, ["town"]),
+    "smoothed trees": SequentialTrees(SCHEMA, ["v1", "v0"], SMOOTHED, ["v1"]),
     "plug-in margins": PlugInMargins(LEVELS),
     "one class": DirichletMargins(LEVELS, 0.5),
     "Laplace margins": LaplaceMargins(LEVELS, 4.0),
@@ -52,12 +50,11 @@ for_each_density = pytest.mark.parametrize("density", DENSITIES.values(), ids=DE
 
 
 @for_each_density
-def test_releases_are_drawn_with_their_probabilities(density):
+def test_releases_are_drawn_with_their_probabilities(density, rng):
     log_prob = [density.log_prob(release, DATA) for release in RELEASES]
     probability = np.exp(log_prob)
     assert probability.sum() == pytest.approx(1, abs=1e-9)
 
-    rng = default_rng(1)
     drawn = [density.release(DATA, rng=rng).ravel() for _ in range(2000)]
     numbers = cell_numbers(np.array(drawn), [2, 3] * 3)
     counts = np.bincount(numbers, minlength=len(RELEASES))

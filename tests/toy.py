@@ -167,7 +167,7 @@ def make(folder: Path, text: str = TEXT) -> Path:
     contents = {"notebooks/toy.py": text, "params/toy/published.yaml": "n: 5\n"}
     for file, content in contents.items():
         (folder / file).parent.mkdir(parents=True)
-        (folder / file).write_text(content, encoding="utf-8")
+        (folder / file).write_text(content, "utf-8")
     return folder
 
 
@@ -252,7 +252,7 @@ def finished(outputs: Path, data: str = "") -> Path:
         code(f"x = {'1 + ' * 60}1", chart("second"), table),
     ]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), run / "notebook.ipynb")
-    (run / "parameters.yaml").write_text(f"n: 5\ndata: '{data}'\n", encoding="utf-8")
+    (run / "parameters.yaml").write_text(f"n: 5\ndata: '{data}'\n", "utf-8")
     about = {
         "status": "complete",
         "paper": "toy",
@@ -260,5 +260,5 @@ def finished(outputs: Path, data: str = "") -> Path:
         "seconds": 1,
         "seed": 7,
     }
-    (run / "provenance.json").write_text(json.dumps(about), encoding="utf-8")
+    (run / "provenance.json").write_text(json.dumps(about), "utf-8")
     return run

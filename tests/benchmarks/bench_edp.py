@@ -64,9 +64,3 @@ def test_table_4_at_a_million_draws(benchmark):
             edp.estimate_from_counts(counts)
 
     benchmark.pedantic(column, rounds=1)
-
-
-def test_exact_normal(benchmark):
-    means = np.linspace(-0.1, 0.1, 1_000)
-    neighbors = [stats.norm(means[:, None], 1.01)]
-    benchmark(edp.exact, stats.norm(), neighbors, 100)

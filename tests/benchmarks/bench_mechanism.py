@@ -15,7 +15,6 @@ from srlib.mechanism.families import (
     bernoulli_plugin,
     bernoulli_plugin_alpha,
     beta_binomial,
-    dirichlet_multinomial,
     private_plugin,
 )
 from srlib.mechanism.privacy import exact_epsilon
@@ -56,23 +55,3 @@ def test_exact_audit_of_the_exponential_mechanism(benchmark):
     score = beta_binomial(1_999, 1_999, 1.0).block(counts, counts)
     table = exponential(score, 0.5, count_neighbors(1_999))
     assert benchmark(exact_epsilon, table).value < 0.5
-
-
-def test_exact_audit_of_two_by_two_tables(benchmark):
-    model = dirichlet_multinomial(20, 20, [1.0] * 4)
-    score = model.block(np.arange(1_771), np.arange(1_771))
-    table = exponential(score, 0.5, model.neighbors)
-    assert benchmark(exact_epsilon, table).value < 0.5
-
-
-def test_exact_utility_of_240_pairs(benchmark):
-    """The sum that replaces the paper's chains."""
-    studies = [Study(private_plugin(e, 1000, 1000), 0.5) for e in EPSILONS]
-    x = np.full(40, 500)
-    x_star = np.arange(480, 520)
-
-    def exact():
-        for study in studies:
-            study.utility(x, x_star)
-
-    benchmark.pedantic(exact, rounds=3)

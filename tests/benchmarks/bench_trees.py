@@ -11,14 +11,12 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from multiprocessing import get_context
 
-import numpy as np
 import pytest
 from numpy.random import default_rng
 
 from srlib.data.acs import embedded_population
-from srlib.data.codes import distinct
-from srlib.risk import one_variable_supports, posterior_risk
-from srlib.trees import AS_RPART, UNPRUNED, fit_trees, log_likelihoods
+from srlib.risk import posterior_risk
+from srlib.trees import AS_RPART, UNPRUNED, fit_trees
 
 _KB = 1024 if sys.platform == "darwin" else 1  # what ru_maxrss counts in
 
@@ -55,25 +53,3 @@ def test_risk(benchmark, n, where, growth):
     benchmark.extra_info["combinations"] = len(risk.combinations)
     benchmark.extra_info["CPU seconds"] = seconds - before
     benchmark.extra_info["MB"] = peak
-
-
-@pytest.mark.parametrize("n", [1000, 10_000, 100_000])
-def test_nodes_that_are_grown_anew(benchmark, n):
-    """Of 200 combinations, the nodes whose split a changed record changes."""
-    rng = default_rng(1)
-    data = embedded_population(n, rng=rng)
-    trees = fit_trees(data)
-    released = trees.release(5, rng=rng)
-    _, _, inverse = distinct(data.codes)
-    _, first = np.unique(inverse, return_index=True)
-    rows = rng.permutation(first)[:200]
-    candidates = one_variable_supports(data.codes[rows], data.schema.n_levels)
-    benchmark.pedantic(
-        log_likelihoods, (trees, released, rows, candidates), warmup_rounds=1
-    )
-
-
-def test_growing(benchmark):
-    data = embedded_population(10_000, rng=default_rng(1))
-    fit_trees(data)
-    benchmark(fit_trees, data)
