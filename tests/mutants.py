@@ -31,7 +31,10 @@ TESTS = {
     "assessment/ratings": "ratings disclosure ladder",
     "assessment/run": "ratings assess",
     "assessment/inputs": "assess",
-    "assessment/verdict": "ratings assessment_page",
+    "assessment/verdict": "ratings assessment_page intruders",
+    "assessment/card": "ratings assessment_page",
+    "assessment/exact": "intruders",
+    "assessment/membership": "intruders",
     "assessment/utility": "utility ratings",
     "checks": "trees",
     "data/codes": "microdata",
@@ -54,12 +57,11 @@ TESTS = {
     "mechanism/proportion": "proportion",
     "mechanism/scores": "exponential",
     "risk/prospective": "prospective",
-    "risk/model_intruder": "model_rows",
     "risk/black_box": "black_box",
     "risk/candidates": "estimators posterior_risk prospective",
     "risk/likelihood": "estimators",
     "risk/errors": "estimators membership",
-    "risk/estimators": "estimators model_rows",
+    "risk/estimators": "estimators intruders",
     "risk/membership": "membership",
     "risk/posterior": "posterior_risk",
     "risk/draw_sets": "posterior_risk",
@@ -122,11 +124,22 @@ rows[:n_first], family=False => rows[:2], family=False # the first guess is one 
 < ratings.MIN_RECORDS_JUDGED => <= ratings.MIN_RECORDS_JUDGED # one more record is needed
 assessment/verdict
 enough = rows["n"] >= MIN_RECORDS => enough = rows["n"] > MIN_RECORDS # ten are too few
-excess.astype(float).idxmax() => excess.astype(float).idxmin() # the group that exceeds least
-has_model else NOT_TESTED => has_model and False else NOT_TESTED # a model asks nobody
 max(some["rating"], key => min(some["rating"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
+~(rows["estimate"] <= limit) => rows["estimate"] > limit # what was not computed passes
+if "exact membership" in by_question: => if False: # the strongest intruder is silent
+assessment/card
+excess.astype(float).idxmax() => excess.astype(float).idxmin() # the group that exceeds least
 (losses["estimate"] - losses["baseline"]) => (losses["estimate"]) # loss with what chance has
+if question in by_question and by_question[question]["rating"]: => if False: # what decides on copies
+assessment/exact
+z > Z_SIGNIFICANT => share > MAX_ABOVE_HALF # by chance
+counts[combination_of] == 1 => counts[combination_of] > 1 # people who are not unique
+N_UNIQUES = 200 => N_UNIQUES = 2 # too few
+assessment/membership
+invert=True => invert=False # others who share their values with a member
+~is_member) => False) # others are in their own reference
+max(_power(one, shuffled) for one in scores) => _power(scores[0], shuffled) # chance of one attack
 assessment/inputs
 if found.same_table or row[ => if row[ # by z alone
 or row["z_permutation"] >= 2 * Z_CERTAIN: => : # by the table alone
@@ -262,9 +275,6 @@ sums - n_releases * data_mean => sums - data_mean # chains of the data count onc
 worst_variance += quantile_variance(values, WORST_LEVEL) => pass # the worst has no error
 jackknife_variance(map(worst, replicates)) => 0.0 # nor by chains
 level -= 1e-9 => level += 1e-9 # a level met exactly
-risk/model_intruder
-difference_se=difference_se => difference_se=posterior_se # error of the value for that of the difference
-bool(agree.all()) => bool(agree.any()) # one set of chains that agrees suffices
 risk/black_box
 1 - (1 - confidence) / 2 => confidence # two limits
 prior * u**2 / => prior * u / # an average of the posterior
@@ -280,6 +290,7 @@ risk/errors
 squares * (count - 1) / count => squares / (count - 1) # variance of a mean
 yield total - np.log(last) => yield total - np.log(len(log_values)) # mean of one fewer
 risk/estimators
+largest - smallest[:, None] => largest # the record's own probability
 len(given_joined) - model_prior => len(given_joined) + model_prior # sign of an exponent
 - len(weighted) * mean[-1] => - mean[-1] # releases
 np.where(in_data, own, 1.0) => np.where(True, own, 1.0) # strangers are left out

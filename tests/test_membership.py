@@ -17,7 +17,7 @@ from srlib.data.schema import Microdata
 from srlib.dpmpm.exact import enumerate_mechanism
 from srlib.margins import LaplaceMargins, PlugInMargins
 from srlib.mechanism.records import MechanismSynthesizer
-from srlib.risk import distance_test, membership, membership_test
+from srlib.risk import closeness, membership, membership_test, score_test
 from srlib.risk.membership import (
     MembershipTest,
     critical_function,
@@ -68,7 +68,7 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
             rows=[2],
         )
         ratios.append(test.statistic[:, 0])
-        by_distance = distance_test(*arguments, rows=[2])
+        by_distance = score_test(*arguments, closeness, rows=[2])
         nearness.append(by_distance.statistic[:, 0])
         log_prob += [family.log_prob(z.codes, data.codes) for z in releases]
     ratio = np.array(ratios)  # (n_people, n_releases)
@@ -261,10 +261,11 @@ def test_distances_are_to_the_nearest_released_record(n_releases):
     parts = np.split(codes, [50, 70, 90])
     original, *releases, holdout = (Microdata(x, PEOPLE.schema) for x in parts)
 
-    test = distance_test(
+    test = score_test(
         original,
         releases,
         holdout,
+        closeness,
         n_releases,
         rows=range(5),
         n_holdout=7,
