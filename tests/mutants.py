@@ -135,7 +135,7 @@ if question in by_question and by_question[question]["rating"]: => if False: # w
 assessment/exact
 z > Z_SIGNIFICANT => share > MAX_ABOVE_HALF # by chance
 counts[combination_of] == 1 => counts[combination_of] > 1 # people who are not unique
-N_UNIQUES = 200 => N_UNIQUES = 2 # too few
+/ _binomial_se(MAX_ABOVE_HALF, n) => / _binomial_se(max(share, 0.01), n) # error of the share itself
 assessment/membership
 invert=True => invert=False # others who share their values with a member
 ~is_member) => False) # others are in their own reference
