@@ -52,7 +52,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from srlib import assessment, charts, dpmpm
-from srlib.assessment import verdict
+from srlib.assessment import card, verdict
 from srlib.data import Microdata, load
 from srlib.display import callout, show
 from srlib.outputs import Outputs
@@ -133,10 +133,11 @@ assessed = assessment.run_assessment(inputs, synthesizer=synthesizer, seed=seed)
 # %% [markdown]
 # ## Verdict
 #
-# For each release, the worst first, here are the verdict in a sentence and the table that it follows from. The table has
-# a row for each measure: *n*, the people or records counted; the value for the release; its *baseline*, the larger of the
-# risk of a fresh sample and that of [independent margins](../docs/guide/glossary.md#independent-margins); *paired z*,
-# their difference in standard errors for the same people; and the *rating*, by the rules below.
+# For each release, the worst first, here are the verdict in a sentence and a card. The card has a line for each kind of
+# disclosure and for the utility, with what two intruders learn: anyone with the release, and one who also knows the
+# synthesizer and everybody else. A number stands with its standard error; in parentheses is its *baseline*, the larger of
+# the risk of a fresh sample and that of [independent margins](../docs/guide/glossary.md#independent-margins); behind the
+# colon the *rating*, by the rules below. What was not tested says which option tests it.
 
 # %% tags=["monte-carlo", "hide-input"]
 verdicts = assessed.verdicts
@@ -148,14 +149,13 @@ for v in verdicts:
     is_alarm = v.verdict in ("do not release", "review")
     display(callout("Warning" if is_alarm else "Note", v.sentence))
     rows = assessed.table[assessed.table["release"] == v.release]
-    caption = f"{v.release}: risks and utility loss, each with its standard error."
-    display(show(verdict.card(rows), caption=caption, names=verdict.CARD_HEADINGS))
+    caption = f"{v.release}: what two intruders learn."
+    display(show(card.card(rows), caption=caption))
 
 # %% [markdown]
 # The fresh sample's risk is estimated from the original. Both values have their standard error. A [sample
-# unique](../docs/guide/glossary.md#sample-unique) is unique on the keys, or on all variables, as stated. *Copied beyond
-# chance* is the estimated share of these whose records were copied into the release, and *at most* says how many copies
-# could go undetected.
+# unique](../docs/guide/glossary.md#sample-unique) is unique on the keys, or on all variables, as stated. *At most* says how
+# many of the sample uniques could be copied undetected.
 
 # %% [markdown]
 # All results stand in `assessed.table`, a row for each release, measure (its column `question`) and group of people;
@@ -335,8 +335,8 @@ show(of_worst[columns], caption=f"Records of {worst} at highest risk.")
 # - with a holdout, *exact membership*, the power of the most powerful test of whether the person is in the file, at 1 %
 #   false positives.
 #
-# They are exact for trees and margins, and have Monte Carlo errors for the DPMPM. Where more than 5 % of the sample
-# uniques, beyond chance, have true values with a probability above one half, the verdict is *review*. Membership has no
+# They are exact for trees and margins, and have Monte Carlo errors for the DPMPM. Where clearly more than one in twenty
+# of these people have true values with a probability above one half, the verdict is *review*. Membership has no
 # limit here: whether being in the file is sensitive is for the agency to say (`--fail-on membership=.2`).
 
 # %% [markdown] tags=["appendix"]

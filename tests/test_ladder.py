@@ -24,7 +24,7 @@ from cases import (
 from ladder import LADDER
 from numpy.random import default_rng
 
-from srlib.assessment import ratings, utility, verdict
+from srlib.assessment import card, ratings, utility, verdict
 
 COPIED = {
     "copy": 1.0,
@@ -97,7 +97,7 @@ def test_independent_margins_are_never_as_good_as_a_mixture():
     loss = {}
     for name, original, released in drawn(2_000, 0, kinds):
         rows = utility.utility_rows(SCHEMA, original, [released])
-        row = verdict.worst_utility(pd.DataFrame(rows))
+        row = card.worst_utility(pd.DataFrame(rows))
         loss[name] = row["estimate"] - row["baseline"]
         if row["rating"] == "like a fresh sample":
             loss[name] = 0.0
