@@ -242,6 +242,21 @@ def test_examples_are_what_the_notebook_shows(page: str) -> None:
         assert line.removesuffix("...").strip() in output
 
 
+def test_the_page_of_comparison_shows_its_table() -> None:
+    page = ROOT / "docs/guide/compare.md"
+    table = pd.read_csv(page.with_suffix(".csv"), keep_default_na=False)
+    cells = table.set_index(["kind", "measure"])["shown"]
+    n_compared = 0
+    for block in re.findall(r"(?m)^\| release \|.*\n(?:\|.*\n)+", text(page)):
+        heading, _, *rows = [re.split(r" *\| *", row) for row in block.splitlines()]
+        measures = heading[2:-1]
+        for _, kind, *shown, _ in rows:
+            expected = [cells.get((kind, measure), "none") for measure in measures]
+            assert shown == expected, kind
+            n_compared += len(shown)
+    assert n_compared > 300
+
+
 # --------------------------------------------------------------------------- references
 
 TEXTS = paths(

@@ -42,6 +42,7 @@ N_RELEASES = 3
 N_PEOPLE = 200  # whose membership is tested
 KEYS = ["SEX", "AGEP", "RACE1P", "SCHL", "MAR"]
 TARGET = "HICOV"
+CPU = "CPU seconds"  # the last line of each table on the page
 PAGE = Path("docs/guide/compare.md")
 TABLE = PAGE.with_suffix(".csv")
 
@@ -201,7 +202,6 @@ ROWS = {  # measure on the page: row of assess
     "inference by trees": "inference",
     "repU": "repU",
     "TCAP": "TCAP",
-    "full match": "full match",
 }
 
 
@@ -245,6 +245,10 @@ def assess(
     for measure, question in ROWS.items():
         if question in rows.index:
             yield Result(kind, i, measure, float(rows.loc[question, "estimate"]))
+    if "full match" in rows.index:
+        row = rows.loc["full match"]
+        excess = float(row["estimate"] - row["holdout"])
+        yield Result(kind, i, "full match, less holdout", excess)
 
 
 def measure_exactly(
@@ -410,6 +414,7 @@ def judge_by_syntheval(
     }
     for measure, value in values.items():
         yield Result(kind, i, measure, value, seconds=seconds)
+        seconds = np.nan  # all measures are computed in one call
 
 
 JUDGES: dict[str, Judge] = {
@@ -433,7 +438,7 @@ def work(tool: str, folder: Path) -> None:
     pd.DataFrame(results).to_csv(folder / f"{tool}.csv", index=False)
 
 
-def judge_elsewhere(tool: str, folder: Path) -> pd.DataFrame:
+def judge_elsewhere(tool: str, folder: Path) -> None:
     """Install a tool into an environment of its own, and run it on the releases."""
     environment = folder / f"environment of {tool}"
     python = str(environment / "bin" / "python")
@@ -444,7 +449,6 @@ def judge_elsewhere(tool: str, folder: Path) -> pd.DataFrame:
     # -P: modules beside this file are not those that the tool imports.
     again = [python, "-P", __file__, "--folder", str(folder), "--work", tool]
     subprocess.run(again, check=True)
-    return pd.read_csv(folder / f"{tool}.csv")
 
 
 # ----------------------------------------------------------------------- table and page
@@ -467,22 +471,34 @@ def summarize(results: pd.DataFrame) -> pd.DataFrame:
         if row["measure"] in ("exact power", "power by distance"):
             row |= {"low": np.nan, "high": np.nan, "n_releases": N_RELEASES}
         rows.append(row | {"shown": show(row, group["word"].fillna(""))})
+    for (tool, measure), group in results.groupby(["tool", "measure"], sort=False):
+        seconds = group["seconds"].median()
+        row = {"tool": tool, "measure": measure, "kind": CPU, "seconds": seconds}
+        rows.append(row | {"shown": f"{seconds:.1f}" if np.isfinite(seconds) else ""})
     return pd.DataFrame(rows).round(4)
 
 
 def show(row: dict, words: pd.Series) -> str:
-    """Return a cell of the page: words with their numbers, or an estimate."""
+    """Return a cell of the page: words, or an estimate with its error or range."""
     if words.any():
         counts = words.value_counts()
+        if len(counts) == 1:
+            return str(counts.index[0])
         return ", ".join(f"{n} {word}" for word, n in counts.items())
     if np.isfinite(row["error"]):
         return f"{row['estimate']:.3f} ± {row['error']:.3f}"
     if row["measure"] == "posterior, largest":
         return f"{row['high']:.2f}"
-    estimate = f"{row['estimate']:.2f}"
-    low = f"{row['low']:.2f}"
-    high = f"{row['high']:.2f}"
+    digits = 3 if row["measure"] == "posterior, mean" else 2
+    estimate = show_number(row["estimate"], digits)
+    low = show_number(row["low"], digits)
+    high = show_number(row["high"], digits)
     return estimate if low == high else f"{estimate} ({low} to {high})"
+
+
+def show_number(value: float, digits: int) -> str:
+    """Return a number with a minus sign, and without one before zero."""
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def fill_page(page: str, table: pd.DataFrame) -> str:
@@ -498,7 +514,7 @@ def fill_page(page: str, table: pd.DataFrame) -> str:
             measures = others
         elif measures and set(first) != {"-"}:
             shown = [cells.get((first, measure), "none") for measure in measures]
-            line = f"| {' | '.join([first, *shown])} |"
+            line = "| " + " | ".join([first, *shown]) + " |"
         lines.append(line)
     return "\n".join(lines) + "\n"
 
@@ -510,7 +526,10 @@ def versions() -> dict[str, str]:
 
 
 def compare(folder: Path) -> pd.DataFrame:
-    """Draw the releases and return what all tools say of them."""
+    """Draw the releases and return what all tools say of them.
+
+    Results that the folder has already are not computed again.
+    """
     original, holdout, others = draw_people()
     releases = draw_releases(original, others)
     decode = original.schema.decode
@@ -521,13 +540,16 @@ def compare(folder: Path) -> pd.DataFrame:
         for i, table in enumerate(tables):
             path = folder / "releases" / f"{kind}; {i}.csv"
             decode(table.codes).to_csv(path, index=False)
-    exact = pd.DataFrame(measure_exactly(original, holdout, releases))
-    assessed = pd.DataFrame(judge_by_srlib(original, holdout, releases))
-    parts = {"srlib": pd.concat([exact, assessed])}
+    if not (folder / "srlib.csv").exists():
+        exact = measure_exactly(original, holdout, releases)
+        assessed = judge_by_srlib(original, holdout, releases)
+        results = pd.DataFrame([*exact, *assessed])
+        results.to_csv(folder / "srlib.csv", index=False)
     for tool in PINNED:
-        parts[tool] = judge_elsewhere(tool, folder)
-    results = pd.concat(parts, names=["tool"]).reset_index("tool")
-    return summarize(results)
+        if not (folder / f"{tool}.csv").exists():
+            judge_elsewhere(tool, folder)
+    parts = {tool: pd.read_csv(folder / f"{tool}.csv") for tool in versions()}
+    return summarize(pd.concat(parts, names=["tool"]).reset_index("tool"))
 
 
 def main() -> None:
