@@ -255,6 +255,11 @@ def test_the_page_of_comparison_shows_its_table() -> None:
             assert shown == expected, kind
             n_compared += len(shown)
     assert n_compared > 300
+    # Of whom the prose says how many people the exact test finds.
+    kinds = ["trees as rpart", "trees, leaf 20", "10 % planted", "bootstrap"]
+    powers = table[table["measure"] == "exact power"].set_index("kind")["estimate"]
+    found = [f"{100 * float(powers[kind]):.0f}" for kind in kinds]
+    assert re.findall(r"(\d+) of\s+100", text(page)) == found
 
 
 # --------------------------------------------------------------------------- references

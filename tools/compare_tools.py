@@ -42,7 +42,15 @@ N_RELEASES = 3
 N_PEOPLE = 200  # whose membership is tested
 KEYS = ["SEX", "AGEP", "RACE1P", "SCHL", "MAR"]
 TARGET = "HICOV"
+CONTROL = "other people"
 CPU = "CPU seconds"  # the last line of each table on the page
+SAFE_IF_LARGE = {
+    "DisclosureProtection",
+    "DCRBaselineProtection",
+    "DCROverfittingProtection",
+    "mDCR",
+    "NNDR",
+}
 PAGE = Path("docs/guide/compare.md")
 TABLE = PAGE.with_suffix(".csv")
 
@@ -178,7 +186,7 @@ def draw_releases(original: "Microdata", others: "list[Microdata]") -> Releases:
     import srlib
     from srlib.rng import stream
 
-    releases = {"other people": others}
+    releases = {CONTROL: others}
     for kind, synthesizer in synthesizers(original.schema).items():
         rng = stream(1, f"releases: {kind}")
         drawn = [
@@ -475,7 +483,28 @@ def summarize(results: pd.DataFrame) -> pd.DataFrame:
         seconds = group["seconds"].median()
         row = {"tool": tool, "measure": measure, "kind": CPU, "seconds": seconds}
         rows.append(row | {"shown": f"{seconds:.1f}" if np.isfinite(seconds) else ""})
+    rows += count_worse(pd.DataFrame(rows))
     return pd.DataFrame(rows).round(4)
+
+
+def count_worse(table: pd.DataFrame) -> Iterator[dict]:
+    """Yield how many measures of a tool are worse than those of the control.
+
+    A measure is worse if its range lies beyond that of the control. anonymeter has a
+    control of its own, the holdout: a risk is worse if its interval lies above zero.
+    """
+    ranges = table.dropna(subset=["low", "high"]).copy()
+    # Signed so that more is worse.
+    is_safe = ranges["measure"].isin(SAFE_IF_LARGE)
+    ranges["best"] = ranges["low"].where(~is_safe, -ranges["high"])
+    ranges["worst"] = ranges["high"].where(~is_safe, -ranges["low"])
+    control = ranges[ranges["kind"] == CONTROL].set_index("measure")["worst"]
+    ranges = ranges[ranges["measure"].isin(control.index)]
+    limit = ranges["measure"].map(control).where(ranges["tool"] != "anonymeter", 0)
+    ranges["is_worse"] = ranges["best"] > limit
+    for (tool, kind), group in ranges.groupby(["tool", "kind"], sort=False):
+        shown = f"{group['is_worse'].sum()} of {len(group)}"
+        yield {"tool": tool, "measure": tool, "kind": kind, "shown": shown}
 
 
 def show(row: dict, words: pd.Series) -> str:
