@@ -8,6 +8,7 @@ import inspect
 import itertools
 import pydoc
 import re
+import runpy
 import shlex
 import sys
 from pathlib import Path
@@ -243,23 +244,10 @@ def test_examples_are_what_the_notebook_shows(page: str) -> None:
 
 
 def test_the_page_of_comparison_shows_its_table() -> None:
-    page = ROOT / "docs/guide/compare.md"
-    table = pd.read_csv(page.with_suffix(".csv"), keep_default_na=False)
-    cells = table.set_index(["kind", "measure"])["shown"]
-    n_compared = 0
-    for block in re.findall(r"(?m)^\| release \|.*\n(?:\|.*\n)+", text(page)):
-        heading, _, *rows = [re.split(r" *\| *", row) for row in block.splitlines()]
-        measures = heading[2:-1]
-        for _, kind, *shown, _ in rows:
-            expected = [cells.get((kind, measure), "none") for measure in measures]
-            assert shown == expected, kind
-            n_compared += len(shown)
-    assert n_compared > 300
-    # Of whom the prose says how many people the exact test finds.
-    kinds = ["trees as rpart", "trees, leaf 20", "10 % planted", "bootstrap"]
-    powers = table[table["measure"] == "exact power"].set_index("kind")["estimate"]
-    found = [f"{100 * float(powers[kind]):.0f}" for kind in kinds]
-    assert re.findall(r"(\d+) of\s+100", text(page)) == found
+    page = text(ROOT / "docs/guide/compare.md")
+    table = pd.read_csv(ROOT / "docs/guide/compare.csv", keep_default_na=False)
+    script = runpy.run_path(str(ROOT / "tools/compare_tools.py"))
+    assert script["fill_page"](page, table) == page
 
 
 # --------------------------------------------------------------------------- references
