@@ -8,6 +8,7 @@ import inspect
 import itertools
 import pydoc
 import re
+import runpy
 import shlex
 import sys
 from pathlib import Path
@@ -239,6 +240,13 @@ def test_examples_are_what_the_notebook_shows(page: str) -> None:
     output = shown("assess")
     for line in example.splitlines():
         assert line.removesuffix("...").strip() in output
+
+
+def test_the_page_of_comparison_shows_its_table() -> None:
+    page = text(ROOT / "docs/guide/compare.md")
+    table = pd.read_csv(ROOT / "docs/guide/compare.csv", keep_default_na=False)
+    script = runpy.run_path(str(ROOT / "tools/compare_tools.py"))
+    assert script["fill_page"](page, table) == page
 
 
 # --------------------------------------------------------------------------- references
