@@ -1006,7 +1006,10 @@ if not data:  # the embedded population has no limit
     population = microdata.load("", n_records=n_population, rng=rng).codes
 rows_in_file = {tuple(row) for row in table.codes.tolist()}
 has_twin = np.array([tuple(row) in rows_in_file for row in population.tolist()])
-outside, reference = np.array_split(population[~has_twin], 2)
+strangers = population[~has_twin]
+n_compared = min(10 * n_held_out, len(strangers) // 2)
+outside = strangers[:n_compared]
+reference = strangers[n_compared:]
 tested = stream(seed, "places").permutation(uniques)[:n_places]
 
 # %% [markdown]
@@ -1203,7 +1206,8 @@ for (generator, others_known), (features, is_in) in runs.items():
     row = pd.DataFrame(powers, columns=["power", "power_se"])
     row["false_positive_rate"] = RATES
     row["intruder"] = "c" if others_known else "b"
-    ladder.append(row.assign(score="learned from runs", generator=generator))
+    row["score"] = "runs, others known" if others_known else "runs, nobody known"
+    ladder.append(row.assign(generator=generator))
 
 # %% [markdown]
 # The mixture is not run: each run would need chains of its own.
@@ -1221,7 +1225,7 @@ for (generator, others_known), (features, is_in) in runs.items():
 # tested person and get a ratio of their own. The mixture's ratio is an average over chains, with one release.
 
 # %% tags=["monte-carlo"]
-exact = {}
+exact = {}  # membership tests by generator
 for generator, program in programs.items():
     exact[generator] = srlib.membership_test(
         table,
@@ -1312,13 +1316,13 @@ callout("The ladder", " ".join(sentences))
 # %% [markdown]
 # The attacks are those above and no others, on these simulated people; a better one may lie between them and the exact
 # test, and cannot be above it. The power of the exact test at other false-positive rates, and the bound
-# $e^\epsilon$ times the rate that private margins cannot exceed:
+# of $e^\epsilon$ times the rate, which private margins cannot exceed:
 
 # %% tags=["monte-carlo"]
 roc = pd.DataFrame()
 for generator, test in exact.items():
     roc[generator] = test.roc().set_index("false_positive_rate")["power"]
-roc["bound of private margins"] = (np.exp(1) * roc.index).to_numpy().clip(max=1)
+roc["bound from ε"] = (np.exp(1) * roc.index).to_numpy().clip(max=1)
 _ = outputs.table("roc", roc.reset_index())
 
 # %% tags=["monte-carlo", "hide-input"]

@@ -195,17 +195,24 @@ def shown(notebook: str) -> str:
     return "\n".join(texts).replace("**", "").replace("\N{NO-BREAK SPACE}", " ")
 
 
-# A row, and the number of cells before the one that is read.
-TREES = r"Risk and utility loss; trees by(?s:.*?)\n{}(?:  +\S+){{{}}}  +(\S+)"
-UNPRUNED = "unpruned trees, 5"
-PRUNED = "pruned as rpart, 5"
-LARGE = "unpruned trees, 50"
+RUNS = r"\(c\) runs, others known"
+EXACT = r"\(d\) likelihood ratio"
+FIRST = r"{} +(\S+)"  # number of a row
+SECOND = r"{} +\S+ ± \S+ +(\S+)"
+# Of the table by leaf size: a row, and the number of cells before the one that is read.
+LEAF = r"minimum leaf size +power(?s:.*?)\n +{}(?: +\S+){{{}}} +(\S+)"
+RULE = r"Median probability of the true record, of(?s:.*?)\n{}(?: +\S+){{2}} +(\S+)"
 CELLS = [
-    TREES.format(UNPRUNED, 3),
-    TREES.format(PRUNED, 3),
-    TREES.format(LARGE, 3),
-    TREES.format(LARGE, 5),
-    TREES.format(PRUNED, 5),
+    FIRST.format(RUNS),
+    SECOND.format(RUNS),
+    FIRST.format(EXACT),
+    SECOND.format(EXACT),
+    LEAF.format(2, 0),
+    LEAF.format(1, 0),
+    LEAF.format(2, 2),
+    LEAF.format(1, 2),
+    RULE.format("unpruned trees"),
+    RULE.format("pruned as rpart"),
 ]
 SCORE = r"(?m)^{} +as printed .*?(\S+)$"
 SCORES = [
