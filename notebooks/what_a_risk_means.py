@@ -984,15 +984,15 @@ callout(
 # average; against the model's own prior, a slightly lower one. Even there knowing less means more risk for some
 # records, whose share the table gives. Against the uniform prior both numbers are far from the yardstick, *if
 # calibrated*. Against the model's own prior the share agrees with it, but the difference is nearer to zero than its
-# yardstick. Chains that have not mixed are one explanation, and people who are not drawn from the stronger intruder's
-# posterior are another; neither is tested. Errors are between pairs of splits of one draw of people, and omit that draw.
+# yardstick. Unmixed chains may explain it, or people who are not drawn from the stronger intruder's posterior; neither is
+# tested. Errors are between pairs of splits of one draw of people, and omit that draw.
 
 # %% [markdown] tags=["appendix"]
 # ## Participants and outsiders
 #
 # What a release discloses about outsiders is statistics. What it discloses about participants beyond that is due to
 # their participation, as in [membership inference](../docs/guide/glossary.md#membership-disclosure) (Shokri and others
-# 2017). Let person $i$ hold a place in the data and let $o$ be an outsider; halves are random, so either could hold it.
+# 2017). For trees, [attacks find little of it](sequential_trees.ipynb). Let person $i$ hold a place in the data and let $o$ be an outsider; halves are random, so either could hold it.
 # The release then has the density $p_i$ or $p_o$. An intruder who knows all others gives the true values of the two the
 # probabilities $s_i(Z)$ and $s_o(Z)$. Participants are ahead by
 #

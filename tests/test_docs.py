@@ -221,17 +221,18 @@ SCORES = [
     SCORE.format("log P"),
 ]
 PARAGRAPHS = [
-    ("400 simulated adults", "sequential_trees", CELLS),
-    ("advertised at an epsilon", "charest", SCORES),
+    ("docs/notebooks.md", "400 simulated adults", "sequential_trees", CELLS),
+    ("docs/notebooks.md", "advertised at an epsilon", "charest", SCORES),
+    ("README.md", "400 simulated adults", "sequential_trees", [CELLS[1], CELLS[3]]),
 ]
 
 
-@pytest.mark.parametrize(("words", "notebook", "computed"), PARAGRAPHS)
+@pytest.mark.parametrize(("page", "words", "notebook", "computed"), PARAGRAPHS)
 def test_numbers_are_those_of_the_notebook(
-    words: str, notebook: str, computed: list[str]
+    page: str, words: str, notebook: str, computed: list[str]
 ) -> None:
     """Decimals of the paragraph that has the words, in their order."""
-    paragraphs = text(ROOT / "docs/notebooks.md").split("\n\n")
+    paragraphs = text(ROOT / page).split("\n\n")
     (paragraph,) = filter(re.compile(words).search, paragraphs)
     typed = re.findall(r"\d*\.\d+", paragraph)
     for number, pattern in zip(typed, computed, strict=True):
