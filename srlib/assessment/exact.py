@@ -15,7 +15,7 @@ import pandas as pd
 
 from srlib.arrays import Generator, Ints
 from srlib.assessment.counts import Row, new_row
-from srlib.assessment.ratings import Z_SIGNIFICANT
+from srlib.assessment.ratings import MAX_ABOVE_HALF, Z_SIGNIFICANT
 from srlib.data import Microdata, Schema
 from srlib.data.codes import Codes, distinct
 from srlib.margins import LaplaceMargins, PlugInMargins
@@ -29,8 +29,6 @@ RATE = 0.01
 """False-positive rate at which the power of a membership test is given."""
 N_UNIQUES = 200
 """Sample uniques that are tested, at most."""
-MAX_ABOVE_HALF = 0.05
-"""Largest share of people whose true values may get more than one half."""
 MIN_RELIABLE = 0.95
 """Share of people whose risk by chains must be reliable."""
 N_BOOTSTRAP = 200

@@ -28,6 +28,8 @@ Z_CERTAIN = 3.3
 # from here.
 ELEVATED = 0.05
 HIGH = 0.20
+# Largest share of sample uniques whose true values may get more than one half.
+MAX_ABOVE_HALF = 0.05
 # For the excess over own duplicates: 1 % of fresh samples exceed Z_SIGNIFICANT.
 Z_OWN_DUPLICATES = 3.0
 # Undecided: copies of a larger share of the sample uniques could go undetected, where
