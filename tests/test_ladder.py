@@ -24,7 +24,7 @@ from cases import (
 from ladder import LADDER
 from numpy.random import default_rng
 
-from srlib.assessment import card, ratings, utility, verdict
+from srlib.assessment import card, ratings, utility
 
 COPIED = {
     "copy": 1.0,
