@@ -166,6 +166,12 @@ def test_standard_errors_are_at_least_the_spread_over_releases(rng, disclose):
     assert together["se"] == pytest.approx(max(between, three["se"].mean()))
 
 
+def test_releases_that_disclose_all_people_alike_have_the_error_between_them():
+    shares = [0.2, 0.5, 0.6]
+    row = ratings.summarize([disclosed_alike(share) for share in shares])
+    assert row["se"] == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
+
+
 @pytest.mark.parametrize(
     ("fresh_sample", "margins", "kind"),
     [(0.1, 0.3, "independent margins"), (0.3, 0.1, "fresh sample")],
