@@ -23,8 +23,8 @@
 # Many agencies synthesize one variable after another, each by a [classification tree](../docs/guide/glossary.md#sequential-trees) on those
 # before it: a value is copied from a random donor in the tree's leaf (Reiter 2005). Where a tree stops decides how much
 # a release discloses about a person's values to an intruder who knows all others. Whether the person is in the file at
-# all is another question. The attacks that the field runs hardly tell; the exact answer, which trees allow, tells for
-# most of the people tested. The mixture model of the paper ([hu_reiter_wang](hu_reiter_wang.ipynb)) is compared as far
+# all is another question. Attacks as the field runs them hardly tell; the exact answer to an intruder who knows everybody
+# else, which trees allow, tells for most of the people tested. The mixture model of the paper ([hu_reiter_wang](hu_reiter_wang.ipynb)) is compared as far
 # as its chains allow.
 
 # %% [markdown] tags=["notebook-only"]
@@ -64,7 +64,6 @@ n_releases: int = 4  # [2, 100] releases in a set, compared with single ones
 n_publications: int = 3  # [2, 100] sets of releases; results are means over them
 n_targets: int = 20  # [20, 10000] target records
 n_places: int = 40  # [10, 1000] people with a membership test
-n_audited: int = 20  # [2, 1000] of them tested by runs of the synthesizer
 n_runs: int = 200  # [20, 1000000] runs of each synthesizer, for each intruder
 n_classes: int = 10  # [1, 1000] latent classes of the mixture, F
 burn_in: int = 3000  # [0, 1000000] iterations dropped from each chain of the mixture
@@ -994,9 +993,10 @@ show(outputs.table("cooks_by_hand", cooks, public=True), caption=about, names=na
 # - (c) also everybody in the file but the people tested;
 # - (d) everybody but one person, and the exact probability of each release.
 #
-# A test has a score for each person, and says "in the file" above a threshold that a given share of other people exceed,
-# the false positives. Its power is the share of people in the file that it finds. The other people are from the same
-# population, and nobody in the file has their values, as nobody else has those of a sample unique.
+# A test has a score for each person, and says "in the file" above a threshold. Its power is the share of people in the file
+# whom it finds, its false positives the share of other cases above the threshold. For (a) and (d) these are other
+# people of the population whose values nobody in the file has, as nobody else has those of a sample unique; for (b) and (c)
+# the same people, in runs without them.
 
 # %%
 n_population = 4 * len(table) + 5 * n_held_out
@@ -1188,13 +1188,12 @@ def power_of_runs(scores, is_in, rate):
 
 
 # %% tags=["monte-carlo"]
-audited = tested[:n_audited]
 runs = {}  # features and who is in, by generator and whether the others are known
 for generator, program in programs.items():
     for others_known in (False, True):
         rng = stream(seed, f"runs, {generator}, {others_known}")
         results = [
-            run_program(program, audited, others_known, rng) for _ in range(n_runs)
+            run_program(program, tested, others_known, rng) for _ in range(n_runs)
         ]
         features, is_in = zip(*results, strict=True)
         runs[generator, others_known] = np.array(features), np.array(is_in)
@@ -1220,7 +1219,7 @@ for (generator, others_known), (features, is_in) in runs.items():
 # = \frac{p(Z \mid D_{-i}, x_i)}{\sum_x p(x \mid D_{-i})\, p(Z \mid D_{-i}, x)}.$$
 #
 # This is the likelihood ratio of "in the file" against "another person holds the place". By Neyman
-# and Pearson (1933) no test with the same false-positive rate has more power. The sum in the
+# and Pearson (1933) no test of the two with the same false-positive rate has more power. The sum in the
 # denominator is estimated: the other people stand for $x$, and a hundred of them are put, one by one, in the place of each
 # tested person and get a ratio of their own. The mixture's ratio is an average over chains, with one release.
 
@@ -1264,9 +1263,12 @@ at_one_percent = at_one_percent.assign(
 )
 in_words = at_one_percent.pivot(index="rung", columns="generator", values="text")
 about = (
-    f"Power at 1 % false positives: the share of {len(tested)} sample uniques "
-    f"({len(audited)} in the runs) that each intruder finds, of {len(table):,} records."
+    f"Power at 1 % false positives: the share of {len(tested)} sample uniques of "
+    f"{len(table):,} records that each intruder finds. Errors are over people, in (a) and "
+    "(d) also over releases, and at least those of one person more or less."
 )
+if not estimated.converged:
+    about = f"{about} The chains of the mixture do not agree."
 show(in_words[generators].reset_index().fillna(""), caption=about)
 
 # %% tags=["monte-carlo", "hero", "hide-input"]
@@ -1291,8 +1293,8 @@ chart = charts.intervals(
 outputs.figure("ladder", chart)
 
 # %% [markdown]
-# **What attacks find, and what is there.** Share of people in the file that are found at 1 % false positives, with two
-# standard errors to each side; ticks: guessing. The intruders are (a) to (d) above, the people simulated.
+# **What attacks find, and what is there.** Power at 1 % false positives, with two standard errors to each side; ticks:
+# guessing. The intruders are (a) to (d) above, the people simulated.
 
 # %% tags=["monte-carlo"]
 BEST = "(d) likelihood ratio"
@@ -1308,15 +1310,15 @@ if powers.loc[BEST].notna().all():
         errors = power_errors[generator]
         attack = with_error(attacks.loc[name, generator], errors[name])
         sentences.append(
-            f"For {generator} the strongest attack, {name}, has power {attack}, and the "
-            f"likelihood ratio {with_error(powers.loc[BEST, generator], errors[BEST])}."
+            f"For {generator} the largest power of an attack is {attack}, {name}; that of "
+            f"the likelihood ratio is {with_error(powers.loc[BEST, generator], errors[BEST])}."
         )
 callout("The ladder", " ".join(sentences))
 
 # %% [markdown]
 # The attacks are those above and no others, on these simulated people; a better one may lie between them and the exact
-# test, and cannot be above it. The power of the exact test at other false-positive rates, and the bound
-# of $e^\epsilon$ times the rate, which private margins cannot exceed:
+# test. The power of the exact test at other false-positive rates, and the bound of $e^\epsilon$ times the rate,
+# which the power for private margins cannot exceed, but its estimate can:
 
 # %% tags=["monte-carlo"]
 roc = pd.DataFrame()
@@ -1341,28 +1343,35 @@ outputs.figure("roc", chart)
 # ### Is the gap a matter of the score?
 #
 # Rival explanations for the gap between (c) and (d): too few runs, too plain a score, or too many unknown people. Each is
-# tested for pruned trees: four times as many runs; gradient boosting in place of a linear score; and a quarter of
-# the tested people, with the same number of runs.
+# tested for pruned trees: four times as many runs; gradient boosting in place of a linear score; and everybody
+# known but one person at a time, for a few of the people.
 
 # %% tags=["monte-carlo"]
 program = programs["pruned as rpart"]
-features, is_in = runs["pruned as rpart", True]
-rng = stream(seed, "more runs")
-results = [run_program(program, audited, True, rng) for _ in range(3 * n_runs)]
-more_features, more_in = zip(*results, strict=True)
-many = np.concatenate([features, more_features]), np.concatenate([is_in, more_in])
-rng = stream(seed, "fewer people")
-fewer = audited[: max(2, n_audited // 4)]
-results = [run_program(program, fewer, True, rng) for _ in range(n_runs)]
-fewer_features, fewer_in = zip(*results, strict=True)
+
+
+def run_many(people, n, rng):
+    """Return features and who is in, of n runs with everybody else known."""
+    results = [run_program(program, people, True, rng) for _ in range(n)]
+    features, is_in = zip(*results, strict=True)
+    return np.array(features), np.array(is_in)
+
+
+# %% tags=["monte-carlo"]
+few_runs = runs["pruned as rpart", True]
+more_runs = run_many(tested, 3 * n_runs, stream(seed, "more runs"))
+many_runs = [np.concatenate(pair) for pair in zip(few_runs, more_runs, strict=True)]
+rng = stream(seed, "one person")
+one_by_one = [run_many(tested[[i]], n_runs, rng) for i in range(5)]
+alone = [np.concatenate(parts, axis=1) for parts in zip(*one_by_one, strict=True)]
 
 # %% tags=["monte-carlo"]
 boosting = HistGradientBoostingClassifier(max_iter=50, random_state=seed)
 variants = {
-    "as above": (features, is_in, None),
-    "four times the runs": (*many, None),
-    "gradient boosting": (features, is_in, boosting),
-    "a quarter of the people": (np.array(fewer_features), np.array(fewer_in), None),
+    "as above": (*few_runs, None),
+    "four times the runs": (*many_runs, None),
+    "gradient boosting": (*few_runs, boosting),
+    "one unknown, five people": (*alone, None),
 }
 rows = []
 for name, (seen, present, classifier) in variants.items():
@@ -1374,7 +1383,7 @@ rivals = outputs.table("rivals", pd.DataFrame(rows))
 # %% tags=["monte-carlo", "hide-input"]
 about = (
     "Power of scores learned from runs of pruned trees, at 1 % false positives, for an "
-    "intruder who knows all but the tested people."
+    "intruder who knows all but the tested people, or all but one of them."
 )
 show(rivals, caption=about, names={"power_se": "standard error"})
 
@@ -1389,8 +1398,9 @@ callout(
 # ### Two exact measures, two orders
 #
 # Membership and values are two questions with exact answers. Do they order releases alike? Unpruned trees are grown to
-# leaves of different sizes. The posterior risk is the mean probability of the true values among those with one
-# change, over the tested people.
+# leaves of different sizes, with releases of their own. The posterior risk is the mean probability of the true values among
+# those with one change, over the tested people. Both are also split by whether some released record has all the values of
+# the person. `classify` gives the test's decision for each person.
 
 # %% tags=["monte-carlo"]
 support_tested = one_variable_supports(table.codes[tested], levels)
@@ -1407,7 +1417,8 @@ for leaf in sorted({1, 2, min_leaf, *leaves[:2]}):
     codes = [z.codes for z in sets]
     log_prob = candidate_log_prob(trees, codes, table.codes, tested, support_tested)
     (power,) = test.power([0.01], rng=rng).to_dict("records")
-    risk, risk_se = mean_and_error(truth_probability(log_prob).mean(axis=0))
+    probability = truth_probability(log_prob)  # (releases, people)
+    risk, risk_se = mean_and_error(probability.mean(axis=0))
     rows.append(
         {
             "leaf": leaf,
@@ -1416,8 +1427,10 @@ for leaf in sorted({1, 2, min_leaf, *leaves[:2]}):
             "risk": risk,
             "risk_se": risk_se,
             "released": is_released.mean(),
-            "if_released": found[is_released].mean(),
-            "if_not": found[~is_released].mean(),
+            "found_if": found[is_released].mean(),
+            "found_if_not": found[~is_released].mean(),
+            "risk_if": probability[is_released].mean(),
+            "risk_if_not": probability[~is_released].mean(),
         }
     )
 orders = outputs.table("two_orders", pd.DataFrame(rows))
@@ -1429,9 +1442,11 @@ names = {
     "power_se": "error",
     "risk": "mean posterior risk",
     "risk_se": "its error",
-    "released": "values are released",
-    "if_released": "power if they are",
-    "if_not": "power if not",
+    "released": "released",
+    "found_if": "power if released",
+    "found_if_not": "if not",
+    "risk_if": "risk if released",
+    "risk_if_not": "if not released",
 }
 about = (
     "Exact membership test and posterior risk of the same people, for an intruder who "
@@ -1440,10 +1455,24 @@ about = (
 show(orders, caption=about, names=names)
 
 # %% [markdown]
-# The rival of a member is another person, in the posterior risk a near neighbor. Trees with leaves of one record copy
-# whole records: whoever is not drawn leaves no trace, so that the test has little to see where the values are
-# not released, while a near neighbor is excluded by a single variable. Larger leaves mix each person's values into many
-# records.
+# The two part at leaves of one record, where a released value of one variable belongs to a single donor and whole records
+# are copied. Where does each change?
+
+# %% tags=["monte-carlo", "hide-input"]
+by_leaf = orders.set_index("leaf")
+callout(
+    "Two orders",
+    "From leaves of two to leaves of one the power among people whose values are not "
+    f"released goes from {by_leaf.loc[2, 'found_if_not']:.2f} to "
+    f"{by_leaf.loc[1, 'found_if_not']:.2f}, and the mean posterior risk among people whose "
+    f"values are released from {by_leaf.loc[2, 'risk_if']:.2f} to "
+    f"{by_leaf.loc[1, 'risk_if']:.2f}.",
+)
+
+# %% [markdown]
+# A member's rival in the test is any other person, and in the posterior risk a near neighbor. Who is copied
+# whole stands out from both; who is not, hardly from either. Leaves of two mix a person's values into other records, which
+# still tell the person from strangers, but not from every neighbor.
 
 # %% [markdown]
 # ### Exercise 4: no false alarm

@@ -31,7 +31,6 @@ TREES = {
     "n_targets": 20,
     "n_places": 10,
     "n_records": 90,
-    "n_audited": 3,
     "n_runs": 20,
     "n_classes": 2,
     "burn_in": 20,
