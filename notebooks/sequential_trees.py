@@ -1403,36 +1403,39 @@ callout(
 # the person. `classify` gives the test's decision for each person.
 
 # %% tags=["monte-carlo"]
+# (people, candidates, variables)
 support_tested = one_variable_supports(table.codes[tested], levels)
-rows = []
-for leaf in sorted({1, 2, min_leaf, *leaves[:2]}):
-    trees = fit(table, Growth(leaf))
-    rng = stream(seed, f"two orders, {leaf}")
+
+
+def two_measures(trees, rng):
+    """Return the power at 1 % and the mean risk, in all and by who is released."""
     sets = trees.release(n_releases, rng=rng)
+    codes = [release.codes for release in sets]
     test = srlib.membership_test(
         table, sets, people_outside, synthesizer=trees, rows=tested
     )
     found = test.classify(0.01)  # (releases, people)
-    is_released = np.array([closeness(table.codes[tested], z.codes) == 0 for z in sets])
-    codes = [z.codes for z in sets]
     log_prob = candidate_log_prob(trees, codes, table.codes, tested, support_tested)
-    (power,) = test.power([0.01], rng=rng).to_dict("records")
     probability = truth_probability(log_prob)  # (releases, people)
+    is_released = np.array([closeness(table.codes[tested], z) == 0 for z in codes])
+    measures = test.power([0.01], rng=rng)[["power", "power_se"]].iloc[0].to_dict()
     risk, risk_se = mean_and_error(probability.mean(axis=0))
-    rows.append(
-        {
-            "leaf": leaf,
-            "power": power["power"],
-            "power_se": power["power_se"],
-            "risk": risk,
-            "risk_se": risk_se,
-            "released": is_released.mean(),
-            "found_if": found[is_released].mean(),
-            "found_if_not": found[~is_released].mean(),
-            "risk_if": probability[is_released].mean(),
-            "risk_if_not": probability[~is_released].mean(),
-        }
-    )
+    return measures | {
+        "risk": risk,
+        "risk_se": risk_se,
+        "released": is_released.mean(),
+        "found_if": found[is_released].mean(),
+        "found_if_not": found[~is_released].mean(),
+        "risk_if": probability[is_released].mean(),
+        "risk_if_not": probability[~is_released].mean(),
+    }
+
+
+# %% tags=["monte-carlo"]
+rows = []
+for leaf in sorted({1, 2, min_leaf, *leaves[:2]}):
+    rng = stream(seed, f"two orders, {leaf}")
+    rows.append({"leaf": leaf, **two_measures(fit(table, Growth(leaf)), rng)})
 orders = outputs.table("two_orders", pd.DataFrame(rows))
 
 # %% tags=["monte-carlo", "hide-input"]
