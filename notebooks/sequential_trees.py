@@ -1407,6 +1407,7 @@ callout(
 support_tested = one_variable_supports(table.codes[tested], levels)
 
 
+# %% tags=["monte-carlo"]
 def two_measures(trees, rng):
     """Return the power at 1 % and the mean risk, in all and by who is released."""
     sets = trees.release(n_releases, rng=rng)
