@@ -58,15 +58,18 @@ def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
     These are its risks by the first keys and the first target, what decides on copies,
     and the largest utility loss.
     """
-    risks = rows[rows["group"] == "all"].drop_duplicates("question")
-    risks = risks.set_index("question", drop=False)
-    deciding = [q for q in DECIDING if q in risks.index and risks.loc[q, "rating"]]
-    measures = CARD | {question: DECIDING[question] for question in deciding}
-    measures["identical records"] = _identical_line(risks.loc["identical records"])
+    risks = _first_rows(rows)
+    measures = CARD | _copy_lines(risks.to_dict("index"))
     chosen = risks.loc[list(measures)].assign(measure=pd.Series(measures))
     loss = worst_utility(rows).to_frame().T
     which = (loss["detail"] + " " + loss["question"]).str.strip()
     return pd.concat([chosen, loss.assign(measure="utility loss, " + which)])
+
+
+def _first_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the first row of each question about everybody, by question."""
+    overall = rows[rows["group"] == "all"].drop_duplicates("question")
+    return overall.set_index("question", drop=False)
 
 
 def worst_utility(rows: pd.DataFrame) -> pd.Series:
@@ -83,8 +86,7 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
 
     There is a column for each intruder.
     """
-    overall = rows[rows["group"] == "all"].drop_duplicates("question")
-    by_question = {row["question"]: row for row in overall.to_dict("records")}
+    by_question = _first_rows(rows).to_dict("index")
     exact_membership, exact_values = _exact_answers(by_question)
     loss = worst_utility(rows)
     lines = [
@@ -129,20 +131,22 @@ def _attribute(by_question: _ByQuestion) -> str:
     return _answer(CARD[worst["question"]], worst)
 
 
-def _identical_line(row: Mapping[str, Any]) -> str:
-    """Return what is compared: records with their numbers binned, if there are any."""
-    binned = ", binned" if "numbers binned" in row["detail"] else ""
-    return CARD["identical records"] + binned
-
-
-def _copies(by_question: _ByQuestion) -> str:
-    """Return the identical records, what else decides on copies, and the limit."""
-    identical = by_question["identical records"]
-    answers = [_answer(_identical_line(identical), identical)]
+def _copy_lines(by_question: _ByQuestion) -> dict[str, str]:
+    """Return the lines of the identical records, and of what else decides on copies."""
+    detail = by_question["identical records"]["detail"]
+    binned = ", binned" if "numbers binned" in detail else ""
+    lines = {"identical records": CARD["identical records"] + binned}
     further = {"copied uniques": CARD["copied uniques"]} | DECIDING
     for question, line in further.items():
         if question in by_question and by_question[question]["rating"]:
-            answers.append(_answer(line, by_question[question]))
+            lines[question] = line
+    return lines
+
+
+def _copies(by_question: _ByQuestion) -> str:
+    """Return the measures of copies, and the limit of those undetected."""
+    lines = _copy_lines(by_question)
+    answers = [_answer(line, by_question[q]) for q, line in lines.items()]
     limit = by_question["undetected copies"]["estimate"]
     if pd.notna(limit):
         answers.append(f"copied, at most {percent_with_error(limit)} (95 %)")

@@ -54,9 +54,7 @@ def membership_row(files: Sequence[Files], rng: Generator) -> Row:
     return row | _power_beside_chance(scores, is_member, rng)
 
 
-def _power_beside_chance(
-    scores: Floats, is_member: Bools, rng: Generator
-) -> Row:
+def _power_beside_chance(scores: Floats, is_member: Bools, rng: Generator) -> Row:
     """Return the power of the better attack, its error, and that by chance.
 
     Scores are (n_attacks, n_people). The error is that of other people; chance is that

@@ -200,13 +200,6 @@ def largest_z(row: Row) -> float:
     return np.fmax.reduce([-np.inf, row["z"], row["z_permutation"]])
 
 
-def rate_deviate(z: float) -> str:
-    """Return the rating of an excess of copies by z, one of `COPY_RATINGS`."""
-    if z >= Z_CERTAIN:
-        return "found"
-    return "signs" if z >= Z_SIGNIFICANT else "no sign"
-
-
 class CopyRating(NamedTuple):
     """A rating of copies, one of `COPY_RATINGS`, its reason, and its question."""
 

@@ -1,8 +1,9 @@
 """An original and its releases assessed in one call, as one table."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from srlib.assessment.inputs import (
     read_inputs,
 )
 from srlib.checks import quoted
-from srlib.data.codes import Codes, distinct
+from srlib.data.codes import distinct
 from srlib.data.microdata import SchemaSource
 from srlib.data.schema import Microdata
 from srlib.rng import stream
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 FORMAT = "srlib-assessment 2.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
 MAX_KEYS_SHOWN = 100  # characters of their names on the terminal
+# Gives the rows of one synthesizer's releases, and the risks of the people tested.
+type _Intruder = Callable[..., tuple[list[Row], pd.DataFrame]]
 _NAMED = 5  # variables where all others are known, and lines of a combination
 
 
@@ -312,11 +315,11 @@ def run_assessment(
     synthesizer: "str | Density" = "",
 ) -> Assessment:
     """Assess tables from `read_inputs`; each purpose has its own random stream."""
-    known = _known_synthesizer(tables, synthesizer)
+    intruder = _exact_intruder(tables, synthesizer)
     rows: list[Row] = []
     records: list[pd.DataFrame] = []
     for name in tables.synthesizers:
-        of_synthesizer, listed = _assess_synthesizer(tables, name, seed, known)
+        of_synthesizer, listed = _assess_synthesizer(tables, name, seed, intruder)
         rows += [row | {"release": name} for row in of_synthesizer]
         records.append(listed)
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
@@ -331,24 +334,27 @@ def run_assessment(
     return Assessment(tables, tuple(verdicts), table[COLUMNS], named, listed)
 
 
-def _known_synthesizer(
-    tables: Tables, synthesizer: "str | Density"
-) -> "Density | str | None":
-    """Return the synthesizer that an intruder knows, if it was named."""
+def _exact_intruder(tables: Tables, synthesizer: "str | Density") -> _Intruder | None:
+    """Return the function that answers for an intruder who knows the synthesizer."""
     if synthesizer == "":
         return None
     # This needs numba, and nothing else here does.
-    from srlib.assessment.exact import named_synthesizer
+    from srlib.assessment.exact import exact_rows, named_synthesizer
     from srlib.risk.synthesizers import check_density
 
+    original = Microdata(tables.original.codes, tables.schema)
+    holdout = None
+    if tables.holdout is not None:
+        holdout = Microdata(tables.holdout.codes, tables.schema)
     if isinstance(synthesizer, str):
-        return named_synthesizer(synthesizer, tables.schema)
-    check_density(synthesizer, Microdata(tables.original.codes, tables.schema))
-    return synthesizer
+        synthesizer = named_synthesizer(synthesizer, tables.schema)
+    else:
+        check_density(synthesizer, original)
+    return partial(exact_rows, original, holdout=holdout, synthesizer=synthesizer)
 
 
 def _assess_synthesizer(
-    tables: Tables, name: str, seed: int, known: "Density | str | None"
+    tables: Tables, name: str, seed: int, intruder: _Intruder | None
 ) -> tuple[list[Row], pd.DataFrame]:
     """Return the rows on one synthesizer's releases, and its table of records."""
     released = tables.synthesizers[name]
@@ -371,28 +377,10 @@ def _assess_synthesizer(
 
         rows.append(membership_row(files, stream(seed, f"membership {name}")))
     risks = pd.DataFrame()
-    if known is not None:
-        known_rows, risks = _ask_exactly(
-            tables, codes, known, stream(seed, f"exact {name}")
-        )
-        rows += known_rows
+    if intruder:
+        exact_rows, risks = intruder(codes, rng=stream(seed, f"exact {name}"))
+        rows += exact_rows
     return rows, _list_records(tables, name, copied, counts, risks)
-
-
-def _ask_exactly(
-    tables: Tables,
-    released: Sequence[Codes],
-    synthesizer: "Density | str",
-    rng: Generator,
-) -> tuple[list[Row], pd.DataFrame]:
-    """Return the rows and risks of an intruder who knows the synthesizer."""
-    from srlib.assessment.exact import exact_rows
-
-    original = Microdata(tables.original.codes, tables.schema)
-    holdout = None
-    if tables.holdout is not None:
-        holdout = Microdata(tables.holdout.codes, tables.schema)
-    return exact_rows(original, released, holdout, synthesizer, rng=rng)
 
 
 def questions(tables: Tables) -> list[tuple[Question, Attack]]:
