@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from textwrap import indent
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from srlib.assessment import ratings, utility
@@ -77,7 +76,7 @@ def worst_utility(rows: pd.DataFrame) -> pd.Series:
     losses = rows[rows["question"].isin(utility.LOSSES) & rows["estimate"].notna()]
     beyond_chance = losses["rating"] != "like a fresh sample"
     excess = (losses["estimate"] - losses["baseline"]).where(beyond_chance, 0.0)
-    order = excess.fillna(np.inf) + 1e-9 * losses["z"].fillna(0).clip(-1e3, 1e3)
+    order = excess + 1e-9 * losses["z"].fillna(0).clip(-1e3, 1e3)
     return losses.loc[order.idxmax()]
 
 

@@ -27,6 +27,7 @@ COLUMNS = [
     "rating",
     "in_verdict",
 ]
+TEXTS = ("detail", "baseline_kind", "rating", "why")
 NUMBERS = ("estimate", "se", "baseline", "baseline_se", "z", "z_permutation")
 
 
@@ -83,6 +84,6 @@ def _weighted_share(
 
 
 def new_row(question: str, n: int, **given: Any) -> Row:
-    """Return a row with the given texts and numbers, and NaN for all other numbers."""
-    row = {"question": question, "variables": "all", "detail": "", "n": n}
-    return row | dict.fromkeys(NUMBERS, np.nan) | given
+    """Return a row with the given texts and numbers; others are empty or NaN."""
+    row = {"question": question, "variables": "all", "group": "all", "n": n}
+    return row | dict.fromkeys(TEXTS, "") | dict.fromkeys(NUMBERS, np.nan) | given

@@ -79,7 +79,6 @@ def _power_beside_chance(scores: Floats, is_member: Bools, rng: Generator) -> Ro
         "baseline_se": spread,
         "baseline_kind": "chance",
         "z": z_score(powers[best] - chance, spread),
-        "rating": "",
     }
 
 

@@ -92,7 +92,6 @@ SIGN_THRESHOLDS = {
 }
 COPY_RATINGS = ("no sign", "undecided", "signs", "found")  # best first
 MIN_RECORDS_JUDGED = 20  # of either file; below, only outright copies are judged
-TEXTS = ("variables", "detail", "baseline_kind", "rating", "why")
 
 
 def summarize(disclosures: Sequence[Disclosure], group: Bools | None = None) -> Row:

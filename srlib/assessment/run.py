@@ -323,15 +323,15 @@ def run_assessment(
         rows += [row | {"release": name} for row in of_synthesizer]
         records.append(listed)
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
-    table = table.fillna({"group": "all"} | dict.fromkeys(ratings.TEXTS, ""))
     table["in_verdict"] = table["in_verdict"].notna()
     by_release = dict(list(table.groupby("release", sort=False)))
     verdicts = [verdict.judge(release, rows) for release, rows in by_release.items()]
     verdicts = verdict.sort_worst_first(verdicts, table)
     table = pd.concat([by_release[one.release] for one in verdicts], ignore_index=True)
     listed = pd.concat(records, ignore_index=True)
-    named = synthesizer if isinstance(synthesizer, str) else type(synthesizer).__name__
-    return Assessment(tables, tuple(verdicts), table[COLUMNS], named, listed)
+    if not isinstance(synthesizer, str):
+        synthesizer = type(synthesizer).__name__
+    return Assessment(tables, tuple(verdicts), table[COLUMNS], synthesizer, listed)
 
 
 def _exact_intruder(tables: Tables, synthesizer: "str | Density") -> _Intruder | None:
@@ -359,8 +359,8 @@ def _assess_synthesizer(
     """Return the rows on one synthesizer's releases, and its table of records."""
     released = tables.synthesizers[name]
     codes = [table.codes for table in released]
-    files = [tables.files(table) for table in released]
-    copied = [copies(of_release) for of_release in files]
+    files = list(map(tables.files, released))
+    copied = list(map(copies, files))
     answers, groups, counts = _answer_questions(tables, files, seed)
     _rate(answers, groups, n_records=min(map(len, [tables.original, *released])))
     rows = [
@@ -425,13 +425,10 @@ def _answer_questions(
             )
             for i, of_release in enumerate(files)
         ]
-        row: Row = {
-            "question": question.name,
-            "group": "all",
-            "variables": variables,
-            "why": question.reason.format(tables.schema.names[attack.target]),
-            "in_verdict": True,
-        }
+        reason = question.reason.format(tables.schema.names[attack.target])
+        row = new_row(
+            question.name, 0, variables=variables, why=reason, in_verdict=True
+        )
         rows.append(row | ratings.summarize(answers))
         if question.counted and question.counted not in counts:
             counts[question.counted] = np.sum([one.certain for one in answers], axis=0)

@@ -74,7 +74,7 @@ def _row(
     deviation for a fresh sample; and whether it `is_significant`, larger than by
     chance. It is empty where it cannot be estimated.
     """
-    row = new_row(question, n, variables="", baseline_kind="fresh sample", rating="")
+    row = new_row(question, n, variables="", baseline_kind="fresh sample")
     known = pd.DataFrame(filter(None, distances))
     if known.empty:
         return row
