@@ -402,12 +402,11 @@ class Schema:
     ) -> tuple[Ints, Bools]:
         """Return the codes of a table's complete records, and which ones these are.
 
-        The table has one column per variable, in any order, and no others. A ValueError
-        names columns that are missing, unknown, or have values outside the levels or
-        missing values that are not dropped; it has the values and the first rows by the
-        table's index. Codes are uint8 if no variable has more than 256 levels.
+        The table has one column per variable, in any order (see `check_columns`). A
+        ValueError names columns that have values outside the levels or missing values
+        that are not dropped; it has the values and the first rows by the table's index.
+        Codes are uint8 if no variable has more than 256 levels.
         """
-        self.check_columns(frame)
         codes = self._encode(frame)
         is_missing = codes == MISSING
         drops = [
@@ -447,17 +446,6 @@ class Schema:
         if problems:
             raise ValueError(f"values outside the levels: {'; '.join(problems)}")
         return codes
-
-    def labels_to_levels(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-        """Return a table with levels where it has labels, and notes; see `Variable`."""
-        columns = {}
-        notes = []
-        for variable in self.variables:
-            name = variable.name
-            columns[name], note = variable.labels_to_levels(frame[name])
-            if note:
-                notes.append(note)
-        return pd.DataFrame(columns), notes
 
     def note_respellings(self, frame: pd.DataFrame) -> list[str]:
         """Return a note on columns whose values match a level but for case or zeros."""
@@ -586,7 +574,14 @@ class Microdata:
         frame = frame.rename(columns=str)
         schema = schema or Schema.from_frame(frame)
         schema.check_columns(frame)
-        frame, notes = schema.labels_to_levels(frame)
+        columns = {}
+        notes = []
+        for variable in schema.variables:
+            name = variable.name
+            columns[name], note = variable.labels_to_levels(frame[name])
+            if note:
+                notes.append(note)
+        frame = pd.DataFrame(columns)
         codes, kept = schema.encode_complete(frame, drop_missing)
         if not len(kept):
             raise ValueError("the table has 0 records; it must have one or more")

@@ -32,6 +32,7 @@ from srlib.runner.parameters import (
 if TYPE_CHECKING:  # importing it takes seconds
     from srlib.assessment import Assessment
 
+type _FailOn = Sequence[str | tuple[str, float]]  # verdicts, limits with their names
 MOST_CHOICES = 12  # shown on the terminal
 FAILING_VERDICTS = ("undecided", "review", "do not release")
 # What a limit needs, by its name.
@@ -142,9 +143,7 @@ class FailOn(click.ParamType):
         return name, share
 
 
-def check_limits(
-    fail_on: Sequence[str | tuple[str, float]], **given: str | None
-) -> None:
+def check_limits(fail_on: _FailOn, given: Values) -> None:
     """Refuse a limit of what the options do not compute."""
     for condition in fail_on:
         needed = NEEDED.get(condition[0], "")
@@ -182,7 +181,7 @@ def check_limits(
 )
 @OUTPUT
 def assess(
-    fail_on: Sequence[str | tuple[str, float]],
+    fail_on: _FailOn,
     as_json: bool,
     name: str,
     output: Path,
@@ -202,21 +201,21 @@ def assess(
     if missing := missing_files(tables):
         raise UsageError(missing[0])
 
-    check_limits(fail_on, synthesizer=synthesizer, holdout=tables["holdout"])
+    tables["keys"] = [re.split(r"\s*,\s*", keys.strip()) for keys in tables["keys"]]
+    tables["within"] = dict(tables["within"])
+    parameters = {**tables, "synthesizer": synthesizer}
+    check_limits(fail_on, parameters)
     # Imported here: a wrong option is reported at once.
     from srlib.assessment.verdict import failures
 
     start = time.monotonic()
     inputs = hash_inputs(tables)
-    tables["keys"] = [re.split(r"\s*,\s*", keys.strip()) for keys in tables["keys"]]
-    tables["within"] = dict(tables["within"])
     assessment = _assessment(tables, synthesizer)
     if hash_inputs(tables) != inputs:
         raise ClickException("a file was changed while it was assessed; run it again")
 
     seconds = round(time.monotonic() - start, 1)
     folder = output.resolve() / "assess" / _folder_name(name, tables["released"])
-    parameters = {**tables, "synthesizer": synthesizer}
     report = _write(assessment, folder, parameters, inputs, seconds)
     if as_json:
         click.echo(_document(assessment, report))
