@@ -402,11 +402,12 @@ class Schema:
     ) -> tuple[Ints, Bools]:
         """Return the codes of a table's complete records, and which ones these are.
 
-        The table has one column per variable, in any order (see `check_columns`). A
-        ValueError names columns that have values outside the levels or missing values
-        that are not dropped; it has the values and the first rows by the table's index.
-        Codes are uint8 if no variable has more than 256 levels.
+        The table has one column per variable, in any order, and no others. A ValueError
+        names columns that are missing, unknown, or have values outside the levels or
+        missing values that are not dropped; it has the values and the first rows by the
+        table's index. Codes are uint8 if no variable has more than 256 levels.
         """
+        self.check_columns(frame)
         codes = self._encode(frame)
         is_missing = codes == MISSING
         drops = [
