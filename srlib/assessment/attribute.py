@@ -1,7 +1,7 @@
 """Attribute disclosure: people whose target, or number, all key matches agree on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -128,13 +128,14 @@ ATTRIBUTE = Question(
     answer=lambda files, attack, rng: attribute_disclosure(files, attack),
     counted="disclosed",
 )
-INTERVAL = Question(
+INTERVAL = replace(
+    ATTRIBUTE,
     name="interval",
     line="",
     reason=(
         "of the records have their {} disclosed within the distance by the key matches"
     ),
-    answer=lambda files, attack, rng: attribute_disclosure(files, attack),
+    counted="",
 )
 
 

@@ -164,7 +164,9 @@ def copies(files: Files) -> Copies:
 
     identical, copied_uniques, near = _compare_by_split(files, groups, problem)
     comparable = "deduplicated" not in (problem, release_problem)
-    excess, at_most = _excess_and_limit(files, groups, exact, comparable)
+    excess, at_most = _excess_over_own_duplicates(files, groups, comparable)
+    if files.numbers:
+        _, at_most = _excess_over_own_duplicates(files, exact, comparable)
     rows = [
         identical,
         copied_uniques,
@@ -307,7 +309,8 @@ def _undetected_copies(
 ) -> Row:
     """Return the row of the upper limit of the copied share; NaN without uniques.
 
-    If all identical records were copies, their weighted number would be Poisson.
+    If all identical records were copies, their weighted number would be Poisson. The
+    excess over own duplicates allows `at_most` a share, and no less than is found.
     """
     weight = groups.weight[groups.is_unique]
     row = new_row("undetected copies", len(weight), detail=_UNIQUE)
@@ -319,24 +322,11 @@ def _undetected_copies(
         mean = (identical**2).sum() / identical.sum()
     n_identical = identical.sum() / mean
     limit = mean * scipy.stats.chi2.ppf(LIMIT, 2 * (n_identical + 1)) / 2
-    row["estimate"] = min(1.0, at_most, limit / weight.sum())
+    copied = _copied_share(groups)
+    found = copied["estimate"] + special.ndtri(LIMIT) * copied["se"]
+    row["estimate"] = min(1.0, max(at_most, found), limit / weight.sum())
     row["baseline"] = share_matched_by_fresh_sample(files)
     return row
-
-
-def _excess_and_limit(
-    files: Files, groups: _Groups, exact: _Groups, comparable: bool
-) -> tuple[Row, float]:
-    """Return the excess over own duplicates, and the limit of the share copied by it.
-
-    The limit is that of exact numbers, and no less than the limit of the copied share.
-    """
-    excess, at_most = _excess_over_own_duplicates(files, groups, comparable)
-    if files.numbers:
-        _, at_most = _excess_over_own_duplicates(files, exact, comparable)
-    copied = _copied_share(exact)
-    limit = copied["estimate"] + special.ndtri(LIMIT) * copied["se"]
-    return excess, max(at_most, np.nan_to_num(limit))  # NaN without sample uniques
 
 
 def _excess_over_own_duplicates(

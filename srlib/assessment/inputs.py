@@ -144,16 +144,12 @@ class Tables(_RoleColumns):
 
     def files(self, released: CodedTable) -> Files:
         """Return the original, one release and, if there is one, the holdout."""
-        tables = [self.original, released]
-        holdout = None
-        if self.holdout is not None:
-            tables.append(self.holdout)
-            holdout = self.holdout.codes
+        tables = list(filter(None, [self.original, released, self.holdout]))
         return Files(
             self.original.codes,
             released.codes,
             self.schema.n_levels.tolist(),
-            holdout,
+            self.holdout.codes if self.holdout else None,
             {k: [table.numbers[k] for table in tables] for k in self.original.numbers},
         )
 

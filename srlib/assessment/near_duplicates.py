@@ -44,11 +44,6 @@ class _Neighbors(NamedTuple):
     target: Ints
     weight: Floats
 
-    def edges(self, least: int) -> Edges:
-        """Return the edges to groups that agree in `least` variables or more."""
-        edges = Edges(self.source, self.target, self.weight)
-        return edges.where(self.alike >= least)
-
 
 class _Distance(NamedTuple):
     """Records that agree with their nearest neighbors in some number of variables.
@@ -127,9 +122,10 @@ def _distances(
     """Return all distances at which enough records have neighbors, the widest first."""
     n_variables = groups.shape[1]
     near = _nearest(groups, o, s)
+    to_nearest = Edges(near.source, near.target, near.weight)
     distances = []
     for least in range(int(np.ceil(LEAST_ALIKE * n_variables)), n_variables):
-        edges = near.edges(least)
+        edges = to_nearest.where(near.alike >= least)
         if len(np.unique(edges.source)) < FEWEST_NEAR:
             continue
         detail = (

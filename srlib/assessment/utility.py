@@ -83,12 +83,15 @@ def _row(
         mean["se"] = known["estimate"].sem()
     excess = mean["estimate"] - mean["baseline"]
     spread = mean["baseline_se"]
-    row |= mean
-    return row | {
-        "variables": " / ".join(known["variables"].unique()),
-        "z": excess / spread if spread else np.nan,
-        "rating": rate_utility(excess, mean["is_significant"] >= 0.5),
-    }
+    return (
+        row
+        | mean
+        | {
+            "variables": " / ".join(known["variables"].unique()),
+            "z": excess / spread if spread else np.nan,
+            "rating": rate_utility(excess, mean["is_significant"] >= 0.5),
+        }
+    )
 
 
 def rate_utility(loss: float, is_significant: bool) -> str:

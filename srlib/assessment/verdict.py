@@ -180,13 +180,12 @@ def failures(
 
 def _above_limit(table: pd.DataFrame, kind: str, limit: float) -> list[str]:
     """Return the rows of a kind of disclosure that are above a limit, as sentences."""
-    applicable = table["rating"] != "not applicable"
-    rows = table[table["question"].isin(LIMITED[kind]) & applicable]
-    above = rows[~(rows["estimate"] <= limit)]
+    is_limited = table["question"].isin(LIMITED[kind])
+    is_above = ~(table["estimate"] <= limit) & (table["rating"] != "not applicable")
     return [
         f"{row['release']}: {row['question']}: {percent_with_error(row['estimate'])}; "
         f"the limit is {percent_with_error(limit)}"
-        for row in above.to_dict("records")
+        for row in table[is_limited & is_above].to_dict("records")
     ]
 
 
@@ -291,9 +290,6 @@ def page(
 
     Texts of the user's files are escaped; the page has no script and loads nothing.
     """
-    sections = [
-        _section(one, table[table["release"] == one.release]) for one in verdicts
-    ]
     worst = verdicts[0].release
     exposed = records[records["release"] == worst].head(MOST_RECORDS)
     exposed = exposed.drop(columns="release")
@@ -306,7 +302,9 @@ def page(
             compared(verdicts, table),
             caption="What anyone with the release learns, by kind of disclosure.",
         ),
-        releases=sections,
+        releases=[
+            _section(one, table[table["release"] == one.release]) for one in verdicts
+        ],
         records=_html(exposed, caption=f"Original records at highest risk in {worst}."),
         notes=[*notes, *rules_text("assumptions")],
         rules=rules_text(),
