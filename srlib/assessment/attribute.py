@@ -15,7 +15,7 @@ ALL_BUT_CERTAIN = 0.10
 _ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and must count as 0.1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class AttributeDisclosure(Disclosure):
     """Attribute disclosure, tested without the people whose value nearly all have.
 

@@ -27,6 +27,7 @@ from scipy import special
 from srlib.arrays import Bools, Floats, Ints
 from srlib.assessment.counts import (
     Row,
+    binomial_se,
     clustered_se,
     counts_at,
     new_row,
@@ -215,7 +216,7 @@ def _identical_row(
 ) -> Row:
     """Return the row of the released records identical to an original record."""
     m = len(cells.released)
-    n_identical = int(cells.n_released[cells.n_original > 0].sum())
+    n_identical = cells.n_released[cells.n_original > 0].sum()
     return new_row(
         question,
         m,
@@ -235,8 +236,7 @@ def _identical_records(files: Files, problem: str) -> Row:
     if files.numbers:
         detail += ", numbers binned"
     row = _identical_row("identical records", detail, files.cells(), expected)
-    share = row["estimate"]
-    row["se"] = np.sqrt(share * (1 - share) / row["n"])
+    row["se"] = binomial_se(row["estimate"], row["n"])
     if problem == "deduplicated" and files.holdout is None:
         row["z"] = np.nan
     return row
@@ -278,7 +278,7 @@ def _exact(files: Files, groups: _Groups) -> _Groups:
 def _copied_share(groups: _Groups) -> Row:
     """Return the row of the share of sample uniques copied; NaN without uniques."""
     is_identical = groups.is_identical
-    n_unique = int(groups.is_unique.sum())
+    n_unique = groups.is_unique.sum()
     row = new_row("copied uniques", n_unique, detail=_UNIQUE, baseline=0.0)
     if not n_unique:
         return row
@@ -357,7 +357,7 @@ def _excess_over_own_duplicates(
     row["z"] = searched.z()
     row["estimate"], row["baseline"], error = searched.shares_found()
     # One pair more than observed.
-    error = np.hypot(error, 2 / max(int(searched.is_original.sum()), 1))
+    error = np.hypot(error, 2 / max(searched.is_original.sum(), 1))
     excess = max(row["estimate"] - row["baseline"], 0) + special.ndtri(LIMIT) * error
     # This bounds the copies including those that chance would have matched as well.
     found_anyway = min(row["baseline"], 1 - 1e-9)
@@ -416,11 +416,11 @@ class _Searched:
         n_records = np.bincount(side, minlength=2 * STRATA)
         n_found = np.bincount(side, self.is_found, 2 * STRATA)
         own, people = np.split(n_found / np.maximum(n_records, 1), 2)  # (STRATA,)
-        weight = n_records[STRATA:] / max(int(self.is_original.sum()), 1)
+        weight = n_records[STRATA:] / max(self.is_original.sum(), 1)
         sign = 2 * self.is_original - 1
         residuals = weight[self.stratum] * (sign / n_records[side]) * self.above_share
         error = clustered_se(residuals, self.group)
-        return float(weight @ people), float(weight @ own), error
+        return weight @ people, weight @ own, error
 
 
 def _search_release(files: Files, groups: _Groups) -> _Searched | None:
@@ -491,7 +491,7 @@ def _expected_duplicate_rate(files: Files, is_trusted: bool) -> _DuplicateRate:
     n_holdout = len(files.holdout)
     n_identical = (counts_at(cells.original, cells.holdout) > 0).sum()
     share = (n_identical + 0.5) / (n_holdout + 1)
-    error = np.sqrt(share * (1 - share) / n_holdout)
+    error = binomial_se(share, n_holdout)
     if is_trusted and error > by_original.se:
         return by_original
     prior = n_identical + 0.5, n_holdout - n_identical + 0.5
@@ -505,7 +505,7 @@ def _duplicate_rate(counts: Ints) -> _DuplicateRate:
     least one pair is assumed: with none, every identical record would be a certain
     copy.
     """
-    n = int(counts.sum())
+    n = counts.sum()
     once = (counts == 1).sum()
     pairs = max((counts == 2).sum(), 1)
     share = 1 - once / n

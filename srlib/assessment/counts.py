@@ -42,6 +42,11 @@ def clustered_se(residuals: Floats, cluster: Ints) -> float:
     return np.sqrt((np.bincount(cluster, residuals) ** 2).sum())
 
 
+def binomial_se(share: float, n: int) -> float:
+    """Return the standard error of a share of n people."""
+    return np.sqrt(share * (1 - share) / n)
+
+
 def z_score(difference: float, error: float) -> float:
     """Return a difference in standard errors; 0 where both are 0."""
     if error == 0:

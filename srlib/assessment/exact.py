@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from srlib.arrays import Generator
-from srlib.assessment.counts import Row, new_row
+from srlib.assessment.counts import Row, binomial_se, new_row
 from srlib.assessment.ratings import Z_SIGNIFICANT
 from srlib.data import Microdata, Schema
 from srlib.data.codes import Codes, distinct
@@ -157,13 +157,13 @@ def _posterior_rows(risk: PosteriorRisk, rng: Generator) -> list[Row]:
         rating="" if risk.reliable.mean() >= MIN_RELIABLE else "unreliable",
     )
     share = np.mean(risk.probability > 0.5)
-    z = (share - MAX_ABOVE_HALF) / _binomial_se(MAX_ABOVE_HALF, n)
+    z = (share - MAX_ABOVE_HALF) / binomial_se(MAX_ABOVE_HALF, n)
     above_half = new_row(
         share_name,
         n,
         detail="share of sample uniques",
         estimate=share,
-        se=_binomial_se((n * share + 1) / (n + 2), n),
+        se=binomial_se((n * share + 1) / (n + 2), n),
         baseline=MAX_ABOVE_HALF,
         baseline_kind="limit",
         z=z,
@@ -187,8 +187,3 @@ def _power_row(test: MembershipTest, rng: Generator) -> Row:
         baseline=RATE,
         baseline_kind="chance",
     )
-
-
-def _binomial_se(share: float, n: int) -> float:
-    """Return the standard error of a share of n people."""
-    return np.sqrt(share * (1 - share) / n)

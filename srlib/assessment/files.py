@@ -89,7 +89,7 @@ class Files:
     holdout: Codes | None = None
     numbers: Numbers = MappingProxyType({})
     _cells: dict[tuple[bool, tuple[int, ...]], Cells] = field(
-        default_factory=dict, init=False, repr=False
+        default_factory=dict, init=False
     )
 
     @cached_property

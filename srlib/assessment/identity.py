@@ -8,7 +8,13 @@ import numpy as np
 from scipy import special
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.assessment.counts import Row, counts_at, holdout_contrast, z_score
+from srlib.assessment.counts import (
+    Row,
+    binomial_se,
+    counts_at,
+    holdout_contrast,
+    z_score,
+)
 from srlib.assessment.disclosure import MIN_ERROR, Disclosure, Question
 from srlib.assessment.files import Cells, Files
 from srlib.assessment.z_scores import beta, beta_binomial_z, permutation_z
@@ -18,7 +24,7 @@ REACH = 1.5  # log size of the part that corrects a prediction, over that of bot
 ROUNDS = 5  # iterations of the expected number of companions
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class IdentityDisclosure(Disclosure):
     """Identity disclosure, by binomial instead of clustered errors.
 
@@ -48,7 +54,7 @@ class IdentityDisclosure(Disclosure):
         margins_error = np.sqrt((self.margins * (1 - self.margins)).sum())
         z_margins = z_score((self.release - self.margins).sum(), margins_error)
         return row | {
-            "se": np.sqrt(share * (1 - share) / n),
+            "se": binomial_se(share, n),
             "fresh_sample_se": fresh_sample_se,
             "z": min(beta_binomial_z(n_matched, n_trials, *prior), z_margins),
             "z_permutation": min(self.permutation_z, z_margins),
@@ -173,7 +179,7 @@ def _matched_by_fresh_sample(
     second result is `IdentityDisclosure.effective_trials`.
     """
     n = len(files.original)
-    n_unique = int(is_unique.sum())
+    n_unique = is_unique.sum()
     people, is_person = _known_people(files, keys, use_holdout)
     # Sizes are in units of the original: all known people, and these to be predicted.
     parts = _Parts(people, is_person.sum() / n)

@@ -110,7 +110,7 @@ class _Source(NamedTuple):
         return UncodedTable(kept, known, (*notes, *notation_notes), left_out)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _RoleColumns:
     """The columns that are keys, targets and groups, by number.
 
@@ -126,7 +126,7 @@ class _RoleColumns:
     by: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Tables(_RoleColumns):
     """All tables, coded alike, and the questions that are asked of them.
 

@@ -61,7 +61,7 @@ def _power_beside_chance(scores: Floats, is_member: Bools, rng: Generator) -> Ro
     members are a random sample of all these people.
     """
     powers = [_power(one, is_member) for one in scores]
-    best = int(np.argmax(powers))
+    best = np.argmax(powers)
     resampled = []
     by_chance = []
     for _ in range(N_RESAMPLES):
@@ -86,4 +86,4 @@ def _power(scores: Floats, is_member: Bools) -> float:
     """Return the share of members above the threshold that 1 % of others exceed."""
     values, mass = np.unique(-scores[~is_member], return_counts=True)
     threshold, randomization = thresholds(-values, mass, np.array(RATE))
-    return float(critical_function(scores[is_member], threshold, randomization).mean())
+    return critical_function(scores[is_member], threshold, randomization).mean()

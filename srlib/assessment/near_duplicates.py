@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from srlib.arrays import Bools, Floats, Ints, evenly_spaced
-from srlib.assessment.counts import Row, new_row
+from srlib.assessment.counts import Row, binomial_se, new_row
 from srlib.assessment.files import Files
 from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
 from srlib.data.codes import Codes
@@ -50,21 +50,15 @@ class _Distance(NamedTuple):
 
     `z` is the excess of nearest neighbors in the other file over a random split. A row
     shows of it the `shares` of released and of original records with an original one
-    so near, or the share of original records among the `neighbors` of released ones.
+    so near, which have a `difference`, and one in standard errors (`significance`); or
+    the share of original records among the `neighbors` of released ones.
     """
 
     z: float
+    difference: float
+    significance: float
     shares: Row
     neighbors: Row
-
-    def difference(self) -> float:
-        """Return the difference of the two shares."""
-        return self.shares["estimate"] - self.shares["baseline"]
-
-    def significance(self) -> float:
-        """Return the difference of the two shares in standard errors."""
-        error = np.hypot(self.shares["se"], self.shares["baseline_se"])
-        return self.difference() / max(error, 1e-12)
 
 
 def find_near_duplicates(
@@ -107,9 +101,9 @@ def _most_telling(distances: Sequence[_Distance]) -> Row:
     clearest = max(distances, key=lambda distance: distance.z)
     row: Row = {"z_permutation": bonferroni_z(clearest.z, n_tests)}
     clear = [one for one in distances if bonferroni_z(one.z, n_tests) >= CLEAR]
-    different = [one for one in clear if one.difference() >= DIFFERENT]
+    different = [one for one in clear if one.difference >= DIFFERENT]
     if different:
-        return row | max(different, key=_Distance.significance).shares
+        return row | max(different, key=lambda distance: distance.significance).shares
     widest = (clear or [clearest])[0]  # the distance with the most records
     return row | widest.neighbors
 
@@ -128,20 +122,21 @@ def _distances(
         edges = to_nearest.where(near.alike >= least)
         if len(np.unique(edges.source)) < FEWEST_NEAR:
             continue
-        detail = (
-            f"share {least} or more of {n_variables} values with an original record"
-        )
         share, se = _share_near(near, s, o > 0, least)
         baseline, baseline_se = _share_near(near, o, o > 1, least)
         shares = {
-            "detail": detail,
+            "detail": f"share {least} or more of {n_variables} values with an original "
+            "record",
             "estimate": share,
             "se": se,
             "baseline": baseline,
             "baseline_se": baseline_se,
         }
+        z = crossing_z(edges, o, s)
+        difference = share - baseline
+        significance = difference / max(np.hypot(se, baseline_se), 1e-12)
         neighbors = _original_neighbors(edges, o, s)
-        distances.append(_Distance(crossing_z(edges, o, s), shares, neighbors))
+        distances.append(_Distance(z, difference, significance, shares, neighbors))
     return distances
 
 
@@ -151,9 +146,9 @@ def _share_near(
     """Return the share of a file's records so near to an original one, and its se."""
     is_near = has_equal[near.asked] | (near.alike_original >= least)
     counted = records[near.asked]
-    n_counted = max(int(counted.sum()), 1)
+    n_counted = max(counted.sum(), 1)
     share = (counted * is_near).sum() / n_counted
-    return share, np.sqrt(share * (1 - share) / n_counted)
+    return share, binomial_se(share, n_counted)
 
 
 def _original_neighbors(

@@ -144,7 +144,7 @@ class Assessment:
             "target": [names[k] for k in tables.targets],
             "by": None if tables.by is None else names[tables.by],
             "within": {names[k]: distance for k, distance in tables.within.items()},
-            "n_holdout": None if tables.holdout is None else len(tables.holdout),
+            "n_holdout": len(tables.holdout) if tables.holdout else None,
             "leave_out": list(tables.original.left_out),
             "synthesizer": self.synthesizer or None,
         }
@@ -344,7 +344,7 @@ def _exact_intruder(tables: Tables, synthesizer: "str | Density") -> _Intruder |
 
     original = Microdata(tables.original.codes, tables.schema)
     holdout = None
-    if tables.holdout is not None:
+    if tables.holdout:
         holdout = Microdata(tables.holdout.codes, tables.schema)
     if isinstance(synthesizer, str):
         synthesizer = named_synthesizer(synthesizer, tables.schema)
@@ -362,7 +362,7 @@ def _assess_synthesizer(
     files = list(map(tables.files, released))
     copied = list(map(copies, files))
     answers, groups, counts = _answer_questions(tables, files, seed)
-    _rate(answers, groups, n_records=min(map(len, [tables.original, *released])))
+    _rate(answers, groups, min(map(len, [tables.original, *released])))
     rows = [
         *ratings.copy_rows(copied),
         *_compare_identifiers(tables, released),
@@ -372,7 +372,7 @@ def _assess_synthesizer(
         *_customary_measures(tables, files),
         *utility.utility_rows(tables.schema, tables.original.codes, codes),
     ]
-    if tables.holdout is not None:
+    if tables.holdout:
         from srlib.assessment.membership import membership_row
 
         rows.append(membership_row(files, stream(seed, f"membership {name}")))

@@ -186,7 +186,7 @@ def _affordable_regression(
     n_all = n_single + (free.sum() ** 2 - (free**2).sum()) / 2
     has_time = n_combinations * n_all**2 <= MOST_PRODUCTS
     share = MOST_PRODUCTS / (n_combinations * n_single**2)
-    return bool(has_time and n_all <= len(both) / 10), min(1.0, share)
+    return has_time and n_all <= len(both) / 10, min(1.0, share)
 
 
 def _explained_distance(
@@ -220,7 +220,7 @@ def _indicators(
     """Return indicators of levels and, if wished, of pairs, (n, n_indicators)."""
     from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
-    levels = [np.arange(size) for size in n_levels]
+    levels = list(map(np.arange, n_levels))
     single = OneHotEncoder(categories=levels, drop="first").fit_transform(codes)
     products = PolynomialFeatures(2 if with_pairs else 1, interaction_only=True)
     design = products.fit_transform(single)

@@ -25,12 +25,7 @@ _TEMPLATES = Environment(
 )
 _TEMPLATES.filters["percent"] = percent
 MOST_RECORDS = 12  # on the page
-_HEADINGS = {
-    "baseline_kind": "baseline kind",
-    "z": "z",
-    "z_permutation": "z, permutation",
-    "z_holdout": "z, holdout",
-}
+_HEADINGS = {"z_permutation": "z, permutation", "z_holdout": "z, holdout"}
 
 VERDICTS = (
     "no sign of disclosure",
@@ -80,6 +75,9 @@ class Verdict:
     verdict: str
     reason: str
     sentence: str
+
+
+type _Verdicts = Sequence[Verdict]
 
 
 def judge(release: str, rows: pd.DataFrame) -> Verdict:
@@ -134,7 +132,7 @@ def _compared(row: pd.Series) -> str:
     return f"{estimate} {row['why']}; {baseline} expected from {source}"
 
 
-def headline(verdicts: Sequence[Verdict]) -> str:
+def headline(verdicts: _Verdicts) -> str:
     """Return the sentence on a single release, or the number with each verdict."""
     if len(verdicts) == 1:
         return verdicts[0].sentence
@@ -143,7 +141,7 @@ def headline(verdicts: Sequence[Verdict]) -> str:
     return f"{len(verdicts)} releases: {', '.join(numbers)}."
 
 
-def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[Verdict]:
+def sort_worst_first(verdicts: _Verdicts, table: pd.DataFrame) -> list[Verdict]:
     """Order releases by their verdict, then by their largest excess share."""
     excess = ratings.excess_share(table["estimate"], table["baseline"])
     excess = excess.where(table["in_verdict"], 0).fillna(0)
@@ -157,7 +155,7 @@ def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[V
 
 
 def failures(
-    verdicts: Sequence[Verdict],
+    verdicts: _Verdicts,
     table: pd.DataFrame,
     conditions: Sequence[str | tuple[str, float]],
 ) -> list[str]:
@@ -190,7 +188,7 @@ def _above_limit(table: pd.DataFrame, kind: str, limit: float) -> list[str]:
 
 
 def render_text(
-    verdicts: Sequence[Verdict],
+    verdicts: _Verdicts,
     table: pd.DataFrame,
     settings: str = "",
     not_judged: str = "",
@@ -209,7 +207,7 @@ def render_text(
     return "\n".join([first, *filter(None, [settings, not_judged]), rest])
 
 
-def overview(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
+def overview(verdicts: _Verdicts, table: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each release: its public number, name, verdict and finding."""
     rows = []
     for number, one in enumerate(verdicts, 1):
@@ -235,7 +233,7 @@ def _limit_of(rows: pd.DataFrame) -> str:
     return f"none; copies of up to {share} of sample uniques could be undetected"
 
 
-def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
+def compared(verdicts: _Verdicts, table: pd.DataFrame) -> pd.DataFrame:
     """Return the cards of all releases, a row for each, by intruder and disclosure."""
     cards = []
     for one in verdicts:
@@ -245,7 +243,7 @@ def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(cards)
 
 
-def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
+def public_table(verdicts: _Verdicts, table: pd.DataFrame) -> pd.DataFrame:
     """Return verdicts and ratings without names and numbers; releases are numbered.
 
     A rating is shown where it rests on ten people or more, and that of copies where it
@@ -280,7 +278,7 @@ def rules_text(what: str = "rules") -> list[str]:
 
 
 def page(
-    verdicts: Sequence[Verdict],
+    verdicts: _Verdicts,
     table: pd.DataFrame,
     records: pd.DataFrame,
     notes: Sequence[str],
@@ -329,7 +327,7 @@ def _section(one: Verdict, rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def public_page(
-    verdicts: Sequence[Verdict], table: pd.DataFrame, facts: Mapping[str, str]
+    verdicts: _Verdicts, table: pd.DataFrame, facts: Mapping[str, str]
 ) -> str:
     """Return the ratings of `public_table` and nothing else of the user's files."""
     return _TEMPLATES.get_template("page.html.j2").render(
