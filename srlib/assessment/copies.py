@@ -216,7 +216,7 @@ def _identical_row(
 ) -> Row:
     """Return the row of the released records identical to an original record."""
     m = len(cells.released)
-    n_identical = cells.n_released[cells.n_original > 0].sum()
+    n_identical = int(cells.n_released[cells.n_original > 0].sum())
     return new_row(
         question,
         m,
@@ -278,7 +278,7 @@ def _exact(files: Files, groups: _Groups) -> _Groups:
 def _copied_share(groups: _Groups) -> Row:
     """Return the row of the share of sample uniques copied; NaN without uniques."""
     is_identical = groups.is_identical
-    n_unique = groups.is_unique.sum()
+    n_unique = int(groups.is_unique.sum())
     row = new_row("copied uniques", n_unique, detail=_UNIQUE, baseline=0.0)
     if not n_unique:
         return row
@@ -357,7 +357,7 @@ def _excess_over_own_duplicates(
     row["z"] = searched.z()
     row["estimate"], row["baseline"], error = searched.shares_found()
     # One pair more than observed.
-    error = np.hypot(error, 2 / max(searched.is_original.sum(), 1))
+    error = np.hypot(error, 2 / (searched.is_original.sum() or 1))
     excess = max(row["estimate"] - row["baseline"], 0) + special.ndtri(LIMIT) * error
     # This bounds the copies including those that chance would have matched as well.
     found_anyway = min(row["baseline"], 1 - 1e-9)
@@ -416,11 +416,11 @@ class _Searched:
         n_records = np.bincount(side, minlength=2 * STRATA)
         n_found = np.bincount(side, self.is_found, 2 * STRATA)
         own, people = np.split(n_found / np.maximum(n_records, 1), 2)  # (STRATA,)
-        weight = n_records[STRATA:] / max(self.is_original.sum(), 1)
+        weight = n_records[STRATA:] / (self.is_original.sum() or 1)
         sign = 2 * self.is_original - 1
         residuals = weight[self.stratum] * (sign / n_records[side]) * self.above_share
         error = clustered_se(residuals, self.group)
-        return weight @ people, weight @ own, error
+        return float(weight @ people), float(weight @ own), error
 
 
 def _search_release(files: Files, groups: _Groups) -> _Searched | None:
@@ -505,7 +505,7 @@ def _duplicate_rate(counts: Ints) -> _DuplicateRate:
     least one pair is assumed: with none, every identical record would be a certain
     copy.
     """
-    n = counts.sum()
+    n = int(counts.sum())
     once = (counts == 1).sum()
     pairs = max((counts == 2).sum(), 1)
     share = 1 - once / n

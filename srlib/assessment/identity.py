@@ -179,7 +179,7 @@ def _matched_by_fresh_sample(
     second result is `IdentityDisclosure.effective_trials`.
     """
     n = len(files.original)
-    n_unique = is_unique.sum()
+    n_unique = int(is_unique.sum())
     people, is_person = _known_people(files, keys, use_holdout)
     # Sizes are in units of the original: all known people, and these to be predicted.
     parts = _Parts(people, is_person.sum() / n)

@@ -146,7 +146,7 @@ def _share_near(
     """Return the share of a file's records so near to an original one, and its se."""
     is_near = has_equal[near.asked] | (near.alike_original >= least)
     counted = records[near.asked]
-    n_counted = max(counted.sum(), 1)
+    n_counted = int(counted.sum()) or 1
     share = (counted * is_near).sum() / n_counted
     return share, binomial_se(share, n_counted)
 

@@ -273,7 +273,7 @@ def _without_signs(copies: Copies, few: bool) -> Iterator[CopyRating]:
     if (
         undetected["estimate"] > MAX_UNDETECTED
         and n_undetected >= MIN_COINCIDENCES
-        and 1 / max(undetected["baseline"], 1e-12) >= MIN_ODDS_FACTOR
+        and undetected["baseline"] * MIN_ODDS_FACTOR <= 1
     ):
         reason = (
             f"copies of up to {percent_with_error(undetected['estimate'])} of the "

@@ -186,7 +186,7 @@ def _affordable_regression(
     n_all = n_single + (free.sum() ** 2 - (free**2).sum()) / 2
     has_time = n_combinations * n_all**2 <= MOST_PRODUCTS
     share = MOST_PRODUCTS / (n_combinations * n_single**2)
-    return has_time and n_all <= len(both) / 10, min(1.0, share)
+    return bool(has_time and n_all <= len(both) / 10), min(1.0, share)
 
 
 def _explained_distance(

@@ -87,8 +87,8 @@ def split_odds(
         Probability that a random split puts one record of the group into the original,
         given that it puts one, all, or (with `both`) none there.
     """
-    n = o.sum()
-    m = s.sum()
+    n = int(o.sum())
+    m = int(s.sum())
     total = o + s
     sizes, size_of = np.unique(total, return_inverse=True)
     # The log number of ways to put one, all, or none of a group into the original.

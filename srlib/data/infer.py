@@ -247,7 +247,7 @@ def add_missing_levels(
 def _count_missing(variable: Variable, frame: pd.DataFrame) -> int:
     """Return the number of records of a table without a value of a variable."""
     codes, _ = encode_column(frame[variable.name], variable.codes_of)
-    return np.count_nonzero(codes == variable.codes_of([""]))
+    return int(np.count_nonzero(codes == variable.codes_of([""])))
 
 
 def add_unseen_levels(
