@@ -87,9 +87,11 @@ def find_near_duplicates(
     )
     cells = files.cells()
     groups = np.concatenate(files.tables)[cells.first]
-    nowhere = "have an original record as nearest neighbor"
     row = new_row(
-        "near-duplicates", len(released), detail=nowhere, baseline_kind="fresh sample"
+        "near-duplicates",
+        len(released),
+        detail="have an original record as nearest neighbor",
+        baseline_kind="fresh sample",
     )
     distances = _distances(groups, cells.n_original, cells.n_released)
     return row | _most_telling(distances) if distances else row
