@@ -31,7 +31,10 @@ TESTS = {
     "assessment/ratings": "ratings disclosure ladder",
     "assessment/run": "ratings assess",
     "assessment/inputs": "assess",
-    "assessment/verdict": "ratings assessment_page",
+    "assessment/verdict": "ratings assessment_page intruders",
+    "assessment/card": "ratings assessment_page",
+    "assessment/exact": "intruders",
+    "assessment/membership": "intruders",
     "assessment/utility": "utility ratings",
     "checks": "trees",
     "data/codes": "microdata",
@@ -54,12 +57,11 @@ TESTS = {
     "mechanism/proportion": "proportion",
     "mechanism/scores": "exponential",
     "risk/prospective": "prospective",
-    "risk/model_intruder": "model_rows",
     "risk/black_box": "black_box",
     "risk/candidates": "estimators posterior_risk prospective",
     "risk/likelihood": "estimators",
     "risk/errors": "estimators membership",
-    "risk/estimators": "estimators model_rows",
+    "risk/estimators": "estimators intruders",
     "risk/membership": "membership",
     "risk/posterior": "posterior_risk",
     "risk/draw_sets": "posterior_risk",
@@ -112,7 +114,7 @@ np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
 "repeated unique": UNLIKELY, => "repeated unique": Z_SIGNIFICANT, # threshold
 n_undetected >= MIN_COINCIDENCES => n_undetected > 0 # any people
 >= MIN_COINCIDENCES > complete["baseline"] * complete["n"] => >= MIN_COINCIDENCES # any number by chance
-and 1 / max(undetected["baseline"], 1e-12) >= MIN_ODDS_FACTOR => and True # a copy may say little
+and undetected["baseline"] * MIN_ODDS_FACTOR <= 1 => and True # a copy may say little
 "row order": (2 * Z_CERTAIN => "row order": (Z_CERTAIN # threshold
 n_records < MIN_RECORDS_JUDGED => len(copies.identical) < MIN_RECORDS_JUDGED # the release alone may be small
 row["n"] >= MIN_RECORDS and => row["n"] > MIN_RECORDS and # ten are too few
@@ -122,11 +124,22 @@ rows[:n_first], family=False => rows[:2], family=False # the first guess is one 
 < ratings.MIN_RECORDS_JUDGED => <= ratings.MIN_RECORDS_JUDGED # one more record is needed
 assessment/verdict
 enough = rows["n"] >= MIN_RECORDS => enough = rows["n"] > MIN_RECORDS # ten are too few
-excess.astype(float).idxmax() => excess.astype(float).idxmin() # the group that exceeds least
-has_model else NOT_TESTED => has_model and False else NOT_TESTED # a model asks nobody
 max(some["rating"], key => min(some["rating"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
+~(table["estimate"] <= limit) => (table["estimate"] > limit) # what was not computed passes
+if "exact membership" in by_question: => if False: # the strongest intruder is silent
+assessment/card
+excess.astype(float).idxmax() => excess.astype(float).idxmin() # the group that exceeds least
 (losses["estimate"] - losses["baseline"]) => (losses["estimate"]) # loss with what chance has
+if question in by_question and by_question[question]["rating"]: => if False: # what decides on copies
+assessment/exact
+z > Z_SIGNIFICANT => share > MAX_ABOVE_HALF # by chance
+counts[combination_of] == 1 => counts[combination_of] > 1 # people who are not unique
+/ binomial_se(MAX_ABOVE_HALF, n) => / binomial_se(max(share, 0.01), n) # error of the share itself
+assessment/membership
+invert=True => invert=False # others who share their values with a member
+~is_member) => False) # others are in their own reference
+max(_power(one, shuffled) for one in scores) => _power(scores[0], shuffled) # chance of one attack
 assessment/inputs
 if found.same_table or row[ => if row[ # by z alone
 or row["z_permutation"] >= 2 * Z_CERTAIN: => : # by the table alone
@@ -163,8 +176,8 @@ duplicated.sum() > DUPLICATES => len(duplicated) > DUPLICATES # pairs for people
 neighbors = -n_variables * np.array => neighbors = -np.array # equal records are neighbors
 n_rest = groups.n_released - own_groups => n_rest = groups.n_released # a record finds itself
 exact = _exact(files, groups) => exact = groups # copies that hide need not have the numbers
-min(1.0, at_most, limit => min(1.0, limit # the release is not held against itself
-max(at_most, np.nan_to_num(limit)) => at_most # copies that are found cannot hide
+min(1.0, max(at_most, found), limit => min(1.0, limit # the release is not held against itself
+max(at_most, found) => at_most # copies that are found cannot hide
 if is_trusted and error > by_original.se => if is_trusted and error < by_original.se # the less sure
 @ neighbors / 2 => @ neighbors # pairs counted twice
 2 * (n_identical + 1) => 2 * n_identical # limit of a count
@@ -262,9 +275,6 @@ sums - n_releases * data_mean => sums - data_mean # chains of the data count onc
 worst_variance += quantile_variance(values, WORST_LEVEL) => pass # the worst has no error
 jackknife_variance(map(worst, replicates)) => 0.0 # nor by chains
 level -= 1e-9 => level += 1e-9 # a level met exactly
-risk/model_intruder
-difference_se=difference_se => difference_se=posterior_se # error of the value for that of the difference
-bool(agree.all()) => bool(agree.any()) # one set of chains that agrees suffices
 risk/black_box
 1 - (1 - confidence) / 2 => confidence # two limits
 prior * u**2 / => prior * u / # an average of the posterior
@@ -280,6 +290,7 @@ risk/errors
 squares * (count - 1) / count => squares / (count - 1) # variance of a mean
 yield total - np.log(last) => yield total - np.log(len(log_values)) # mean of one fewer
 risk/estimators
+largest - smallest[:, None] => largest # the record's own probability
 len(given_joined) - model_prior => len(given_joined) + model_prior # sign of an exponent
 - len(weighted) * mean[-1] => - mean[-1] # releases
 np.where(in_data, own, 1.0) => np.where(True, own, 1.0) # strangers are left out
