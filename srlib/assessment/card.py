@@ -5,14 +5,13 @@ One who also knows the synthesizer and everybody else has exact answers, if it i
 how the release was made.
 """
 
-from collections.abc import Mapping
 from textwrap import indent
-from typing import Any
 
 import pandas as pd
 
 from srlib.assessment import ratings, utility
 from srlib.assessment.attribute import ATTRIBUTE
+from srlib.assessment.counts import Row
 from srlib.assessment.identity import IDENTITY
 from srlib.assessment.inference import INFERENCE
 from srlib.display import percent_with_error
@@ -48,7 +47,7 @@ RATING_ORDER = (
     "high",
 )
 
-type _ByQuestion = Mapping[str, Mapping[str, Any]]
+type _ByQuestion = dict[str, Row]
 
 
 def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
@@ -112,7 +111,7 @@ def render_text(rows: pd.DataFrame) -> str:
     return "\n".join(blocks)
 
 
-def _answer(measure: str, row: Mapping[str, Any]) -> str:
+def _answer(measure: str, row: Row) -> str:
     """Return a measure of the release, its baseline and its rating."""
     if pd.isna(row["estimate"]):
         return f"{measure}: {row['rating']}"

@@ -189,7 +189,7 @@ class Edges(NamedTuple):
 
     def where(self, chosen: Bools) -> "Edges":
         """Return some of the edges."""
-        return Edges(self.source[chosen], self.target[chosen], self.weight[chosen])
+        return Edges._make(part[chosen] for part in self)
 
 
 def crossing_z(
