@@ -86,10 +86,13 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
     """
     by_question = _first_rows(rows).to_dict("index")
     exact_membership, exact_values = _exact_answers(by_question)
+    # The worse rated of both questions on the target, the first of equals.
+    on_target = [by_question[question.name] for question in (ATTRIBUTE, INFERENCE)]
+    worst = max(on_target, key=lambda row: RATING_ORDER.index(row["rating"]))
     loss = worst_utility(rows)
     lines = [
         ("membership", _membership(by_question, "membership"), exact_membership),
-        ("attribute", _attribute(by_question), exact_values),
+        ("attribute", _answer(CARD[worst["question"]], worst), exact_values),
         ("identity", _answer(CARD["identity"], by_question["identity"]), ""),
         ("copies", _copies(by_question), ""),
         ("utility", _answer(loss["question"], loss.to_dict()), ""),
@@ -120,13 +123,6 @@ def _answer(measure: str, row: Row) -> str:
         kind = row["baseline_kind"].removeprefix("independent ")
         text += f" ({kind} {percent_with_error(row['baseline'], row['baseline_se'])})"
     return f"{text}: {row['rating']}" if row["rating"] else text
-
-
-def _attribute(by_question: _ByQuestion) -> str:
-    """Return the worse rated of both questions on the target, the first of equals."""
-    answers = [by_question[question.name] for question in (ATTRIBUTE, INFERENCE)]
-    worst = max(answers, key=lambda row: RATING_ORDER.index(row["rating"]))
-    return _answer(CARD[worst["question"]], worst)
 
 
 def _copy_lines(by_question: _ByQuestion) -> dict[str, str]:

@@ -232,18 +232,6 @@ def _check_arguments(
         raise ValueError(f"leave_out is {leave_out!r}; it must be a list of names")
 
 
-def _note_numeric_keys(schema: Schema, key_sets: KeySets) -> list[str]:
-    """Return a note on the keys that are numbers, if there are any."""
-    keys = [schema.variables[k] for k in sorted({*chain(*key_sets)})]
-    numeric = quoted(variable.name for variable in keys if variable.cut_points)
-    if not numeric:
-        return []
-    return [
-        f"Numeric keys {numeric}: matched on their exact values for identity "
-        "disclosure, and binned for everything else."
-    ]
-
-
 def _resolve_distances(
     schema: Schema, within: Mapping[str, float], keys: Sequence[int]
 ) -> dict[int, float]:
@@ -519,7 +507,13 @@ def _resolve_roles(
         within=_resolve_distances(schema, within or {}, key_sets[0] if keys else ()),
         by=schema.positions([by], "by")[0] if by else None,
     )
-    return roles, notes + _note_numeric_keys(schema, key_sets)
+    all_keys = [schema.variables[k] for k in sorted({*chain(*key_sets)})]
+    if numeric := [variable.name for variable in all_keys if variable.cut_points]:
+        notes.append(
+            f"Numeric keys {quoted(numeric)}: matched on their exact values for "
+            "identity disclosure, and binned for everything else."
+        )
+    return roles, notes
 
 
 def _find_keys_and_targets(
