@@ -278,13 +278,15 @@ def write_index(points: Sequence[Request], errors: dict[str, str]) -> None:
         name = point.folder.name
         provenance = point.provenance
         error = provenance.get("error", "") if provenance else errors.get(name, "")
-        row: Values = {
-            "point": name,
-            "status": point.status,
-            "error": error.partition("\n")[0],
-            "seconds": provenance.get("seconds"),
-        }
-        rows.append(row | point.changed)
+        rows.append(
+            {
+                "point": name,
+                "status": point.status,
+                "error": error.partition("\n")[0],
+                "seconds": provenance.get("seconds"),
+                **point.changed,
+            }
+        )
     index = pd.DataFrame(rows).to_csv(index=False)
     write_whole(points[0].folder.with_name("index.csv"), index)
 
