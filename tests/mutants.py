@@ -114,7 +114,7 @@ np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
 "repeated unique": UNLIKELY, => "repeated unique": Z_SIGNIFICANT, # threshold
 n_undetected >= MIN_COINCIDENCES => n_undetected > 0 # any people
 >= MIN_COINCIDENCES > complete["baseline"] * complete["n"] => >= MIN_COINCIDENCES # any number by chance
-and 1 / max(undetected["baseline"], 1e-12) >= MIN_ODDS_FACTOR => and True # a copy may say little
+and undetected["baseline"] * MIN_ODDS_FACTOR <= 1 => and True # a copy may say little
 "row order": (2 * Z_CERTAIN => "row order": (Z_CERTAIN # threshold
 n_records < MIN_RECORDS_JUDGED => len(copies.identical) < MIN_RECORDS_JUDGED # the release alone may be small
 row["n"] >= MIN_RECORDS and => row["n"] > MIN_RECORDS and # ten are too few
@@ -126,7 +126,7 @@ assessment/verdict
 enough = rows["n"] >= MIN_RECORDS => enough = rows["n"] > MIN_RECORDS # ten are too few
 max(some["rating"], key => min(some["rating"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
-~(rows["estimate"] <= limit) => rows["estimate"] > limit # what was not computed passes
+~(table["estimate"] <= limit) => (table["estimate"] > limit) # what was not computed passes
 if "exact membership" in by_question: => if False: # the strongest intruder is silent
 assessment/card
 excess.astype(float).idxmax() => excess.astype(float).idxmin() # the group that exceeds least
@@ -135,7 +135,7 @@ if question in by_question and by_question[question]["rating"]: => if False: # w
 assessment/exact
 z > Z_SIGNIFICANT => share > MAX_ABOVE_HALF # by chance
 counts[combination_of] == 1 => counts[combination_of] > 1 # people who are not unique
-/ _binomial_se(MAX_ABOVE_HALF, n) => / _binomial_se(max(share, 0.01), n) # error of the share itself
+/ binomial_se(MAX_ABOVE_HALF, n) => / binomial_se(max(share, 0.01), n) # error of the share itself
 assessment/membership
 invert=True => invert=False # others who share their values with a member
 ~is_member) => False) # others are in their own reference
@@ -176,8 +176,8 @@ duplicated.sum() > DUPLICATES => len(duplicated) > DUPLICATES # pairs for people
 neighbors = -n_variables * np.array => neighbors = -np.array # equal records are neighbors
 n_rest = groups.n_released - own_groups => n_rest = groups.n_released # a record finds itself
 exact = _exact(files, groups) => exact = groups # copies that hide need not have the numbers
-min(1.0, at_most, limit => min(1.0, limit # the release is not held against itself
-max(at_most, np.nan_to_num(limit)) => at_most # copies that are found cannot hide
+min(1.0, max(at_most, found), limit => min(1.0, limit # the release is not held against itself
+max(at_most, found) => at_most # copies that are found cannot hide
 if is_trusted and error > by_original.se => if is_trusted and error < by_original.se # the less sure
 @ neighbors / 2 => @ neighbors # pairs counted twice
 2 * (n_identical + 1) => 2 * n_identical # limit of a count

@@ -94,8 +94,7 @@ def test_nearest_neighbors_by_brute_force(rng):
     in_original = others[:, :40].max(axis=1)
     assert np.array_equal(found.alike_original, in_original)
     weight = np.zeros((n_groups, 80))
-    edges = found.edges(0)
-    for source, target, edge_weight in zip(*edges, strict=True):
+    for source, target, edge_weight in zip(*found[3:], strict=True):
         weight[source, group_of == target] += edge_weight
     most = others.max(axis=1)
     assert np.array_equal(found.alike, most[found.source])

@@ -1,7 +1,7 @@
 """Attribute disclosure: people whose target, or number, all key matches agree on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ ALL_BUT_CERTAIN = 0.10
 _ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and must count as 0.1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class AttributeDisclosure(Disclosure):
     """Attribute disclosure, tested without the people whose value nearly all have.
 
@@ -128,13 +128,14 @@ ATTRIBUTE = Question(
     answer=lambda files, attack, rng: attribute_disclosure(files, attack),
     counted="disclosed",
 )
-INTERVAL = Question(
+INTERVAL = replace(
+    ATTRIBUTE,
     name="interval",
     line="",
     reason=(
         "of the records have their {} disclosed within the distance by the key matches"
     ),
-    answer=lambda files, attack, rng: attribute_disclosure(files, attack),
+    counted="",
 )
 
 

@@ -5,15 +5,13 @@ One who also knows the synthesizer and everybody else has exact answers, if it i
 how the release was made.
 """
 
-from collections.abc import Mapping
 from textwrap import indent
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from srlib.assessment import ratings, utility
 from srlib.assessment.attribute import ATTRIBUTE
+from srlib.assessment.counts import Row
 from srlib.assessment.identity import IDENTITY
 from srlib.assessment.inference import INFERENCE
 from srlib.display import percent_with_error
@@ -49,7 +47,7 @@ RATING_ORDER = (
     "high",
 )
 
-type _ByQuestion = Mapping[str, Mapping[str, Any]]
+type _ByQuestion = dict[str, Row]
 
 
 def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
@@ -58,15 +56,18 @@ def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
     These are its risks by the first keys and the first target, what decides on copies,
     and the largest utility loss.
     """
-    risks = rows[rows["group"] == "all"].drop_duplicates("question")
-    risks = risks.set_index("question", drop=False)
-    deciding = [q for q in DECIDING if q in risks.index and risks.loc[q, "rating"]]
-    measures = CARD | {question: DECIDING[question] for question in deciding}
-    measures["identical records"] = _identical_line(risks.loc["identical records"])
+    risks = _first_rows(rows)
+    measures = CARD | _copy_lines(risks.to_dict("index"))
     chosen = risks.loc[list(measures)].assign(measure=pd.Series(measures))
     loss = worst_utility(rows).to_frame().T
     which = (loss["detail"] + " " + loss["question"]).str.strip()
     return pd.concat([chosen, loss.assign(measure="utility loss, " + which)])
+
+
+def _first_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the first row of each question about everybody, by question."""
+    overall = rows[rows["group"] == "all"].drop_duplicates("question")
+    return overall.set_index("question", drop=False)
 
 
 def worst_utility(rows: pd.DataFrame) -> pd.Series:
@@ -74,7 +75,7 @@ def worst_utility(rows: pd.DataFrame) -> pd.Series:
     losses = rows[rows["question"].isin(utility.LOSSES) & rows["estimate"].notna()]
     beyond_chance = losses["rating"] != "like a fresh sample"
     excess = (losses["estimate"] - losses["baseline"]).where(beyond_chance, 0.0)
-    order = excess.fillna(np.inf) + 1e-9 * losses["z"].fillna(0).clip(-1e3, 1e3)
+    order = excess + 1e-9 * losses["z"].fillna(0).clip(-1e3, 1e3)
     return losses.loc[order.idxmax()]
 
 
@@ -83,13 +84,15 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
 
     There is a column for each intruder.
     """
-    overall = rows[rows["group"] == "all"].drop_duplicates("question")
-    by_question = {row["question"]: row for row in overall.to_dict("records")}
+    by_question = _first_rows(rows).to_dict("index")
     exact_membership, exact_values = _exact_answers(by_question)
+    # The worse rated of both questions on the target, the first of equals.
+    on_target = [by_question[question.name] for question in (ATTRIBUTE, INFERENCE)]
+    worst = max(on_target, key=lambda row: RATING_ORDER.index(row["rating"]))
     loss = worst_utility(rows)
     lines = [
         ("membership", _membership(by_question, "membership"), exact_membership),
-        ("attribute", _attribute(by_question), exact_values),
+        ("attribute", _answer(CARD[worst["question"]], worst), exact_values),
         ("identity", _answer(CARD["identity"], by_question["identity"]), ""),
         ("copies", _copies(by_question), ""),
         ("utility", _answer(loss["question"], loss.to_dict()), ""),
@@ -111,7 +114,7 @@ def render_text(rows: pd.DataFrame) -> str:
     return "\n".join(blocks)
 
 
-def _answer(measure: str, row: Mapping[str, Any]) -> str:
+def _answer(measure: str, row: Row) -> str:
     """Return a measure of the release, its baseline and its rating."""
     if pd.isna(row["estimate"]):
         return f"{measure}: {row['rating']}"
@@ -122,27 +125,22 @@ def _answer(measure: str, row: Mapping[str, Any]) -> str:
     return f"{text}: {row['rating']}" if row["rating"] else text
 
 
-def _attribute(by_question: _ByQuestion) -> str:
-    """Return the worse rated of both questions on the target, the first of equals."""
-    answers = [by_question[question.name] for question in (ATTRIBUTE, INFERENCE)]
-    worst = max(answers, key=lambda row: RATING_ORDER.index(row["rating"]))
-    return _answer(CARD[worst["question"]], worst)
-
-
-def _identical_line(row: Mapping[str, Any]) -> str:
-    """Return what is compared: records with their numbers binned, if there are any."""
-    binned = ", binned" if "numbers binned" in row["detail"] else ""
-    return CARD["identical records"] + binned
-
-
-def _copies(by_question: _ByQuestion) -> str:
-    """Return the identical records, what else decides on copies, and the limit."""
-    identical = by_question["identical records"]
-    answers = [_answer(_identical_line(identical), identical)]
+def _copy_lines(by_question: _ByQuestion) -> dict[str, str]:
+    """Return the lines of the identical records, and of what else decides on copies."""
+    detail = by_question["identical records"]["detail"]
+    binned = ", binned" if "numbers binned" in detail else ""
+    lines = {"identical records": CARD["identical records"] + binned}
     further = {"copied uniques": CARD["copied uniques"]} | DECIDING
     for question, line in further.items():
         if question in by_question and by_question[question]["rating"]:
-            answers.append(_answer(line, by_question[question]))
+            lines[question] = line
+    return lines
+
+
+def _copies(by_question: _ByQuestion) -> str:
+    """Return the measures of copies, and the limit of those undetected."""
+    lines = _copy_lines(by_question)
+    answers = [_answer(line, by_question[q]) for q, line in lines.items()]
     limit = by_question["undetected copies"]["estimate"]
     if pd.notna(limit):
         answers.append(f"copied, at most {percent_with_error(limit)} (95 %)")

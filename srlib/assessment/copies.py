@@ -27,6 +27,7 @@ from scipy import special
 from srlib.arrays import Bools, Floats, Ints
 from srlib.assessment.counts import (
     Row,
+    binomial_se,
     clustered_se,
     counts_at,
     new_row,
@@ -164,7 +165,9 @@ def copies(files: Files) -> Copies:
 
     identical, copied_uniques, near = _compare_by_split(files, groups, problem)
     comparable = "deduplicated" not in (problem, release_problem)
-    excess, at_most = _excess_and_limit(files, groups, exact, comparable)
+    excess, at_most = _excess_over_own_duplicates(files, groups, comparable)
+    if files.numbers:
+        _, at_most = _excess_over_own_duplicates(files, exact, comparable)
     rows = [
         identical,
         copied_uniques,
@@ -233,8 +236,7 @@ def _identical_records(files: Files, problem: str) -> Row:
     if files.numbers:
         detail += ", numbers binned"
     row = _identical_row("identical records", detail, files.cells(), expected)
-    share = row["estimate"]
-    row["se"] = np.sqrt(share * (1 - share) / row["n"])
+    row["se"] = binomial_se(row["estimate"], row["n"])
     if problem == "deduplicated" and files.holdout is None:
         row["z"] = np.nan
     return row
@@ -307,7 +309,8 @@ def _undetected_copies(
 ) -> Row:
     """Return the row of the upper limit of the copied share; NaN without uniques.
 
-    If all identical records were copies, their weighted number would be Poisson.
+    If all identical records were copies, their weighted number would be Poisson. The
+    excess over own duplicates allows `at_most` a share, and no less than is found.
     """
     weight = groups.weight[groups.is_unique]
     row = new_row("undetected copies", len(weight), detail=_UNIQUE)
@@ -319,24 +322,11 @@ def _undetected_copies(
         mean = (identical**2).sum() / identical.sum()
     n_identical = identical.sum() / mean
     limit = mean * scipy.stats.chi2.ppf(LIMIT, 2 * (n_identical + 1)) / 2
-    row["estimate"] = min(1.0, at_most, limit / weight.sum())
+    copied = _copied_share(groups)
+    found = copied["estimate"] + special.ndtri(LIMIT) * copied["se"]
+    row["estimate"] = min(1.0, max(at_most, found), limit / weight.sum())
     row["baseline"] = share_matched_by_fresh_sample(files)
     return row
-
-
-def _excess_and_limit(
-    files: Files, groups: _Groups, exact: _Groups, comparable: bool
-) -> tuple[Row, float]:
-    """Return the excess over own duplicates, and the limit of the share copied by it.
-
-    The limit is that of exact numbers, and no less than the limit of the copied share.
-    """
-    excess, at_most = _excess_over_own_duplicates(files, groups, comparable)
-    if files.numbers:
-        _, at_most = _excess_over_own_duplicates(files, exact, comparable)
-    copied = _copied_share(exact)
-    limit = copied["estimate"] + special.ndtri(LIMIT) * copied["se"]
-    return excess, max(at_most, np.nan_to_num(limit))  # NaN without sample uniques
 
 
 def _excess_over_own_duplicates(
@@ -367,7 +357,7 @@ def _excess_over_own_duplicates(
     row["z"] = searched.z()
     row["estimate"], row["baseline"], error = searched.shares_found()
     # One pair more than observed.
-    error = np.hypot(error, 2 / max(int(searched.is_original.sum()), 1))
+    error = np.hypot(error, 2 / (searched.is_original.sum() or 1))
     excess = max(row["estimate"] - row["baseline"], 0) + special.ndtri(LIMIT) * error
     # This bounds the copies including those that chance would have matched as well.
     found_anyway = min(row["baseline"], 1 - 1e-9)
@@ -426,7 +416,7 @@ class _Searched:
         n_records = np.bincount(side, minlength=2 * STRATA)
         n_found = np.bincount(side, self.is_found, 2 * STRATA)
         own, people = np.split(n_found / np.maximum(n_records, 1), 2)  # (STRATA,)
-        weight = n_records[STRATA:] / max(int(self.is_original.sum()), 1)
+        weight = n_records[STRATA:] / (self.is_original.sum() or 1)
         sign = 2 * self.is_original - 1
         residuals = weight[self.stratum] * (sign / n_records[side]) * self.above_share
         error = clustered_se(residuals, self.group)
@@ -501,7 +491,7 @@ def _expected_duplicate_rate(files: Files, is_trusted: bool) -> _DuplicateRate:
     n_holdout = len(files.holdout)
     n_identical = (counts_at(cells.original, cells.holdout) > 0).sum()
     share = (n_identical + 0.5) / (n_holdout + 1)
-    error = np.sqrt(share * (1 - share) / n_holdout)
+    error = binomial_se(share, n_holdout)
     if is_trusted and error > by_original.se:
         return by_original
     prior = n_identical + 0.5, n_holdout - n_identical + 0.5

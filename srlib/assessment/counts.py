@@ -27,6 +27,7 @@ COLUMNS = [
     "rating",
     "in_verdict",
 ]
+TEXTS = ("detail", "baseline_kind", "rating", "why")
 NUMBERS = ("estimate", "se", "baseline", "baseline_se", "z", "z_permutation")
 
 
@@ -39,6 +40,11 @@ def counts_at(ids: Ints, at: Ints) -> Ints:
 def clustered_se(residuals: Floats, cluster: Ints) -> float:
     """Return the standard error of a sum over people, dependent within clusters."""
     return np.sqrt((np.bincount(cluster, residuals) ** 2).sum())
+
+
+def binomial_se(share: float, n: int) -> float:
+    """Return the standard error of a share of n people."""
+    return np.sqrt(share * (1 - share) / n)
 
 
 def z_score(difference: float, error: float) -> float:
@@ -83,6 +89,6 @@ def _weighted_share(
 
 
 def new_row(question: str, n: int, **given: Any) -> Row:
-    """Return a row with the given texts and numbers, and NaN for all other numbers."""
-    row = {"question": question, "variables": "all", "detail": "", "n": n}
-    return row | dict.fromkeys(NUMBERS, np.nan) | given
+    """Return a row with the given texts and numbers; others are empty or NaN."""
+    row = {"question": question, "variables": "all", "group": "all", "n": n}
+    return row | dict.fromkeys(TEXTS, "") | dict.fromkeys(NUMBERS, np.nan) | given

@@ -53,7 +53,7 @@ class Attack(NamedTuple):
     within: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Disclosure:
     """What is disclosed of each person by the release and by its baselines.
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from srlib.arrays import Generator, Ints
-from srlib.assessment.counts import Row, new_row
+from srlib.arrays import Generator
+from srlib.assessment.counts import Row, binomial_se, new_row
 from srlib.assessment.ratings import MAX_ABOVE_HALF, Z_SIGNIFICANT
 from srlib.data import Microdata, Schema
 from srlib.data.codes import Codes, distinct
@@ -96,44 +96,47 @@ def exact_rows(
     the posterior probability of its true values and the log likelihood ratio of its
     membership.
     """
-    rows = _sampled_uniques(original.codes, rng)
-    tables = [Microdata(codes, original.schema) for codes in released]
+    _, counts, combination_of = distinct(original.codes)
+    uniques = np.flatnonzero(counts[combination_of] == 1)
+    rows = rng.permutation(uniques)[:N_UNIQUES]
     if not len(rows):
-        return _rows_without_values(0, "not applicable"), pd.DataFrame()
-    known: dict[str, Any] = {"synthesizer": synthesizer}
-    if synthesizer == MIXTURE:
-        n_levels = original.schema.n_levels
-        sets = DrawSets.fit(original.codes, released, n_levels, _SCHEDULE, rng=rng)
-        known = {"draws": sets}
+        return _unanswered(0, rating="not applicable")
+    known = {"rows": rows, **_known(original, released, synthesizer, rng)}
     try:
-        risk = posterior_risk(original, tables, rows=rows, progress=False, **known)
+        risk = posterior_risk(**known, progress=False)
     except ValueError as error:
         if "probability zero" not in str(error):
             raise
-        return _rows_without_values(len(rows), "impossible"), pd.DataFrame()
+        return _unanswered(len(rows), rating="impossible", detail=IMPOSSIBLE)
     answers = _posterior_rows(risk, rng)
-    risks = {"probability": risk.probability}
-    if holdout is not None and len(holdout) >= 1 / RATE:
-        test = membership_test(
-            original, tables, holdout, len(tables), rows=rows, **known
-        )
+    risks = pd.DataFrame({"probability": risk.probability}, combination_of[rows])
+    if holdout and len(holdout) >= 1 / RATE:
+        test = membership_test(**known, holdout=holdout, n_releases=len(released))
         answers.append(_power_row(test, rng))
         risks["log_likelihood_ratio"] = test.statistic[0]
-    _, _, combination_of = distinct(original.codes)
-    return answers, pd.DataFrame(risks, index=combination_of[rows])
+    return answers, risks
 
 
-def _rows_without_values(n: int, rating: str) -> list[Row]:
+def _unanswered(n: int, **why: str) -> tuple[list[Row], pd.DataFrame]:
     """Return the rows on people whose posterior probability cannot be computed."""
-    detail = IMPOSSIBLE if rating == "impossible" else ""
-    return [new_row(name, n, rating=rating, detail=detail) for name in POSTERIOR_ROWS]
+    rows = [new_row(name, n, **why) for name in POSTERIOR_ROWS]
+    return rows, pd.DataFrame()
 
 
-def _sampled_uniques(codes: Codes, rng: Generator) -> Ints:
-    """Return the rows of sample uniques, or of a random sample of them."""
-    _, counts, combination_of = distinct(codes)
-    uniques = np.flatnonzero(counts[combination_of] == 1)
-    return rng.permutation(uniques)[:N_UNIQUES]
+def _known(
+    original: Microdata,
+    released: Sequence[Codes],
+    synthesizer: Density | str,
+    rng: Generator,
+) -> dict[str, Any]:
+    """Return the tables and the synthesizer, the mixture as posterior draws."""
+    tables = [Microdata(codes, original.schema) for codes in released]
+    known = {"original": original, "released": tables}
+    if synthesizer != MIXTURE:
+        return known | {"synthesizer": synthesizer}
+    n_levels = original.schema.n_levels
+    sets = DrawSets.fit(original.codes, released, n_levels, _SCHEDULE, rng=rng)
+    return known | {"draws": sets}
 
 
 def _posterior_rows(risk: PosteriorRisk, rng: Generator) -> list[Row]:
@@ -152,13 +155,13 @@ def _posterior_rows(risk: PosteriorRisk, rng: Generator) -> list[Row]:
         rating="" if risk.reliable.mean() >= MIN_RELIABLE else "unreliable",
     )
     share = np.mean(risk.probability > 0.5)
-    z = (share - MAX_ABOVE_HALF) / _binomial_se(MAX_ABOVE_HALF, n)
+    z = (share - MAX_ABOVE_HALF) / binomial_se(MAX_ABOVE_HALF, n)
     above_half = new_row(
         share_name,
         n,
         detail="share of sample uniques",
         estimate=share,
-        se=_binomial_se((n * share + 1) / (n + 2), n),
+        se=binomial_se((n * share + 1) / (n + 2), n),
         baseline=MAX_ABOVE_HALF,
         baseline_kind="limit",
         z=z,
@@ -181,10 +184,4 @@ def _power_row(test: MembershipTest, rng: Generator) -> Row:
         se=power["power_se"],
         baseline=RATE,
         baseline_kind="chance",
-        rating="",
     )
-
-
-def _binomial_se(share: float, n: int) -> float:
-    """Return the standard error of a share of n people."""
-    return np.sqrt(share * (1 - share) / n)

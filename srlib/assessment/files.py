@@ -89,7 +89,7 @@ class Files:
     holdout: Codes | None = None
     numbers: Numbers = MappingProxyType({})
     _cells: dict[tuple[bool, tuple[int, ...]], Cells] = field(
-        default_factory=dict, init=False, repr=False
+        default_factory=dict, init=False
     )
 
     @cached_property
@@ -122,9 +122,7 @@ class Files:
 
     def exact(self, column: int) -> Ints:
         """Return the same, with an id for each exact number in place of its bin."""
-        if column not in self.numbers:
-            return self.binned(column)
-        return self._exact_ids[column]
+        return self._exact_ids.get(column, self.binned(column))
 
     @cached_property
     def _exact_ids(self) -> dict[int, Ints]:

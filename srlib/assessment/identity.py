@@ -8,7 +8,13 @@ import numpy as np
 from scipy import special
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.assessment.counts import Row, counts_at, holdout_contrast, z_score
+from srlib.assessment.counts import (
+    Row,
+    binomial_se,
+    counts_at,
+    holdout_contrast,
+    z_score,
+)
 from srlib.assessment.disclosure import MIN_ERROR, Disclosure, Question
 from srlib.assessment.files import Cells, Files
 from srlib.assessment.z_scores import beta, beta_binomial_z, permutation_z
@@ -18,7 +24,7 @@ REACH = 1.5  # log size of the part that corrects a prediction, over that of bot
 ROUNDS = 5  # iterations of the expected number of companions
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class IdentityDisclosure(Disclosure):
     """Identity disclosure, by binomial instead of clustered errors.
 
@@ -48,7 +54,7 @@ class IdentityDisclosure(Disclosure):
         margins_error = np.sqrt((self.margins * (1 - self.margins)).sum())
         z_margins = z_score((self.release - self.margins).sum(), margins_error)
         return row | {
-            "se": np.sqrt(share * (1 - share) / n),
+            "se": binomial_se(share, n),
             "fresh_sample_se": fresh_sample_se,
             "z": min(beta_binomial_z(n_matched, n_trials, *prior), z_margins),
             "z_permutation": min(self.permutation_z, z_margins),
@@ -202,8 +208,7 @@ def _known_people(
     cells = files.cells(keys, exact=True)
     people = cells.n_original[cells.original]  # (n,)
     n = len(people)
-    is_person = np.zeros(len(files.binned(0)), bool)
-    is_person[:n] = True
+    is_person = np.arange(len(files.binned(0))) < n
     if use_holdout:
         is_person[n + len(files.released) :] = True
         people = people + counts_at(cells.holdout, cells.original)
@@ -284,45 +289,34 @@ def _expected_companions(
     for key, bins in zip(keys, binned.T, strict=True):
         ids = files.exact(key)[is_person]
         if not np.array_equal(bins, ids):
-            numbers.append(_NumberInBin.of(bins, ids, n))
+            numbers.append((bins, ids))
 
     of_unique = (people == 2).sum() / (people == 1).sum()
     companions: Floats = np.where(people > 1, people - 1.0, of_unique)
     for _ in range(ROUNDS):
         more = companions - people
         log_p = log_density(binned[:n], tree, more)
-        for number in numbers:
-            log_p += number.log_share(more)
+        for bins, ids in numbers:
+            log_p += _log_share_in_bin(bins, ids, more)
         companions = len(binned) * np.exp(log_p)
     return companions
 
 
-class _NumberInBin(NamedTuple):
-    """Records with each person's exact number, in its bin, and distinct ones in it."""
+def _log_share_in_bin(
+    bins: Ints,
+    ids: Ints,
+    more: Floats,
+) -> Floats:
+    """Return the log share of each person's number in its bin, if so many more have it.
 
-    n_value: Ints
-    n_bin: Ints
-    n_distinct: Ints
-
-    @classmethod
-    def of(
-        cls,
-        bins: Ints,
-        ids: Ints,
-        n: int,
-    ) -> "_NumberInBin":
-        """Count the records with the numbers and bins of the first n."""
-        _, first = np.unique(ids, return_index=True)
-        n_distinct = counts_at(bins[first], bins[:n])
-        return cls(counts_at(ids, ids[:n]), counts_at(bins, bins[:n]), n_distinct)
-
-    def log_share(self, more: Floats) -> Floats:
-        """Return the log share of the number in its bin, if so many more have it.
-
-        The prior is that of two records, as in `margins.log_density`.
-        """
-        value = self.n_value + 2 / self.n_distinct + more
-        return np.log(value / (self.n_bin + 2 + more))
+    Bins and ids of exact numbers are those of all records, the n people's first. The
+    prior is that of two records, as in `margins.log_density`.
+    """
+    n = len(more)
+    _, first = np.unique(ids, return_index=True)
+    n_distinct = counts_at(bins[first], bins[:n])
+    n_equal = counts_at(ids, ids[:n]) + 2 / n_distinct + more
+    return np.log(n_equal / (counts_at(bins, bins[:n]) + 2 + more))
 
 
 def _effective_trials(

@@ -17,7 +17,7 @@ MAX_TRAINING = 40_000  # records of a file that trees are trained on
 MAX_PREDICTED = 20_000  # people whose target is predicted
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class InferenceDisclosure(Disclosure):
     """Attribute inference: people are not independent, as the same trees predict them.
 
@@ -155,7 +155,7 @@ def _tree_probabilities(
     from sklearn.tree import DecisionTreeClassifier
 
     keys = list(attack.keys)
-    seed = int(rng.integers(2**31))
+    seed = rng.integers(2**31)
     if not len(people):
         return np.zeros(0)
     tree = DecisionTreeClassifier(max_features="sqrt", random_state=seed)

@@ -110,7 +110,7 @@ class _Source(NamedTuple):
         return UncodedTable(kept, known, (*notes, *notation_notes), left_out)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _RoleColumns:
     """The columns that are keys, targets and groups, by number.
 
@@ -126,7 +126,7 @@ class _RoleColumns:
     by: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Tables(_RoleColumns):
     """All tables, coded alike, and the questions that are asked of them.
 
@@ -144,16 +144,12 @@ class Tables(_RoleColumns):
 
     def files(self, released: CodedTable) -> Files:
         """Return the original, one release and, if there is one, the holdout."""
-        tables = [self.original, released]
-        holdout = None
-        if self.holdout is not None:
-            tables.append(self.holdout)
-            holdout = self.holdout.codes
+        tables = list(filter(None, [self.original, released, self.holdout]))
         return Files(
             self.original.codes,
             released.codes,
             self.schema.n_levels.tolist(),
-            holdout,
+            self.holdout.codes if self.holdout else None,
             {k: [table.numbers[k] for table in tables] for k in self.original.numbers},
         )
 
@@ -234,18 +230,6 @@ def _check_arguments(
         )
     if not isinstance(leave_out, Collection):
         raise ValueError(f"leave_out is {leave_out!r}; it must be a list of names")
-
-
-def _note_numeric_keys(schema: Schema, key_sets: KeySets) -> list[str]:
-    """Return a note on the keys that are numbers, if there are any."""
-    keys = [schema.variables[k] for k in sorted({*chain(*key_sets)})]
-    numeric = quoted(variable.name for variable in keys if variable.cut_points)
-    if not numeric:
-        return []
-    return [
-        f"Numeric keys {numeric}: matched on their exact values for identity "
-        "disclosure, and binned for everything else."
-    ]
 
 
 def _resolve_distances(
@@ -523,7 +507,13 @@ def _resolve_roles(
         within=_resolve_distances(schema, within or {}, key_sets[0] if keys else ()),
         by=schema.positions([by], "by")[0] if by else None,
     )
-    return roles, notes + _note_numeric_keys(schema, key_sets)
+    all_keys = [schema.variables[k] for k in sorted({*chain(*key_sets)})]
+    if numeric := [variable.name for variable in all_keys if variable.cut_points]:
+        notes.append(
+            f"Numeric keys {quoted(numeric)}: matched on their exact values for "
+            "identity disclosure, and binned for everything else."
+        )
+    return roles, notes
 
 
 def _find_keys_and_targets(

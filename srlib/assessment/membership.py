@@ -54,16 +54,14 @@ def membership_row(files: Sequence[Files], rng: Generator) -> Row:
     return row | _power_beside_chance(scores, is_member, rng)
 
 
-def _power_beside_chance(
-    scores: Floats, is_member: Bools, rng: Generator
-) -> Row:
+def _power_beside_chance(scores: Floats, is_member: Bools, rng: Generator) -> Row:
     """Return the power of the better attack, its error, and that by chance.
 
     Scores are (n_attacks, n_people). The error is that of other people; chance is that
     members are a random sample of all these people.
     """
     powers = [_power(one, is_member) for one in scores]
-    best = int(np.argmax(powers))
+    best = np.argmax(powers)
     resampled = []
     by_chance = []
     for _ in range(N_RESAMPLES):
@@ -81,7 +79,6 @@ def _power_beside_chance(
         "baseline_se": spread,
         "baseline_kind": "chance",
         "z": z_score(powers[best] - chance, spread),
-        "rating": "",
     }
 
 
@@ -89,4 +86,4 @@ def _power(scores: Floats, is_member: Bools) -> float:
     """Return the share of members above the threshold that 1 % of others exceed."""
     values, mass = np.unique(-scores[~is_member], return_counts=True)
     threshold, randomization = thresholds(-values, mass, np.array(RATE))
-    return float(critical_function(scores[is_member], threshold, randomization).mean())
+    return critical_function(scores[is_member], threshold, randomization).mean()

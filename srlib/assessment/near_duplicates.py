@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from srlib.arrays import Bools, Floats, Ints, evenly_spaced
-from srlib.assessment.counts import Row, new_row
+from srlib.assessment.counts import Row, binomial_se, new_row
 from srlib.assessment.files import Files
 from srlib.assessment.z_scores import Edges, bonferroni_z, crossing_z
 from srlib.data.codes import Codes
@@ -44,32 +44,21 @@ class _Neighbors(NamedTuple):
     target: Ints
     weight: Floats
 
-    def edges(self, least: int) -> Edges:
-        """Return the edges to groups that agree in `least` variables or more."""
-        edges = Edges(self.source, self.target, self.weight)
-        return edges.where(self.alike >= least)
-
 
 class _Distance(NamedTuple):
     """Records that agree with their nearest neighbors in some number of variables.
 
     `z` is the excess of nearest neighbors in the other file over a random split. A row
     shows of it the `shares` of released and of original records with an original one
-    so near, or the share of original records among the `neighbors` of released ones.
+    so near, which have a `difference`, and one in standard errors (`significance`); or
+    the share of original records among the `neighbors` of released ones.
     """
 
     z: float
+    difference: float
+    significance: float
     shares: Row
     neighbors: Row
-
-    def difference(self) -> float:
-        """Return the difference of the two shares."""
-        return self.shares["estimate"] - self.shares["baseline"]
-
-    def significance(self) -> float:
-        """Return the difference of the two shares in standard errors."""
-        error = np.hypot(self.shares["se"], self.shares["baseline_se"])
-        return self.difference() / max(error, 1e-12)
 
 
 def find_near_duplicates(
@@ -98,9 +87,11 @@ def find_near_duplicates(
     )
     cells = files.cells()
     groups = np.concatenate(files.tables)[cells.first]
-    nowhere = "have an original record as nearest neighbor"
     row = new_row(
-        "near-duplicates", len(released), detail=nowhere, baseline_kind="fresh sample"
+        "near-duplicates",
+        len(released),
+        detail="have an original record as nearest neighbor",
+        baseline_kind="fresh sample",
     )
     distances = _distances(groups, cells.n_original, cells.n_released)
     return row | _most_telling(distances) if distances else row
@@ -112,9 +103,9 @@ def _most_telling(distances: Sequence[_Distance]) -> Row:
     clearest = max(distances, key=lambda distance: distance.z)
     row: Row = {"z_permutation": bonferroni_z(clearest.z, n_tests)}
     clear = [one for one in distances if bonferroni_z(one.z, n_tests) >= CLEAR]
-    different = [one for one in clear if one.difference() >= DIFFERENT]
+    different = [one for one in clear if one.difference >= DIFFERENT]
     if different:
-        return row | max(different, key=_Distance.significance).shares
+        return row | max(different, key=lambda distance: distance.significance).shares
     widest = (clear or [clearest])[0]  # the distance with the most records
     return row | widest.neighbors
 
@@ -127,25 +118,27 @@ def _distances(
     """Return all distances at which enough records have neighbors, the widest first."""
     n_variables = groups.shape[1]
     near = _nearest(groups, o, s)
+    to_nearest = Edges(near.source, near.target, near.weight)
     distances = []
     for least in range(int(np.ceil(LEAST_ALIKE * n_variables)), n_variables):
-        edges = near.edges(least)
+        edges = to_nearest.where(near.alike >= least)
         if len(np.unique(edges.source)) < FEWEST_NEAR:
             continue
-        detail = (
-            f"share {least} or more of {n_variables} values with an original record"
-        )
         share, se = _share_near(near, s, o > 0, least)
         baseline, baseline_se = _share_near(near, o, o > 1, least)
         shares = {
-            "detail": detail,
+            "detail": f"share {least} or more of {n_variables} values with an original "
+            "record",
             "estimate": share,
             "se": se,
             "baseline": baseline,
             "baseline_se": baseline_se,
         }
+        z = crossing_z(edges, o, s)
+        difference = share - baseline
+        significance = difference / max(np.hypot(se, baseline_se), 1e-12)
         neighbors = _original_neighbors(edges, o, s)
-        distances.append(_Distance(crossing_z(edges, o, s), shares, neighbors))
+        distances.append(_Distance(z, difference, significance, shares, neighbors))
     return distances
 
 
@@ -155,9 +148,9 @@ def _share_near(
     """Return the share of a file's records so near to an original one, and its se."""
     is_near = has_equal[near.asked] | (near.alike_original >= least)
     counted = records[near.asked]
-    n_counted = max(int(counted.sum()), 1)
+    n_counted = int(counted.sum()) or 1
     share = (counted * is_near).sum() / n_counted
-    return share, np.sqrt(share * (1 - share) / n_counted)
+    return share, binomial_se(share, n_counted)
 
 
 def _original_neighbors(

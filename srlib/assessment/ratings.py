@@ -94,7 +94,6 @@ SIGN_THRESHOLDS = {
 }
 COPY_RATINGS = ("no sign", "undecided", "signs", "found")  # best first
 MIN_RECORDS_JUDGED = 20  # of either file; below, only outright copies are judged
-TEXTS = ("variables", "detail", "baseline_kind", "rating", "why")
 
 
 def summarize(disclosures: Sequence[Disclosure], group: Bools | None = None) -> Row:
@@ -202,13 +201,6 @@ def largest_z(row: Row) -> float:
     return np.fmax.reduce([-np.inf, row["z"], row["z_permutation"]])
 
 
-def rate_deviate(z: float) -> str:
-    """Return the rating of an excess of copies by z, one of `COPY_RATINGS`."""
-    if z >= Z_CERTAIN:
-        return "found"
-    return "signs" if z >= Z_SIGNIFICANT else "no sign"
-
-
 class CopyRating(NamedTuple):
     """A rating of copies, one of `COPY_RATINGS`, its reason, and its question."""
 
@@ -283,7 +275,7 @@ def _without_signs(copies: Copies, few: bool) -> Iterator[CopyRating]:
     if (
         undetected["estimate"] > MAX_UNDETECTED
         and n_undetected >= MIN_COINCIDENCES
-        and 1 / max(undetected["baseline"], 1e-12) >= MIN_ODDS_FACTOR
+        and undetected["baseline"] * MIN_ODDS_FACTOR <= 1
     ):
         reason = (
             f"copies of up to {percent_with_error(undetected['estimate'])} of the "

@@ -1,8 +1,9 @@
 """An original and its releases assessed in one call, as one table."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from srlib.assessment.inputs import (
     read_inputs,
 )
 from srlib.checks import quoted
-from srlib.data.codes import Codes, distinct
+from srlib.data.codes import distinct
 from srlib.data.microdata import SchemaSource
 from srlib.data.schema import Microdata
 from srlib.rng import stream
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 FORMAT = "srlib-assessment 2.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
 MAX_KEYS_SHOWN = 100  # characters of their names on the terminal
+# Gives the rows of one synthesizer's releases, and the risks of the people tested.
+type _Intruder = Callable[..., tuple[list[Row], pd.DataFrame]]
 _NAMED = 5  # variables where all others are known, and lines of a combination
 
 
@@ -141,7 +144,7 @@ class Assessment:
             "target": [names[k] for k in tables.targets],
             "by": None if tables.by is None else names[tables.by],
             "within": {names[k]: distance for k, distance in tables.within.items()},
-            "n_holdout": None if tables.holdout is None else len(tables.holdout),
+            "n_holdout": len(tables.holdout) if tables.holdout else None,
             "leave_out": list(tables.original.left_out),
             "synthesizer": self.synthesizer or None,
         }
@@ -312,51 +315,54 @@ def run_assessment(
     synthesizer: "str | Density" = "",
 ) -> Assessment:
     """Assess tables from `read_inputs`; each purpose has its own random stream."""
-    known = _known_synthesizer(tables, synthesizer)
+    intruder = _exact_intruder(tables, synthesizer)
     rows: list[Row] = []
     records: list[pd.DataFrame] = []
     for name in tables.synthesizers:
-        of_synthesizer, listed = _assess_synthesizer(tables, name, seed, known)
+        of_synthesizer, listed = _assess_synthesizer(tables, name, seed, intruder)
         rows += [row | {"release": name} for row in of_synthesizer]
         records.append(listed)
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
-    table = table.fillna({"group": "all"} | dict.fromkeys(ratings.TEXTS, ""))
     table["in_verdict"] = table["in_verdict"].notna()
     by_release = dict(list(table.groupby("release", sort=False)))
     verdicts = [verdict.judge(release, rows) for release, rows in by_release.items()]
     verdicts = verdict.sort_worst_first(verdicts, table)
     table = pd.concat([by_release[one.release] for one in verdicts], ignore_index=True)
     listed = pd.concat(records, ignore_index=True)
-    named = synthesizer if isinstance(synthesizer, str) else type(synthesizer).__name__
-    return Assessment(tables, tuple(verdicts), table[COLUMNS], named, listed)
+    if not isinstance(synthesizer, str):
+        synthesizer = type(synthesizer).__name__
+    return Assessment(tables, tuple(verdicts), table[COLUMNS], synthesizer, listed)
 
 
-def _known_synthesizer(
-    tables: Tables, synthesizer: "str | Density"
-) -> "Density | str | None":
-    """Return the synthesizer that an intruder knows, if it was named."""
+def _exact_intruder(tables: Tables, synthesizer: "str | Density") -> _Intruder | None:
+    """Return the function that answers for an intruder who knows the synthesizer."""
     if synthesizer == "":
         return None
     # This needs numba, and nothing else here does.
-    from srlib.assessment.exact import named_synthesizer
+    from srlib.assessment.exact import exact_rows, named_synthesizer
     from srlib.risk.synthesizers import check_density
 
+    original = Microdata(tables.original.codes, tables.schema)
+    holdout = None
+    if tables.holdout:
+        holdout = Microdata(tables.holdout.codes, tables.schema)
     if isinstance(synthesizer, str):
-        return named_synthesizer(synthesizer, tables.schema)
-    check_density(synthesizer, Microdata(tables.original.codes, tables.schema))
-    return synthesizer
+        synthesizer = named_synthesizer(synthesizer, tables.schema)
+    else:
+        check_density(synthesizer, original)
+    return partial(exact_rows, original, holdout=holdout, synthesizer=synthesizer)
 
 
 def _assess_synthesizer(
-    tables: Tables, name: str, seed: int, known: "Density | str | None"
+    tables: Tables, name: str, seed: int, intruder: _Intruder | None
 ) -> tuple[list[Row], pd.DataFrame]:
     """Return the rows on one synthesizer's releases, and its table of records."""
     released = tables.synthesizers[name]
     codes = [table.codes for table in released]
-    files = [tables.files(table) for table in released]
-    copied = [copies(of_release) for of_release in files]
+    files = list(map(tables.files, released))
+    copied = list(map(copies, files))
     answers, groups, counts = _answer_questions(tables, files, seed)
-    _rate(answers, groups, n_records=min(map(len, [tables.original, *released])))
+    _rate(answers, groups, min(map(len, [tables.original, *released])))
     rows = [
         *ratings.copy_rows(copied),
         *_compare_identifiers(tables, released),
@@ -366,33 +372,15 @@ def _assess_synthesizer(
         *_customary_measures(tables, files),
         *utility.utility_rows(tables.schema, tables.original.codes, codes),
     ]
-    if tables.holdout is not None:
+    if tables.holdout:
         from srlib.assessment.membership import membership_row
 
         rows.append(membership_row(files, stream(seed, f"membership {name}")))
     risks = pd.DataFrame()
-    if known is not None:
-        known_rows, risks = _ask_exactly(
-            tables, codes, known, stream(seed, f"exact {name}")
-        )
-        rows += known_rows
+    if intruder:
+        exact_rows, risks = intruder(codes, rng=stream(seed, f"exact {name}"))
+        rows += exact_rows
     return rows, _list_records(tables, name, copied, counts, risks)
-
-
-def _ask_exactly(
-    tables: Tables,
-    released: Sequence[Codes],
-    synthesizer: "Density | str",
-    rng: Generator,
-) -> tuple[list[Row], pd.DataFrame]:
-    """Return the rows and risks of an intruder who knows the synthesizer."""
-    from srlib.assessment.exact import exact_rows
-
-    original = Microdata(tables.original.codes, tables.schema)
-    holdout = None
-    if tables.holdout is not None:
-        holdout = Microdata(tables.holdout.codes, tables.schema)
-    return exact_rows(original, released, holdout, synthesizer, rng=rng)
 
 
 def questions(tables: Tables) -> list[tuple[Question, Attack]]:
@@ -437,13 +425,10 @@ def _answer_questions(
             )
             for i, of_release in enumerate(files)
         ]
-        row: Row = {
-            "question": question.name,
-            "group": "all",
-            "variables": variables,
-            "why": question.reason.format(tables.schema.names[attack.target]),
-            "in_verdict": True,
-        }
+        reason = question.reason.format(tables.schema.names[attack.target])
+        row = new_row(
+            question.name, 0, variables=variables, why=reason, in_verdict=True
+        )
         rows.append(row | ratings.summarize(answers))
         if question.counted and question.counted not in counts:
             counts[question.counted] = np.sum([one.certain for one in answers], axis=0)

@@ -15,7 +15,8 @@ records, has no estimate where a level occurs in one file only, and explains the
 first order where the files are alike.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -48,18 +49,17 @@ def utility_rows(
     baseline, of another fresh sample.
     """
     columns = range(len(schema.names))
-    pairs = {
-        "one-way tables": [(k, k) for k in columns],
-        "two-way tables": list(combinations(columns, 2)),
+    single = [(k, k) for k in columns]
+    measures: dict[str, Callable[..., Row]] = {
+        "one-way tables": partial(largest_distance, pairs=single),
+        "two-way tables": partial(largest_distance, pairs=[*combinations(columns, 2)]),
+        "distinguishability": distinguishability,
     }
     rows = []
-    for question, compared in pairs.items():
-        distances = [largest_distance(original, z, schema, compared) for z in released]
-        row = _row(question, distances, len(released[0]))
-        rows.append(row | {"detail": f"largest of {len(compared):,}"})
-    distances = [distinguishability(original, z, schema) for z in released]
-    row = _row("distinguishability", distances, len(released[0]))
-    return [*rows, row | {"variables": "all", "detail": row["variables"]}]
+    for question, measure in measures.items():
+        distances = [measure(original, z, schema) for z in released]
+        rows.append(_row(question, distances, len(released[0])))
+    return rows
 
 
 def _row(
@@ -69,12 +69,12 @@ def _row(
 ) -> Row:
     """Return the row of a distance, with the means over releases and a rating.
 
-    A distance of one release has `variables`, or the size of the regression; estimate
-    and se, its error over releases; baseline and baseline_se, its mean and standard
-    deviation for a fresh sample; and whether it `is_significant`, larger than by
-    chance. It is empty where it cannot be estimated.
+    A distance of one release has `variables` and `detail`; estimate and se, its error
+    over releases; baseline and baseline_se, its mean and standard deviation for a fresh
+    sample; and whether it `is_significant`, larger than by chance. It is empty where it
+    cannot be estimated.
     """
-    row = new_row(question, n, variables="", baseline_kind="fresh sample", rating="")
+    row = new_row(question, n, baseline_kind="fresh sample")
     known = pd.DataFrame(filter(None, distances))
     if known.empty:
         return row
@@ -83,12 +83,16 @@ def _row(
         mean["se"] = known["estimate"].sem()
     excess = mean["estimate"] - mean["baseline"]
     spread = mean["baseline_se"]
-    row |= mean
-    return row | {
-        "variables": " / ".join(known["variables"].unique()),
-        "z": excess / spread if spread else np.nan,
-        "rating": rate_utility(excess, mean["is_significant"] >= 0.5),
-    }
+    return (
+        row
+        | mean
+        | {
+            "variables": " / ".join(known["variables"].unique()),
+            "detail": " / ".join(known["detail"].unique()),
+            "z": excess / spread if spread else np.nan,
+            "rating": rate_utility(excess, mean["is_significant"] >= 0.5),
+        }
+    )
 
 
 def rate_utility(loss: float, is_significant: bool) -> str:
@@ -116,6 +120,7 @@ def largest_distance(
     names = dict.fromkeys(schema.names[k] for k in pairs[largest])
     return {
         "variables": " × ".join(names),
+        "detail": f"largest of {len(pairs):,}",
         "estimate": estimate[largest],
         "se": 0.5 / np.sqrt(len(released)),
         "baseline": baseline[largest],
@@ -164,7 +169,8 @@ def distinguishability(
     where = f"{n_parameters:,} parameters"
     if size < n_records:
         where += f", {size:,} records"
-    return {"variables": where} | _explained_distance(n_parameters, size, explained)
+    about = {"variables": "all", "detail": where}
+    return about | _explained_distance(n_parameters, size, explained)
 
 
 def _affordable_regression(
@@ -217,7 +223,7 @@ def _indicators(
     """Return indicators of levels and, if wished, of pairs, (n, n_indicators)."""
     from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
-    levels = [np.arange(size) for size in n_levels]
+    levels = list(map(np.arange, n_levels))
     single = OneHotEncoder(categories=levels, drop="first").fit_transform(codes)
     products = PolynomialFeatures(2 if with_pairs else 1, interaction_only=True)
     design = products.fit_transform(single)

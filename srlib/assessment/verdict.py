@@ -25,12 +25,7 @@ _TEMPLATES = Environment(
 )
 _TEMPLATES.filters["percent"] = percent
 MOST_RECORDS = 12  # on the page
-_HEADINGS = {
-    "baseline_kind": "baseline kind",
-    "z": "z",
-    "z_permutation": "z, permutation",
-    "z_holdout": "z, holdout",
-}
+_HEADINGS = {"z_permutation": "z, permutation", "z_holdout": "z, holdout"}
 
 VERDICTS = (
     "no sign of disclosure",
@@ -80,6 +75,9 @@ class Verdict:
     verdict: str
     reason: str
     sentence: str
+
+
+type _Verdicts = Sequence[Verdict]
 
 
 def judge(release: str, rows: pd.DataFrame) -> Verdict:
@@ -134,7 +132,7 @@ def _compared(row: pd.Series) -> str:
     return f"{estimate} {row['why']}; {baseline} expected from {source}"
 
 
-def headline(verdicts: Sequence[Verdict]) -> str:
+def headline(verdicts: _Verdicts) -> str:
     """Return the sentence on a single release, or the number with each verdict."""
     if len(verdicts) == 1:
         return verdicts[0].sentence
@@ -143,7 +141,7 @@ def headline(verdicts: Sequence[Verdict]) -> str:
     return f"{len(verdicts)} releases: {', '.join(numbers)}."
 
 
-def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[Verdict]:
+def sort_worst_first(verdicts: _Verdicts, table: pd.DataFrame) -> list[Verdict]:
     """Order releases by their verdict, then by their largest excess share."""
     excess = ratings.excess_share(table["estimate"], table["baseline"])
     excess = excess.where(table["in_verdict"], 0).fillna(0)
@@ -157,7 +155,7 @@ def sort_worst_first(verdicts: Sequence[Verdict], table: pd.DataFrame) -> list[V
 
 
 def failures(
-    verdicts: Sequence[Verdict],
+    verdicts: _Verdicts,
     table: pd.DataFrame,
     conditions: Sequence[str | tuple[str, float]],
 ) -> list[str]:
@@ -180,18 +178,17 @@ def failures(
 
 def _above_limit(table: pd.DataFrame, kind: str, limit: float) -> list[str]:
     """Return the rows of a kind of disclosure that are above a limit, as sentences."""
-    applicable = table["rating"] != "not applicable"
-    rows = table[table["question"].isin(LIMITED[kind]) & applicable]
-    above = rows[~(rows["estimate"] <= limit)]
+    is_limited = table["question"].isin(LIMITED[kind])
+    is_above = ~(table["estimate"] <= limit) & (table["rating"] != "not applicable")
     return [
         f"{row['release']}: {row['question']}: {percent_with_error(row['estimate'])}; "
         f"the limit is {percent_with_error(limit)}"
-        for row in above.to_dict("records")
+        for row in table[is_limited & is_above].to_dict("records")
     ]
 
 
 def render_text(
-    verdicts: Sequence[Verdict],
+    verdicts: _Verdicts,
     table: pd.DataFrame,
     settings: str = "",
     not_judged: str = "",
@@ -210,7 +207,7 @@ def render_text(
     return "\n".join([first, *filter(None, [settings, not_judged]), rest])
 
 
-def overview(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
+def overview(verdicts: _Verdicts, table: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each release: its public number, name, verdict and finding."""
     rows = []
     for number, one in enumerate(verdicts, 1):
@@ -236,7 +233,7 @@ def _limit_of(rows: pd.DataFrame) -> str:
     return f"none; copies of up to {share} of sample uniques could be undetected"
 
 
-def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
+def compared(verdicts: _Verdicts, table: pd.DataFrame) -> pd.DataFrame:
     """Return the cards of all releases, a row for each, by intruder and disclosure."""
     cards = []
     for one in verdicts:
@@ -246,7 +243,7 @@ def compared(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(cards)
 
 
-def public_table(verdicts: Sequence[Verdict], table: pd.DataFrame) -> pd.DataFrame:
+def public_table(verdicts: _Verdicts, table: pd.DataFrame) -> pd.DataFrame:
     """Return verdicts and ratings without names and numbers; releases are numbered.
 
     A rating is shown where it rests on ten people or more, and that of copies where it
@@ -281,7 +278,7 @@ def rules_text(what: str = "rules") -> list[str]:
 
 
 def page(
-    verdicts: Sequence[Verdict],
+    verdicts: _Verdicts,
     table: pd.DataFrame,
     records: pd.DataFrame,
     notes: Sequence[str],
@@ -291,9 +288,6 @@ def page(
 
     Texts of the user's files are escaped; the page has no script and loads nothing.
     """
-    sections = [
-        _section(one, table[table["release"] == one.release]) for one in verdicts
-    ]
     worst = verdicts[0].release
     exposed = records[records["release"] == worst].head(MOST_RECORDS)
     exposed = exposed.drop(columns="release")
@@ -306,7 +300,9 @@ def page(
             compared(verdicts, table),
             caption="What anyone with the release learns, by kind of disclosure.",
         ),
-        releases=sections,
+        releases=[
+            _section(one, table[table["release"] == one.release]) for one in verdicts
+        ],
         records=_html(exposed, caption=f"Original records at highest risk in {worst}."),
         notes=[*notes, *rules_text("assumptions")],
         rules=rules_text(),
@@ -331,7 +327,7 @@ def _section(one: Verdict, rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def public_page(
-    verdicts: Sequence[Verdict], table: pd.DataFrame, facts: Mapping[str, str]
+    verdicts: _Verdicts, table: pd.DataFrame, facts: Mapping[str, str]
 ) -> str:
     """Return the ratings of `public_table` and nothing else of the user's files."""
     return _TEMPLATES.get_template("page.html.j2").render(

@@ -114,7 +114,7 @@ def split_z(
     """Return z of groups with one original and released records, by random split."""
     pure, prob = split_odds(o, s, both)
     across = (o == 1) & (s > 0)
-    counted = across | pure
+    counted = (across | pure) & (prob > 0)
     return bernoulli_z(across[counted], prob[counted], weight[counted])
 
 
@@ -131,13 +131,9 @@ def bernoulli_z(
 ) -> float:
     """Return the deviate of the upper tail of a weighted sum of Bernoulli variables.
 
-    They are independent, and none is certain. By Barndorff-Nielsen's saddlepoint
-    approximation, at the sum less half of the smallest weight.
+    They are independent, and none is impossible or certain. By Barndorff-Nielsen's
+    saddlepoint approximation, at the sum less half of the smallest weight.
     """
-    is_possible = prob > 0
-    hit = hit[is_possible]
-    prob = prob[is_possible]
-    weight = weight[is_possible]
     variance = (weight**2 * prob * (1 - prob)).sum()
     if variance == 0:
         return 0.0
@@ -193,7 +189,7 @@ class Edges(NamedTuple):
 
     def where(self, chosen: Bools) -> "Edges":
         """Return some of the edges."""
-        return Edges(self.source[chosen], self.target[chosen], self.weight[chosen])
+        return Edges._make(part[chosen] for part in self)
 
 
 def crossing_z(

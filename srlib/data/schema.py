@@ -448,17 +448,6 @@ class Schema:
             raise ValueError(f"values outside the levels: {'; '.join(problems)}")
         return codes
 
-    def labels_to_levels(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-        """Return a table with levels where it has labels, and notes; see `Variable`."""
-        columns = {}
-        notes = []
-        for variable in self.variables:
-            name = variable.name
-            columns[name], note = variable.labels_to_levels(frame[name])
-            if note:
-                notes.append(note)
-        return pd.DataFrame(columns), notes
-
     def note_respellings(self, frame: pd.DataFrame) -> list[str]:
         """Return a note on columns whose values match a level but for case or zeros."""
         respelled = []
@@ -586,7 +575,14 @@ class Microdata:
         frame = frame.rename(columns=str)
         schema = schema or Schema.from_frame(frame)
         schema.check_columns(frame)
-        frame, notes = schema.labels_to_levels(frame)
+        columns = {}
+        notes = []
+        for variable in schema.variables:
+            name = variable.name
+            columns[name], note = variable.labels_to_levels(frame[name])
+            if note:
+                notes.append(note)
+        frame = pd.DataFrame(columns)
         codes, kept = schema.encode_complete(frame, drop_missing)
         if not len(kept):
             raise ValueError("the table has 0 records; it must have one or more")

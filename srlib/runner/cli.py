@@ -32,6 +32,7 @@ from srlib.runner.parameters import (
 if TYPE_CHECKING:  # importing it takes seconds
     from srlib.assessment import Assessment
 
+type _FailOn = Sequence[str | tuple[str, float]]  # verdicts, limits with their names
 MOST_CHOICES = 12  # shown on the terminal
 FAILING_VERDICTS = ("undecided", "review", "do not release")
 # What a limit needs, by its name.
@@ -113,38 +114,24 @@ def run(
         click.echo(f"{request.notebook.stem}: {shown(page)}")
 
 
-class FailOn(click.ParamType):
-    """A verdict, or a limit such as ``membership=.2`` as a name and a share."""
-
-    name = "verdict or limit"
-
-    def convert(
-        self,
-        value: Any,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> str | tuple[str, float]:
-        """Return the verdict, or the name and the limit."""
-        if value in FAILING_VERDICTS:
-            return str(value)
-        name, _, limit = str(value).partition("=")
-        try:
-            share = float(limit)
-        except ValueError:
-            share = math.nan
-        if name not in NEEDED or not 0 <= share < 1:
-            self.fail(
-                f"{value!r} is neither a verdict ({', '.join(FAILING_VERDICTS)}) nor a "
-                "limit in [0, 1) of membership or attribute, such as membership=.2",
-                param,
-                ctx,
-            )
-        return name, share
+def _condition(text: str) -> str | tuple[str, float]:
+    """Return a verdict, or a limit such as ``membership=.2`` as a name and a share."""
+    if text in FAILING_VERDICTS:
+        return text
+    name, _, limit = text.partition("=")
+    try:
+        share = float(limit)
+    except ValueError:
+        share = math.nan
+    if name not in NEEDED or not 0 <= share < 1:
+        raise click.BadParameter(
+            f"{text!r} is neither a verdict ({', '.join(FAILING_VERDICTS)}) nor a "
+            "limit in [0, 1) of membership or attribute, such as membership=.2"
+        )
+    return name, share
 
 
-def check_limits(
-    fail_on: Sequence[str | tuple[str, float]], **given: str | None
-) -> None:
+def _check_limits(fail_on: _FailOn, given: Values) -> None:
     """Refuse a limit of what the options do not compute."""
     for condition in fail_on:
         needed = NEEDED.get(condition[0], "")
@@ -165,7 +152,8 @@ def check_limits(
 )
 @click.option(
     "--fail-on",
-    type=FailOn(),
+    type=_condition,
+    metavar="VERDICT OR LIMIT",
     multiple=True,
     help="Exit with status 3 if a verdict is this or worse (undecided, review, do not "
     "release), or if a share is above a limit: membership=.2 for the power of a "
@@ -182,7 +170,7 @@ def check_limits(
 )
 @OUTPUT
 def assess(
-    fail_on: Sequence[str | tuple[str, float]],
+    fail_on: _FailOn,
     as_json: bool,
     name: str,
     output: Path,
@@ -202,21 +190,21 @@ def assess(
     if missing := missing_files(tables):
         raise UsageError(missing[0])
 
-    check_limits(fail_on, synthesizer=synthesizer, holdout=tables["holdout"])
+    tables["keys"] = [re.split(r"\s*,\s*", keys.strip()) for keys in tables["keys"]]
+    tables["within"] = dict(tables["within"])
+    parameters = {**tables, "synthesizer": synthesizer}
+    _check_limits(fail_on, parameters)
     # Imported here: a wrong option is reported at once.
     from srlib.assessment.verdict import failures
 
     start = time.monotonic()
     inputs = hash_inputs(tables)
-    tables["keys"] = [re.split(r"\s*,\s*", keys.strip()) for keys in tables["keys"]]
-    tables["within"] = dict(tables["within"])
     assessment = _assessment(tables, synthesizer)
     if hash_inputs(tables) != inputs:
         raise ClickException("a file was changed while it was assessed; run it again")
 
     seconds = round(time.monotonic() - start, 1)
     folder = output.resolve() / "assess" / _folder_name(name, tables["released"])
-    parameters = {**tables, "synthesizer": synthesizer}
     report = _write(assessment, folder, parameters, inputs, seconds)
     if as_json:
         click.echo(_document(assessment, report))
@@ -331,12 +319,7 @@ def _operands(value: Any) -> list[list[str]]:
 
 
 # The other options of `assess` are the parameters of its notebook, with their defaults.
-_DISTANCE = click.FloatRange(
-    min=0,
-    max=math.inf,
-    min_open=True,
-    max_open=True,
-)
+_DISTANCE = click.FloatRange(0, math.inf, min_open=True, max_open=True)
 _DISTANCE.name = "float"
 _TYPES: Values = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
 for _name, _parameter in read_parameters(ASSESSMENT).items():

@@ -56,32 +56,6 @@ class Parameter(NamedTuple):
     type: TypeAdapter[Any]
 
 
-def _declare(
-    annotation: str,
-    default: Any,
-    comment: str,
-) -> Parameter:
-    """Return the parameter of a literal with its comment."""
-    kind = eval(annotation, {"__builtins__": _TYPES})
-    allowed = annotation
-    if values := _RANGE.match(comment):
-        comment = comment[values.end() :]
-        if get_origin(kind) is list:
-            element = _restricted(get_args(kind)[0], values[0])
-            kind = Annotated[list[element], Field(min_length=1)]  # type: ignore[valid-type]
-            allowed += f", one or more in {values[0]}"
-        else:
-            kind = _restricted(kind, values[0])
-            allowed += f" in {values[0]}"
-    return Parameter(
-        annotation,
-        default,
-        allowed,
-        comment.strip(),
-        TypeAdapter(kind),
-    )
-
-
 def _restricted(kind: Any, values: str) -> Any:
     """Return a type for the given choices, or for the numbers in an interval."""
     inner = [part.strip() for part in values[1:-1].split(",")]
@@ -128,7 +102,20 @@ def _read_declaration(node: ast.stmt, source: str) -> tuple[str, Parameter]:
     default = ast.literal_eval(node.value)
     line = source.splitlines()[(node.end_lineno or 0) - 1]
     comment = line.encode()[node.end_col_offset :].decode().lstrip("# ")
-    parameter = _declare(ast.unparse(node.annotation), default, comment)
+    annotation = ast.unparse(node.annotation)
+    kind = eval(annotation, {"__builtins__": _TYPES})
+    allowed = annotation
+    if values := _RANGE.match(comment):
+        comment = comment[values.end() :]
+        if get_origin(kind) is list:
+            element = _restricted(get_args(kind)[0], values[0])
+            kind = Annotated[list[element], Field(min_length=1)]  # type: ignore[valid-type]
+            allowed += f", one or more in {values[0]}"
+        else:
+            kind = _restricted(kind, values[0])
+            allowed += f" in {values[0]}"
+    text = comment.strip()
+    parameter = Parameter(annotation, default, allowed, text, TypeAdapter(kind))
     return ast.unparse(node.target), parameter
 
 

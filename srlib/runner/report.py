@@ -104,16 +104,14 @@ def render(
             notebook, parameters, provenance
         )
     cells = _shown_cells(notebook, parameters, of_users_file, public)
-    fragment = _environment.get_template("cells.html.j2")
-    html = fragment.render(
+    html = _environment.get_template("cells.html.j2").render(
         cells=cells,
         secret=of_users_file and not public,
         fold_code=of_users_file,
     )
     code = script(charts='class="vega-lite"' in html)
     digest = hashlib.sha256(code.encode()).digest()
-    page = _environment.get_template("report.html.j2")
-    return page.render(
+    return _environment.get_template("report.html.j2").render(
         **_lay_out(clean(html), reports),
         parameters=parameters,
         provenance=provenance,

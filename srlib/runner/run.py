@@ -157,21 +157,6 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version()} | versions
 
 
-def _provenance(request: Request) -> Values:
-    """Return the provenance of a run that begins."""
-    return {
-        "paper": request.notebook.stem,
-        "profile": request.folder.name,
-        "changed_parameters": request.changed,
-        "inputs": request.inputs,
-        "seed": request.parameters.get("seed"),
-        "git_commit": _git_commit(request.notebook.parents[1]) or None,
-        "source_sha256": request.source,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(),
-    }
-
-
 def run(request: Request, *, bar: bool = False) -> Path:
     """Execute a paper's notebook into the request's folder, and return this folder.
 
@@ -186,7 +171,17 @@ def run(request: Request, *, bar: bool = False) -> Path:
         Such a run is kept in ``<profile>.failed``.
     """
     paper = request.notebook.stem
-    provenance = _provenance(request)
+    provenance: Values = {
+        "paper": paper,
+        "profile": request.folder.name,
+        "changed_parameters": request.changed,
+        "inputs": request.inputs,
+        "seed": request.parameters.get("seed"),
+        "git_commit": _git_commit(request.notebook.parents[1]) or None,
+        "source_sha256": request.source,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": _versions(),
+    }
     start = time.monotonic()
     check_replaceable(request.failed)
     with whole(request.folder) as folder:

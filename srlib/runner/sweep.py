@@ -75,7 +75,12 @@ class Plan(BaseModel, extra="forbid", strict=True):
         axes: list[list[Values]] = [
             [{name: value} for value in values] for name, values in self.grid.items()
         ]
-        axes += [self.points, self._seeds()]
+        axes.append(self.points)
+        if self.replicates:
+            replicates = range(self.replicates)
+            streams = (stream(self.seed, f"replicate {i}") for i in replicates)
+            # Below 2**53: exact as floats, too.
+            axes.append([{"seed": int(rng.integers(2**53))} for rng in streams])
         names = [set().union(*axis) for axis in axes]
         if twice := sorted(duplicates(itertools.chain(*names))):
             raise UsageError(f"{', '.join(twice)} is varied in two places")
@@ -86,13 +91,6 @@ class Plan(BaseModel, extra="forbid", strict=True):
                 f"at most {MOST_POINTS:,} are allowed"
             )
         return [reduce(or_, parts, {}) for parts in itertools.product(*axes)]
-
-    def _seeds(self) -> list[Values]:
-        """Return a seed for each replicate, below 2**53: exact as floats, too."""
-        if self.replicates is None:
-            return [{}]
-        streams = (stream(self.seed, f"replicate {i}") for i in range(self.replicates))
-        return [{"seed": int(rng.integers(2**53))} for rng in streams]
 
 
 def read_sweep(
@@ -280,13 +278,15 @@ def write_index(points: Sequence[Request], errors: dict[str, str]) -> None:
         name = point.folder.name
         provenance = point.provenance
         error = provenance.get("error", "") if provenance else errors.get(name, "")
-        row: Values = {
-            "point": name,
-            "status": point.status,
-            "error": error.partition("\n")[0],
-            "seconds": provenance.get("seconds"),
-        }
-        rows.append(row | point.changed)
+        rows.append(
+            {
+                "point": name,
+                "status": point.status,
+                "error": error.partition("\n")[0],
+                "seconds": provenance.get("seconds"),
+                **point.changed,
+            }
+        )
     index = pd.DataFrame(rows).to_csv(index=False)
     write_whole(points[0].folder.with_name("index.csv"), index)
 
