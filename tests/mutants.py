@@ -268,11 +268,11 @@ bool(agree.all()) => bool(agree.any()) # one set of chains that agrees suffices
 risk/black_box
 1 - (1 - confidence) / 2 => confidence # two limits
 prior * u**2 / => prior * u / # an average of the posterior
-RidgeClassifier(alpha=n) => RidgeClassifier(alpha=1) # shrinkage
+RidgeClassifier(alpha=2 * half) => RidgeClassifier(alpha=1) # shrinkage
 np.log(a) - np.log(b), np.log1p => np.log(a) - np.log(b), 0 * np.log1p # no alarm tells nothing
 drawn = np.sort(rng.integers(0, len(alternatives), n_releases)) => drawn = [0] * n_releases # alternatives
 rng.permutation(changed_counts) => changed_counts # alternatives are in order
-x[half:] @ => x[:half] @ # tested where it learned
+decision_function(testing) => decision_function(training) # tested where it learned
 risk/candidates
 or np.isnan(values).any(): => or False: # a prior may be missing
 counts[combination_of[chosen]] => counts[combination_of[: len(chosen)]] # repetitions of other records

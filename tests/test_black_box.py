@@ -8,7 +8,6 @@ import pytest
 from cases import table
 from enumeration import schema
 from numpy.random import default_rng
-from numpy.testing import assert_allclose
 from refusals import refused_changes
 from toy import ROOT
 
@@ -19,7 +18,6 @@ from srlib.mechanism import beta_binomial, sample
 from srlib.mechanism.audit import clopper_pearson
 from srlib.mechanism.bayes import posterior
 from srlib.risk.black_box import (
-    _discriminant,
     leakage_bound,
     leakage_bound_from_counts,
     release_counts,
@@ -89,24 +87,6 @@ def test_a_negative_test_discloses_as_well():
     _, false_positive_rate = clopper_pearson(25, 50, 0.975)
     ratio = (1 - false_positive_rate) / (1 - sensitivity)
     assert bound.epsilon == pytest.approx(np.log(ratio))
-
-
-@pytest.mark.parametrize("n", [15, 60])
-def test_the_discriminant_is_that_of_its_formula(n, rng):
-    first = rng.normal(1000, size=(n, 40))
-    second = rng.normal(1000.5, size=(n, 40))
-
-    direction = _discriminant(first, second)
-
-    mean = first.mean(axis=0)
-    second_mean = second.mean(axis=0)
-    within = np.concatenate([first - mean, second - second_mean])
-    # Correlations halved, as in the mean of their matrix and the unit matrix.
-    covariance = np.cov(within.T)
-    matrix = covariance + np.diag(np.diag(covariance))
-    expected = np.linalg.solve(matrix, mean - second_mean)
-    scale = np.linalg.norm(direction) / np.linalg.norm(expected)
-    assert_allclose(direction, scale * expected)
 
 
 # Ten cooks (0) of whom one is sick (1), and ten smiths; the sick cook is the first.
