@@ -18,6 +18,7 @@ from srlib.mechanism import beta_binomial, sample
 from srlib.mechanism.audit import clopper_pearson
 from srlib.mechanism.bayes import posterior
 from srlib.risk.black_box import (
+    _scores,
     leakage_bound,
     leakage_bound_from_counts,
     release_counts,
@@ -87,6 +88,25 @@ def test_a_negative_test_discloses_as_well():
     _, false_positive_rate = clopper_pearson(25, 50, 0.975)
     ratio = (1 - false_positive_rate) / (1 - sensitivity)
     assert bound.epsilon == pytest.approx(np.log(ratio))
+
+
+@pytest.mark.parametrize("n", [15, 60])
+def test_the_discriminant_is_that_of_its_formula(n, rng):
+    samples = rng.normal([[[1000]], [[1000.5]]], size=(2, 2 * n, 40))
+
+    _, scores = _scores(samples)
+
+    first, second = samples[:, :n]
+    mean = first.mean(axis=0)
+    second_mean = second.mean(axis=0)
+    within = np.concatenate([first - mean, second - second_mean])
+    # Correlations halved, as in the mean of their matrix and the unit matrix.
+    covariance = np.cov(within.T)
+    matrix = covariance + np.diag(np.diag(covariance))
+    expected = np.concatenate(samples[:, n:]) @ np.linalg.solve(
+        matrix, mean - second_mean
+    )
+    assert np.corrcoef(scores, expected)[0, 1] == pytest.approx(1)
 
 
 # Ten cooks (0) of whom one is sick (1), and ten smiths; the sick cook is the first.
