@@ -303,7 +303,7 @@ def from_draws(
     attained = int(log_ratio[:, neighbor].argmax())
     unreliable = REFIT if refit is None else "refit"
     return PosteriorEDP(
-        value=float(by_neighbor[neighbor]),
+        value=by_neighbor[neighbor],
         mcse=sample.bootstrap_error(neighbor, attained),
         neighbor=neighbor,
         bin=attained,

@@ -120,28 +120,19 @@ def subset_log_means(
     records = [known_rows, truth, np.broadcast_to(in_data, len(codes))]
     if replaced is not None:
         records.append(start + replaced)
-    sums = _ratio_sums(draws, start[hidden] + values, records)
-    # The true record goes first; the others keep their order.
-    order = np.argsort(np.arange(len(values)) != truth[:, None], kind="stable")
-    return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
-
-
-def _ratio_sums(draws: Draws, unknown_rows: Ints, records: Sequence[NDArray]) -> Floats:
-    """Return sums of ratios over each chain's draws, (n_chains, n, size).
-
-    The arguments are those of `_chain_ratio_sums`, which takes records in blocks.
-    """
-    n, size = len(records[0]), len(unknown_rows)
-    step = max(1, BLOCK // max(size, draws.n_classes))
-    sums = np.empty((draws.n_chains, n, size))
+    unknown_rows = start[hidden] + values
+    sums = np.empty((draws.n_chains, len(codes), len(values)))
 
     def run(chain: int, part: slice) -> None:
         sums[chain, part] = _chain_ratio_sums(
             draws.pi[chain], draws.phi[chain], unknown_rows, *(x[part] for x in records)
         )
 
-    run_in_blocks(run, draws.n_chains, n, step)
-    return sums
+    step = max(1, BLOCK // max(len(values), draws.n_classes))
+    run_in_blocks(run, draws.n_chains, len(codes), step)
+    # The true record goes first; the others keep their order.
+    order = np.argsort(np.arange(len(values)) != truth[:, None], kind="stable")
+    return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
 
 
 def _chain_ratio_sums(
@@ -274,9 +265,9 @@ def repeatability(one: Risk, other: Risk) -> dict[str, float]:
     standard_error = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0])
     top = one.rank <= 3
     return {
-        "median difference": float(np.median(difference)),
-        "95th percentile of differences": float(np.quantile(difference, 0.95)),
-        "correlation": float(np.corrcoef(first, second)[0, 1]),
-        "within 2 standard errors": float(np.mean(difference < 2 * standard_error)),
-        "top three kept": float(np.mean(other.rank[top] <= 3)) if top.any() else np.nan,
+        "median difference": np.median(difference),
+        "95th percentile of differences": np.quantile(difference, 0.95),
+        "correlation": np.corrcoef(first, second)[0, 1],
+        "within 2 standard errors": np.mean(difference < 2 * standard_error),
+        "top three kept": np.mean(other.rank[top] <= 3) if top.any() else np.nan,
     }
