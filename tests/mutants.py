@@ -267,9 +267,9 @@ difference_se=difference_se => difference_se=posterior_se # error of the value f
 bool(agree.all()) => bool(agree.any()) # one set of chains that agrees suffices
 risk/black_box
 1 - (1 - confidence) / 2 => confidence # two limits
-prior * u**2 / => prior * u / # an average of the posterior
+prior * a**2 / => prior * a / # an average of the posterior
 RidgeClassifier(alpha=2 * half) => RidgeClassifier(alpha=1) # shrinkage
-np.log(a) - np.log(b), np.log1p => np.log(a) - np.log(b), 0 * np.log1p # no alarm tells nothing
+np.abs(np.log(a / b)).max(axis=0) => np.log(a / b)[0] # no alarm tells nothing
 drawn = np.sort(rng.integers(0, len(alternatives), n_releases)) => drawn = [0] * n_releases # alternatives
 rng.permutation(changed_counts) => changed_counts # alternatives are in order
 decision_function(testing) => decision_function(training) # tested where it learned

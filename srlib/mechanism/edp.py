@@ -20,14 +20,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import checks, diagnostics
-from srlib.arrays import (
-    ArrayLike,
-    Floats,
-    Generator,
-    Ints,
-    NDArray,
-    log_or_minus_inf,
-)
+from srlib.arrays import ArrayLike, Floats, Generator, Ints, NDArray, log_or_minus_inf
 
 RAW = "raw"
 SMOOTHED = "Pareto-smoothed"

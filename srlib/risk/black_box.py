@@ -269,15 +269,12 @@ def _bounds(
     samples = np.reshape(scores, (2, 1, -1))
     n_positive = (samples > thresholds[:, None]).sum(axis=2)
     low, high = clopper_pearson(n_positive, samples.shape[2], limit_confidence)
-    a = low[0]  # true positives at least
-    b = high[1]  # false positives at most
+    # Shares of positive and of negative tests, (2, n): of true positives at least, and
+    # of false positives at most.
+    a = np.stack([low[0], 1 - low[0]])
+    b = np.stack([high[1], 1 - high[1]])
     with np.errstate(divide="ignore"):
-        epsilon = np.maximum(np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a))
-    probability = _posterior_term(a, b, prior) + _posterior_term(1 - a, 1 - b, prior)
-    probability = np.where(a > b, probability, prior)
-    return np.stack([np.maximum(0, epsilon), probability, np.maximum(0, a - b)])
-
-
-def _posterior_term(u: Floats, v: Floats, prior: float) -> Floats:
-    """Return f(u, v) = p u^2 / (p u + (1 - p) v), with the prior p."""
-    return prior * u**2 / (prior * u + (1 - prior) * v)
+        epsilon = np.abs(np.log(a / b)).max(axis=0)
+    probability = (prior * a**2 / (prior * a + (1 - prior) * b)).sum(axis=0)
+    bounds = np.stack([epsilon, probability, a[0] - b[0]])
+    return np.where(a[0] > b[0], bounds, np.array([[0], [prior], [0]]))
