@@ -105,7 +105,10 @@ class Margins(ABC):
             truth = data[rows, k][:, None]
             level = candidates[:, :, k]
             if (level == truth).all():
-                log_p += sum(_unchanged(terms, counts) for terms in releases)
+                log_p += sum(
+                    logsumexp(log_weights + log_factors(counts).sum(axis=0))
+                    for log_weights, log_factors in releases
+                )
             else:
                 table = np.sum([_changed(terms, counts) for terms in releases], axis=0)
                 log_p += table[truth, level]
@@ -115,11 +118,6 @@ class Margins(ABC):
         """Return the counts of the levels of each variable."""
         columns = zip(codes.T, self.n_levels, strict=True)
         return [np.bincount(column, minlength=n) for column, n in columns]
-
-
-def _unchanged(terms: Terms, counts: Counts) -> float:
-    """Return a variable's log probability given the unchanged data."""
-    return logsumexp(terms.log_weights + terms.log_factors(counts).sum(axis=0))
 
 
 def _changed(terms: Terms, counts: Counts) -> Floats:

@@ -237,17 +237,12 @@ def predictive_ratio(log_ratios: Sequence[Floats], log_prior: ArrayLike = 0.0) -
     return CandidateLikelihood(log_likelihood, log_ratios).posterior(log_prior)
 
 
-def log_likelihood(
-    given_data: Floats, *given_joined: Floats, model_prior: bool = False
-) -> Floats:
+def log_likelihood(given_data: Floats, *given_joined: Floats) -> Floats:
     """Return log p(Z | D_i^x) of the candidates x up to a constant, from log means.
 
     It is the sum over releases of log p(x | D_-i, Z^(l)) - log p(x | D_-i).
-    `model_prior` adds the model's log prior, log p(x | D_-i) (section 5), from the same
-    draws, which then counts once less.
     """
-    times_subtracted = len(given_joined) - model_prior
-    return reduce(np.add, given_joined) - times_subtracted * given_data
+    return reduce(np.add, given_joined) - len(given_joined) * given_data
 
 
 @one_blas_thread
