@@ -89,9 +89,7 @@ def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
     row: dict[str, Any] = {"r_hat": float(r_hat(sample))}
     is_constant = (sample == sample.flat[0]).all()
     if np.isfinite(sample).all():
-        row["mean"] = sample.mean()
-        row["sd"] = sample.std(ddof=1)
-        row["mcse"] = 0.0
+        row |= {"mean": sample.mean(), "sd": sample.std(ddof=1), "mcse": 0.0}
         if not is_constant:
             axes = {"chain_axis": 0, "draw_axis": 1}
             # Plain floats: 0-d arrays would make a column of objects.

@@ -73,12 +73,8 @@ def collapsed_log_ratios(
 def _phi_rows(draws: Draws, codes: Codes) -> Ints:
     """Return the row of ``phi`` that each candidate sets, (n_combinations, size)."""
     variable, level = one_variable_positions(codes, draws.n_levels)
-    return _first_rows(draws)[variable] + level
-
-
-def _first_rows(draws: Draws) -> Ints:
-    """Return the row of ``phi`` for each variable's first level, (n_variables,)."""
-    return np.cumsum(draws.n_levels) - draws.n_levels
+    first_rows = np.cumsum(draws.n_levels) - draws.n_levels  # of each variable
+    return first_rows[variable] + level
 
 
 @one_blas_thread
@@ -115,7 +111,7 @@ def subset_log_means(
     hidden = list(unknown)
     values = unknown_values(hidden, draws.n_levels)
     truth = cell_numbers(codes[:, hidden], draws.n_levels[hidden])
-    start = _first_rows(draws)
+    start = np.cumsum(draws.n_levels) - draws.n_levels  # each variable's first row
     known_rows = np.delete(start + codes, hidden, axis=1)
     records = [known_rows, truth, np.broadcast_to(in_data, len(codes))]
     if replaced is not None:
