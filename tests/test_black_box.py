@@ -28,11 +28,7 @@ from srlib.trees import Growth, SequentialTrees, fit_trees
 
 @pytest.mark.parametrize(
     ("alpha", "n_sick", "n_sick_changed"),
-    [
-        (0.05, 0, 1),
-        (1.0, 1, 2),
-        (1.0, 1, 1),
-    ],
+    [(0.05, 0, 1), (1.0, 1, 2), (1.0, 1, 1)],
 )
 def test_bounds_of_a_family_hold_with_their_confidence(
     alpha, n_sick, n_sick_changed, rng
@@ -96,16 +92,14 @@ def test_the_discriminant_is_that_of_its_formula(n, rng):
 
     _, scores = _scores(samples)
 
-    first, second = samples[:, :n]
-    mean = first.mean(axis=0)
-    second_mean = second.mean(axis=0)
-    within = np.concatenate([first - mean, second - second_mean])
+    training = samples[:, :n]
+    means = training.mean(axis=1)
+    within = np.concatenate(training - means[:, None])
     # Correlations halved, as in the mean of their matrix and the unit matrix.
     covariance = np.cov(within.T)
     matrix = covariance + np.diag(np.diag(covariance))
-    expected = np.concatenate(samples[:, n:]) @ np.linalg.solve(
-        matrix, mean - second_mean
-    )
+    direction = np.linalg.solve(matrix, means[0] - means[1])
+    expected = np.concatenate(samples[:, n:]) @ direction
     assert np.corrcoef(scores, expected)[0, 1] == pytest.approx(1)
 
 
@@ -119,14 +113,7 @@ TWO_ALTERNATIVES = table("00", "11")
 def test_a_leaf_with_one_donor_is_found(rng):
     """A release shows a sick cook with probability .63, and never without the donor."""
     trees = SequentialTrees(PEOPLE.schema, growth=Growth(5))
-    bound = leakage_bound(
-        trees,
-        PEOPLE,
-        0,
-        HEALTHY,
-        n_releases=300,
-        rng=rng,
-    )
+    bound = leakage_bound(trees, PEOPLE, 0, HEALTHY, n_releases=300, rng=rng)
     # A test that is positive for sick cooks only: f(.63, 0) + f(.37, 1).
     sick = 1 - (19 / 20) ** 20
     by_donor = sick + (1 - sick) ** 2 / (2 - sick)
@@ -142,14 +129,12 @@ class Copy:
 
 
 def test_all_candidates_have_the_same_prior(rng):
-    arguments = Copy(), PEOPLE, 0, TWO_ALTERNATIVES
-    bound = leakage_bound(*arguments, n_releases=60, rng=rng)
+    bound = leakage_bound(Copy(), PEOPLE, 0, TWO_ALTERNATIVES, n_releases=60, rng=rng)
     assert bound.prior == 1 / 3
 
 
 def test_counts_are_of_cells(rng):
-    arguments = Copy(), PEOPLE, 0, HEALTHY
-    roots, changed = release_counts(*arguments, n_releases=20, rng=rng)
+    roots, changed = release_counts(Copy(), PEOPLE, 0, HEALTHY, n_releases=20, rng=rng)
     assert (roots == roots[0]).all()
     assert (changed == changed[0]).all()
     assert (roots[0] != changed[0]).any()
