@@ -5,7 +5,7 @@ Simpson, Carpenter and Bürkner (2021): R-hat at most 1.01, and 400 effective dr
 bulk and tails.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,9 @@ def r_hat(draws: ArrayLike) -> Floats:
 
     values = np.asarray(draws)
     if values.ndim == 3 and values.shape[2] > BLOCK_QUANTITIES:
-        return _in_blocks(r_hat, values, axis=2)
+        starts = range(BLOCK_QUANTITIES, values.shape[2], BLOCK_QUANTITIES)
+        blocks = np.split(values, starts, axis=2)
+        return np.concatenate([r_hat(block) for block in blocks])
     sample = _checked(values)
     if len(sample) == 1:
         return np.full(sample.shape[2:], np.nan)
@@ -87,9 +89,7 @@ def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
     row: dict[str, Any] = {"r_hat": float(r_hat(sample))}
     is_constant = (sample == sample.flat[0]).all()
     if np.isfinite(sample).all():
-        row["mean"] = sample.mean()
-        row["sd"] = sample.std(ddof=1)
-        row["mcse"] = 0.0
+        row |= {"mean": sample.mean(), "sd": sample.std(ddof=1), "mcse": 0.0}
         if not is_constant:
             axes = {"chain_axis": 0, "draw_axis": 1}
             # Plain floats: 0-d arrays would make a column of objects.
@@ -175,27 +175,26 @@ def pareto_k(log_weights: ArrayLike) -> Floats:
     more than 350 units of log weight, too many to be fitted. It is NaN if no tail can
     be fitted: with fewer than 30 draws, or equal weights in the tail.
     """
+    log = _checked_weights(log_weights)
+    rows = log.reshape(-1, log.shape[-1])
+    return np.reshape([_tail_shape(row) for row in rows], log.shape[:-1])
+
+
+def _tail_shape(log: Floats) -> float:
+    """Return Pareto k of one estimate's log weights, (n_draws,)."""
     from arviz_stats.base import array_stats
 
-    values = np.asarray(log_weights)
-    if values.ndim == 2 and len(values) > BLOCK_QUANTITIES:
-        return _in_blocks(pareto_k, values, axis=0)
-    shape = _relative_weights(values).shape
-    n_draws = shape[-1]
-    log = values.astype(float).reshape(-1, n_draws)
-    k = np.full(len(log), np.nan)
-    if n_draws >= 30:
-        largest = log.max(axis=-1)
-        fits = largest > np.quantile(log, 0.8, axis=-1, method="lower")
-        # psislw takes leave-one-out log likelihoods, the negatives of log weights.
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            k[fits] = [array_stats.psislw(-row)[1] for row in log[fits]]
-        # psislw fits the largest min(S / 5, 3 sqrt(S)) weights. If they span more than
-        # half the range of doubles, its sums overflow and its result is meaningless.
-        n_tail = int(np.ceil(min(0.2 * n_draws, 3 * np.sqrt(n_draws))))
-        smallest = np.partition(log, n_draws - n_tail)[:, n_draws - n_tail]
-        k[fits & (largest - smallest > 350)] = np.inf
-    return k.reshape(shape[:-1])
+    n_draws = len(log)
+    if n_draws < 30 or log.max() <= np.quantile(log, 0.8, method="lower"):
+        return np.nan
+    # psislw fits the largest min(S / 5, 3 sqrt(S)) weights. If they span more than half
+    # the range of doubles, its sums overflow and its result is meaningless.
+    n_tail = int(np.ceil(min(0.2 * n_draws, 3 * np.sqrt(n_draws))))
+    if np.ptp(np.partition(log, -n_tail)[-n_tail:]) > 350:
+        return np.inf
+    # psislw takes leave-one-out log likelihoods, the negatives of log weights.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return array_stats.psislw(-log)[1]
 
 
 def psis_log_weights(log_weights: ArrayLike) -> Floats:
@@ -232,17 +231,6 @@ def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
     )
 
 
-def _in_blocks(
-    function: Callable[[Any], Floats],
-    values: Floats,
-    axis: int,
-) -> Floats:
-    """Call a function on blocks of quantities, and join its results."""
-    starts = range(BLOCK_QUANTITIES, values.shape[axis], BLOCK_QUANTITIES)
-    blocks = np.split(values, starts, axis=axis)
-    return np.concatenate([function(block) for block in blocks])
-
-
 def _checked(draws: ArrayLike) -> Floats:
     sample = np.asarray(draws, float)
     if sample.ndim not in (2, 3) or len(sample) < 1 or sample.shape[1] < 4:
@@ -268,14 +256,19 @@ def _names(table: pd.DataFrame, verdict: str) -> str:
 
 def _relative_weights(log_weights: ArrayLike) -> Floats:
     """Return weights relative to the largest."""
+    log = _checked_weights(log_weights)
+    return np.exp(log - log.max(axis=-1, keepdims=True))
+
+
+def _checked_weights(log_weights: ArrayLike) -> Floats:
+    """Return log weights as an array; a ValueError unless their sums are positive."""
     log = np.asarray(log_weights, float)
     if log.ndim == 0 or log.shape[-1] == 0:
         raise ValueError(
             f"log_weights has shape {log.shape}; it must have at least one draw"
         )
-    largest = log.max(axis=-1, keepdims=True)
-    if not np.isfinite(largest).all():
+    if not np.isfinite(log.max(axis=-1)).all():
         raise ValueError(
             "log_weights must not be NaN or +inf, nor -inf for all draws of an estimate"
         )
-    return np.exp(log - largest)
+    return log

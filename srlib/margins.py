@@ -105,7 +105,10 @@ class Margins(ABC):
             truth = data[rows, k][:, None]
             level = candidates[:, :, k]
             if (level == truth).all():
-                log_p += sum(_unchanged(terms, counts) for terms in releases)
+                log_p += sum(
+                    logsumexp(log_weights + log_factors(counts).sum(axis=0))
+                    for log_weights, log_factors in releases
+                )
             else:
                 table = np.sum([_changed(terms, counts) for terms in releases], axis=0)
                 log_p += table[truth, level]
@@ -115,11 +118,6 @@ class Margins(ABC):
         """Return the counts of the levels of each variable."""
         columns = zip(codes.T, self.n_levels, strict=True)
         return [np.bincount(column, minlength=n) for column, n in columns]
-
-
-def _unchanged(terms: Terms, counts: Counts) -> float:
-    """Return a variable's log probability given the unchanged data."""
-    return logsumexp(terms.log_weights + terms.log_factors(counts).sum(axis=0))
 
 
 def _changed(terms: Terms, counts: Counts) -> Floats:
@@ -377,7 +375,7 @@ def chow_liu_tree(codes: Codes, levels: Sequence[int]) -> Tree:
     tree = csgraph.minimum_spanning_tree(np.triu(weights, 1))
     order, parents = csgraph.breadth_first_order(tree, 0, directed=False)
     parents[0] = 0  # the root is its own parent
-    edges = [(int(parents[child]), int(child)) for child in order]
+    edges = [(parents[child], child) for child in order]
     return {edge: two_way_table(codes, levels, *edge) for edge in edges}
 
 
@@ -474,7 +472,7 @@ def log_choose(n: Counts | int, k: Counts | int) -> Floats:
 def utility_loss(
     original: Codes,
     released: Sequence[Codes],
-    n_levels: Sequence[int] | Counts,
+    n_levels: Sequence[int],
 ) -> tuple[float, float]:
     r"""Return the utility loss in two-way tables: the error relative to a sample's.
 
@@ -492,16 +490,16 @@ def utility_loss(
     size as the original.
     """
     n = len(original)
-    levels = [int(k) for k in n_levels]
     sizes = [len(codes) for codes in released]
-    if len(released) < 2 or len(levels) < 2 or set(sizes) != {n}:
+    if len(released) < 2 or len(n_levels) < 2 or set(sizes) != {n}:
         raise ValueError(
-            f"released has releases of {sizes} records with {len(levels)} variable(s); "
-            f"it must have two or more of both, and {n} records in each release"
+            f"released has releases of {sizes} records with {len(n_levels)} "
+            f"variable(s); it must have two or more of both, and {n} records in each "
+            "release"
         )
     differences = []  # for each table, of the releases
     expected = []
-    for shares in _two_way_shares([original, *released], levels):
+    for shares in _two_way_shares([original, *released], n_levels):
         differences.append(np.abs(shares[1:] - shares[0]).mean(axis=1))
         expected.append(_difference_by_chance(n, shares.mean(axis=0)))
     by_chance = np.mean(expected)

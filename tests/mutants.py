@@ -277,12 +277,12 @@ jackknife_variance(map(worst, replicates)) => 0.0 # nor by chains
 level -= 1e-9 => level += 1e-9 # a level met exactly
 risk/black_box
 1 - (1 - confidence) / 2 => confidence # two limits
-prior * u**2 / => prior * u / # an average of the posterior
-RidgeClassifier(alpha=n) => RidgeClassifier(alpha=1) # shrinkage
-np.log(a) - np.log(b), np.log1p => np.log(a) - np.log(b), 0 * np.log1p # no alarm tells nothing
+prior * a**2 / => prior * a / # an average of the posterior
+RidgeClassifier(alpha=2 * half) => RidgeClassifier(alpha=1) # shrinkage
+np.abs(np.log(a / b)).max(axis=0) => np.log(a / b)[0] # no alarm tells nothing
 drawn = np.sort(rng.integers(0, len(alternatives), n_releases)) => drawn = [0] * n_releases # alternatives
 rng.permutation(changed_counts) => changed_counts # alternatives are in order
-x[half:] @ => x[:half] @ # tested where it learned
+decision_function(testing) => decision_function(training) # tested where it learned
 risk/candidates
 or np.isnan(values).any(): => or False: # a prior may be missing
 counts[combination_of[chosen]] => counts[combination_of[: len(chosen)]] # repetitions of other records
@@ -291,7 +291,7 @@ squares * (count - 1) / count => squares / (count - 1) # variance of a mean
 yield total - np.log(last) => yield total - np.log(len(log_values)) # mean of one fewer
 risk/estimators
 largest - smallest[:, None] => largest # the record's own probability
-len(given_joined) - model_prior => len(given_joined) + model_prior # sign of an exponent
+- len(given_joined) * given_data => - given_data # the data once for each release
 - len(weighted) * mean[-1] => - mean[-1] # releases
 np.where(in_data, own, 1.0) => np.where(True, own, 1.0) # strangers are left out
 other.rank[top] <= 3 => other.rank[top] <= 2 # top three to two

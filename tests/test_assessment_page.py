@@ -94,14 +94,6 @@ def test_the_page_begins_with_all_releases_and_what_was_assessed(several):
         assert f"<dd>{escape(fact)}</dd>" in page
 
 
-def test_all_releases_are_compared_by_kind_of_disclosure(several):
-    table = verdict.compared(several.verdicts, several.table)
-    kinds = ["membership", "attribute", "identity", "copies", "utility", "worst group"]
-    assert list(table) == ["release", *kinds]
-    assert table["release"].tolist() == [one.release for one in several.verdicts]
-    assert table["copies"].str.contains("records identical to an original").all()
-
-
 def test_the_card_names_the_worst_group():
     numbers = {
         "group": ["town: north", "town: south", "town: east"],

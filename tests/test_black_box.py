@@ -8,7 +8,6 @@ import pytest
 from cases import table
 from enumeration import schema
 from numpy.random import default_rng
-from numpy.testing import assert_allclose
 from refusals import refused_changes
 from toy import ROOT
 
@@ -19,7 +18,7 @@ from srlib.mechanism import beta_binomial, sample
 from srlib.mechanism.audit import clopper_pearson
 from srlib.mechanism.bayes import posterior
 from srlib.risk.black_box import (
-    _discriminant,
+    _scores,
     leakage_bound,
     leakage_bound_from_counts,
     release_counts,
@@ -29,11 +28,7 @@ from srlib.trees import Growth, SequentialTrees, fit_trees
 
 @pytest.mark.parametrize(
     ("alpha", "n_sick", "n_sick_changed"),
-    [
-        (0.05, 0, 1),
-        (1.0, 1, 2),
-        (1.0, 1, 1),
-    ],
+    [(0.05, 0, 1), (1.0, 1, 2), (1.0, 1, 1)],
 )
 def test_bounds_of_a_family_hold_with_their_confidence(
     alpha, n_sick, n_sick_changed, rng
@@ -93,20 +88,19 @@ def test_a_negative_test_discloses_as_well():
 
 @pytest.mark.parametrize("n", [15, 60])
 def test_the_discriminant_is_that_of_its_formula(n, rng):
-    first = rng.normal(1000, size=(n, 40))
-    second = rng.normal(1000.5, size=(n, 40))
+    samples = rng.normal([[[1000]], [[1000.5]]], size=(2, 2 * n, 40))
 
-    direction = _discriminant(first, second)
+    _, scores = _scores(samples)
 
-    mean = first.mean(axis=0)
-    second_mean = second.mean(axis=0)
-    within = np.concatenate([first - mean, second - second_mean])
+    training = samples[:, :n]
+    means = training.mean(axis=1)
+    within = np.concatenate(training - means[:, None])
     # Correlations halved, as in the mean of their matrix and the unit matrix.
     covariance = np.cov(within.T)
     matrix = covariance + np.diag(np.diag(covariance))
-    expected = np.linalg.solve(matrix, mean - second_mean)
-    scale = np.linalg.norm(direction) / np.linalg.norm(expected)
-    assert_allclose(direction, scale * expected)
+    direction = np.linalg.solve(matrix, means[0] - means[1])
+    expected = np.concatenate(samples[:, n:]) @ direction
+    assert np.corrcoef(scores, expected)[0, 1] == pytest.approx(1)
 
 
 # Ten cooks (0) of whom one is sick (1), and ten smiths; the sick cook is the first.
@@ -119,14 +113,7 @@ TWO_ALTERNATIVES = table("00", "11")
 def test_a_leaf_with_one_donor_is_found(rng):
     """A release shows a sick cook with probability .63, and never without the donor."""
     trees = SequentialTrees(PEOPLE.schema, growth=Growth(5))
-    bound = leakage_bound(
-        trees,
-        PEOPLE,
-        0,
-        HEALTHY,
-        n_releases=300,
-        rng=rng,
-    )
+    bound = leakage_bound(trees, PEOPLE, 0, HEALTHY, n_releases=300, rng=rng)
     # A test that is positive for sick cooks only: f(.63, 0) + f(.37, 1).
     sick = 1 - (19 / 20) ** 20
     by_donor = sick + (1 - sick) ** 2 / (2 - sick)
@@ -142,14 +129,12 @@ class Copy:
 
 
 def test_all_candidates_have_the_same_prior(rng):
-    arguments = Copy(), PEOPLE, 0, TWO_ALTERNATIVES
-    bound = leakage_bound(*arguments, n_releases=60, rng=rng)
+    bound = leakage_bound(Copy(), PEOPLE, 0, TWO_ALTERNATIVES, n_releases=60, rng=rng)
     assert bound.prior == 1 / 3
 
 
 def test_counts_are_of_cells(rng):
-    arguments = Copy(), PEOPLE, 0, HEALTHY
-    roots, changed = release_counts(*arguments, n_releases=20, rng=rng)
+    roots, changed = release_counts(Copy(), PEOPLE, 0, HEALTHY, n_releases=20, rng=rng)
     assert (roots == roots[0]).all()
     assert (changed == changed[0]).all()
     assert (roots[0] != changed[0]).any()

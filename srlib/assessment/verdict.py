@@ -225,22 +225,14 @@ def overview(verdicts: _Verdicts, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _limit_of(rows: pd.DataFrame) -> str:
-    """Say what a release without a finding could hide."""
-    limit = rows.loc[rows["question"] == "undetected copies", "estimate"].iloc[0]
-    if pd.isna(limit):
-        return "none"
-    share = percent_with_error(limit)
-    return f"none; copies of up to {share} of sample uniques could be undetected"
-
-
-def compared(verdicts: _Verdicts, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the cards of all releases, a row for each, by intruder and disclosure."""
-    cards = []
-    for one in verdicts:
-        lines = card.card(table[table["release"] == one.release])
-        by_kind = lines.set_index("disclosure")
-        cards.append({"release": one.release} | by_kind[card.ANYONE].to_dict())
-    return pd.DataFrame(cards)
+    """Say what a release without a finding could hide, and what the exact test finds."""
+    estimates = rows.set_index("question")["estimate"].dropna().map(percent_with_error)
+    texts = {
+        "undetected copies": "copies of up to {} of sample uniques could be undetected",
+        "exact membership": "the exact test detects the membership of {}",
+    }
+    found = [text.format(estimates[q]) for q, text in texts.items() if q in estimates]
+    return "; ".join(["none", *found])
 
 
 def public_table(verdicts: _Verdicts, table: pd.DataFrame) -> pd.DataFrame:
@@ -296,10 +288,6 @@ def page(
         headline=headline(verdicts),
         facts=facts,
         overview=_html(overview(verdicts, table)),
-        compared=_html(
-            compared(verdicts, table),
-            caption="What anyone with the release learns, by kind of disclosure.",
-        ),
         releases=[
             _section(one, table[table["release"] == one.release]) for one in verdicts
         ],

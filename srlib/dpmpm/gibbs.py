@@ -128,9 +128,7 @@ def sample_posterior(
     if not len(codes):
         raise ValueError("the table has no records; it must have one or more")
     combinations, counts, _ = distinct(codes)
-    draws = _empty_draws(chains, n_levels)
-    if keep_allocations:
-        draws = _add_allocations(draws, combinations, chains.prior)
+    draws = _empty_draws(chains, n_levels, combinations if keep_allocations else None)
     is_stopped = Event()
 
     def run(chain: int, chain_rng: Generator) -> None:
@@ -153,11 +151,11 @@ def sample_posterior(
     return draws
 
 
-def _empty_draws(chains: Chains, n_levels: Ints) -> Draws:
-    """Return draws whose arrays are to be filled."""
+def _empty_draws(chains: Chains, n_levels: Ints, combinations: Codes | None) -> Draws:
+    """Return draws whose arrays are to be filled, with allocations of combinations."""
     shape = (chains.n_chains, chains.n_draws)
     n_classes = chains.n_classes
-    return Draws(
+    draws = Draws(
         alpha=np.empty(shape),
         pi=np.empty((*shape, n_classes)),
         phi=np.empty((*shape, n_levels.sum(), n_classes), np.float32),
@@ -165,20 +163,13 @@ def _empty_draws(chains: Chains, n_levels: Ints) -> Draws:
         log_likelihood=np.empty(shape),
         n_levels=n_levels,
     )
-
-
-def _add_allocations(
-    draws: Draws,
-    combinations: Codes,
-    prior: Prior,
-) -> Draws:
-    """Return draws with arrays of allocations, which are to be filled."""
-    shape = (draws.n_chains, draws.n_draws, len(combinations))
+    if combinations is None:
+        return draws
     allocations = Allocations(
         combinations=combinations,
-        class_of=np.empty(shape, np.uint16),
+        class_of=np.empty((*shape, len(combinations)), np.uint16),
         level_counts=np.empty(draws.phi.shape, np.int32),
-        concentration=prior.concentration,
+        concentration=chains.prior.concentration,
     )
     return replace(draws, allocations=allocations)
 

@@ -1,7 +1,5 @@
 """Fully synthetic records from a draw of the DPMPM's parameters."""
 
-import itertools
-
 import numpy as np
 from numba import njit
 
@@ -46,11 +44,12 @@ def synthesize(
     checks.at_least(1, n_records=n_records)
     level_start = np.cumsum([0, *n_levels])
     cumulative_pi = np.cumsum(pi)[:-1]
-    cumulative_phi = np.empty(phi.shape)
-    for start, stop in itertools.pairwise(level_start):
-        cumulative_phi[start:stop] = np.cumsum(
-            phi[start:stop], axis=0, dtype=np.float64
-        )
+    cumulative_phi = np.concatenate(
+        [
+            np.cumsum(levels, axis=0, dtype=np.float64)
+            for levels in np.split(phi, level_start[1:-1])
+        ]
+    )
     codes = np.empty((n_records, len(n_levels)), np.uint8)
     uniforms = rng.random((n_records, len(n_levels) + 1))
     _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes)

@@ -210,8 +210,8 @@ def unacceptable_share(
     differs_below = is_unacceptable(log_l - two_errors) != result
     differs_above = is_unacceptable(log_l + two_errors) != result
     return {
-        "unacceptable": float(result.mean()),
-        "undecided": float(np.mean(differs_below | differs_above)),
+        "unacceptable": result.mean(),
+        "undecided": np.mean(differs_below | differs_above),
     }
 
 

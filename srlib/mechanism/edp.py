@@ -20,14 +20,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import checks, diagnostics
-from srlib.arrays import (
-    ArrayLike,
-    Floats,
-    Generator,
-    Ints,
-    NDArray,
-    log_or_minus_inf,
-)
+from srlib.arrays import ArrayLike, Floats, Generator, Ints, NDArray, log_or_minus_inf
 
 RAW = "raw"
 SMOOTHED = "Pareto-smoothed"
@@ -303,7 +296,7 @@ def from_draws(
     attained = int(log_ratio[:, neighbor].argmax())
     unreliable = REFIT if refit is None else "refit"
     return PosteriorEDP(
-        value=float(by_neighbor[neighbor]),
+        value=by_neighbor[neighbor],
         mcse=sample.bootstrap_error(neighbor, attained),
         neighbor=neighbor,
         bin=attained,

@@ -6,13 +6,12 @@ about the record, and its error rates have exact confidence limits. These are lo
 bounds: a disclosure that the test does not detect may still exist.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from srlib import checks
-from srlib.arrays import Bools, Floats, Generator, Ints, NDArray
+from srlib.arrays import Floats, Generator, Ints, NDArray
 from srlib.data import Codes, Microdata
 from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress
@@ -23,7 +22,6 @@ from srlib.trees import Trees
 
 # Largest number of counts per release: 40 MB for a thousand releases.
 _MAX_COUNTS = 10_000
-_FOLDS = 3
 
 Counts = NDArray[np.floating]
 
@@ -131,13 +129,18 @@ def release_counts(
     _check_alternatives(alternatives, truth, levels)
     changed_variables = np.flatnonzero((alternatives != truth).any(axis=0))
     group = changed_variables[0] if len(changed_variables) == 1 else None
-    cells = _two_way_cells(levels)
     # Sorted: a synthesizer that caches its last fit then fits each table only once.
     drawn = np.sort(rng.integers(0, len(alternatives), n_releases))
-    values = [*[truth] * n_releases, *alternatives[drawn]]
-    releases = _changed_releases(synthesizer, data, row, values, rng)
-    counts = [_cell_counts(release, levels, cells, group) for release in releases]
-    data_counts, changed_counts = np.split(np.sqrt(np.stack(counts)), 2)
+    changed = np.array(data.codes)
+    counts = []
+    with progress(2 * n_releases, "releases") as bar:
+        for value in [*[truth] * n_releases, *alternatives[drawn]]:
+            changed[row] = value
+            released = np.asarray(synthesizer.release(changed, rng=rng))
+            _check_release(released, levels, synthesizer)
+            counts.append(_cell_counts(released, levels, group))
+            bar.update()
+    data_counts, changed_counts = np.split(np.sqrt(counts), 2)
     # Both halves of the releases must have the same distribution.
     return data_counts, rng.permutation(changed_counts)
 
@@ -161,44 +164,26 @@ def _check_alternatives(alternatives: NDArray, truth: Codes, levels: Ints) -> No
         )
 
 
-def _changed_releases(
-    synthesizer: Synthesizer,
-    data: Microdata,
-    row: int,
-    values: Sequence[Codes],
-    rng: Generator,
-) -> Iterator[Codes]:
-    """Yield a release of the data with the record changed to each of the values."""
-    levels = data.schema.n_levels
-    changed = np.array(data.codes)
-    with progress(len(values), "releases") as bar:
-        for value in values:
-            changed[row] = value
-            released = np.asarray(synthesizer.release(changed, rng=rng))
-            has_columns = released.ndim == 2 and released.shape[1] == len(levels)
-            if not has_columns or ((released < 0) | (released >= levels)).any():
-                raise ValueError(
-                    f"{type(synthesizer).__name__}.release returns shape "
-                    f"{released.shape}, or codes out of range; it must return "
-                    f"{len(levels)} columns of codes from 0"
-                )
-            yield released
-            bar.update(1)
+def _check_release(released: NDArray, levels: Ints, synthesizer: Synthesizer) -> None:
+    """Raise a ValueError unless a release has a column of codes for each variable."""
+    has_columns = released.ndim == 2 and released.shape[1] == len(levels)
+    if not has_columns or ((released < 0) | (released >= levels)).any():
+        raise ValueError(
+            f"{type(synthesizer).__name__}.release returns shape {released.shape}, or "
+            f"codes out of range; it must return {len(levels)} columns of codes from 0"
+        )
 
 
-def _two_way_cells(levels: Ints) -> Bools:
-    """Return which pairs of levels are cells: of two variables, and each with itself.
+def _cell_counts(codes: Codes, levels: Ints, group: int | None) -> Counts:
+    """Return counts of two-way cells, or of these within each level of a variable.
 
-    Levels are numbered through all variables, (sum(levels), sum(levels)).
+    Levels are numbered through all variables. Cells are pairs of levels of two
+    variables, and of each level with itself.
     """
     variable = np.repeat(np.arange(len(levels)), levels)
-    return np.less.outer(variable, variable) | np.eye(len(variable), dtype=bool)
-
-
-def _cell_counts(codes: Codes, levels: Ints, cells: Bools, group: int | None) -> Counts:
-    """Return counts of two-way cells, or of these within each level of a variable."""
+    cells = np.less.outer(variable, variable) | np.eye(len(variable), dtype=bool)
     n_cells = cells.sum()
-    indicators = np.zeros((len(codes), len(cells)), np.float32)
+    indicators = np.zeros((len(codes), len(variable)), np.float32)
     start = np.cumsum(levels) - levels
     np.put_along_axis(indicators, start + codes, 1, axis=1)
     if n_cells > _MAX_COUNTS:
@@ -239,8 +224,8 @@ def leakage_bound_from_counts(
     checks.inner_probability(prior=prior, confidence=confidence)
     n = min(len(data_counts), len(changed_counts))
     checks.at_least(20, n_releases=n)
-    scores, test_scores = _scores(data_counts[:n], changed_counts[:n])
-    values = np.unique(np.concatenate(scores).round(5))
+    scores, test_scores = _scores(np.stack([data_counts[:n], changed_counts[:n]]))
+    values = np.unique(scores.round(5))
     thresholds = np.append(values[0] - 1, (values[1:] + values[:-1]) / 2)
     bounds = _bounds(scores, thresholds, confidence, prior)
     best = thresholds[bounds.argmax(axis=1)]
@@ -249,70 +234,47 @@ def leakage_bound_from_counts(
     return LeakageBound(epsilon, probability, advantage, prior, confidence, n)
 
 
-def _scores(
-    data_counts: Counts, changed_counts: Counts
-) -> tuple[list[Floats], list[Floats]]:
-    """Return scores of the halves for training and for testing, of both samples.
+def _scores(samples: Counts) -> tuple[Floats, Floats]:
+    """Return scores of the releases for training and for testing, by a discriminant.
 
-    Scores for training are cross-validated: their discriminants are fitted without the
-    release's fold. Those for testing are by the mean of these discriminants.
+    The samples are (2, n_releases, n_counts). Scores of the first half of each, which
+    the discriminant is fitted to, are cross-validated.
     """
-    half = len(data_counts) // 2
-    learned_from = np.concatenate([data_counts[:half], changed_counts[:half]])
-    varies = (learned_from != learned_from[0]).any(axis=0)
-    center = learned_from[:, varies].mean(axis=0)
-    samples = [x[:, varies] - center for x in (data_counts, changed_counts)]
-    training = [x[:half] for x in samples]
-    fold = np.arange(half) % _FOLDS
-    weights = np.array(
-        [_discriminant(*(x[fold != i] for x in training)) for i in range(_FOLDS)]
+    from sklearn.linear_model import RidgeClassifier
+    from sklearn.model_selection import cross_val_predict
+
+    half = samples.shape[1] // 2
+    deviation = np.sqrt(samples[:, :half].var(axis=1).mean(axis=0))
+    # Counts that are constant within each sample separate the two where they differ.
+    scaled = samples / np.where(deviation > 1e-6, deviation, 1.0)
+    training = np.concatenate(scaled[:, :half])
+    testing = np.concatenate(scaled[:, half:])
+    is_data = np.arange(2 * half) < half
+    # There are more counts than releases: the penalty halves their correlations.
+    model = RidgeClassifier(alpha=2 * half)
+    scores = cross_val_predict(
+        model, training, is_data, cv=3, method="decision_function"
     )
-    # Centered and on one scale, so that a threshold for the scores of all folds suits
-    # their mean.
-    spread = (np.concatenate(training) @ weights.T).std(axis=0)
-    weights /= np.where(spread > 0, spread, 1)[:, None]
-    scores = [np.einsum("ij,ij->i", x, weights[fold]) for x in training]
-    return scores, [x[half:] @ weights.mean(axis=0) for x in samples]
+    return scores, model.fit(training, is_data).decision_function(testing)
 
 
 def _bounds(
-    scores: Sequence[Floats], thresholds: Floats, confidence: float, prior: float
+    scores: Floats, thresholds: Floats, confidence: float, prior: float
 ) -> Floats:
-    """Return epsilon, probability and advantage, (3, n), from limits of error rates."""
-    limit_confidence = 1 - (1 - confidence) / 2  # two limits, which must hold together
-    limits = []
-    for sample in scores:
-        n_positive = len(sample) - np.searchsorted(np.sort(sample), thresholds)
-        limits.append(clopper_pearson(n_positive, len(sample), limit_confidence))
-    (a, _), (_, b) = limits  # true positives at least, false positives at most
-    with np.errstate(divide="ignore"):
-        epsilon = np.maximum(np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a))
-    probability = _posterior_term(a, b, prior) + _posterior_term(1 - a, 1 - b, prior)
-    probability = np.where(a > b, np.maximum(prior, probability), prior)
-    return np.stack([np.maximum(0, epsilon), probability, np.maximum(0, a - b)])
+    """Return epsilon, probability and advantage, (3, n), from limits of error rates.
 
-
-def _posterior_term(u: Floats, v: Floats, prior: float) -> Floats:
-    """Return f(u, v) = p u^2 / (p u + (1 - p) v), with the prior p; f(0, 0) = 0."""
-    evidence = np.maximum(prior * u + (1 - prior) * v, np.finfo(float).tiny)
-    return prior * u**2 / evidence
-
-
-def _discriminant(first: Counts, second: Counts) -> Floats:
-    """Return the weights of a linear discriminant, larger for the first sample.
-
-    There are more counts than releases. A ridge penalty equal to the number of releases
-    shrinks the correlations of counts within the samples halfway to zero.
+    Half of the scores are those of releases of the data.
     """
-    from sklearn.linear_model import RidgeClassifier
-
-    within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
-    deviation = within.std(axis=0)
-    # Counts that are constant within each sample separate the two perfectly where they
-    # differ.
-    deviation = np.where(deviation > 1e-6, deviation, 1.0)
-    scaled = np.concatenate([first, second]) / deviation
-    n = len(scaled)
-    is_first = np.arange(n) < len(first)
-    fit = RidgeClassifier(alpha=n).fit(scaled, is_first)
-    return fit.coef_.ravel() / deviation
+    limit_confidence = 1 - (1 - confidence) / 2  # two limits, which must hold together
+    samples = np.reshape(scores, (2, 1, -1))
+    n_positive = (samples > thresholds[:, None]).sum(axis=2)
+    low, high = clopper_pearson(n_positive, samples.shape[2], limit_confidence)
+    # Shares of positive and of negative tests, (2, n): of true positives at least, and
+    # of false positives at most.
+    a = np.stack([low[0], 1 - low[0]])
+    b = np.stack([high[1], 1 - high[1]])
+    with np.errstate(divide="ignore"):
+        epsilon = np.abs(np.log(a / b)).max(axis=0)
+    probability = (prior * a**2 / (prior * a + (1 - prior) * b)).sum(axis=0)
+    bounds = np.stack([epsilon, probability, a[0] - b[0]])
+    return np.where(a[0] > b[0], bounds, np.array([[0], [prior], [0]]))

@@ -73,12 +73,8 @@ def collapsed_log_ratios(
 def _phi_rows(draws: Draws, codes: Codes) -> Ints:
     """Return the row of ``phi`` that each candidate sets, (n_combinations, size)."""
     variable, level = one_variable_positions(codes, draws.n_levels)
-    return _first_rows(draws)[variable] + level
-
-
-def _first_rows(draws: Draws) -> Ints:
-    """Return the row of ``phi`` for each variable's first level, (n_variables,)."""
-    return np.cumsum(draws.n_levels) - draws.n_levels
+    first_rows = np.cumsum(draws.n_levels) - draws.n_levels  # of each variable
+    return first_rows[variable] + level
 
 
 @one_blas_thread
@@ -115,33 +111,24 @@ def subset_log_means(
     hidden = list(unknown)
     values = unknown_values(hidden, draws.n_levels)
     truth = cell_numbers(codes[:, hidden], draws.n_levels[hidden])
-    start = _first_rows(draws)
+    start = np.cumsum(draws.n_levels) - draws.n_levels  # each variable's first row
     known_rows = np.delete(start + codes, hidden, axis=1)
     records = [known_rows, truth, np.broadcast_to(in_data, len(codes))]
     if replaced is not None:
         records.append(start + replaced)
-    sums = _ratio_sums(draws, start[hidden] + values, records)
-    # The true record goes first; the others keep their order.
-    order = np.argsort(np.arange(len(values)) != truth[:, None], kind="stable")
-    return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
-
-
-def _ratio_sums(draws: Draws, unknown_rows: Ints, records: Sequence[NDArray]) -> Floats:
-    """Return sums of ratios over each chain's draws, (n_chains, n, size).
-
-    The arguments are those of `_chain_ratio_sums`, which takes records in blocks.
-    """
-    n, size = len(records[0]), len(unknown_rows)
-    step = max(1, BLOCK // max(size, draws.n_classes))
-    sums = np.empty((draws.n_chains, n, size))
+    unknown_rows = start[hidden] + values
+    sums = np.empty((draws.n_chains, len(codes), len(values)))
 
     def run(chain: int, part: slice) -> None:
         sums[chain, part] = _chain_ratio_sums(
             draws.pi[chain], draws.phi[chain], unknown_rows, *(x[part] for x in records)
         )
 
-    run_in_blocks(run, draws.n_chains, n, step)
-    return sums
+    step = max(1, BLOCK // max(len(values), draws.n_classes))
+    run_in_blocks(run, draws.n_chains, len(codes), step)
+    # The true record goes first; the others keep their order.
+    order = np.argsort(np.arange(len(values)) != truth[:, None], kind="stable")
+    return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
 
 
 def _chain_ratio_sums(
@@ -246,17 +233,12 @@ def predictive_ratio(log_ratios: Sequence[Floats], log_prior: ArrayLike = 0.0) -
     return CandidateLikelihood(log_likelihood, log_ratios).posterior(log_prior)
 
 
-def log_likelihood(
-    given_data: Floats, *given_joined: Floats, model_prior: bool = False
-) -> Floats:
+def log_likelihood(given_data: Floats, *given_joined: Floats) -> Floats:
     """Return log p(Z | D_i^x) of the candidates x up to a constant, from log means.
 
     It is the sum over releases of log p(x | D_-i, Z^(l)) - log p(x | D_-i).
-    `model_prior` adds the model's log prior, log p(x | D_-i) (section 5), from the same
-    draws, which then counts once less.
     """
-    times_subtracted = len(given_joined) - model_prior
-    return reduce(np.add, given_joined) - times_subtracted * given_data
+    return reduce(np.add, given_joined) - len(given_joined) * given_data
 
 
 @one_blas_thread
@@ -274,9 +256,9 @@ def repeatability(one: Risk, other: Risk) -> dict[str, float]:
     standard_error = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0])
     top = one.rank <= 3
     return {
-        "median difference": float(np.median(difference)),
-        "95th percentile of differences": float(np.quantile(difference, 0.95)),
-        "correlation": float(np.corrcoef(first, second)[0, 1]),
-        "within 2 standard errors": float(np.mean(difference < 2 * standard_error)),
-        "top three kept": float(np.mean(other.rank[top] <= 3)) if top.any() else np.nan,
+        "median difference": np.median(difference),
+        "95th percentile of differences": np.quantile(difference, 0.95),
+        "correlation": np.corrcoef(first, second)[0, 1],
+        "within 2 standard errors": np.mean(difference < 2 * standard_error),
+        "top three kept": np.mean(other.rank[top] <= 3) if top.any() else np.nan,
     }

@@ -50,12 +50,12 @@ class Risk:
     def summary(self, threshold: float) -> dict[str, float]:
         """Return figures 3 and 4 of the paper in numbers, for a risk threshold."""
         return {
-            "median": float(np.median(self.probability)),
-            "largest": float(self.probability.max()),
-            f"above {threshold:g}": int((self.probability > threshold).sum()),
-            "rank 1": int((self.rank == 1).sum()),
-            "rank 1 to 3": int((self.rank <= 3).sum()),
-            "median log_mcse": float(np.median(self.log_mcse[:, 0])),
+            "median": np.median(self.probability),
+            "largest": self.probability.max(),
+            f"above {threshold:g}": (self.probability > threshold).sum(),
+            "rank 1": (self.rank == 1).sum(),
+            "rank 1 to 3": (self.rank <= 3).sum(),
+            "median log_mcse": np.median(self.log_mcse[:, 0]),
         }
 
 

@@ -26,11 +26,7 @@ from srlib.risk.candidates import (
     encode,
     target_records,
 )
-from srlib.risk.draw_sets import (
-    checked_schedule,
-    convergence,
-    log_ratios,
-)
+from srlib.risk.draw_sets import checked_schedule, convergence, log_ratios
 from srlib.risk.errors import jackknife_variance, log_mean
 from srlib.risk.likelihood import CandidateLikelihood
 from srlib.risk.synthesizers import (
