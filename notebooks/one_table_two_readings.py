@@ -182,7 +182,7 @@ callout(
 # %% [markdown]
 # Check it with a pencil: in the last column, $-5.47 - (-7.47) = 2$. The intruder knows four of the
 # five records. If $X = 1$ and the record at risk has the one, only rows 1 and 0 remain possible. (For $X = 0$ it has a
-# zero.) `changed` has, for each $X$, the $X$ with this record changed:
+# zero.) `changed` has, for each $X$ from 0 to 5, the $X$ with this record changed:
 
 # %%
 changed = np.append(1, counts[:-1])
@@ -326,8 +326,8 @@ assert round(largest_rise, 2) == 0.46
 # ### Epsilon does not see beliefs that span several records
 #
 # Suppose the five are a family, and a disease is hereditary: either all have it, with prior probability 0.01, or nobody
-# does. These are rows 0 and 5, which are not neighbors. At a small
-# $\epsilon = 0.5$, Bayes' rule gives the posterior probability that all have it:
+# does. These are rows 0 and 5, which are not neighbors. At a small $\epsilon = 0.5$, Bayes' rule gives the posterior
+# probability that all have it:
 
 # %%
 family_table = mechanism.private_plugin(0.5, n, n)
@@ -411,7 +411,7 @@ show(outputs.table("releases", releases), digits=4, caption=caption, names=heads
 # A town that draws $X^* = 1$ may report a posterior of 0.08, which says nothing about the town that draws
 # $X^* = 5$. The posterior does not see other data sets either. Here are both readings for each $X$.
 # `risk` takes the table, the true and the other row and the prior, and returns the posterior of the true value for each
-# release; we take its largest value and its mean:
+# release; we take its largest and expected value:
 
 # %%
 plugin = mechanism.private_plugin(epsilon, n, n)

@@ -88,7 +88,7 @@ assert np.allclose(probability, by_hand)
 
 # %% [markdown]
 # The intruder knows four of the five records, so two rows remain possible: $X$ and, with the last record changed, the
-# row `changed`, the first of the `neighbors` of $X$.
+# row `changed`, the first of the `neighbors`.
 
 # %%
 neighbors = [k for k in (x - 1, x + 1) if 0 <= k <= n]
@@ -118,7 +118,7 @@ changed = neighbors[0]  # the record at risk has the other value
 # | EDP | the largest $\lvert\ell\rvert$ from one $D$ if the release is the bin of one posterior draw | Charest and Han |
 #
 # They are not functionals of the same loss. Exact epsilon concerns all pairs of
-# [neighbors](../docs/guide/glossary.md#neighboring-data-sets). EDP belongs to another release. Hu, Reiter
+# [neighbors](../docs/guide/glossary.md#neighboring-data-sets), EDP another release. Hu, Reiter
 # and Wang's posterior has a loss against each of many [candidates](../docs/guide/glossary.md#candidate); with two
 # candidates it is $R$.
 #
@@ -343,8 +343,8 @@ for single in mechanisms(2.0, 1).values():
 # All four have five records and the same exact epsilon. *Probability of the largest* is the probability of the
 # releases that attain the largest posterior. *Records moved* is the expected $\lvert X - X^* \rvert$. *Loss of
 # precision* is McClure and Reiter's $U$: the $\log_{10}$ of the expected squared error about $p_0$ given the release,
-# over that given the data, which `Study` computes. `risks_and_utility` returns these, the posteriors and both epsilons
-# of a table, whose `row` has the log probabilities of all releases from one data set.
+# over that given the data, which `Study` computes. `risks_and_utility` returns these, the largest and the expected
+# posterior and both epsilons; `row` has the log probabilities of all releases from one data set.
 
 
 # %%
@@ -386,8 +386,8 @@ show(four.drop(columns="exact_epsilon"), caption=caption, names=names)
 # $X = 1$. Three of them have the same largest posterior. The *expected* posterior is more than twice as large for the
 # exponential mechanism with distance as for any other. That mechanism spends its budget on probable releases, and
 # has the smallest loss of precision by far. The others spend theirs on a release that occurs less than once in
-# eighty. Is that so at other budgets? The same numbers at six of them, a row for each budget and
-# mechanism:
+# eighty. Is that so at other budgets? We compute the same numbers at six of them, a row for each budget
+# and mechanism:
 
 # %%
 rows = []
