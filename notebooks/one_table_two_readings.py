@@ -181,7 +181,7 @@ callout(
 
 # %% [markdown]
 # Check it with a pencil: in the last column, $-5.47 - (-7.47) = 2$. The intruder knows four of the
-# five records. If $X = 1$ and the record at risk has the one, only rows 1 and 0 remain possible. (For $X = 0$ it has a
+# five records. If $X = 1$ and the record at risk has the one, only rows 1 and 0 remain. (For $X = 0$ it has a
 # zero.) `changed` has, for each $X$ from 0 to 5, the $X$ with this record changed:
 
 # %%
