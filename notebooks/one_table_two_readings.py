@@ -17,17 +17,17 @@
 # # Epsilon reads every column, the intruder reads one: two answers from the same table
 #
 # An agency publishes [synthetic data](../docs/guide/glossary.md#fully-synthetic-data) instead of confidential records.
-# One expert says: "the mechanism has $\epsilon = 2$". Another says: "after this release an intruder's probability rose
-# from 10 % to 45 %". Both can be right, and neither number follows from the other. Both are read from the same table,
-# which holds the probability of every possible release given every possible data set.
+# One expert says: "the mechanism has $\epsilon = 2$". Another: "this release raised an intruder's probability
+# from 10 % to 45 %". Both can be right, and neither number follows from the other. Both are read from one table:
+# the probability of every release given every data set.
 
 # %% [markdown] tags=["notebook-only"]
-# This is the first hour of a course. It needs a pencil, Bayes' rule in odds, logarithms and the binomial distribution.
-# Before you read on: which expert would you ask before a release, and which after it?
+# This first hour of a course needs a pencil, Bayes' rule in odds, logarithms and the binomial distribution.
+# Which expert would you ask before a release, and which after?
 #
 # ## Parameters
 #
-# Numbers in the text belong to the values below. The sliders further down change them without code.
+# Numbers in the text belong to these values. Sliders below change them.
 
 # %% tags=["parameters"]
 n: int = 5  # [4, 8] records in the data, and in the release
@@ -37,8 +37,8 @@ prior: float = 0.1  # [0.01, 0.99] the intruder's prior probability of the truth
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
 # %% [markdown] tags=["notebook-only"]
-# From the library, `mechanism` has the tables of probabilities and what is read from them. `show` displays a data
-# frame, `callout` a sentence with a computed number. `outputs.table` and `outputs.figure` also write to `output_dir`.
+# `mechanism` has the tables of probabilities. `show` displays a data frame, `callout` a sentence; `outputs` also
+# writes to `output_dir`.
 
 # %% tags=["hide-input"]
 import numpy as np
@@ -56,11 +56,10 @@ if x > n:
 # %% [markdown]
 # ## By hand: one person and a coin
 #
-# One person has a secret, no or yes. The release is one word. The person flips a coin. On heads
-# the true answer is released. On tails a second flip decides between no and yes. So
-# the true answer is released with probability $1/2 + 1/4 = 3/4$. This is *randomized response* (Warner
-# 1965). Its table has a row for each data set, here the true answer, and a column for each release. Below them the next
-# cell adds the ratio of the two rows:
+# A person has a secret, no or yes, and flips a coin. On heads the true answer is released. On tails a second flip
+# decides between no and yes. So the true answer is released with probability $1/2 + 1/4 = 3/4$. This is *randomized
+# response* (Warner 1965). Its table has a row for each data set, here the true answer, a column for each release,
+# and below them the ratio of the rows:
 
 # %%
 coin = pd.DataFrame(
@@ -73,11 +72,10 @@ caption = "Probability of each release for each true answer, and the ratio of th
 show(coin.reset_index(names="true answer"), caption=caption)
 
 # %% [markdown]
-# **First reading: down a pair of neighboring rows, over all columns.** Two data sets are neighbors if they differ in
-# one record, so with one record the two rows are neighbors. In each column one entry is three times the other. The
-# largest such ratio, over all neighbors and all columns, is $e^\epsilon$. Differential privacy (Dwork 2006) bounds it.
-# The smallest bound is the [exact epsilon](../docs/guide/glossary.md#exact-epsilon), also called the tight epsilon,
-# here $\log 3$.
+# **First reading: down a pair of neighboring rows, over all columns.** Data sets are neighbors if they differ in
+# one record, as these two do. In each column one entry is three times the other. The largest such ratio, over all
+# neighbors and columns, is $e^\epsilon$. Differential privacy (Dwork 2006) bounds it. The smallest bound is the
+# [exact epsilon](../docs/guide/glossary.md#exact-epsilon), also called tight, here $\log 3$.
 #
 # **Second reading: one column, by Bayes' rule.** The release says yes. An intruder's
 # [prior](../docs/guide/glossary.md#prior) probability of yes was 1/10. Only the second column counts:
@@ -85,8 +83,7 @@ show(coin.reset_index(names="true answer"), caption=caption)
 # $$P(\text{yes} \mid \text{says yes}) = \frac{1/10 \cdot 3/4}{1/10 \cdot 3/4 + 9/10 \cdot 1/4}
 #   = \frac{3}{3 + 9} = \frac14 .$$
 #
-# In odds, 1 to 9 before the release, times 3, is 3 to 9 after it. The rule is the same for any prior. The next cell
-# makes a table with a row for each of five priors, and with the posterior beside each:
+# In odds, 1 to 9, times 3, is 3 to 9. The next table has the posterior for each of five priors:
 
 # %%
 priors = pd.DataFrame({"prior": [0.001, 0.01, 0.1, 0.5, 0.9]})
@@ -95,7 +92,7 @@ no_and_says_yes = (1 - priors["prior"]) * 1 / 4
 priors["posterior"] = yes_and_says_yes / (yes_and_says_yes + no_and_says_yes)
 
 # %% [markdown]
-# How much did the probability grow, and how much the odds? Two further columns have these ratios, after over before:
+# Two further columns have the ratios of the probabilities and of the odds, after over before:
 
 # %%
 priors["posterior / prior"] = priors["posterior"] / priors["prior"]
@@ -110,8 +107,8 @@ caption = (
 show(outputs.table("priors", priors), caption=caption)
 
 # %% [markdown]
-# Mechanism, release and $\epsilon$ are the same in each row, yet the intruder's posterior runs
-# from 0.003 to 0.964. The factor of the odds stays the same: it is the ratio of two entries.
+# Mechanism, release and $\epsilon$ are the same in each row, yet the posterior runs from 0.003 to 0.964. The factor of
+# the odds stays the same: it is the ratio of two entries.
 
 # %% [markdown]
 # ### Exercise 1: a secret with three values
@@ -152,12 +149,10 @@ assert np.isclose(die_posterior, 1 / 2)
 # %% [markdown]
 # ## Five people
 #
-# Five people answer yes or no, coded 1 and 0, and $X$ of them say yes. McClure and Reiter's synthesizer draws five
-# artificial values, each a one with probability $(X + \alpha)/(5 + 2\alpha)$, and releases their sum $X^*$. There are
-# six possible data sets and six possible releases. Five ones are $((1 + \alpha)/\alpha)^5$ times as probable from
-# $X = 1$ as from $X = 0$. This factor is $e^2$ for $\alpha = 1/(e^{2/5} - 1)$. The next cell computes the table of
-# $\log p(X^* \mid X)$, with a row for each $X$ and a column for each $X^*$, both from 0 to 5. Each row is a binomial
-# distribution:
+# Of five people $X$ say yes, coded 1. McClure and Reiter's synthesizer draws five artificial values, each a one with
+# probability $(X + \alpha)/(5 + 2\alpha)$, and releases their sum $X^*$. Five ones are $((1 + \alpha)/\alpha)^5$ times
+# as probable from $X = 1$ as from $X = 0$. This factor is $e^2$ for $\alpha = 1/(e^{2/5} - 1)$. The table of
+# $\log p(X^* \mid X)$ has a row for each $X$, a binomial distribution, and a column for each $X^*$:
 
 # %%
 alpha = 1 / np.expm1(epsilon / n)
@@ -173,7 +168,7 @@ caption = f"Log probability of each release X* for each data set X, {n} records,
 show(outputs.table("log_probabilities", log_probabilities), caption=caption)
 
 # %% [markdown]
-# The first reading takes the differences down each pair of neighboring rows. The largest one is the exact epsilon:
+# The largest difference of two neighboring rows is the exact epsilon:
 
 # %%
 largest_difference = np.abs(np.diff(log_prob, axis=0)).max()
@@ -186,19 +181,17 @@ callout(
 
 # %% [markdown]
 # Check it with a pencil: in the last column, $-5.47 - (-7.47) = 2$. The intruder knows four of the
-# five records, but not the last. If the data are $X = 1$ and the record at risk has the one,
-# only rows 1 and 0 remain possible. (For $X = 0$ the record has a zero, and the rows are 0 and 1.) The array `changed`
-# has, for each $X$ from 0 to 5, the $X$ with this record changed:
+# five records. If $X = 1$ and the record at risk has the one, only rows 1 and 0 remain. (For $X = 0$ it has a
+# zero.) `changed` has, for each $X$ from 0 to 5, the $X$ with this record changed:
 
 # %%
 changed = np.append(1, counts[:-1])
 
 # %% [markdown]
-# The chart below draws this table for any epsilon. `private_plugin` of the library returns the same table, with the
-# $\alpha$ that belongs to an epsilon, and its `block` the logarithms in given rows and columns. `entries_for_chart`
-# makes a data frame with a row for each entry, and with both readings: its log ratio to the row with the record changed,
-# and whether it attains the exact epsilon against the next row. *Conditional epsilon* is the largest difference between
-# one row and its neighbors.
+# The chart draws this table for any epsilon, from `private_plugin`, whose `block` has the logarithms in given rows and
+# columns. `entries_for_chart` makes a data frame with a row for each entry: its log ratio to the row with the record
+# changed, and whether it attains the exact epsilon against the next row. *Conditional epsilon* is the largest
+# difference between one row and its neighbors.
 
 
 # %%
@@ -220,8 +213,7 @@ def entries_for_chart(epsilon):
 
 
 # %% [markdown]
-# The slider for epsilon has twelve positions from 0.25 to 3. Their tables stand below each other in one data frame. The
-# chart has the table at the top, and below it the intruder's posterior for each release:
+# The slider for epsilon has twelve positions. The chart has the table at the top, the intruder's posteriors below:
 
 # %%
 slider_positions = np.linspace(0.25, 3, 12)
@@ -240,17 +232,16 @@ outputs.figure("larger", chart)
 
 # %% [markdown]
 # **Epsilon compares rows in all columns, the intruder compares two entries of one column.** Black frames: neighbors
-# and columns that attain the exact epsilon. Orange: the two entries that the intruder compares. Bars: the
-# posterior probability of the true value for each release, with the prior (dotted) and the least and the most
-# that epsilon allows (dashed). The lowest panel shows how probable each release is.
+# and columns that attain the exact epsilon. Orange: the intruder's two entries; below each column, their log ratio,
+# the loss. Bars: the posterior of the true value, with the prior (dotted) and the least and the most that
+# epsilon allows (dashed). Lowest panel: the probability of each release.
 #
-# Drag the prior: the table does not change. Drag epsilon: everything changes. Click a column to be the intruder who sees
-# that release, and a row to be the agency with those data. The loss below each column is the log ratio of the two rows.
+# Drag the prior: the table does not change. Drag epsilon: everything changes. Click a column to be the intruder who
+# sees that release, a row to be the agency with those data.
 #
-# The chart starts at the worst release for these data: all five synthetic values are ones. Here epsilon
-# is attained and the intruder's bar touches the dashed line. It happens four times in a thousand.
-# Predict before you drag: in a town where three of five say yes, at a prior of one half, does the
-# highest bar reach the dashed line? ([Answer](#The-posterior-does-not-see-the-columns-that-did-not-happen))
+# The chart starts at the worst release, five ones. Here epsilon is attained and the intruder's bar touches the dashed
+# line. It happens four times in a thousand. Predict before you drag: if three of five say yes, at a prior of one half,
+# does the highest bar reach the dashed line? ([Answer](#The-posterior-does-not-see-the-columns-that-did-not-happen))
 #
 # ## The inequality that links the two readings
 #
@@ -259,12 +250,11 @@ outputs.figure("larger", chart)
 # $$\frac{\text{posterior odds}}{\text{prior odds}} = \frac{p(X^* \mid \text{true data})}
 #   {p(X^* \mid \text{other data})} \le e^{\epsilon}.$$
 #
-# The left side is the second reading, the bound is the first. Exact epsilon is *defined* as the largest log
-# ratio on the right, so some intruder attains it. "Largest" runs over all intruders who doubt one record,
-# all data sets and all releases.
+# The left side is the second reading, the bound the first. Exact epsilon is *defined* as the largest log ratio, over
+# all data sets, releases and intruders who doubt one record; so some intruder attains it.
 #
-# Here is the left side by Bayes' rule. `odds_factors` takes two rows, the true data set and the other one, and returns
-# the factor of the odds for 99 priors and each release:
+# `odds_factors` takes the rows of the true and of the other data set, and returns the left side for 99 priors and each
+# release:
 
 # %%
 probability = np.exp(log_prob)
@@ -280,8 +270,7 @@ def odds_factors(true_row, other_row):
 
 
 # %% [markdown]
-# And its largest value over all intruders, who doubt between $X$ and $X + 1$; either can be the true one. It is
-# $e^\epsilon$:
+# Its largest value over all intruders, who doubt between $X$ and $X + 1$, either of them true, is $e^\epsilon$:
 
 # %%
 true_below = [odds_factors(k, k + 1).max() for k in range(n)]
@@ -336,10 +325,9 @@ assert round(largest_rise, 2) == 0.46
 #
 # ### Epsilon does not see beliefs that span several records
 #
-# The inequality is about neighbors. Suppose the five are a family, and a disease is hereditary: either all have it,
-# with prior probability 0.01, or nobody does. The two possible data sets are rows 0 and 5, which are not neighbors. At
-# a small $\epsilon = 0.5$, Bayes' rule with these two rows gives the posterior probability that all have it, for each
-# release:
+# Suppose the five are a family, and a disease is hereditary: either all have it, with prior probability 0.01, or nobody
+# does. These are rows 0 and 5, which are not neighbors. At a small $\epsilon = 0.5$, Bayes' rule gives the posterior
+# probability that all have it:
 
 # %%
 family_table = mechanism.private_plugin(0.5, n, n)
@@ -350,7 +338,7 @@ joint_nobody = 0.99 * np.exp(log_prob_nobody)
 p_all_have_it = joint_all / (joint_all + joint_nobody)
 
 # %% [markdown]
-# A table with a row for each release has this posterior and the factor of the odds, the ratio of the two rows:
+# The table adds the factor of the odds:
 
 # %%
 family = pd.DataFrame({"release": names, "P(all have it | release)": p_all_have_it})
@@ -370,8 +358,8 @@ show(
 #
 # ### Epsilon does not see how probable a column is
 #
-# Conversely, a mechanism releases "nothing", except that in one case of a thousand it releases the true value. The true
-# value is 1. `expected_posterior` averages its posterior over the three releases, each with its probability given 1:
+# A mechanism releases "nothing", but in one case of a thousand the true value, 1. `expected_posterior` averages its
+# posterior over the three releases, given 1:
 
 # %%
 given_0 = np.array([0.999, 0.001, 0.0])  # of the releases: nothing, 0, 1
@@ -385,7 +373,7 @@ def expected_posterior(prior):
 
 
 # %% [markdown]
-# A table shows it for three priors, and how far it lies above each:
+# The table has it for three priors:
 
 # %%
 leak = pd.DataFrame({"prior": [0.01, 0.1, 0.5]})
@@ -403,9 +391,9 @@ show(leak, digits=5, caption="Second reading: expected posterior of the true val
 #
 # ### The posterior does not see the columns that did not happen
 #
-# Return to five people, $X = 1$, prior 0.1. The next table has a row for each release, with its probability and its
-# posterior. The last column is the probability $1 - (1 - p)^{1000}$ that a release of probability $p$ occurs at
-# least once if a thousand towns with the same data use the mechanism:
+# Return to five people, $X = 1$, prior 0.1. The next table has the probability $p$ and the posterior of each release.
+# The last column is the probability $1 - (1 - p)^{1000}$ that it occurs at least once in a thousand towns with these
+# data:
 
 # %%
 joint_true = prior * probability[x]
@@ -421,10 +409,9 @@ show(outputs.table("releases", releases), digits=4, caption=caption, names=heads
 
 # %% [markdown]
 # A town that draws $X^* = 1$ may report a posterior of 0.08, which says nothing about the town that draws
-# $X^* = 5$. The posterior does not see other data sets either. The library computes both readings for all six, a row
-# for each $X$. `conditional_epsilon` takes a table and returns a number for each $X$. `risk` takes the table, the rows
-# with the true value and with the other one, and the prior, and returns the posterior of the true value for each
-# release. The table has its largest value and its mean, weighted by the probabilities of the releases:
+# $X^* = 5$. The posterior does not see other data sets either. Here are both readings for each $X$.
+# `risk` takes the table, the true and the other row and the prior, and returns the posterior of the true value for each
+# release; we take its largest and expected value:
 
 # %%
 plugin = mechanism.private_plugin(epsilon, n, n)
@@ -445,8 +432,9 @@ caption = (
 show(outputs.table("by_data_set", by_data_set), caption=caption)
 
 # %% [markdown]
-# Charest and Han's [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) is 1.42 for $X = 2$ and 3, where
-# no release attains epsilon and no bar reaches the dashed line. The expected posterior hardly depends on the data here, and is far below the largest one.
+# Charest and Han's [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) is 1.42 for $X = 2$ and 3,
+# where no release attains epsilon and no bar reaches the dashed line. The expected posterior hardly depends on the
+# data here, and is far below the largest one.
 
 # %% [markdown]
 # ### Exercise 3: the coin used twice
@@ -495,14 +483,14 @@ assert np.isclose(cancel, 3 / 8)
 # %% [markdown]
 # ## What to take home
 #
-# - Both experts' numbers can be read from the full table. For one record in doubt, epsilon is the largest
+# - Both experts' numbers are in the full table. For one record in doubt, epsilon is the largest
 #   change of log odds that any intruder could report.
-# - Epsilon does not see the prior, the data or the probability of a column. So it can be promised before the data are
-#   seen.
+# - Epsilon does not see the prior, the data or the probability of a column, so it can be promised before
+#   the data are seen.
 # - The posterior sees one column, one data set and one prior, and promises nothing about other releases.
 #
-# Both readings summarize the [privacy loss](privacy_loss.ipynb). That notebook fills the table by four
-# synthesizers, whose equal epsilons hide unequal risks.
+# Both readings summarize the [privacy loss](privacy_loss.ipynb). There the equal epsilons of four synthesizers hide
+# unequal risks.
 #
 # ## References
 #

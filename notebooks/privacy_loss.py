@@ -16,19 +16,20 @@
 # %% [markdown]
 # # The privacy loss behind seven numbers, and four ways to spend one epsilon
 #
-# [One table, two readings](one_table_two_readings.ipynb), called *the first hour* below, reads two numbers from the table
-# of probabilities of every release given every data set: [epsilon](../docs/guide/glossary.md#epsilon) from pairs of
-# rows, an intruder's posterior from one column. Both summarize a [privacy loss](../docs/guide/glossary.md#privacy-loss), as do the other numbers of the
-# four papers. Then four [synthesizers](../docs/guide/glossary.md#synthesizer) from three of the papers fill the table at
-# the same [exact epsilon](../docs/guide/glossary.md#exact-epsilon). With one of them an intruder's probability rises on
-# average several times as much as with the other three, although its largest rise is the smallest.
+# *The first hour*, [one table, two readings](one_table_two_readings.ipynb), reads two numbers from the table of
+# probabilities of every release given every data set: [epsilon](../docs/guide/glossary.md#epsilon) from pairs of rows,
+# an intruder's posterior from one column. Both summarize a [privacy loss](../docs/guide/glossary.md#privacy-loss), as
+# do the other numbers of the four papers. Then four [synthesizers](../docs/guide/glossary.md#synthesizer) from three
+# of the papers fill the table at the same [exact epsilon](../docs/guide/glossary.md#exact-epsilon). With one of them
+# an intruder's probability rises on average several times as much as with the other three, although its largest rise
+# is the smallest.
 
 # %% [markdown] tags=["notebook-only"]
 # **You should know** the notebook of the first hour, the binomial and the beta distribution.
 #
 # ## Parameters
 #
-# Nothing is drawn at random. Numbers in the text belong to the values below.
+# Nothing is drawn at random. Numbers in the text belong to these values.
 
 # %% tags=["parameters"]
 n: int = 5  # [4, 8] records in the data, and in the release
@@ -62,8 +63,8 @@ if x > n:
 #
 # This is the table of the first hour. Of five people $X$ have a one. McClure and Reiter's synthesizer draws five
 # artificial values, each a one with probability $(X + \alpha)/(5 + 2\alpha)$, and releases their sum $X^*$. At
-# $\alpha = 1/(e^{2/5} - 1)$ the exact epsilon is 2. The table has a row for each $X$ and a column for each $X^*$, so each
-# row is a binomial distribution:
+# $\alpha = 1/(e^{2/5} - 1)$ the exact epsilon is 2. The table has a row for each $X$, a binomial distribution, and a
+# column for each $X^*$:
 
 # %%
 counts = np.arange(n + 1)
@@ -77,7 +78,7 @@ by_data_set.insert(0, "X", counts)
 show(by_data_set, caption="Probability of each release X* for each data set X.")
 
 # %% [markdown]
-# `bernoulli_plugin` of the library returns the same table, as logarithms. Its `block` takes rows and columns, here all.
+# `bernoulli_plugin` of the library has the same table; `block` returns the logarithms in given rows and columns.
 
 # %%
 plugin = mechanism.bernoulli_plugin(n, n, alpha)
@@ -86,8 +87,8 @@ probability = np.exp(log_prob)
 assert np.allclose(probability, by_hand)
 
 # %% [markdown]
-# The intruder knows four of the five records, but not the last, so two rows remain possible: $X$ and the row with this
-# record changed. `neighbors` lists the rows beside $X$; the first of them is the row `changed`.
+# The intruder knows four of the five records, so two rows remain possible: $X$ and, with the last record changed, the
+# row `changed`, the first of the `neighbors`.
 
 # %%
 neighbors = [k for k in (x - 1, x + 1) if 0 <= k <= n]
@@ -98,11 +99,11 @@ changed = neighbors[0]  # the record at risk has the other value
 #
 # $$\ell(Z) = \log p(Z \mid D) - \log p(Z \mid D'), \qquad Z \sim p(\cdot \mid D),$$
 #
-# a random variable, because the release is random. It can also be the loss of another release. After $X$ ones among $n$
-# records, with a $\mathrm{Beta}(\alpha, \alpha)$ prior, the proportion of ones has the posterior
-# $\mathrm{Beta}(X + \alpha,\, n - X + \alpha)$. Divide it by its quantiles into $B$ bins of equal probability, draw a
-# proportion from it and release the bin. Empirical differential privacy, [EDP](../docs/guide/glossary.md#edp), is the
-# largest loss of this release.
+# a random variable, because the release is random. Another release has its own loss. With a
+# $\mathrm{Beta}(\alpha, \alpha)$ prior the proportion of ones has the posterior
+# $\mathrm{Beta}(X + \alpha,\, n - X + \alpha)$. Divide it into $B$ bins of equal probability, draw a proportion from it
+# and release the bin. The largest loss of this release is empirical differential privacy,
+# [EDP](../docs/guide/glossary.md#edp).
 #
 # The numbers of the four papers are functionals of such losses:
 #
@@ -116,10 +117,10 @@ changed = neighbors[0]  # the record at risk has the other value
 # | information | the mean $E\,\ell$ | |
 # | EDP | the largest $\lvert\ell\rvert$ from one $D$ if the release is the bin of one posterior draw | Charest and Han |
 #
-# They are not functionals of the same loss. Exact epsilon concerns the losses of all pairs of
-# [neighbors](../docs/guide/glossary.md#neighboring-data-sets). EDP belongs to a release other than $X^*$. Hu, Reiter
-# and Wang's posterior has many [candidates](../docs/guide/glossary.md#candidate),
-# with a loss against each; with two candidates it is $R$.
+# They are not functionals of the same loss. Exact epsilon concerns all pairs of
+# [neighbors](../docs/guide/glossary.md#neighboring-data-sets), EDP another release. Hu, Reiter
+# and Wang's posterior has a loss against each of many [candidates](../docs/guide/glossary.md#candidate); with two
+# candidates it is $R$.
 #
 # [Delta](../docs/guide/glossary.md#delta) is the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of
 # releases. A release adds $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best
@@ -127,8 +128,7 @@ changed = neighbors[0]  # the record at risk has the other value
 # probability $P(\ell > \epsilon)$, and less wherever the loss is finite: delta is not the probability that the bound
 # $\epsilon$ is exceeded.
 #
-# For $X = 1$ the next cell makes a data frame with a row for each neighbor and release: the loss, and the probability of
-# the release given $X$.
+# A data frame has a row for each neighbor and release: the loss, and the probability of the release given $X = 1$.
 
 # %%
 losses = []
@@ -140,9 +140,9 @@ for k in neighbors:
 loss = outputs.table("privacy_loss", pd.concat(losses))
 
 # %% [markdown]
-# Now the bins of EDP. `beta_posterior` returns the beta posterior given $X$, a distribution of SciPy. Each of the 20
-# bins has probability $1/20$ given the data, and its loss is the log of $1/20$ over its probability given a neighbor. A
-# second data frame has a row for each neighbor and bin:
+# A second data frame has a row for each neighbor and bin of EDP. `beta_posterior` returns the posterior given $X$, a
+# distribution of SciPy. The loss of a bin is the log of its probability given the data, $1/20$, over that given a
+# neighbor:
 
 # %%
 edges = edp.beta_posterior(x, n, alpha).ppf(np.arange(1, bins) / bins)  # between bins
@@ -155,8 +155,7 @@ for k in neighbors:
 loss_of_bins = pd.concat(bin_losses)
 
 # %% [markdown]
-# The figure shows both data frames, in five panels over one axis, the privacy loss. From the losses it also draws the
-# posterior and $\delta$.
+# The figure shows both, with the posterior and $\delta$, in five panels over the privacy loss.
 
 # %% tags=["hide-input"]
 about = (
@@ -171,15 +170,15 @@ chart = charts.privacy_loss(
 outputs.figure("privacy_loss", chart)
 
 # %% [markdown]
-# **Only the improbable release 5 attains epsilon; the mean losses are small.** Five people with $X = 1$, against both
-# neighbors. Top two panels, one for each neighbor: the probability of each release (numbered) at its privacy loss.
-# Dashed: exact $\pm\epsilon$, attained against $X = 0$. Triangles: mean losses, the information that a release gives on
-# average. Third panel: the posterior after each release. It is always the same S-shaped curve, and
-# the prior (dotted) shifts it. Fourth panel: $\delta$, which falls to zero where the losses end. Bottom: the loss if
-# one of 20 bins of a posterior draw is released. The farthest tick is EDP.
+# **Only the improbable release 5 attains epsilon; the mean losses are small.** Top two panels, for $X = 1$ against
+# each neighbor: the probability of each release (numbered) at its privacy loss. Dashed: exact $\pm\epsilon$, attained
+# against $X = 0$. Triangles: mean losses, the information that a release gives on average. Third panel: the posterior
+# after each release. It is always the same S-shaped curve, and the prior (dotted) shifts it. Fourth panel: $\delta$,
+# which falls to zero where the losses end. Bottom: the loss if one of 20 bins of a posterior draw is released. The
+# farthest tick is EDP.
 #
-# Now the seven numbers, by the formulas of the table above. The first three are largest losses: exact epsilon over all
-# pairs of neighbors, which are adjacent rows; conditional epsilon and EDP over both neighbors of $X$:
+# Three of the seven numbers are largest losses: exact epsilon over all pairs of adjacent rows; conditional epsilon
+# and EDP over both neighbors of $X$:
 
 # %%
 exact_epsilon = np.abs(np.diff(log_prob, axis=0)).max()
@@ -187,9 +186,8 @@ conditional_epsilon = loss["loss"].abs().max()
 largest_bin_loss = loss_of_bins["loss"].abs().max()  # EDP
 
 # %% [markdown]
-# The others are for the record at risk, so they concern the loss against the first neighbor only. The factor of the odds
-# is $e^\ell$. Three are means over the releases; by the formula for $R$, the posterior is the inverse logit `expit` of
-# $\operatorname{logit} w + \ell$:
+# The others are for the record at risk, so they concern the loss against the first neighbor only. Three are means over
+# the releases. `expit` is the inverse of the logit:
 
 # %%
 p = probability[x]  # (releases,)
@@ -214,8 +212,8 @@ caption = f"Seven functionals of privacy losses, for X = {x} and prior {prior:g}
 show(outputs.table("summaries", summaries), digits=6, caption=caption)
 
 # %% [markdown]
-# The next cell checks two of them by another computation: the posterior by Bayes' rule, and delta as the largest excess
-# $P(S) - e P'(S)$ over all sets $S$ of releases, each a row of zeros and ones.
+# Two of them by another computation: the posterior by Bayes' rule, and delta as the largest excess over all sets of
+# releases, each a row of zeros and ones.
 
 # %%
 p_changed = probability[changed]
@@ -227,8 +225,8 @@ excess = sets @ (p - np.e * p_changed)  # of each set
 assert np.isclose(delta, excess.max())
 
 # %% [markdown]
-# And two others by functions of the library. `exact_epsilon` takes a table. `edp.exact` takes the posterior given the
-# data, those given the neighbors with one record replaced, and the number of bins.
+# And two by the library. `edp.exact` takes the posterior given the data, those given the neighbors with
+# one record replaced, and the number of bins.
 
 # %%
 assert np.isclose(exact_epsilon, mechanism.exact_epsilon(plugin).value)
@@ -241,8 +239,8 @@ assert np.isclose(
 # %% [markdown]
 # ### Exercise 1: the loss of one coin
 #
-# With a pencil, in ten minutes. The coin of the first hour releases the true answer with probability 3/4. The true answer
-# is yes. What is the mean of the loss against no (`coin_information`)? What is $\delta$ at $\epsilon = \log 2$
+# With a pencil, in ten minutes. The coin of the first hour releases the true answer with probability 3/4. The true
+# answer is yes. What is the mean of the loss against no (`coin_information`)? What is $\delta$ at $\epsilon = \log 2$
 # (`coin_delta`), and what is the probability that the loss exceeds $\log 2$ (`coin_beyond`)?
 #
 # *You will need:* a pencil; `np.log` for the answer.
@@ -268,9 +266,9 @@ assert np.isclose(coin_beyond, 3 / 4)
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# The loss is $\log 3$ for *says yes*, with probability 3/4, and $-\log 3$ for *says no*, with probability 1/4. The mean is
-# $\frac12 \log 3 = 0.549$. Only *says yes* has a loss above $\log 2$, so delta is $3/4 - 2 \cdot 1/4 = 1/4$. The bound
-# $\log 2$ is exceeded with three times that probability, 3/4.
+# The loss is $\log 3$ for *says yes*, with probability 3/4, and $-\log 3$ for *says no*, with probability 1/4. The
+# mean is $\frac12 \log 3 = 0.549$. Only *says yes* has a loss above $\log 2$, so delta is $3/4 - 2 \cdot 1/4 = 1/4$.
+# The bound $\log 2$ is exceeded with three times that probability, 3/4.
 #
 # </details>
 
@@ -290,9 +288,8 @@ assert np.isclose(coin_beyond, 3 / 4)
 # table is too large to compute. Their [notebook](hu_reiter_wang.ipynb) fills one column by Monte Carlo,
 # for the second reading. The first would need every column.
 #
-# The exponential mechanism starts from a score of every release for every data set, and a rate multiplies it. `scores`
-# returns the two scores. For $\log P$ it takes the table of `mechanism.beta_binomial`, whose rows are the posterior
-# predictive distributions under a Beta(1, 1) prior.
+# `scores` returns the two scores that the rate multiplies. For $\log P$ it takes the table of
+# `mechanism.beta_binomial`, whose rows are the posterior predictive distributions under a Beta(1, 1) prior.
 
 
 # %%
@@ -305,9 +302,8 @@ def scores(n):
 
 
 # %% [markdown]
-# `exponential` makes a table from one of them: `calibrate_rate` finds the rate at which the exact epsilon over the
-# `pairs` of neighboring rows is $\epsilon$, and `gibbs` returns the table of this rate. `mechanisms` returns a dictionary
-# of all four tables at this exact epsilon. The plug-in and the beta-binomial get it by their prior parameter.
+# For one of them `calibrate_rate` finds the rate at which the exact epsilon over the `pairs` of neighboring rows is
+# $\epsilon$, and `gibbs` returns its table. `mechanisms` returns a dictionary of all four tables at this exact epsilon.
 
 
 # %%
@@ -333,8 +329,8 @@ def mechanisms(epsilon, n):
 # %% [markdown]
 # With a single record all four are randomized response: a symmetric 2 × 2 table has one free
 # number, and epsilon fixes it. With more records they differ. The exponential mechanism with
-# $\log P$ is the beta-binomial at rate 1 only. The next cell checks the case of one record at epsilon 2, where the true
-# answer is released with probability $e^2/(1 + e^2)$.
+# $\log P$ is the beta-binomial at rate 1 only. We check one record at epsilon 2, where the true answer is
+# released with probability $e^2/(1 + e^2)$.
 
 # %%
 randomized_response = np.log([[expit(2), expit(-2)], [expit(-2), expit(2)]])
@@ -344,12 +340,11 @@ for single in mechanisms(2.0, 1).values():
 # %% [markdown]
 # ## Where they differ
 #
-# All four have five records and the same exact epsilon. *Probability of the largest* is the probability of the releases
-# that attain the largest posterior. *Records moved* is the expected $\lvert X - X^* \rvert$. *Loss of precision* is
-# McClure and Reiter's $U$: the $\log_{10}$ of the expected squared error about $p_0$ given the release, over that given
-# the data. `risks_and_utility` returns these and both epsilons for one table, seven numbers with their names, with the
-# posterior of each release by the formula above. Here `row` has the log probabilities of all releases from one data
-# set, and `Study` computes $U$.
+# All four have five records and the same exact epsilon. *Probability of the largest* is the probability of the
+# releases that attain the largest posterior. *Records moved* is the expected $\lvert X - X^* \rvert$. *Loss of
+# precision* is McClure and Reiter's $U$: the $\log_{10}$ of the expected squared error about $p_0$ given the release,
+# over that given the data, which `Study` computes. `risks_and_utility` returns these, the largest and the expected
+# posterior and both epsilons; `row` has the log probabilities of all releases from one data set.
 
 
 # %%
@@ -369,7 +364,7 @@ def risks_and_utility(table):
 
 
 # %% [markdown]
-# The next table has a row for each mechanism, and these numbers in its columns:
+# The next table has a row for each mechanism:
 
 # %%
 readings = [
@@ -391,8 +386,8 @@ show(four.drop(columns="exact_epsilon"), caption=caption, names=names)
 # $X = 1$. Three of them have the same largest posterior. The *expected* posterior is more than twice as large for the
 # exponential mechanism with distance as for any other. That mechanism spends its budget on probable releases, and
 # has the smallest loss of precision by far. The others spend theirs on a release that occurs less than once in
-# eighty. Is that so at other budgets? The next cell computes the same numbers at six of them, 0.5 to 3, a row for each
-# budget and mechanism:
+# eighty. Is that so at other budgets? We compute the same numbers at six of them, a row for each budget
+# and mechanism:
 
 # %%
 rows = []
@@ -404,8 +399,8 @@ over_budgets = pd.DataFrame(rows).drop(columns="probability_of_largest")
 _ = outputs.table("over_budgets", over_budgets)
 
 # %% [markdown]
-# The chart has the expected posterior over epsilon, a curve for each mechanism. A fifth curve is the most that epsilon
-# allows at this prior, $w e^\epsilon / (1 - w + w e^\epsilon)$, which `posterior_bound` computes:
+# The chart has the expected posterior over epsilon, a curve for each mechanism, and the most that epsilon allows at
+# this prior, $w e^\epsilon / (1 - w + w e^\epsilon)$, from `posterior_bound`:
 
 # %%
 expected = over_budgets.pivot(
@@ -425,15 +420,14 @@ outputs.figure("expected_posterior", chart)
 
 # %% [markdown] tags=["appendix"]
 # **At large budgets the intruder's probability rises several times as much under the exponential mechanism with
-# distance as under the other three.** Expected posterior of the true value, by exact epsilon. The highest curve, solid
-# like the others, is the bound; dotted: the prior. At the largest epsilon, distance comes close to the bound, while the
-# others stay far below. At small budgets the intruder learns little from any of them.
+# distance as under the other three.** Expected posterior of the true value, by exact epsilon. Highest: the bound;
+# dotted: the prior. At the largest epsilon, distance comes close to the bound, while the others stay far below. At
+# small budgets the intruder learns little from any of them.
 #
 # ## What the analyst gets
 #
 # In the table above the mechanism that discloses most to the intruder also has the smallest losses for the
-# analyst. That is not a rule. The next table has the beta-binomial minus the plug-in, a row for each budget and a column
-# for each of three numbers.
+# analyst. That is not a rule. The next table has the beta-binomial minus the plug-in at each budget.
 
 # %%
 columns = ["expected_posterior", "loss_of_precision", "records_moved"]
@@ -510,13 +504,13 @@ assert unsupported == ["c", "e"]
 # %% [markdown] tags=["appendix"]
 # ## Empirical differential privacy
 #
-# EDP uses neither the release nor its table. It is the conditional epsilon of releasing *the bin of one posterior draw*.
-# Three of the mechanisms have a beta posterior behind them, so every EDP here is exact. The mechanism with distance has
-# no model and no EDP.
+# EDP uses neither the release nor its table. It is the conditional epsilon of releasing *the bin of one posterior
+# draw*. Three of the mechanisms have a beta posterior behind them, so every EDP here is exact. The mechanism with
+# distance has no model and no EDP.
 #
 # Neighbors here differ by one *replaced* record (bounded differential privacy). Charest and Han's
-# definition *removes* one, while their Table 2 is for a replaced one, so both are shown. The three posteriors differ in
-# their prior parameter only:
+# definition *removes* one, while their Table 2 is for a replaced one, so both are shown. The posteriors differ in their
+# prior parameter only:
 
 # %%
 alphas = {
@@ -527,8 +521,7 @@ alphas = {
 
 
 # %% [markdown]
-# `exact_edp` returns the EDP of one posterior. The table has a row for each kind of neighbor and number of bins, and a
-# column for each of the three models:
+# The table has the EDP of each model, a row for each kind of neighbor and number of bins:
 
 
 # %%
