@@ -225,7 +225,7 @@ def overview(verdicts: _Verdicts, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _limit_of(rows: pd.DataFrame) -> str:
-    """Say what a release without a finding could hide, and what the exact test finds."""
+    """Say what a release without a finding could hide, or discloses to others."""
     estimates = rows.set_index("question")["estimate"].dropna().map(percent_with_error)
     texts = {
         "undetected copies": "copies of up to {} of sample uniques could be undetected",
