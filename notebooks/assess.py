@@ -299,7 +299,7 @@ if len(groups):
     display(show(groups[columns], caption=f"Risks of groups: {worst}.", names=headings))
 
 # %% [markdown]
-# ## Records at highest risk
+# ## Records most exposed
 #
 # A release is judged by its most exposed records, not by its mean. The list has combinations of all variables, with
 # their lines in the original's file. First come sample uniques that occur unchanged in the release, those with the
@@ -320,7 +320,7 @@ if synthesizer:
 # %% tags=["confidential", "monte-carlo", "hide-input"]
 worst = verdicts[0].release
 of_worst = records[records["release"] == worst].head(8)
-show(of_worst[columns], caption=f"Records of {worst} at highest risk.")
+show(of_worst[columns], caption=f"Records of {worst} that are most exposed.")
 
 # %% [markdown] tags=["appendix"]
 # ## An intruder who knows all other records

@@ -88,7 +88,7 @@ def test_the_search_leads_to_sections_of_reports(site: Path) -> None:
 
 def test_the_front_page_leads_agencies_teachers_and_researchers(site: Path) -> None:
     html = read(site / "index.html")
-    assert html.count('<img alt="') == html.count('class="vega-lite"') == 3
+    assert html.count('<img alt="') == html.count('class="vega-lite"') == 4
     front = {
         "guide/assess.html",
         "guide/teaching.html",

@@ -291,7 +291,7 @@ def page(
         releases=[
             _section(one, table[table["release"] == one.release]) for one in verdicts
         ],
-        records=_html(exposed, caption=f"Original records at highest risk in {worst}."),
+        records=_html(exposed, caption=f"Original records most exposed in {worst}."),
         notes=[*notes, *rules_text("assumptions")],
         rules=rules_text(),
         terms=terms(),

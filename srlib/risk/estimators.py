@@ -116,19 +116,27 @@ def subset_log_means(
     records = [known_rows, truth, np.broadcast_to(in_data, len(codes))]
     if replaced is not None:
         records.append(start + replaced)
-    unknown_rows = start[hidden] + values
-    sums = np.empty((draws.n_chains, len(codes), len(values)))
+    sums = _ratio_sums(draws, start[hidden] + values, records)
+    # The true record goes first; the others keep their order.
+    order = np.argsort(np.arange(len(values)) != truth[:, None], kind="stable")
+    return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
+
+
+def _ratio_sums(draws: Draws, unknown_rows: Ints, records: Sequence[NDArray]) -> Floats:
+    """Return sums of ratios over each chain's draws, (n_chains, n, size).
+
+    The arguments are those of `_chain_ratio_sums`, which takes records in blocks.
+    """
+    n, size = len(records[0]), len(unknown_rows)
+    sums = np.empty((draws.n_chains, n, size))
 
     def run(chain: int, part: slice) -> None:
         sums[chain, part] = _chain_ratio_sums(
             draws.pi[chain], draws.phi[chain], unknown_rows, *(x[part] for x in records)
         )
 
-    step = max(1, BLOCK // max(len(values), draws.n_classes))
-    run_in_blocks(run, draws.n_chains, len(codes), step)
-    # The true record goes first; the others keep their order.
-    order = np.argsort(np.arange(len(values)) != truth[:, None], kind="stable")
-    return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
+    run_in_blocks(run, draws.n_chains, n, max(1, BLOCK // max(size, draws.n_classes)))
+    return sums
 
 
 def _chain_ratio_sums(

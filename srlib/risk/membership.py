@@ -376,7 +376,7 @@ def density_ratio(
     released: Codes,
     reference: Codes,
     levels: Sequence[int],
-    in_reference: Bools | bool = False,
+    in_reference: Bools,
 ) -> Floats:
     """Return the log density of people in a release relative to a reference, (n,).
 
@@ -387,8 +387,8 @@ def density_ratio(
     """
     of_release = chow_liu_tree(released, levels)
     of_reference = chow_liu_tree(reference, levels)
-    own = -1.0 * np.asarray(in_reference)
-    return log_density(people, of_release) - log_density(people, of_reference, own)
+    log_reference = log_density(people, of_reference, -1.0 * in_reference)
+    return log_density(people, of_release) - log_reference
 
 
 def log_likelihood_ratios(log_prob: Floats) -> tuple[Floats, Floats, Floats]:

@@ -78,20 +78,25 @@ def checked_changes(
     for name, values in (("rows", places), ("candidates", supports)):
         if values.size and values.dtype.kind not in "biu":
             raise ValueError(f"{name} has type {values.dtype}; it must be of integers")
+    _check_ranges(trees, places, supports)
+    contiguous = np.ascontiguousarray(supports, np.uint8)
+    return codes, places.astype(np.int64), contiguous
+
+
+def _check_ranges(trees: Trees, rows: Ints, candidates: Ints) -> None:
+    """Raise a ValueError unless the candidates fit the rows, and both the table."""
     n, n_variables = trees.codes.shape
-    if supports.ndim != 3 or supports.shape[::2] != (len(places), n_variables):
+    if candidates.ndim != 3 or candidates.shape[::2] != (len(rows), n_variables):
         raise ValueError(
-            f"candidates has shape {supports.shape}; "
-            f"it must be ({len(places)}, support_size, {n_variables})"
+            f"candidates has shape {candidates.shape}; "
+            f"it must be ({len(rows)}, support_size, {n_variables})"
         )
-    if ((places < 0) | (places >= n)).any():
+    if ((rows < 0) | (rows >= n)).any():
         raise ValueError(f"rows must lie in 0 to {n - 1}")
-    if ((supports < 0) | (supports >= trees.schema.n_levels)).any():
+    if ((candidates < 0) | (candidates >= trees.schema.n_levels)).any():
         raise ValueError(
             "candidates has codes out of range; they must be 0 to n_levels - 1"
         )
-    contiguous = np.ascontiguousarray(supports, np.uint8)
-    return codes, places.astype(np.int64), contiguous
 
 
 def _route(trees: Trees, released: DistinctRecords) -> list[kernels.RoutedRelease]:
