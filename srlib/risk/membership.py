@@ -387,7 +387,7 @@ def density_ratio(
     """
     of_release = chow_liu_tree(released, levels)
     of_reference = chow_liu_tree(reference, levels)
-    log_reference = log_density(people, of_reference, -1.0 * in_reference)
+    log_reference = log_density(people, of_reference, -in_reference.astype(float))
     return log_density(people, of_release) - log_reference
 
 
