@@ -134,7 +134,7 @@ assessed = assessment.run_assessment(inputs, synthesizer=synthesizer, seed=seed)
 # ## Verdict
 #
 # For each release, the worst first, here are the verdict in a sentence and a card. The card has a line for each kind of
-# disclosure and for the utility, with what two intruders learn: anyone with the release, and one who also knows the
+# disclosure (membership, attribute, identity, copies) and for the utility, with what two intruders learn: anyone with the release, and one who also knows the
 # synthesizer and everybody else. A number stands with its standard error; in parentheses is its *baseline*, the larger of
 # the risk of a fresh sample and that of [independent margins](../docs/guide/glossary.md#independent-margins); behind the
 # colon the *rating*, by the rules below. What was not tested says which option tests it.
@@ -190,7 +190,8 @@ outputs.figure("verdict", chart)
 #
 # ### The rules
 #
-# The verdict follows from these rules and from nothing else:
+# The verdict follows from these rules and from nothing else. A measure discloses the part (estimate − baseline) / (1 −
+# baseline) of what the baseline leaves undisclosed. The tests for copies are explained under *All measures*.
 
 # %% tags=["public", "hide-input"]
 Markdown("\n".join(f"- {rule}" for rule in assessment.rules_text()))

@@ -1389,6 +1389,8 @@ for name in scores:
 # %% tags=["spoiler-2", "hide-input"]
 settings = {"n": n, "x": x, "epsilon": epsilon, "gamma": gamma}
 of_paper = printed("charest").set_index("id")["printed"][[*settings]].astype(float)
+# Every number that differs from the printed one needs a note, or the next cell stops;
+# after a change of a score or of a formula there are more of them.
 notes = {
     "table1_log_p_expected_outcome": "a digit was lost: 29.53301; section Reproducing Table 1",
     "table1_log_p_posterior": "a digit was lost: .04820252; section Reproducing Table 1",

@@ -443,7 +443,7 @@ def expected_increase(p, e, prior):
     The prior is a number, or "p₀" for an intruder who knows the proportion.
     """
     if prior == "p₀":
-        prior = np.where(counts > 0, p, 1 - p)
+        prior = np.where(counts > 0, p, 1 - p)  # as `own_prior` above
     return exact_pairs[p, e].expected_increase(prior)
 
 

@@ -87,8 +87,8 @@ show(coin.reset_index(names="true answer"), caption=caption)
 
 # %%
 priors = pd.DataFrame({"prior": [0.001, 0.01, 0.1, 0.5, 0.9]})
-yes_and_says_yes = priors["prior"] * 3 / 4
-no_and_says_yes = (1 - priors["prior"]) * 1 / 4
+yes_and_says_yes = priors["prior"] * coin.loc["yes", "says yes"]
+no_and_says_yes = (1 - priors["prior"]) * coin.loc["no", "says yes"]
 priors["posterior"] = yes_and_says_yes / (yes_and_says_yes + no_and_says_yes)
 
 # %% [markdown]

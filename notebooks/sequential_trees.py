@@ -1246,7 +1246,7 @@ for generator, test in exact.items():
 # %% [markdown]
 # ### The ladder
 #
-# All intruders in one table, at 1 % false positives:
+# All intruders in one table:
 
 # %% tags=["monte-carlo"]
 rungs = outputs.table("ladder", pd.concat(ladder, ignore_index=True))
@@ -1258,18 +1258,20 @@ power_errors = at_one_percent.pivot(
 )
 
 # %% tags=["monte-carlo", "hide-input"]
-at_one_percent = at_one_percent.assign(
-    text=at_one_percent["power"].combine(at_one_percent["power_se"], with_error)
+text = rungs["power"].combine(rungs["power_se"], with_error)
+index = ["false_positive_rate", "rung"]
+in_words = rungs.assign(text=text).pivot(
+    index=index, columns="generator", values="text"
 )
-in_words = at_one_percent.pivot(index="rung", columns="generator", values="text")
+in_words = in_words[generators].reset_index().fillna("")
 about = (
-    f"Power at 1 % false positives: the share of {len(tested)} sample uniques of "
+    f"Power by false-positive rate: the share of {len(tested)} sample uniques of "
     f"{len(table):,} records that each intruder finds. Errors are over people, in (a) and "
     "(d) also over releases, and at least those of one person more or less."
 )
 if not estimated.converged:
     about = f"{about} The chains of the mixture do not agree."
-show(in_words[generators].reset_index().fillna(""), caption=about)
+show(in_words, caption=about, names={"false_positive_rate": "false positives"})
 
 # %% tags=["monte-carlo", "hero", "hide-input"]
 bars = at_one_percent.rename(columns={"power": "value", "generator": "case"})

@@ -195,8 +195,8 @@ def shown(notebook: str) -> str:
     return "\n".join(texts).replace("**", "").replace("\N{NO-BREAK SPACE}", " ")
 
 
-RUNS = r"\(c\) runs, others known"
-EXACT = r"\(d\) likelihood ratio"
+RUNS = r"0.01 +\(c\) runs, others known"
+EXACT = r"0.01 +\(d\) likelihood ratio"
 FIRST = r"{} +(\S+)"  # number of a row
 SECOND = r"{} +\S+ ± \S+ +(\S+)"
 # Of the table by leaf size: a row, and the number of cells before the one that is read.
