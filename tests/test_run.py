@@ -91,7 +91,7 @@ def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
 def test_the_assessment_imports_nothing_from_the_working_folder(work: Path) -> None:
     toy.write_records(work)
     done = srlib(work, "assess", "original.csv", "made.csv", "--fail-on", "review")
-    assert (done.returncode, done.stderr) == (3, "")
+    assert (done.returncode, done.stderr) == (3, "made.csv: do not release\n")
 
 
 @toy.posix
