@@ -268,7 +268,7 @@ def measure_exactly(
 ) -> Iterator[Result]:
     """Yield exact powers at 1 % and posterior risks, where a density is known."""
     import srlib
-    from srlib.risk import distance_test
+    from srlib.risk import closeness, score_test
     from srlib.rng import stream
 
     _, combination, count = np.unique(
@@ -278,7 +278,7 @@ def measure_exactly(
     rows = stream(1, "audited people").permutation(uniques)[:N_PEOPLE].tolist()
     known = synthesizers(original.schema)
     for kind, tables in releases.items():
-        near = distance_test(original, tables, holdout, rows=rows)
+        near = score_test(original, tables, holdout, closeness, rows=rows)
         yield power(kind, "power by distance", near)
         if kind not in known:
             continue
