@@ -996,7 +996,8 @@ show(outputs.table("cooks_by_hand", cooks, public=True), caption=about, names=na
 # A test has a score for each person, and says "in the file" above a threshold. Its power is the share of people in the file
 # whom it finds, its false positives the share of other cases above the threshold. For (a) and (d) these are other
 # people of the population whose values nobody in the file has, as nobody else has those of a sample unique; for (b) and (c)
-# the same people, in runs without them.
+# the same people, in runs without them. Below, `outside` are these other people, and `reference` what (a) knows of the
+# population.
 
 # %%
 n_population = 4 * len(table) + 5 * n_held_out
