@@ -126,7 +126,7 @@ assessment/verdict
 enough = rows["n"] >= MIN_RECORDS => enough = rows["n"] > MIN_RECORDS # ten are too few
 max(some["rating"], key => min(some["rating"], key # the best word is public
 groupby(table["release"]).max() => groupby(table["release"]).min() # the least risk orders
-~(table["estimate"] <= limit) => (table["estimate"] > limit) # what was not computed passes
+~(of_kind["estimate"] <= limit) => (of_kind["estimate"] > limit) # what was not computed passes
 if "exact membership" in by_question: => if False: # the strongest intruder is silent
 assessment/card
 excess.astype(float).idxmax() => excess.astype(float).idxmin() # the group that exceeds least
@@ -138,7 +138,7 @@ counts[combination_of] == 1 => counts[combination_of] > 1 # people who are not u
 / binomial_se(MAX_ABOVE_HALF, n) => / binomial_se(max(share, 0.01), n) # error of the share itself
 assessment/membership
 invert=True => invert=False # others who share their values with a member
-~is_member) => False) # others are in their own reference
+first.n_levels, ~is_member) => first.n_levels, False) # others are in their own reference
 max(_power(one, shuffled) for one in scores) => _power(scores[0], shuffled) # chance of one attack
 assessment/inputs
 if found.same_table or row[ => if row[ # by z alone

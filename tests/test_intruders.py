@@ -143,10 +143,8 @@ def test_a_limit_fails_above_it_and_where_nothing_was_computed(share, fails):
 )
 def test_one_half_for_one_in_twenty_is_elevated_beyond_chance(n_above, rating):
     probability = np.repeat([0.9, 0.1], [n_above, 200 - n_above])
-    risk: Any = SimpleNamespace(
-        support_size=35, reliable=probability > 0, probability=probability
-    )
-    _, row = exact._posterior_rows(risk, default_rng(1))
+    risk: Any = SimpleNamespace(support_size=35, probability=probability)
+    _, row = exact._posterior_rows(risk, "")
     assert row["rating"] == rating
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from srlib import yaml_io
 from srlib.arrays import Generator
 from srlib.assessment.counts import Row, binomial_se, new_row
 from srlib.assessment.ratings import MAX_ABOVE_HALF, Z_SIGNIFICANT
@@ -22,6 +23,7 @@ from srlib.margins import LaplaceMargins, PlugInMargins
 from srlib.risk.draw_sets import DrawSets, chain_schedule
 from srlib.risk.membership import MembershipTest, membership_test
 from srlib.risk.posterior import PosteriorRisk, posterior_risk
+from srlib.risk.prospective import quantile_variance
 from srlib.risk.synthesizers import Density
 from srlib.trees import AS_RPART, UNPRUNED, SequentialTrees
 
@@ -29,9 +31,6 @@ RATE = 0.01
 """False-positive rate at which the power of a membership test is given."""
 N_UNIQUES = 200
 """Sample uniques that are tested, at most."""
-MIN_RELIABLE = 0.95
-"""Share of people whose risk by chains must be reliable."""
-N_BOOTSTRAP = 200
 MIXTURE = "dpmpm"
 _GROWTHS = {"rpart": AS_RPART, "trees": UNPRUNED}
 _SCHEDULE = chain_schedule(4_000, n_classes=30, n_draws=250, n_chains=8)
@@ -52,16 +51,16 @@ def named_synthesizer(text: str, schema: Schema) -> Density | str:
         If there is no such synthesizer or setting, or the value is out of range.
     """
     name, _, rest = text.partition(":")
-    settings = dict(map(_setting, filter(None, rest.split(","))))
+    parts = [part.partition("=") for part in rest.split(",") if part]
+    settings = {setting: yaml_io.load(value) for setting, _, value in parts}
     try:
         if name in _GROWTHS:
             order = settings.pop("order", None)
             growth = replace(_GROWTHS[name], **settings)
             return SequentialTrees(schema, order and str(order).split("/"), growth)
-        if name == "margins" and settings:
-            return LaplaceMargins(schema.n_levels, **settings)
         if name == "margins":
-            return PlugInMargins(schema.n_levels)
+            family = LaplaceMargins if settings else PlugInMargins
+            return family(schema.n_levels, **settings)
         if name == MIXTURE and not settings:
             return MIXTURE
     except TypeError:
@@ -70,16 +69,6 @@ def named_synthesizer(text: str, schema: Schema) -> Density | str:
         f"synthesizer is {text!r}; it must be rpart or trees, with settings such as "
         "rpart:min_leaf=20,order=AGEP/SEX, or margins, margins:epsilon=1 or dpmpm"
     )
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    """Return the name and the value of a setting; names of variables stay a text."""
-    name, _, value = text.partition("=")
-    try:
-        number = float(value)
-    except ValueError:
-        return name, value
-    return name, int(number) if number.is_integer() else number
 
 
 def exact_rows(
@@ -101,18 +90,20 @@ def exact_rows(
     rows = rng.permutation(uniques)[:N_UNIQUES]
     if not len(rows):
         return _unanswered(0, rating="not applicable")
-    known = {"rows": rows, **_known(original, released, synthesizer, rng)}
+    known = _known(original, released, synthesizer, rng) | {"rows": rows}
     try:
         risk = posterior_risk(**known, progress=False)
     except ValueError as error:
         if "probability zero" not in str(error):
             raise
         return _unanswered(len(rows), rating="impossible", detail=IMPOSSIBLE)
-    answers = _posterior_rows(risk, rng)
+    # Risks by a density are exact, those by chains that do not agree unreliable.
+    rating = "" if risk.converged else "unreliable"
+    answers = _posterior_rows(risk, rating)
     risks = pd.DataFrame({"probability": risk.probability}, combination_of[rows])
-    if holdout and len(holdout) >= 1 / RATE:
+    if holdout:
         test = membership_test(**known, holdout=holdout, n_releases=len(released))
-        answers.append(_power_row(test, rng))
+        answers.append(_power_row(test, rating, rng))
         risks["log_likelihood_ratio"] = test.statistic[0]
     return answers, risks
 
@@ -134,25 +125,25 @@ def _known(
     known = {"original": original, "released": tables}
     if synthesizer != MIXTURE:
         return known | {"synthesizer": synthesizer}
-    n_levels = original.schema.n_levels
-    sets = DrawSets.fit(original.codes, released, n_levels, _SCHEDULE, rng=rng)
+    sets = DrawSets.fit(
+        original.codes, released, original.schema.n_levels, _SCHEDULE, rng=rng
+    )
     return known | {"draws": sets}
 
 
-def _posterior_rows(risk: PosteriorRisk, rng: Generator) -> list[Row]:
+def _posterior_rows(risk: PosteriorRisk, rating: str) -> list[Row]:
     """Return the median posterior probability, and the share above one half."""
     n = len(risk.probability)
-    resampled = rng.choice(risk.probability, (N_BOOTSTRAP, n))
     median_name, share_name = POSTERIOR_ROWS
     median = new_row(
         median_name,
         n,
         detail="median posterior probability of the true values",
         estimate=np.median(risk.probability),
-        se=np.median(resampled, axis=1).std(ddof=1),
+        se=np.sqrt(quantile_variance(risk.probability, 0.5)),
         baseline=1 / risk.support_size,
         baseline_kind="prior",
-        rating="" if risk.reliable.mean() >= MIN_RELIABLE else "unreliable",
+        rating=rating,
     )
     share = np.mean(risk.probability > 0.5)
     z = (share - MAX_ABOVE_HALF) / binomial_se(MAX_ABOVE_HALF, n)
@@ -165,23 +156,24 @@ def _posterior_rows(risk: PosteriorRisk, rng: Generator) -> list[Row]:
         baseline=MAX_ABOVE_HALF,
         baseline_kind="limit",
         z=z,
-        rating="elevated" if z > Z_SIGNIFICANT else "not elevated",
+        rating=rating or ("elevated" if z > Z_SIGNIFICANT else "not elevated"),
         why="of sample uniques have true values with a posterior probability above one "
         "half, to an intruder who also knows the synthesizer and all other records",
-        in_verdict=True,
+        in_verdict=None if rating else True,
     )
     return [median, above_half]
 
 
-def _power_row(test: MembershipTest, rng: Generator) -> Row:
-    """Return the power of the most powerful membership test."""
-    (power,) = test.power([RATE], rng=rng).to_dict("records")
+def _power_row(test: MembershipTest, rating: str, rng: Generator) -> Row:
+    """Return the power of the most powerful membership test, beside that of chance."""
+    power, error = test.power([RATE], rng=rng)[["power", "power_se"]].loc[0]
     return new_row(
         "exact membership",
         len(test.combinations),
         detail="power of the most powerful test at 1 % false positives",
-        estimate=power["power"],
-        se=power["power_se"],
+        estimate=power,
+        se=error,
         baseline=RATE,
         baseline_kind="chance",
+        rating="too few people" if np.isnan(power) else rating,
     )

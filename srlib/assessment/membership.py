@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from srlib.arrays import Bools, Floats, Generator, evenly_spaced
-from srlib.assessment.counts import Row, new_row, z_score
+from srlib.assessment.counts import Row, binomial_se, new_row, z_score
 from srlib.assessment.files import Files
 from srlib.risk.membership import (
     closeness,
@@ -21,12 +21,10 @@ from srlib.risk.membership import (
 
 RATE = 0.01
 """False-positive rate at which the power is given."""
-MIN_OTHERS = 100
-"""People of the holdout who must be compared, at least: one false positive."""
 MAX_PEOPLE = 2_000
 """Members, and people of the holdout, who are compared at most."""
 N_RESAMPLES = 200
-ATTACKS = ("distance", "density ratio")
+ATTACKS = "distance", "density ratio"
 
 
 def membership_row(files: Sequence[Files], rng: Generator) -> Row:
@@ -39,12 +37,12 @@ def membership_row(files: Sequence[Files], rng: Generator) -> Row:
     first = files[0]
     cells = first.cells()
     members = first.original[cells.is_unique[cells.original]]
-    _, _, holdout = first.tables
+    *_, holdout = first.tables
     others = holdout[np.isin(cells.holdout, cells.original, invert=True)]
     members = evenly_spaced(members, MAX_PEOPLE)
     others = evenly_spaced(others, MAX_PEOPLE)
     row = new_row("membership", len(members), detail="power at 1 % false positives")
-    if len(others) < MIN_OTHERS or not len(members):
+    if len(others) * RATE < 1 or not len(members):  # no false positive
         return row | {"rating": "too few people"}
     released = np.concatenate([one.released for one in files])
     people = np.concatenate([members, others])
@@ -57,15 +55,19 @@ def membership_row(files: Sequence[Files], rng: Generator) -> Row:
 def _power_beside_chance(scores: Floats, is_member: Bools, rng: Generator) -> Row:
     """Return the power of the better attack, its error, and that by chance.
 
-    Scores are (n_attacks, n_people). The error is that of other people; chance is that
+    Scores are (n_attacks, n_people). The error is that of other members and others, and
+    at least that of a share one member away from none and from all; chance is that
     members are a random sample of all these people.
     """
     powers = [_power(one, is_member) for one in scores]
     best = np.argmax(powers)
+    groups = [*map(np.flatnonzero, (is_member, ~is_member))]
+    n = len(groups[0])
+    least = binomial_se((n * powers[best] + 1) / (n + 2), n)
     resampled = []
     by_chance = []
     for _ in range(N_RESAMPLES):
-        sample = rng.integers(len(is_member), size=len(is_member))
+        sample = np.concatenate([rng.choice(group, len(group)) for group in groups])
         resampled.append(_power(scores[best, sample], is_member[sample]))
         shuffled = rng.permutation(is_member)
         by_chance.append(max(_power(one, shuffled) for one in scores))
@@ -74,7 +76,7 @@ def _power_beside_chance(scores: Floats, is_member: Bools, rng: Generator) -> Ro
     return {
         "detail": f"power at 1 % false positives, {ATTACKS[best]}",
         "estimate": powers[best],
-        "se": np.std(resampled, ddof=1),
+        "se": max(np.std(resampled, ddof=1), least),
         "baseline": chance,
         "baseline_se": spread,
         "baseline_kind": "chance",

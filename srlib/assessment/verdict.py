@@ -108,7 +108,8 @@ def judge(release: str, rows: pd.DataFrame) -> Verdict:
 
 def _on_knows_all(rows: pd.DataFrame) -> str:
     """Say what the intruder who knows the synthesizer and all others finds."""
-    by_question = rows.set_index("question")["estimate"].dropna()
+    reliable = rows[rows["rating"] != "unreliable"]
+    by_question = reliable.set_index("question")["estimate"].dropna()
     who = "an intruder who also knows the synthesizer and all other records"
     if "exact membership" in by_question:
         power = percent_with_error(by_question["exact membership"])
@@ -171,20 +172,17 @@ def failures(
             worst = verdicts[0]
             if VERDICTS.index(worst.verdict) >= VERDICTS.index(condition):
                 failed.append(f"{worst.release}: {worst.verdict}")
-        else:
-            failed += _above_limit(table, *condition)
+            continue
+        kind, limit = condition
+        applicable = table[table["rating"] != "not applicable"]
+        of_kind = applicable[applicable["question"].isin(LIMITED[kind])]
+        for row in of_kind[~(of_kind["estimate"] <= limit)].to_dict("records"):
+            share = percent_with_error(row["estimate"])
+            failed.append(
+                f"{row['release']}: {row['question']}: {share}; "
+                f"the limit is {percent_with_error(limit)}"
+            )
     return failed
-
-
-def _above_limit(table: pd.DataFrame, kind: str, limit: float) -> list[str]:
-    """Return the rows of a kind of disclosure that are above a limit, as sentences."""
-    is_limited = table["question"].isin(LIMITED[kind])
-    is_above = ~(table["estimate"] <= limit) & (table["rating"] != "not applicable")
-    return [
-        f"{row['release']}: {row['question']}: {percent_with_error(row['estimate'])}; "
-        f"the limit is {percent_with_error(limit)}"
-        for row in table[is_limited & is_above].to_dict("records")
-    ]
 
 
 def render_text(
