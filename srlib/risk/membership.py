@@ -261,8 +261,8 @@ def membership_test(
         ValueError is raised if it cannot have drawn the releases.
     draws : DrawSets, optional
         Draws of the DPMPM, if that is the synthesizer: given the original, and given
-        the original joined with each release. All releases are then one set, and the
-        errors of the statistic include those of the chains.
+        the original joined with each release. All releases are then one set. The
+        errors of the statistic include those of the chains, those of the power do not.
     n_holdout : int
         Holdout people compared with each target record, 2 or more. They are dealt out
         in turn, so that as many different people as possible are used; if there are
