@@ -91,11 +91,10 @@ def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
     if np.isfinite(sample).all():
         row |= {"mean": sample.mean(), "sd": sample.std(ddof=1), "mcse": 0.0}
         if not is_constant:
-            axes = {"chain_axis": 0, "draw_axis": 1}
             # Plain floats: 0-d arrays would make a column of objects.
-            tail = array_stats.ess(sample, method="tail", prob=(0.05, 0.95), **axes)
-            row["mcse"] = float(array_stats.mcse(sample, method="mean", **axes))
-            row["ess_bulk"] = float(array_stats.ess(sample, method="bulk", **axes))
+            tail = array_stats.ess(sample, method="tail", prob=(0.05, 0.95))
+            row["mcse"] = float(array_stats.mcse(sample, method="mean"))
+            row["ess_bulk"] = float(array_stats.ess(sample, method="bulk"))
             row["ess_tail"] = float(tail)
     row["verdict"] = CONSTANT if is_constant else _convergence(row)
     return row
@@ -175,9 +174,8 @@ def pareto_k(log_weights: ArrayLike) -> Floats:
     more than 350 units of log weight, too many to be fitted. It is NaN if no tail can
     be fitted: with fewer than 30 draws, or equal weights in the tail.
     """
-    log = _checked_weights(log_weights)
-    rows = log.reshape(-1, log.shape[-1])
-    return np.reshape([_tail_shape(row) for row in rows], log.shape[:-1])
+    tail_shapes = np.vectorize(_tail_shape, otypes=[float], signature="(n)->()")
+    return tail_shapes(_checked_weights(log_weights))
 
 
 def _tail_shape(log: Floats) -> float:
@@ -219,14 +217,15 @@ def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
     (from 1), draws, ess, largest_share (the share of the total weight on a single draw)
     and pareto_k.
     """
-    weights = np.atleast_2d(_relative_weights(log_weights))
+    log = np.atleast_2d(_checked_weights(log_weights))
+    weights = _relative_weights(log)
     return pd.DataFrame(
         {
             "synthetic_set": np.arange(1, len(weights) + 1),
             "draws": weights.shape[1],
-            "ess": np.atleast_1d(importance_ess(log_weights)),
+            "ess": importance_ess(log),
             "largest_share": weights.max(axis=1) / weights.sum(axis=1),
-            "pareto_k": np.atleast_1d(pareto_k(log_weights)),
+            "pareto_k": pareto_k(log),
         }
     )
 

@@ -155,7 +155,7 @@ def show(
     digits: int | None = None,
     *,
     caption: str = "",
-    names: Mapping[str, str] | None = None,
+    names: Mapping[str, str] = {},
 ) -> HtmlTable:
     """Return a formatted table: no index, text on the left, numbers on the right.
 
@@ -170,16 +170,16 @@ def show(
         digits that `numbers` would round off.
     caption : str
         A sentence above the table that describes it, in plain text.
-    names : mapping of str to str, optional
+    names : mapping of str to str
         Headings by column, if neither the column's name nor `NAMES` is clear to
         readers.
     """
     columns = []
     for i, name in enumerate(frame.columns):
-        head = _heading(name, names or {})
+        head = _heading(name, names)
         n_digits = 2 if _ERROR.search(head) else 3
         values = frame.iloc[:, i].astype(object)
-        cells = _cells(values.where(values.notna(), None), n_digits, digits)
+        cells = _cells(values.where(values.notna(), ""), n_digits, digits)
         columns.append(_Column(head, cells))
     return HtmlTable(_html(columns, caption), _text(columns, caption))
 
@@ -208,10 +208,10 @@ def numbers(
     """
     column = list(map(float, values))
     finite = [value for value in column if math.isfinite(value) and value]
-    sizes = list(map(abs, finite))
-    if all(map(_is_short, sizes)):
+    if all(map(_is_short, map(abs, finite))):
         # Decimals in common of short decimals; none if some are integers.
-        places = [len(f"{size:.15f}".rstrip("0").partition(".")[2]) for size in sizes]
+        texts = [f"{value:.15f}".rstrip("0") for value in finite]
+        places = [len(text.partition(".")[2]) for text in texts]
         has_decimals = places and min(places) > 0 and max(places) < 5
         decimals = max(places) if has_decimals else None
     elif decimals is None:
@@ -247,8 +247,7 @@ def _decimals(finite: Sequence[float], digits: int) -> int | None:
     else:
         needed = max(1 - low, digits - 1 - math.floor(math.log10(median(sizes))))
         may_grow = high < 2
-    allowed = decimals + 1 if may_grow else decimals
-    return max(decimals, needed) if needed <= allowed else None
+    return max(decimals, needed) if needed <= decimals + may_grow else None
 
 
 def _is_short(size: float) -> bool:
@@ -287,10 +286,8 @@ def _number(
 
 def _heading(name: Any, names: Mapping[str, str]) -> str:
     parts = name if isinstance(name, tuple) and name not in names else (name,)
-    words = []
-    for part in parts:
-        default = NAMES.get(part, str(part).replace("_", " "))
-        words.append(names.get(part, default))
+    known = {**NAMES, **names}
+    words = [known.get(part, str(part).replace("_", " ")) for part in parts]
     return ", ".join(filter(None, words))
 
 
@@ -310,8 +307,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _cell_text(value: Any) -> str:
-    if value is None:
-        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return _SIGN.sub(_MINUS, str(value))
@@ -335,7 +330,7 @@ def _html_row(
     columns: Sequence[_Column],
     cells: Sequence[str],
 ) -> str:
-    lines = ["    <tr>\n"]
+    html = "    <tr>\n"
     for column, cell in zip(columns, cells, strict=True):
         style = ""
         if column.is_text:
@@ -343,8 +338,8 @@ def _html_row(
             # classes.
             name = "text long" if column.longest > 30 else "text"
             style = f' class="{name}" style="text-align: left"'
-        lines.append(f"      <{tag}{style}>{escape(cell, quote=False)}</{tag}>\n")
-    return "".join([*lines, "    </tr>\n"])
+        html += f"      <{tag}{style}>{escape(cell, quote=False)}</{tag}>\n"
+    return html + "    </tr>\n"
 
 
 def _text(columns: Sequence[_Column], caption: str) -> str:

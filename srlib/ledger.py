@@ -287,8 +287,7 @@ def _claim_verdict(cases: pd.DataFrame, required_share: float) -> str:
         return HOLDS
     if fails >= required_share:
         return FAILS
-    negligible = 1 - required_share
-    return DEPENDS if holds > negligible and fails > negligible else UNDECIDED
+    return DEPENDS if min(holds, fails) > 1 - required_share else UNDECIDED
 
 
 def _confirmed(stated: str, computed: str) -> str:
@@ -314,16 +313,13 @@ def printed(paper: str) -> pd.DataFrame:
     here = Path(__file__).parent
     shipped = here / "shipped" / "notebooks"
     folder = shipped if shipped.is_dir() else here.parent / "notebooks"
-    files = {file.stem: file for file in folder.glob("*.csv")}
-    _check_choice("paper", paper, sorted(files))
-    table = pd.read_csv(
-        files[paper], dtype=str, keep_default_na=False, encoding="utf-8"
-    )
-    half_unit = table["printed"].map(_last_digit) / 2
-    half_unit = half_unit.where(table["relation"] == "=", 0.0)
+    _check_choice("paper", paper, sorted(file.stem for file in folder.glob("*.csv")))
+    table = pd.read_csv(folder / f"{paper}.csv", dtype=str, keep_default_na=False)
+    is_rounded = table["relation"] == "="
+    half_unit = table["printed"].map(_last_digit) / 2 * is_rounded
     number = table["printed"].astype(float)
     is_cut = table["tolerance"] == "cut"
-    table["center"] = number + half_unit.where(is_cut, 0.0) * np.copysign(1.0, number)
+    table["center"] = number + np.copysign(half_unit * is_cut, number)
     stated = pd.to_numeric(table["tolerance"].where(~is_cut, ""))
     table["tolerance"] = stated.fillna(half_unit)
     return table
@@ -398,7 +394,7 @@ def ledger(
     table["is_vague"] = two_errors > LARGEST_TOLERANCE * table["center"].abs()
     table["tolerance"] = np.maximum(table["tolerance"], two_errors)
     table["computed"], table["verdict"], table["note"] = zip(
-        *map(_judge, table.itertuples()), strict=True
+        *map(_verdict, table.itertuples()), strict=True
     )
     is_unexplained = (table["verdict"] == DIFFERS) & ~table["notes"].astype(bool)
     if unexplained := [*table["id"][is_unexplained]]:
@@ -441,32 +437,31 @@ def _printed_and_given(
     return table
 
 
-def _judge(row: Any) -> tuple[float, str, str]:
-    """Return the computed number of a row, its verdict and the note."""
-    value, verdict, remark = _verdict(row)
-    return value, verdict, "; ".join(filter(None, [remark, row.notes]))
-
-
-def _verdict(row: Any) -> tuple[float, str, str | None]:
-    """Return the computed number of a row, its verdict and a remark.
+def _verdict(row: Any) -> tuple[float, str, str]:
+    """Return the computed number of a row, its verdict and the note.
 
     A setting of the paper's design is judged before all else. A consistency check takes
     the place of a number that is skipped or not computed; without one, such a number
     has no verdict.
     """
     value = math.nan if row.computed is None else float(row.computed)
+    remark = ""
     if row.settings is not None:
         value = float(row.settings)
-        is_papers = value == float(row.printed)
-        return value, SETTING, None if is_papers else "differs from the paper's setting"
-    if row.consistent is not None and (row.skip or row.computed is None):
+        verdict = SETTING
+        if value != float(row.printed):
+            remark = "differs from the paper's setting"
+    elif row.consistent is not None and (row.skip or row.computed is None):
         value, remark = row.consistent
-        return value, CONSISTENT if _agrees(row, value) else DIFFERS, remark
-    if row.skip:
-        return value, SKIPPED, row.skip
-    if not _agrees(row, value):
-        return value, DIFFERS, None
-    return value, UNDECIDED if row.is_vague else MATCH, None
+        verdict = CONSISTENT if _agrees(row, value) else DIFFERS
+    elif row.skip:
+        verdict = SKIPPED
+        remark = row.skip
+    elif _agrees(row, value):
+        verdict = UNDECIDED if row.is_vague else MATCH
+    else:
+        verdict = DIFFERS
+    return value, verdict, "; ".join(filter(None, [remark, row.notes]))
 
 
 def _agrees(row: Any, value: float) -> bool:

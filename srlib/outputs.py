@@ -63,8 +63,7 @@ class Outputs:
         NaN becomes null, and infinities become the texts ``"Infinity"`` and
         ``"-Infinity"``.
         """
-        is_numpy_scalar = getattr(value, "ndim", None) == 0
-        plain = value.item() if is_numpy_scalar else value
+        plain = value.item() if hasattr(value, "item") else value
         if isinstance(plain, float) and not math.isfinite(plain):
             plain = None if math.isnan(plain) else json.dumps(plain)
         self._results[name] = plain

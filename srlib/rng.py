@@ -32,5 +32,5 @@ def stream(seed: int, purpose: str) -> np.random.Generator:
         raise ValueError(f"seed is {seed}; it must be 0 or more")
     digest = hashlib.sha256(purpose.encode()).digest()
     words = np.frombuffer(digest[:16], "<u4")
-    sequence = np.random.SeedSequence(seed, spawn_key=tuple(map(int, words)))
+    sequence = np.random.SeedSequence(seed, spawn_key=words.tolist())
     return np.random.Generator(np.random.PCG64(sequence))

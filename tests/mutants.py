@@ -215,7 +215,7 @@ dpmpm/predict
 np.cumsum(log_left, axis=1) => log_left # what all sticks before have left
 np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
 ledger
-holds > negligible and fails > negligible => holds > 0 and fails > 0 # one case makes it depend
+min(holds, fails) > 1 - required_share => min(holds, fails) > 0 # one case makes it depend
 np.maximum(table["tolerance"], two_errors => np.add(table["tolerance"], two_errors # sum for the larger
 row.consistent is not None and (row.skip => row.consistent is not None and (True # what is computed goes first
 margins

@@ -20,7 +20,6 @@ import copy
 import itertools
 import re
 from collections.abc import Collection
-from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -32,7 +31,6 @@ RULE = (
     f"For a run on a user's file, only words over at least {MIN_RECORDS} records "
     "are public, and results that depend on neither the file nor the seed."
 )
-_NO_FILE: tuple[Any, ...] = ("", [], "acs")
 _PROVENANCE = ("status", "paper", "seconds", "git_commit", "source_sha256", "versions")
 _ERRORS = ("error", "stderr")  # kinds of outputs
 # Errors whose messages name places; other messages may contain anything.
@@ -52,7 +50,9 @@ _QUOTED = re.compile(f"{_TEXT}(?:, {_TEXT})*")
 
 def of_users_file(parameters: Values, provenance: Values) -> bool:
     """Return whether a run is on a user's file; True also if that is unknown."""
-    named = any(parameters.get(name, "") not in _NO_FILE for name in FILE_PARAMETERS)
+    named = any(
+        parameters.get(name, "") not in ("", [], "acs") for name in FILE_PARAMETERS
+    )
     return named or bool(provenance.get("inputs")) or not (parameters and provenance)
 
 
@@ -103,8 +103,7 @@ def _make_public(cell: NotebookNode) -> None:
         return
     rule = {"text/markdown": f"*Not shown. {RULE}*"}
     cell.outputs = [nbformat.v4.new_output("display_data", rule)]
-    data = [output.get("data", {}) for output in outputs]
-    kinds = "".join(itertools.chain(*data))
+    kinds = str([[*output.get("data", {})] for output in outputs])
     if "vega" in kinds or "image/" in kinds:  # its caption goes as well
         cell.metadata["tags"] = [*tags, "lost-figure"]
 

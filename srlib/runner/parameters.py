@@ -37,8 +37,8 @@ _TYPES: Values = {
 _CELL = re.compile(
     r"^# %%.*tags=\[[^\]]*\"parameters\".*\n((?:(?!# %%).*\n)*)", re.MULTILINE
 )
-# Choices, or an interval.
-_RANGE = re.compile(r"\{.*?\}|[\[(][-+.\w]+, ?[-+.\w]+[\])]")
+# Choices or an interval, if there are any, and the description.
+_COMMENT = re.compile(r"(\{.*?\}|[\[(][-+.\w]+, ?[-+.\w]+[\])])?\s*(.*?)\s*")
 
 
 class Parameter(NamedTuple):
@@ -84,7 +84,7 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
         try:
             name, parameter = _read_declaration(node, source)
             declared[name] = parameter
-            errors += check_values(declared, {name: parameter.default})[1]
+            check_values(declared, {name: parameter.default}, errors)
         except (ValueError, NameError) as error:
             first_line = ast.unparse(node).splitlines()[0]
             errors.append(f"'{first_line}': {error}")
@@ -105,16 +105,15 @@ def _read_declaration(node: ast.stmt, source: str) -> tuple[str, Parameter]:
     annotation = ast.unparse(node.annotation)
     kind = eval(annotation, {"__builtins__": _TYPES})
     allowed = annotation
-    if values := _RANGE.match(comment):
-        comment = comment[values.end() :]
+    values, text = _COMMENT.fullmatch(comment).groups()  # type: ignore[union-attr]
+    if values:
         if get_origin(kind) is list:
-            element = _restricted(get_args(kind)[0], values[0])
+            element = _restricted(get_args(kind)[0], values)
             kind = Annotated[list[element], Field(min_length=1)]  # type: ignore[valid-type]
-            allowed += f", one or more in {values[0]}"
+            allowed += f", one or more in {values}"
         else:
-            kind = _restricted(kind, values[0])
-            allowed += f" in {values[0]}"
-    text = comment.strip()
+            kind = _restricted(kind, values)
+            allowed += f" in {values}"
     parameter = Parameter(annotation, default, allowed, text, TypeAdapter(kind))
     return ast.unparse(node.target), parameter
 
@@ -130,7 +129,7 @@ def find_root(start: Path) -> Path:
     It is start or a folder above. If there is none, return the folder in the installed
     package, or the package's checkout.
     """
-    candidates = [start, *start.parents, SHIPPED, SHIPPED.parents[1]]
+    candidates = [start, *start.parents, SHIPPED, LIBRARY.parent]
     for folder in candidates:
         if (folder / "notebooks").is_dir() and (folder / "params").is_dir():
             return folder
@@ -228,8 +227,7 @@ class Request(NamedTuple):
 
 def source_hash(notebook: Path) -> str:
     """Return the SHA-256 of a notebook, its printed numbers and the methods' code."""
-    folder = SHIPPED if SHIPPED.is_dir() else LIBRARY.parent
-    files = [notebook, folder / f"notebooks/{notebook.stem}.csv"]
+    files = [notebook, find_root(SHIPPED) / f"notebooks/{notebook.stem}.csv"]
     for file in sorted(LIBRARY.glob("**/[!.]*")):  # without editors' hidden files
         if _NO_METHODS.isdisjoint(file.relative_to(LIBRARY).parts):
             files.append(file)
@@ -279,14 +277,17 @@ def hash_inputs(parameters: Values) -> dict[str, str]:
 
 
 def check_values(
-    declared: dict[str, Parameter], values: Values, typed: bool = False
-) -> tuple[Values, list[str]]:
-    """Return values in their parameters' types, and messages about all others.
+    declared: dict[str, Parameter],
+    values: Values,
+    errors: list[str],
+    typed: bool = False,
+) -> Values:
+    """Return values in their parameters' types; add messages about others to errors.
 
     Values typed on a command line are YAML, except for texts, which are taken
     literally.
     """
-    errors = [
+    errors += [
         unknown_name("parameter", name, declared)
         for name in values
         if name not in declared
@@ -302,7 +303,7 @@ def check_values(
         except ValueError:
             given = yaml_io.brief(values[name])
             errors.append(f"{name} = {given}; it must be {parameter.allowed}")
-    return valid, errors
+    return valid
 
 
 def _read_profile(root: Path, paper: str, profile: str) -> Values:
@@ -334,13 +335,13 @@ def resolve(
     file_given = read_mapping(params_file) if params_file else {}
     notebook = root / f"notebooks/{paper}.py"
     declared = read_parameters(notebook)
-    profile_values, errors = check_values(declared, profile_given)
-    changed, file_errors = check_values(declared, file_given)
-    typed_values, typed_errors = check_values(declared, overrides or {}, typed=True)
-    changed |= typed_values
+    errors: list[str] = []
     values = {name: parameter.default for name, parameter in declared.items()}
-    values |= profile_values | changed
-    errors += [*file_errors, *typed_errors, *missing_files(values)]
+    values |= check_values(declared, profile_given, errors)
+    changed = check_values(declared, file_given, errors)
+    changed |= check_values(declared, overrides or {}, errors, typed=True)
+    values |= changed
+    errors += missing_files(values)
     folder = outputs.resolve() / paper / profile
     # Surrogates, which notebooks cannot hold.
     if re.search("[\ud800-\udfff]", str(folder)):

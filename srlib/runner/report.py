@@ -142,15 +142,15 @@ def _shown_cells(
 
 def script(charts: bool) -> str:
     """Return a page's script; it has a megabyte if it draws charts."""
-    names = ["report.js", "charts.js"] if charts else ["report.js"]
-    parts = [(TEMPLATES / name).read_text("utf-8") for name in names]
+    parts = [(TEMPLATES / "report.js").read_text("utf-8")]
     if charts:
         import vl_convert  # 50 MB, and Altair: for reports with charts only
 
         from srlib.charts import DARK
 
         library = vl_convert.javascript_bundle()  # type: ignore[call-arg]
-        parts[1:1] = [library, f"const DARK = {json.dumps(DARK)};"]
+        drawing = (TEMPLATES / "charts.js").read_text("utf-8")
+        parts += [library, f"const DARK = {json.dumps(DARK)};", drawing]
     return "\n".join(parts).replace("</script", "<\\/script")
 
 

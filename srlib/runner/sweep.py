@@ -103,18 +103,14 @@ def read_sweep(
     plan = _read_plan(file)
     base = resolve(root, outputs, plan.paper, plan.profile)
     declared = read_parameters(base.notebook)
-    base_values, errors = check_values(declared, plan.base)
-    rows = []
-    for given in plan.rows():
-        row, row_errors = check_values(declared, given)
-        rows.append(row)
-        errors += row_errors
+    errors: list[str] = []
+    common = base.parameters | check_values(declared, plan.base, errors)
+    rows = [check_values(declared, row, errors) for row in plan.rows()]
     if errors:
         raise usage_error(printable(file), dict.fromkeys(errors))
 
     # No profile begins with sweep_, so the folders differ from those of runs.
     folder = base.folder.with_name("sweep_" + file.stem.removeprefix("sweep_"))
-    common = base.parameters | base_values
     base = base._replace(
         folder=folder,
         parameters=common,
