@@ -11,9 +11,7 @@ import numpy as np
 
 
 def _check(
-    values: Mapping[str, Any],
-    passes: Callable[[Any], Any],
-    requirement: str,
+    values: Mapping[str, Any], passes: Callable[[Any], Any], requirement: str
 ) -> None:
     """Raise a ValueError unless all values, by name of the argument, pass."""
     for name, value in values.items():

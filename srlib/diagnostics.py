@@ -93,7 +93,7 @@ def _row(name: str, draws: ArrayLike) -> dict[str, Any]:
         if not is_constant:
             # Plain floats: 0-d arrays would make a column of objects.
             tail = array_stats.ess(sample, method="tail", prob=(0.05, 0.95))
-            row["mcse"] = float(array_stats.mcse(sample, method="mean"))
+            row["mcse"] = float(array_stats.mcse(sample))
             row["ess_bulk"] = float(array_stats.ess(sample, method="bulk"))
             row["ess_tail"] = float(tail)
     row["verdict"] = CONSTANT if is_constant else _convergence(row)

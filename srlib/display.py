@@ -64,7 +64,7 @@ class HtmlTable:
 class DisplayGroup:
     """Tables and sentences that notebooks show one below the other."""
 
-    parts: tuple[Any, ...]
+    parts: Sequence[Any]
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
@@ -185,9 +185,7 @@ def show(
 
 
 def numbers(
-    values: Iterable[float],
-    digits: int = 3,
-    decimals: int | None = None,
+    values: Iterable[float], digits: int = 3, decimals: int | None = None
 ) -> list[str]:
     """Return the numbers of a column as text, in a common format.
 
@@ -251,16 +249,11 @@ def _decimals(finite: Sequence[float], digits: int) -> int | None:
 
 
 def _is_short(size: float) -> bool:
-    if size < 1e15 and size == int(size):
-        return True
-    return math.isclose(size, float(f"{size:.3g}"), rel_tol=1e-12)
+    is_whole = size < 1e15 and size == int(size)
+    return is_whole or math.isclose(size, float(f"{size:.3g}"), rel_tol=1e-12)
 
 
-def _number(
-    value: float,
-    decimals: int | None,
-    digits: int,
-) -> str:
+def _number(value: float, decimals: int | None, digits: int) -> str:
     """Return a number as text, with the given decimals or those that its size needs."""
     size = abs(value)
     sign = _MINUS if value < 0 else ""
@@ -291,11 +284,7 @@ def _heading(name: Any, names: Mapping[str, str]) -> str:
     return ", ".join(filter(None, words))
 
 
-def _cells(
-    column: Iterable[Any],
-    digits: int,
-    decimals: int | None,
-) -> list[str]:
+def _cells(column: Iterable[Any], digits: int, decimals: int | None) -> list[str]:
     """Return the cells of a column as text, with its numbers in a common format."""
     values = [value.item() if hasattr(value, "item") else value for value in column]
     formatted = iter(numbers(filter(_is_number, values), digits, decimals))
@@ -325,11 +314,7 @@ def _html(columns: Sequence[_Column], caption: str) -> str:
     )
 
 
-def _html_row(
-    tag: str,
-    columns: Sequence[_Column],
-    cells: Sequence[str],
-) -> str:
+def _html_row(tag: str, columns: Sequence[_Column], cells: Sequence[str]) -> str:
     html = "    <tr>\n"
     for column, cell in zip(columns, cells, strict=True):
         style = ""
@@ -374,10 +359,8 @@ def with_error(value: float, error: float) -> str:
         size = math.floor(math.log10(abs(value))) if value else 0
         return f"{value:.{max(2 - size, 0)}f}"
     place = math.log10(error)
-    digits = -math.floor(place)
-    if place % 1 < math.log10(2):  # the first digit is a one
-        digits += 1
-    digits = max(digits, 0)
+    is_one = place % 1 < math.log10(2)  # the first digit
+    digits = max(is_one - math.floor(place), 0)
     number = round(float(value), digits) + 0.0  # avoid minus zero
     return f"{number:.{digits}f}\u00a0±\u00a0{error:.{digits}f}"
 

@@ -60,11 +60,7 @@ _COLUMNS = [
 ]
 
 
-def _check_choice(
-    argument: str,
-    value: str,
-    allowed: Iterable[str],
-) -> None:
+def _check_choice(argument: str, value: str, allowed: Iterable[str]) -> None:
     """Raise a ValueError unless a value is one of those that are allowed."""
     if value not in allowed:
         raise ValueError(
@@ -164,7 +160,7 @@ class Claims:
             "required_share": required_share,
             "n_records": n_records,
         }
-        if self._display is not None:
+        if self._display:
             self._display.update(self._bundle(), raw=True)
         return callout(f"{claim} {shown}", f"{sentence} {_evidence(row)}")
 
@@ -218,10 +214,6 @@ class Claims:
         return {"text/markdown": self._repr_markdown_(), "text/plain": repr(self)}
 
 
-def _plain(value: float) -> str:
-    return numbers([value])[0]
-
-
 def _compare(
     value: ArrayLike, limit: ArrayLike, error: ArrayLike, relation: str
 ) -> pd.DataFrame:
@@ -262,10 +254,10 @@ def _summarize(cases: pd.DataFrame) -> dict[str, Any]:
 def _evidence(row: Mapping[str, Any]) -> str:
     """Return a sentence on the cases in which a claim holds, and on the worst case."""
     measured = row["measured"]
-    worst = _plain(row["worst_value"])
+    worst = numbers([row["worst_value"]])[0]
     if row["error"]:
         worst = with_error(row["worst_value"], row["error"])
-    limit = _SIGNS[row["relation"]] + _plain(row["limit"])
+    limit = _SIGNS[row["relation"]] + numbers([row["limit"]])[0]
     if row["n_cases"] == 1:
         return f"({measured}: {worst}; claimed: {limit}.)"
     n_open = row["n_cases"] - row["n_hold"] - row["n_fail"]
@@ -405,9 +397,7 @@ def ledger(
 
 
 def _printed_and_given(
-    paper: str,
-    given: Mapping[str, Mapping[str, Any]],
-    missing: str | None,
+    paper: str, given: Mapping[str, Mapping[str, Any]], missing: str | None
 ) -> pd.DataFrame:
     """Return printed numbers with a column for each argument of `ledger`.
 
@@ -451,7 +441,7 @@ def _verdict(row: Any) -> tuple[float, str, str]:
         verdict = SETTING
         if value != float(row.printed):
             remark = "differs from the paper's setting"
-    elif row.consistent is not None and (row.skip or row.computed is None):
+    elif row.consistent and (row.skip or row.computed is None):
         value, remark = row.consistent
         verdict = CONSISTENT if _agrees(row, value) else DIFFERS
     elif row.skip:
@@ -483,7 +473,7 @@ def _beside(computed: float, printed: str) -> str:
     ('29.53301', '0.0425')
     """
     places = -int(Decimal(printed).as_tuple().exponent)
-    plain = _plain(computed)
+    plain = numbers([computed])[0]
     if not plain or places <= len(plain.partition(".")[2]):
         return plain
     return with_minus(f"{computed:,.{places}f}")
@@ -506,7 +496,7 @@ def summary(book: pd.DataFrame) -> DisplayGroup:
         if len(examples):
             caption = f"{subject}, one example per reason."
             parts.append(show(examples, caption=caption))
-    return DisplayGroup(tuple(parts))
+    return DisplayGroup(parts)
 
 
 def _examples(book: pd.DataFrame) -> pd.DataFrame:

@@ -87,7 +87,7 @@ class Outputs:
         return summary(book)
 
     def _write(self, name: str, text: str, public: bool = False) -> None:
-        if self.folder is None:
+        if not self.folder:
             return
         path = self.folder / name
         for file in [path, self.folder / "public" / path.name][: 1 + public]:

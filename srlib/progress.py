@@ -68,7 +68,7 @@ def in_blocks[Result](
     futures: list[Future[Result]] = []
     try:
         with progress(sum(len(block[0]) for block in blocks), label) as bar:
-            if executor is not None:
+            if executor:
                 futures += [
                     executor.submit(function, *shared, *block) for block in blocks
                 ]

@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.composer import Composer
 from ruamel.yaml.constructor import BaseConstructor, SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, ScalarEvent
+from ruamel.yaml.events import ScalarEvent
 from ruamel.yaml.representer import SafeRepresenter
 
 MAX_BYTES = 1_000_000
@@ -103,7 +103,7 @@ class _Bounded(Composer):
         event = self.parser.peek_event()
         problem = ""
         # Nested aliases can expand to more values than fit in memory.
-        if isinstance(event, AliasEvent) or event.anchor is not None:
+        if event.anchor is not None:
             problem = "anchors (&) and aliases (*) are not allowed"
         elif event.tag is not None:
             problem = "tags (!) are not allowed"

@@ -217,7 +217,7 @@ np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
 ledger
 min(holds, fails) > 1 - required_share => min(holds, fails) > 0 # one case makes it depend
 np.maximum(table["tolerance"], two_errors => np.add(table["tolerance"], two_errors # sum for the larger
-row.consistent is not None and (row.skip => row.consistent is not None and (True # what is computed goes first
+row.consistent and (row.skip => row.consistent and (True # what is computed goes first
 margins
 set(sizes) != {n}: => False: # releases of other sizes
 if not noisy.any(): => if False: # no shares

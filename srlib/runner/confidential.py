@@ -108,11 +108,7 @@ def _make_public(cell: NotebookNode) -> None:
         cell.metadata["tags"] = [*tags, "lost-figure"]
 
 
-def without_values(
-    kind: str,
-    message: str,
-    typed: Values,
-) -> str:
+def without_values(kind: str, message: str, typed: Values) -> str:
     """Return an error's type, with its message's first line if that names places.
 
     Of the line, what is typed and the columns of the files stay.
@@ -144,5 +140,5 @@ def columns_of(parameters: Values) -> set[str]:
     # Imports pandas, which reports do not need.
     from srlib.data.microdata import column_names
 
-    tables = {name: value for name, value in parameters.items() if name != "schema"}
+    tables = parameters | {"schema": ""}  # which has no header
     return {name for path in input_files(tables) for name in column_names(path)}

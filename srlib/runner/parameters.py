@@ -154,11 +154,7 @@ def find_papers(root: Path, asked: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(asked)) or papers
 
 
-def unknown_name(
-    kind: str,
-    name: str,
-    known: Iterable[str],
-) -> str:
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Return the message for a name that is not among the known ones."""
     return f"unknown {kind} {name!r} (known: {', '.join(known) or 'none'})"
 

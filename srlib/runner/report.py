@@ -105,9 +105,7 @@ def render(
         )
     cells = _shown_cells(notebook, parameters, of_users_file, public)
     html = _environment.get_template("cells.html.j2").render(
-        cells=cells,
-        secret=of_users_file and not public,
-        fold_code=of_users_file,
+        cells=cells, secret=of_users_file and not public, fold_code=of_users_file
     )
     code = script(charts='class="vega-lite"' in html)
     digest = hashlib.sha256(code.encode()).digest()
@@ -125,10 +123,7 @@ def render(
 
 
 def _shown_cells(
-    notebook: NotebookNode,
-    parameters: Values,
-    of_users_file: bool,
-    public: bool,
+    notebook: NotebookNode, parameters: Values, of_users_file: bool, public: bool
 ) -> list[NotebookNode]:
     """Return the cells of a notebook that its report shows."""
     hidden = {"notebook-only", "hint", "solution", "parameters", "injected-parameters"}

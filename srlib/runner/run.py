@@ -211,8 +211,7 @@ def _execute_in(folder: Path, request: Request, bar: str) -> str:
     error = _execute(request.notebook, saved, parameters, bar=bar, of_user=of_user)
     # The notebook names its folder by the place where it will be.
     final = request.folder.relative_to(request.folder.parents[2]).as_posix()
-    written = saved.read_text("utf-8")
-    renamed = written.replace(folder.as_posix(), final)
+    renamed = saved.read_text("utf-8").replace(folder.as_posix(), final)
     saved.write_text(renamed, "utf-8")
     if error:
         return error

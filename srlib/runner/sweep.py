@@ -183,10 +183,7 @@ def run_sweep(
 
 
 def _run_points(
-    pool: Executor,
-    points: Sequence[Request],
-    title: str,
-    errors: dict[str, str],
+    pool: Executor, points: Sequence[Request], title: str, errors: dict[str, str]
 ) -> None:
     """Run points, and add the errors of those that fail, by the name of the point."""
     futures = {
