@@ -12,9 +12,7 @@ def value_error(message: str) -> Any:
     return pytest.raises(ValueError, match=message)
 
 
-def refusals(
-    calls: Mapping[str, Callable[[], object]],
-) -> Callable[..., None]:
+def refusals(calls: Mapping[str, Callable[[], object]]) -> Callable[..., None]:
     """Return the test that each call raises a ValueError, by a part of its message."""
 
     @pytest.mark.parametrize(("message", "call"), calls.items())
@@ -26,9 +24,7 @@ def refusals(
 
 
 def refused_changes(
-    function: Callable[..., object],
-    good: dict[str, Any],
-    changes: dict[str, Any],
+    function: Callable[..., object], good: dict[str, Any], changes: dict[str, Any]
 ) -> Callable[..., None]:
     """Return the test that a function refuses changes of its arguments."""
     return refusals(

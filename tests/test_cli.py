@@ -183,8 +183,7 @@ def test_no_count_of_a_notebook_is_without_end_and_no_file_a_text(paper: str) ->
         is_number = re.fullmatch(r"(list\[)?(int|float)\]?", parameter.annotation)
         is_bounded = re.fullmatch(r".* in .*\d[)\]]", parameter.allowed)
         assert not is_number or is_bounded or name == "seed"
-        names_files = re.search(r"files?\b", parameter.help)
-        if "str" in parameter.annotation and names_files:
+        if "str" in parameter.annotation and re.search(r"files?\b", parameter.help):
             assert name in parameters.FILE_PARAMETERS
 
 
@@ -326,9 +325,7 @@ def test_a_report_is_written_and_opened(
     monkeypatch.setattr("click.launch", opened.append)
     report = toy.finished(tmp_path) / "report.html"
     toy.leave_hidden(report.parent)
-
     assert call("report", report.parent, "--open").output == f"{report}\n"
-
     assert report.is_file()
     assert opened == [str(report)]
     message = refused("report", tmp_path)

@@ -119,8 +119,7 @@ def leaving(runs: Path) -> dict[str, str]:
         assert call("report", run, "--public").exit_code == 0
         page = report.render(*report.read(run), True, ["assess"])
         pages[f"site {run.parent.name}"] = page
-    files = [*runs.glob("*/*/public/*"), *runs.glob("*/*/report-public.html")]
-    for file in files:
+    for file in [*runs.glob("*/*/public/*"), *runs.glob("*/*/report-public.html")]:
         pages[str(file.relative_to(runs))] = file.read_text("utf-8")
     return pages
 
@@ -212,8 +211,7 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
         assert canaries_in(text) == []
     assert JOB in (failed / "notebook.ipynb").read_text("utf-8")
 
-    message = refused("report", failed, "--public")
-    assert "a failed run has no public report" in message
+    assert "a failed run has no public report" in refused("report", failed, "--public")
     assert not (failed / "report-public.html").exists()
 
 

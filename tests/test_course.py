@@ -166,8 +166,7 @@ def test_no_student_version_has_an_answer() -> None:
         for solution in solutions(paper):
             assert solution not in versions[paper]
         code = "\n".join(solutions(paper))
-        answers = re.findall(r"(?m)^assert .*== \[?-?([\d.]+)", code)
-        for number in answers:
+        for number in re.findall(r"(?m)^assert .*== \[?-?([\d.]+)", code):
             digits = len(number.replace(".", "").strip("0"))
             spelled = {number, number.removeprefix("0"), f"{100 * float(number):g} %"}
             pattern = rf"(?<![\d.,])({'|'.join(map(re.escape, spelled))})(?!\d|[.,]\d)"

@@ -1,5 +1,6 @@
 """Convergence of chains and reliability of importance weights."""
 
+import re
 import subprocess
 import sys
 
@@ -25,8 +26,7 @@ def chains(shift=0.0, n_chains=4, n_draws=1000, seed=0):
 
 def autoregressive(rho, n_draws=2000):
     noise = chains(n_draws=n_draws, seed=1)
-    scale = np.sqrt(1 - rho**2)
-    return lfilter([scale], [1, -rho], noise)
+    return lfilter([np.sqrt(1 - rho**2)], [1, -rho], noise)
 
 
 CONSTANT = np.ones((4, 100))
@@ -37,19 +37,20 @@ INFINITE = np.where(chains() > 3, np.inf, chains())
 
 
 @pytest.mark.parametrize(
-    ("draws", "expected"),
+    ("draws", "expected", "sentence"),
     [
-        (chains(), diagnostics.CONVERGED),
-        (NOT_MIXED, diagnostics.NOT_MIXED),
-        (FEW, diagnostics.TOO_FEW),
-        (CONSTANT, diagnostics.CONSTANT),
-        (SINGLE_CHAIN, diagnostics.UNKNOWN),
-        (INFINITE, diagnostics.UNKNOWN),
+        (chains(), diagnostics.CONVERGED, "Note. R-hat is at most .*: no sign"),
+        (NOT_MIXED, diagnostics.NOT_MIXED, "Warning. R-hat is above 1.01 for alpha"),
+        (FEW, diagnostics.TOO_FEW, "Warning. Fewer than 400 effective draws for alpha"),
+        (CONSTANT, diagnostics.CONSTANT, "Note. All draws of alpha are equal"),
+        (SINGLE_CHAIN, diagnostics.UNKNOWN, "Warning. Convergence of alpha cannot be"),
+        (INFINITE, diagnostics.UNKNOWN, "Warning. Convergence of alpha cannot be"),
     ],
 )
-def test_verdict_on_chains(draws, expected):
+def test_verdict_on_chains(draws, expected, sentence):
     table = summary({"alpha": draws})
     assert table["verdict"].tolist() == [expected]
+    assert re.match(sentence, repr(verdict(table)))
 
 
 def test_summary_of_independent_draws():
@@ -84,15 +85,13 @@ def split_r_hat(draws):
     by_scores = []
     for values in (split, folded):
         ranks = stats.rankdata(values).reshape(split.shape)
-        shares = (ranks - 3 / 8) / (split.size + 1 / 4)
-        scores = stats.norm.ppf(shares)
+        scores = stats.norm.ppf((ranks - 3 / 8) / (split.size + 1 / 4))
         by_scores.append(classic_r_hat(scores))
     return max(by_scores)
 
 
 def test_r_hat_is_the_rank_normalized_split_one(monkeypatch):
-    dependent = autoregressive(0.9, 1000)
-    quantities = [chains(), NOT_MIXED, chains() ** 3, dependent]
+    quantities = [chains(), NOT_MIXED, chains() ** 3, autoregressive(0.9, 1000)]
     draws = np.stack(quantities, axis=2)
     expected = [split_r_hat(quantity) for quantity in quantities]
 
@@ -123,20 +122,6 @@ test_bad_input = refusals(
 )
 
 
-@pytest.mark.parametrize(
-    ("draws", "kind", "words"),
-    [
-        (chains(), "Note", "no sign"),
-        (CONSTANT, "Note", "All draws of alpha are equal"),
-        (SINGLE_CHAIN, "Warning", "Convergence of alpha cannot be assessed"),
-    ],
-)
-def test_convergence_in_words(draws, kind, words):
-    callout = verdict(summary({"alpha": draws}))
-    assert callout.kind == kind
-    assert words in callout.text
-
-
 def test_a_warning_names_the_quantities_and_what_fails():
     table = summary({"alpha": NOT_MIXED, "classes": FEW, "one": CONSTANT})
     largest = f"{table['r_hat'][0]:.2f}"
@@ -162,8 +147,7 @@ def test_importance_ess_closed_forms(log_weights, expected):
 
 
 def test_importance_summary_has_a_row_for_each_synthetic_set():
-    weights = [[2, 1, 1], [1, 1, 1]]
-    table = diagnostics.importance_summary(np.log(weights))
+    table = diagnostics.importance_summary(np.log([[2, 1, 1], [1, 1, 1]]))
     assert table["synthetic_set"].tolist() == [1, 2]
     assert table["draws"].tolist() == [3, 3]
     assert_allclose(table["ess"], [1 / 0.375, 3])
@@ -171,13 +155,7 @@ def test_importance_summary_has_a_row_for_each_synthetic_set():
 
 
 @pytest.mark.parametrize(
-    "log_weights",
-    [
-        [0.0, np.nan],
-        [0.0, np.inf],
-        [-np.inf, -np.inf],
-        [],
-    ],
+    "log_weights", [[0.0, np.nan], [0.0, np.inf], [-np.inf, -np.inf], []]
 )
 @pytest.mark.parametrize("diagnostic", [importance_ess, pareto_k])
 def test_bad_log_weights_are_refused(diagnostic, log_weights):
@@ -188,21 +166,17 @@ def test_bad_log_weights_are_refused(diagnostic, log_weights):
 @pytest.mark.parametrize("k", [0.2, 0.5, 1.0])
 def test_pareto_k_recovers_the_shape_of_the_tail(k):
     # w = u^-k has a Pareto tail of shape k, so log w is exponential with mean k.
-    rng = default_rng(4)
-    log_weights = rng.exponential(k, (20, 4000))
+    log_weights = default_rng(4).exponential(k, (20, 4000))
     # The estimate's sd is about (1 + k) / sqrt(tail), shrunk a little towards 0.5.
     tail = 3 * np.sqrt(4000)
     sd = (1 + k) / np.sqrt(20 * tail)
     shrinkage = 10 / tail * abs(k - 0.5)
 
-    estimates = pareto_k(log_weights)
-
-    assert estimates.mean() == pytest.approx(k, abs=4 * sd + shrinkage)
+    assert pareto_k(log_weights).mean() == pytest.approx(k, abs=4 * sd + shrinkage)
 
 
-def test_pareto_k_ignores_a_constant_and_keeps_leading_axes(monkeypatch):
-    rng = default_rng(6)
-    log_weights = rng.normal(size=(2, 3, 200))
+def test_pareto_k_ignores_a_constant_and_keeps_leading_axes():
+    log_weights = default_rng(6).normal(size=(2, 3, 200))
 
     k = pareto_k(log_weights)
 
@@ -210,8 +184,6 @@ def test_pareto_k_ignores_a_constant_and_keeps_leading_axes(monkeypatch):
     assert len(np.unique(k)) == 6
     assert_allclose(pareto_k(log_weights - 1e4), k)
     assert_allclose(pareto_k(log_weights[1, 2]), k[1, 2])
-    monkeypatch.setattr(diagnostics, "BLOCK_QUANTITIES", 4)  # in blocks
-    assert_array_equal(pareto_k(log_weights), k)
 
 
 def test_pareto_k_needs_thirty_weights_that_differ(rng):

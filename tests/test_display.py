@@ -63,11 +63,7 @@ def test_a_text_is_near_its_number_and_never_zero_for_another(values):
 
 
 def test_a_table_has_words_for_readers_and_escapes_text():
-    columns = {
-        "<b>": ["<i>", "-1.5"],
-        "r_hat": [1.5, np.nan],
-        "is_late": [True, False],
-    }
+    columns = {"<b>": ["<i>", "-1.5"], "r_hat": [1.5, np.nan], "is_late": [True, False]}
     frame = pd.DataFrame(columns)
 
     html = show(frame, caption="a & b", names={"is_late": "late?"}).html
@@ -76,8 +72,7 @@ def test_a_table_has_words_for_readers_and_escapes_text():
     marks, cells = zip(*parts, strict=True)
     assert cells[:4] == ("a &amp; b", "&lt;b&gt;", "R-hat", "late?")
     assert cells[4:] == ("&lt;i&gt;", "1.5", "yes", "−1.5", "", "no")
-    is_left = ["left" in mark for mark in marks[1:]]
-    assert is_left == [True, False, True] * 3
+    assert ["left" in mark for mark in marks[1:]] == [True, False, True] * 3
     assert repr(show(frame)).splitlines()[0] == "<b>   R-hat  is late"
 
 
@@ -88,13 +83,7 @@ def test_heads_of_several_rows_are_one():
 
 
 def test_cells_of_one_column_are_written_by_their_kind():
-    cells = [
-        np.float64(0.12345),
-        "none",
-        None,
-        True,
-        np.int64(3),
-    ]
+    cells = [np.float64(0.12345), "none", None, True, np.int64(3)]
     text = repr(show(pd.DataFrame({"x": cells})))
     assert text.split() == ["x", "0.12", "none", "yes", "3.00"]
 

@@ -8,13 +8,7 @@ import pandas as pd
 from srlib import charts
 from srlib.outputs import Outputs
 
-FRAME = pd.DataFrame(
-    {
-        "x": [1 / 3, 2.0],
-        "name": ["é", "a,b"],
-    },
-    index=[5, 6],
-)
+FRAME = pd.DataFrame({"x": [1 / 3, 2.0], "name": ["é", "a,b"]}, index=[5, 6])
 
 
 def test_what_is_marked_public_lies_in_a_folder_of_its_own(tmp_path):

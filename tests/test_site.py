@@ -65,8 +65,7 @@ def test_links_lead_to_what_is_there(site: Path) -> None:
             if re.match(r"https?:|mailto:|data:", address):
                 continue
             file, _, place = map(unquote, address.partition("#"))
-            path = file.partition("?")[0]
-            target = (page.parent / path).resolve() if file else page
+            target = (page.parent / file.partition("?")[0]).resolve() if file else page
             assert target.exists(), f"{page}: {address}"
             if place not in ("", "top"):
                 assert place in places.get(target, {place}), f"{page}: {address}"
@@ -89,11 +88,7 @@ def test_the_search_leads_to_sections_of_reports(site: Path) -> None:
 def test_the_front_page_leads_agencies_teachers_and_researchers(site: Path) -> None:
     html = read(site / "index.html")
     assert html.count('<img alt="') == html.count('class="vega-lite"') == 4
-    front = {
-        "guide/assess.html",
-        "guide/teaching.html",
-        "notebooks.html",
-    }
+    front = {"guide/assess.html", "guide/teaching.html", "notebooks.html"}
     assert front <= links(site / "index.html")
     assert links(site / "notebooks.html") >= REPORTS
 

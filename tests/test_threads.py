@@ -36,13 +36,7 @@ def computed() -> Iterator[tuple[str, object]]:
     few = original[:300, :6]
     cells = original[:1500, :6]
 
-    chains = dpmpm.Chains(
-        n_classes=6,
-        burn_in=20,
-        n_draws=20,
-        thin=4,
-        n_chains=3,
-    )
+    chains = dpmpm.Chains(n_classes=6, burn_in=20, n_draws=20, thin=4, n_chains=3)
     draws = dpmpm.sample_posterior(
         few, LEVELS[:6], chains, rng=rng, keep_allocations=True
     )

@@ -221,8 +221,7 @@ def _assessment(tables: Values, synthesizer: str) -> "Assessment":
     from srlib.runner import confidential
 
     try:
-        inputs = read_inputs(**tables)
-        return run_assessment(inputs, synthesizer=synthesizer, seed=SEED)
+        return run_assessment(read_inputs(**tables), synthesizer=synthesizer, seed=SEED)
     except Exception as error:
         kind = type(error).__name__
         message = confidential.without_values(kind, str(error), tables)
@@ -399,8 +398,7 @@ def sweep(
 
     from srlib.runner import sweep as sweeps
 
-    root = find_root(Path.cwd())
-    points, tables = sweeps.read_sweep(root, file, output)
+    points, tables = sweeps.read_sweep(find_root(Path.cwd()), file, output)
     chosen = points[int(part[1]) - 1 :: int(part[2])]
     if not dry_run:
         sweeps.run_sweep(points, chosen, tables, jobs=jobs, scheduler=scheduler)

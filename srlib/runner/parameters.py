@@ -129,8 +129,7 @@ def find_root(start: Path) -> Path:
     It is start or a folder above. If there is none, return the folder in the installed
     package, or the package's checkout.
     """
-    candidates = [start, *start.parents, SHIPPED, LIBRARY.parent]
-    for folder in candidates:
+    for folder in [start, *start.parents, SHIPPED, LIBRARY.parent]:
         if (folder / "notebooks").is_dir() and (folder / "params").is_dir():
             return folder
     raise UsageError(f"no folder with notebooks/ and params/ at or above {start}")

@@ -133,8 +133,7 @@ def _is_ours(frames: Sequence[str]) -> bool:
     files = re.findall(r"^(?:File (\S.*?):\d+|Cell In)", plain, re.MULTILINE)
     if not files or not files[-1]:
         return False
-    path = Path(files[-1]).expanduser().resolve()
-    return path.is_relative_to(LIBRARY)
+    return Path(files[-1]).expanduser().resolve().is_relative_to(LIBRARY)
 
 
 def _git_commit(root: Path) -> str:
