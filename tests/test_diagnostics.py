@@ -124,14 +124,12 @@ test_bad_input = refusals(
 
 def test_a_warning_names_the_quantities_and_what_fails():
     table = summary({"alpha": NOT_MIXED, "classes": FEW, "one": CONSTANT})
-    largest = f"{table['r_hat'][0]:.2f}"
-
-    warning = verdict(table)
-
-    assert warning.kind == "Warning"
-    assert f"R-hat is above 1.01 for alpha (largest: {largest})" in warning.text
-    assert "Fewer than 400 effective draws for classes" in warning.text
-    assert "All draws of one are equal" in warning.text
+    sentences = (
+        "Warning. R-hat is above 1.01 for alpha .largest: "
+        f"{table['r_hat'][0]:.2f}.*Fewer than 400 effective draws for classes"
+        ".*All draws of one are equal"
+    )
+    assert re.match(sentences, repr(verdict(table)))
 
 
 @pytest.mark.parametrize(
