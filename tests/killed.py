@@ -23,7 +23,12 @@ def kill() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def end_at(number: int, when: str, end: Callable[[], object]) -> None:
+def end_at(
+    number: int,
+    when: str,
+    end: Callable[[], object],
+    replace: Callable[..., None] = setattr,
+) -> None:
     """End before or after the system call with this number."""
     calls = list[str]()
 
@@ -42,7 +47,7 @@ def end_at(number: int, when: str, end: Callable[[], object]) -> None:
         return called
 
     for module, name in CALLS:
-        setattr(module, name, ending(name, getattr(module, name)))
+        replace(module, name, ending(name, getattr(module, name)))
 
 
 if __name__ == "__main__":

@@ -67,10 +67,11 @@ def test_a_bad_value_is_one_line_and_starts_nothing(name: str) -> None:
         assert allowed in message
 
 
-PROFILES = "unknown profile 'publish' (known: default, published)"
 USAGE = {
     "run tou": "unknown paper 'tou' (known: toy)",
-    "run toy --profile publish": PROFILES,
+    "run toy --profile publish": (
+        "unknown profile 'publish' (known: default, published)"
+    ),
     "run toy --params nowhere.yaml": "nowhere.yaml",
     "build nothing": "unknown paper 'nothing'",
     "run toy -p data nowhere.csv": "toy: file 'nowhere.csv' does not exist",

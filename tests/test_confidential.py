@@ -255,8 +255,7 @@ def test_values_are_cut_from_messages(
 
 def test_columns_are_named_wherever_they_stand(tmp_path: Path) -> None:
     """In the command and in a notebook, but never their values."""
-    rng = np.random.default_rng(1)
-    values = rng.choice([JOB, TOWN, SICK, "a"], (200, 3))
+    values = np.random.default_rng(1).choice([JOB, TOWN, SICK, "a"], (200, 3))
     frame = pd.DataFrame(values, columns=["job", "t own", "x"])
     half = frame.assign(x=frame["x"].sample(frac=1, random_state=1).to_list())
     original = tmp_path / "a.csv"

@@ -17,9 +17,21 @@ import toy
 from srlib.runner import course
 from srlib.runner.parameters import UsageError
 
-SECRETS = ["A good answer", "Known to be", "Another secret", "to divide", "share / 3"]
-SECRETS += ["np.log", "0.167", "5]", "Beta", "smith", "not private", "SOLUTION"]
-SECRETS.append("AUTOTEST")
+SECRETS = [
+    "A good answer",
+    "Known to be",
+    "Another secret",
+    "to divide",
+    "share / 3",
+    "np.log",
+    "0.167",
+    "5]",
+    "Beta",
+    "smith",
+    "not private",
+    "SOLUTION",
+    "AUTOTEST",
+]
 RESULTS = ["right", "wrong", "not answered yet"]
 ANSWERS = {
     "sixth": ("' 1/6'", "0.168", "..."),
@@ -39,8 +51,8 @@ CHANCE = {("what_a_risk_means", "0.25")}  # another share of the same example
 def nbgrader(folder: Path, *arguments: str) -> None:
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [sys.executable, "-m", "nbgrader", *arguments]
-    environment = os.environ | {"PATH": programs}  # of alembic
-    subprocess.run(command, cwd=folder, check=True, env=environment)
+    # The path is that of alembic.
+    subprocess.run(command, cwd=folder, check=True, env=os.environ | {"PATH": programs})
 
 
 @pytest.fixture(scope="module")
@@ -98,18 +110,18 @@ def test_a_check_accepts_the_answer_and_no_other(version, capsys, result):
     assert messages == [f"{name}: {result}" for name in ANSWERS]
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (".17", "wrong, or too short: 3 decimal places count"),
-        ("'17 %'", "wrong, or too short: 3 decimal places count"),
-        ("'16.67 %'", "right"),
-        ("'0,1667'", "right"),
-        ("0,1667", "wrong; (0, 1667) is 2 numbers, and a decimal point makes one"),
-        ("'1/0'", "wrong"),
-        ("1", "wrong"),
-    ],
-)
+NUMBERS = {
+    ".17": "wrong, or too short: 3 decimal places count",
+    "'17 %'": "wrong, or too short: 3 decimal places count",
+    "'16.67 %'": "right",
+    "'0,1667'": "right",
+    "0,1667": "wrong; (0, 1667) is 2 numbers, and a decimal point makes one",
+    "'1/0'": "wrong",
+    "1": "wrong",
+}
+
+
+@pytest.mark.parametrize(("answer", "message"), NUMBERS.items())
 def test_a_number_may_be_written_as_on_paper_or_the_check_says_why_not(
     version, capsys, answer, message
 ):
@@ -142,10 +154,9 @@ def test_each_right_name_is_a_point(released: Path, version: Any) -> None:
 
 
 def student_sources(paper: str) -> list[str]:
-    cells = course.assignment_source(NOTEBOOKS[paper]).cells
     return [
         cell.source
-        for cell in cells
+        for cell in course.assignment_source(NOTEBOOKS[paper]).cells
         if not cell.metadata.get("nbgrader", {}).get("solution")
     ]
 
@@ -192,11 +203,9 @@ def test_what_a_question_asks_for_is_checked(paper: str) -> None:
     assert not re.search(taken, text, re.MULTILINE)
 
 
-def test_notebooks_must_have_been_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(toy.make(tmp_path, toy.EXERCISES))
-    assert "No such file" in toy.call("course").output
+@pytest.mark.usefixtures("project")
+def test_notebooks_must_have_been_built() -> None:
+    assert "No such file" in toy.call("course", "toy").output
 
 
 def test_an_exercise_without_an_answer_to_check_is_refused() -> None:

@@ -18,8 +18,7 @@ from srlib.diagnostics import importance_ess, pareto_k, r_hat, summary, verdict
 
 def chains(shift=0.0, n_chains=4, n_draws=1000, seed=0):
     """Independent normal draws, the last chain moved by `shift`."""
-    rng = default_rng(seed)
-    draws = rng.normal(size=(n_chains, n_draws))
+    draws = default_rng(seed).normal(size=(n_chains, n_draws))
     draws[-1] += shift
     return draws
 

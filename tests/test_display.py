@@ -50,8 +50,7 @@ def test_errors_have_two_digits_and_asked_decimals_are_given():
 
 @given(st.lists(st.floats(-1e200, 1e200), max_size=6))
 def test_a_text_is_near_its_number_and_never_zero_for_another(values):
-    texts = numbers(values)
-    for value, text in zip(values, texts, strict=True):
+    for value, text in zip(values, numbers(values), strict=True):
         assert not re.search(r"[-e]|\.$", text)
         assert (text == "0") == (value == 0)
         assert ("−" in text) == (value < 0)

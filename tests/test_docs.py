@@ -30,11 +30,7 @@ def paths(*patterns: str) -> list[Path]:
     return sorted(itertools.chain(*map(ROOT.glob, patterns)))
 
 
-PAGES = paths(
-    "*.md",
-    "docs/*.md",
-    "docs/guide/*.md",
-)
+PAGES = paths("*.md", "docs/*.md", "docs/guide/*.md")
 NOTEBOOKS = paths("notebooks/*.md", "notebooks/*.ipynb")
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
@@ -70,10 +66,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def options_of(command: str) -> set[str]:
-    options: set[str] = set()
-    for parameter in main.commands[command].params:
-        options.update(parameter.opts)
-    return options
+    parameters = main.commands[command].params
+    return set[str]().union(*(parameter.opts for parameter in parameters))
 
 
 @every_page
@@ -215,11 +209,7 @@ CELLS = [
     RULE.format("pruned as rpart"),
 ]
 SCORE = r"(?m)^{} +as printed .*?(\S+)$"
-SCORES = [
-    SCORE.format("distance"),
-    SCORE.format("P"),
-    SCORE.format("log P"),
-]
+SCORES = [SCORE.format("distance"), SCORE.format("P"), SCORE.format("log P")]
 PARAGRAPHS = [
     ("docs/notebooks.md", "400 simulated adults", "sequential_trees", CELLS),
     ("docs/notebooks.md", "advertised at an epsilon", "charest", SCORES),
@@ -259,13 +249,7 @@ def test_the_page_of_comparison_shows_its_table() -> None:
 
 # --------------------------------------------------------------------------- references
 
-TEXTS = paths(
-    "*.md",
-    "docs/*.*",
-    "docs/guide/*.md",
-    "srlib/**/*.py",
-    "notebooks/*.py",
-)
+TEXTS = paths("*.md", "docs/*.*", "docs/guide/*.md", "srlib/**/*.py", "notebooks/*.py")
 DOI = r"10\.\d{4,9}/[\w.()/:;-]*\w"
 ADDRESS = f"https://doi\\.org/{DOI}"
 SITE = r"https://(?!(?:\w+\.)?arxiv\.org|[^/]*doi\.org)[\w-]+(\.[\w-]+)+(/\S*\w/?)?"

@@ -15,48 +15,51 @@ from srlib.ledger import Claims
 HELD: dict[str, Any] = {"measured": "epsilon", "relation": "<=", "limit": 1.0}
 
 
-def checked(verdict="holds", **given):
+def checked(verdict="holds", claim="C1", **given):
     claims = Claims({"C1": "For every prior."})
-    shown = claims.check("C1", verdict, "As written.", **HELD | given)
+    shown = claims.check(claim, verdict, "As written.", **HELD | given)
     return claims, shown
 
 
-@pytest.mark.parametrize(
-    ("verdict", "given"),
-    [
-        ("holds", {"value": 1.0}),
-        ("fails", {"value": 1.0, "relation": "<"}),
-        ("fails", {"value": 1.1}),
-        ("fails", {"value": 0.9, "relation": ">"}),
-        ("holds", {"value": 0.9, "error": 0.049}),
-        ("not decided", {"value": 0.9, "error": 0.051}),
-        ("fails", {"value": 1.1, "error": 0.049}),
-        ("depends on the case", {"value": [0.9, 1.1]}),
-        ("depends on the case", {"value": [0.9, 1.1], "limit": [0.8, 1.2]}),
-        ("holds", {"value": [0.9, 1.1], "limit": [1.0, 1.2]}),
-        ("not decided", {"value": [0.5, 1.01], "error": 0.1}),
-        ("depends on the case", {"value": [0.5, 1.01, 2.0], "error": 0.1}),
-        ("holds", {"value": [0.5] * 19 + [2.0], "required_share": 0.95}),
-        ("fails", {"value": [0.5] + [2.0] * 19, "required_share": 0.95}),
-        (
-            "depends on the case",
-            {"value": [0.5] * 2 + [2.0] * 18, "required_share": 0.95},
-        ),
-        (
-            "not decided",
-            {
-                "value": [0.5] * 93 + [2.0] * 4 + [1.01] * 3,
-                "error": 0.1,
-                "required_share": 0.95,
-            },
-        ),
-        ("fails", {"value": math.inf}),
+VERDICTS: dict[str, list[Any]] = {
+    "holds": [
+        {"value": 1.0},
+        {"value": 0.9, "error": 0.049},
+        {"value": [0.9, 1.1], "limit": [1.0, 1.2]},
+        {"value": [0.5] * 19 + [2.0], "required_share": 0.95},
     ],
-)
-def test_verdict_is_that_of_all_cases(verdict, given):
-    claims, shown = checked("not decided", **given)
-    assert claims.table["verdict"].tolist() == [verdict]
-    assert shown.kind == f"C1 {verdict}"
+    "fails": [
+        {"value": 1.0, "relation": "<"},
+        {"value": 1.1},
+        {"value": 0.9, "relation": ">"},
+        {"value": 1.1, "error": 0.049},
+        {"value": [0.5] + [2.0] * 19, "required_share": 0.95},
+        {"value": math.inf},
+    ],
+    "depends on the case": [
+        {"value": [0.9, 1.1]},
+        {"value": [0.9, 1.1], "limit": [0.8, 1.2]},
+        {"value": [0.5, 1.01, 2.0], "error": 0.1},
+        {"value": [0.5] * 2 + [2.0] * 18, "required_share": 0.95},
+    ],
+    "not decided": [
+        {"value": 0.9, "error": 0.051},
+        {"value": [0.5, 1.01], "error": 0.1},
+        {
+            "value": [0.5] * 93 + [2.0] * 4 + [1.01] * 3,
+            "error": 0.1,
+            "required_share": 0.95,
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_verdict_is_that_of_all_cases(verdict):
+    for given in VERDICTS[verdict]:
+        claims, shown = checked("not decided", **given)
+        assert claims.table["verdict"].tolist() == [verdict]
+        assert shown.kind == f"C1 {verdict}"
 
 
 CASES = pd.Series({"distance": 0.7, "P": 0.1, "log P": 1.8})
@@ -122,9 +125,8 @@ def test_verdicts_alone_name_no_number_and_none_of_few_records():
 )
 @pytest.mark.filterwarnings("error")
 def test_what_cannot_be_judged_is_refused(given, message):
-    asked = {"claim": "C1", "verdict": "holds", "sentence": "Yes."} | HELD | given
     with value_error(message):
-        Claims({"C1": "For every prior."}).check(**asked)
+        checked(**given)
 
 
 # ------------------------------------------------------------------------------- ledger
@@ -155,23 +157,21 @@ def book(monkeypatch):
     return of
 
 
-@pytest.mark.parametrize(
-    ("key", "verdict", "values"),
-    [
-        ("a", "match", [-0.2505, -0.2495]),
-        ("a", "differs", [-0.2506, -0.2494, 0.25, math.nan, math.inf]),
-        ("b", "match", [1.25]),
-        ("b", "differs", [1.2501]),
-        ("c", "match", [1.25]),
-        ("c", "differs", [1.24]),
-        ("d", "match", [38]),
-        ("d", "differs", [33]),
-        ("e", "match", [-1.46, -1.4699]),
-        ("e", "differs", [-1.4701, -1.4599]),
-    ],
-)
-def test_numbers_are_judged_by_the_last_digit_printed(book, key, verdict, values):
-    for value in values:
+# Numbers that match and that differ, by the id of the printed one.
+JUDGED = {
+    "a": ([-0.2505, -0.2495], [-0.2506, -0.2494, 0.25, math.nan, math.inf]),
+    "b": ([1.25], [1.2501]),
+    "c": ([1.25], [1.24]),
+    "d": ([38.0], [33.0]),
+    "e": ([-1.46, -1.4699], [-1.4701, -1.4599]),
+}
+
+
+@pytest.mark.parametrize("key", JUDGED)
+def test_numbers_are_judged_by_the_last_digit_printed(book, key):
+    matching, differing = JUDGED[key]
+    for value in matching + differing:
+        verdict = "match" if value in matching else "differs"
         assert book({key: value})["verdict"][key] == verdict
         held = book({}, consistent={key: (value, "a check")})["verdict"][key]
         assert held == ("consistent" if verdict == "match" else "differs")
@@ -199,36 +199,31 @@ def test_numbers_without_a_verdict_have_a_reason(book):
     reasons = {"settings": {"d": 35}, "skip": {"a": "other data"}, "notes": {}}
     table = book({"a": 3.0}, **reasons)
     assert table["verdict"].tolist() == ["skipped"] * 3 + ["setting", "skipped"]
-    judged = table.loc[["a", "d"], ["computed", "note"]]
-    assert judged.to_numpy().tolist() == [
+    assert table.loc[["a", "d"], ["computed", "note"]].to_numpy().tolist() == [
         [3.0, "other data"],
         [35.0, "differs from the paper's setting"],
     ]
 
 
 @pytest.mark.parametrize(
-    ("computed", "given", "message"),
+    ("given", "message"),
     [
-        ({"x": 1.0}, {}, "computed has ids that are not printed in charest: .'x'"),
-        ({}, {"notes": {"x": ""}}, "notes has ids"),
         (
-            {"a": 1.0},
-            {"settings": {"a": 1.0}},
+            {"computed": {"x": 1.0}},
+            "computed has ids that are not printed in charest: .'x'",
+        ),
+        ({"notes": {"x": ""}}, "notes has ids"),
+        (
+            {"computed": {"a": 1.0}, "settings": {"a": 1.0}},
             "either a setting or computed; both have: .'a'",
         ),
-        (
-            {},
-            {"missing": None},
-            "neither computed nor skipped: .'a', 'b', 'c', 'd', 'e'",
-        ),
-        ({"a": 1.0}, {"notes": {}}, "need a note: .'a'"),
+        ({"missing": None}, "neither computed nor skipped: .'a', 'b', 'c', 'd', 'e'"),
+        ({"computed": {"a": 1.0}, "notes": {}}, "need a note: .'a'"),
     ],
 )
-def test_what_is_not_printed_left_out_or_unexplained_is_refused(
-    book, computed, given, message
-):
+def test_what_is_not_printed_left_out_or_unexplained_is_refused(book, given, message):
     with value_error(message):
-        book(computed, **given)
+        book(**{"computed": {}} | given)
 
 
 def test_summary_counts_by_source_and_tells_what_differs_and_what_is_not_judged(book):

@@ -70,8 +70,16 @@ EVIL = [
     "<p></p><details class=code></details><details class=code></details>"
     "<p class=title></p><h3></h3>",
 ]
-WRAPS = ["{}", "a {} b", "# {}", "|a|\n|-|\n|{}|", "```mermaid\n{}\n```"]
-WRAPS += ["![{}](a)", "$${}$$", r"$\text{{{}}}$"]
+WRAPS = [
+    "{}",
+    "a {} b",
+    "# {}",
+    "|a|\n|-|\n|{}|",
+    "```mermaid\n{}\n```",
+    "![{}](a)",
+    "$${}$$",
+    r"$\text{{{}}}$",
+]
 
 
 @pytest.mark.parametrize("html", EVIL)
@@ -268,10 +276,9 @@ def test_code_that_lays_out_is_folded_and_in_a_users_report_all_code() -> None:
 
 
 def test_code_and_small_print_are_folded() -> None:
-    table = table_of(1, "A & b")
     page = page_of(
         code("a = 1"),
-        code("b", table, chart("c")),
+        code("b", table_of(1, "A & b"), chart("c")),
         text("**No** caption.\n\n## Proof\n\nIt is so.", "appendix"),
         text("### A detail"),
         text("## Next\n\nLast."),

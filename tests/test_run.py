@@ -1,6 +1,5 @@
 """Runs by the command: complete or kept as failed, private, and ended by any signal."""
 
-import contextlib
 import errno
 import itertools
 import json
@@ -9,9 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import killed
 import nbformat
@@ -37,6 +37,7 @@ WHOLE = [
     "tables/values.csv",
 ]
 STOPPED = "cell 4: stopped"
+REPLACE = [sys.executable, killed.__file__]
 
 
 def srlib(
@@ -226,16 +227,6 @@ def test_a_folder_that_no_run_has_written_stays(
     assert sorted(path.name for path in folder.iterdir()) == sorted(files)
 
 
-@contextlib.contextmanager
-def at_call(number: int, when: str, act: Callable[[], None]) -> Iterator[None]:
-    """Act before or after a system call, which is counted from one."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module, name in killed.CALLS:
-            patch.setattr(module, name, getattr(module, name))  # which gives it back
-        killed.end_at(number, when, act)
-        yield
-
-
 def interrupted(final: Path, number: int, when: str) -> bool:
     """Return whether replacing a run reached a system call, where it is interrupted."""
 
@@ -243,7 +234,8 @@ def interrupted(final: Path, number: int, when: str) -> bool:
         raise KeyboardInterrupt
 
     try:
-        with at_call(number, when, interrupt):
+        with pytest.MonkeyPatch.context() as patch:
+            killed.end_at(number, when, interrupt, patch.setattr)
             killed.write(final, "new")
     except KeyboardInterrupt:
         return True
@@ -252,7 +244,7 @@ def interrupted(final: Path, number: int, when: str) -> bool:
 
 def killed_at_once(final: Path, number: int, when: str) -> bool:
     """Do the same in another process, which is killed."""
-    command = [sys.executable, killed.__file__, str(final), str(number), when]
+    command = [*REPLACE, str(final), str(number), when]
     return subprocess.run(command, timeout=60).returncode == -signal.SIGKILL
 
 
@@ -296,7 +288,8 @@ def test_a_run_goes_on_whenever_another_command_begins(
         files.settle_leftovers(tmp_path)
 
     for number in itertools.count(1):
-        with at_call(number, when, settle):
+        with pytest.MonkeyPatch.context() as patch:
+            killed.end_at(number, when, settle, patch.setattr)
             killed.write(final, str(number))
         assert (final / "provenance.json").read_text() == str(number)
         assert {*tmp_path.iterdir()} == {final}
@@ -308,9 +301,7 @@ def test_a_run_goes_on_whenever_another_command_begins(
 def test_where_files_cannot_be_locked_nothing_of_others_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_locks(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
+    no_locks = Mock(side_effect=OSError(errno.ENOLCK, "No locks available"))
     monkeypatch.setattr(files, "_lock", no_locks)
     killed.write(final := tmp_path / "run", "earlier")
     with files.hidden_folder(final) as others:
@@ -322,15 +313,20 @@ def test_where_files_cannot_be_locked_nothing_of_others_is_removed(
 @toy.posix
 def test_a_run_in_another_container_goes_on(tmp_path: Path) -> None:
     """Two containers may share a folder, host name and process IDs."""
-    container = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
-    container.append("--mount-proc")
+    container = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+    ]
     if not shutil.which("unshare") or subprocess.run([*container, "true"]).returncode:
         pytest.skip("no containers are allowed here")
     # The numbers of its processes are larger than those of the second.
     numbers = 'for _ in 1 2 3; do true & done; wait; "$@"; exit $?'
-    first = [*container, "sh", "-c", numbers, "sh", sys.executable, killed.__file__]
-    second = [*container, sys.executable, killed.__file__]
-    second += [str(tmp_path / "other"), "0", ""]
+    first = [*container, "sh", "-c", numbers, "sh", *REPLACE]
+    second = [*container, *REPLACE, str(tmp_path / "other"), "0", ""]
     # It waits as soon as it has made its folder.
     first += [str(tmp_path / "run"), "4", "after", "wait"]
     waiting = subprocess.Popen(first, stdin=subprocess.PIPE)

@@ -49,8 +49,7 @@ def read(page: Path) -> str:
 def values(page: Path, attribute: str) -> set[str]:
     """Return the values of an attribute of a page's elements."""
     html = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", read(page))
-    found = re.findall(rf'<[^<>]*?\s(?:{attribute})="([^"]*)"', html)
-    return {*map(unescape, found)}
+    return {*map(unescape, re.findall(rf'<[^<>]*?\s(?:{attribute})="([^"]*)"', html))}
 
 
 def links(page: Path) -> set[str]:

@@ -28,8 +28,7 @@ def read(text: str, name: str = "sweep_x") -> list[Request]:
     """Write the file of a sweep and return its points."""
     file = Path(f"{name}.yaml").absolute()
     file.write_text(f"paper: toy\n{text}\n", "utf-8")
-    points, _ = sweep.read_sweep(file.parent, file, file.parent / "outputs")
-    return points
+    return sweep.read_sweep(file.parent, file, file.parent / "outputs")[0]
 
 
 def sweep_x(*options: str) -> Result:

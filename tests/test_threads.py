@@ -56,8 +56,7 @@ def computed() -> Iterator[tuple[str, object]]:
     yield "assessment", assessment.table
 
     study = proportion.Study(beta_binomial(300, 300, 1.0), 0.3)
-    neighbor = np.maximum(np.arange(301) - 1, 0)
-    yield "all pairs", study.all_pairs(neighbor, 0.5)
+    yield "all pairs", study.all_pairs(np.maximum(np.arange(301) - 1, 0), 0.5)
     yield "expected utility", study.expected_utility(90)
 
     tables_of_four = contingency.log_linear_draws((2, 2), 500, rng=rng)

@@ -228,15 +228,15 @@ def finished(outputs: Path, data: str = "") -> Path:
 
     With data it is a run on a user's file, whose first picture is public.
     """
-    run = outputs / "toy" / "published"
+    run = outputs / "toy/published"
     run.mkdir(parents=True)
-    columns = {"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}
-    frame = pd.DataFrame(columns, index=[1, 2, 3])
+    frame = pd.DataFrame({"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]})
     wide = pd.DataFrame({f"a rather long name {i}": [1000.0 * i] for i in range(9)})
 
     def chart(name: str) -> NotebookNode:
-        title = f"{name} in years"
-        chart = charts.lines(frame, title, "risk", description="Two lines.")
+        chart = charts.lines(
+            frame, f"{name} in years", "risk", description="Two lines."
+        )
         spec = charts.specification(chart)
         return displayed({charts.MIME_TYPE: spec, "image/svg+xml": charts.svg(spec)})
 

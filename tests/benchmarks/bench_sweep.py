@@ -51,11 +51,7 @@ def test_overhead_of_a_point(benchmark, tmp_path):
     few = cpu_seconds(sweep_command(project, 2), project)
 
     arguments = (sweep_command(project, 12), project)
-    many = benchmark.pedantic(
-        cpu_seconds,
-        arguments,
-        rounds=1,
-    )
+    many = benchmark.pedantic(cpu_seconds, arguments, rounds=1)
 
     overhead = (many - few) / 10 - seconds_of_cells
     benchmark.extra_info["CPU s of the cells"] = round(seconds_of_cells, 2)
