@@ -29,8 +29,7 @@ def cpu_seconds(command, cwd):
 
 def cpu_seconds_of_cells(project):
     """Return the CPU time of the notebook's cells in a process of their own."""
-    cells = toy.TEXT.split("# %%")[3:]
-    sources = [cell.partition("\n")[2] for cell in cells]
+    sources = [cell.partition("\n")[2] for cell in toy.TEXT.split("# %%")[3:]]
     timed = [CELLS, *sources, "\nprint(time.process_time() - began)\n"]
     command = [sys.executable, "-c", "".join(timed)]
     return float(subprocess.check_output(command, cwd=project))
