@@ -132,8 +132,8 @@ def _chosen_table(frame: pd.DataFrame, step: float) -> alt.Chart:
     is_chosen = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
     # One row per row of each table: a fifth of the size.
     whole = compact(frame).assign(attains=frame["attains"].astype(int))
-    of_a_row = ["epsilon", "x", "exact_epsilon", "conditional_epsilon"]
-    packed = whole.groupby(of_a_row, sort=False)[list(_PACKED)].agg(list)
+    row_columns = ["epsilon", "x", "exact_epsilon", "conditional_epsilon"]
+    packed = whole.groupby(row_columns, sort=False)[list(_PACKED)].agg(list)
     table = alt.Chart(packed.reset_index()).transform_filter(is_chosen)
     # Posterior odds are prior odds times the ratio of the two entries.
     return table.transform_flatten(list(_PACKED)).transform_calculate(

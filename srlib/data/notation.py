@@ -18,6 +18,7 @@ _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 # elsewhere.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[T ](\d{2}:\d{2}.*))?")
+# What every date begins with: three numbers.
 _LIKE_A_DATE = re.compile(r"\d+([./-])\d+\1\d+")
 
 # Notes, before the names of columns.
