@@ -30,24 +30,6 @@ from srlib.margins import two_way_table
 NC = "acs:2012:nc"
 PERSON_FILE = Path(__file__).parents[2] / "shared/data/acs2011_pums_person_sample.csv"
 
-# An adult's record for each raw code, with the recoded value.
-ADULT = {
-    "SEX": 2,
-    "AGEP": 40,
-    "RAC1P": 1,
-    "SCHL": 16,
-    "MAR": 1,
-    "LANX": 2,
-    "WAOB": 1,
-    "MIL": 5,
-    "WKL": 1,
-    "DIS": 2,
-    "HICOV": 1,
-    "MIG": 1,
-    "SCH": 1,
-    "HISP": 1,
-}
-
 
 def recoded(*codes: int) -> dict[int, int]:
     """The recoded values of the raw codes 1, 2, ..."""
@@ -82,14 +64,16 @@ IN_2012 = {
     "WAOB": recoded(1, 2, 3, 4, 5, 6, 7, 2),
     "HISP": {1: 1, 2: 2, 24: 2},
     "MAR": recoded(1, 2, 3, 4, 5),
+    "MIL": recoded(1, 1, 1, 2, 3),
     **dict.fromkeys(["SEX", "LANX", "DIS", "HICOV"], recoded(1, 2)),
     **dict.fromkeys(["WKL", "MIG", "SCH"], recoded(1, 2, 3)),
 }
+FOUR_CODES = recoded(1, 1, 2, 3)  # of military service, from 2013
+ADULT = dict.fromkeys(IN_2012, 1) | {"AGEP": 40, "SCHL": 16, "MIL": 5}
 RECODED = [
-    ("MIL", 2008, recoded(1, 1, 1, 2, 3)),
-    ("MIL", 2012, recoded(1, 1, 1, 2, 3)),
-    ("MIL", 2013, recoded(1, 1, 2, 3)),
-    ("MIL", 2023, recoded(1, 1, 2, 3)),
+    ("MIL", 2008, IN_2012["MIL"]),
+    ("MIL", 2013, FOUR_CODES),
+    ("MIL", 2023, FOUR_CODES),
     *((column, 2012, values) for column, values in IN_2012.items()),
 ]
 
@@ -126,9 +110,7 @@ test_bad_input = refusals(
 
 def test_children_are_left_out_and_missing_values_of_adults_stay_missing():
     families = persons(
-        AGEP=[17, 18, 0, 80],
-        MIL=[None, 5, None, 5],
-        WKL=["", "1", "", "2"],
+        AGEP=[17, 18, 0, 80], MIL=[None, 5, None, 5], WKL=["", "1", "", "2"]
     )
     assert recode_acs(families, 2012).index.tolist() == [1, 3]
     adults = persons(AGEP=[None, 18, 30], MIL=[5.0, None, 5.0])
@@ -159,8 +141,7 @@ def test_errors_of_a_raw_file_name_its_lines(tmp_path):
     with value_error("the table has 0 records"):
         read_table(path)
     write_frame(persons(AGEP=[5, 40, 40], MIL=["", 5, 4]), path)
-    message = r"persons\.csv: .* vintage 2013: .*MIL has '5' \(line 3\)"
-    with value_error(message):
+    with value_error(r"persons\.csv: .* vintage 2013: .*MIL has '5' \(line 3\)"):
         read_table(path, ACS, vintage=2013)
 
 
@@ -245,8 +226,7 @@ def smallest_p_value(first, second):
         rare = counts[:, ~frequent].sum(axis=1)
         pooled = np.column_stack([counts[:, frequent], rare])
         pooled = pooled[:, pooled.sum(axis=0) > 0]
-        test = stats.chi2_contingency(pooled, correction=False)
-        p_values.append(test.pvalue)
+        p_values.append(stats.chi2_contingency(pooled, correction=False).pvalue)
     return min(p_values)
 
 
@@ -295,10 +275,6 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         thread.join()
 
 
-def files_in(folder):
-    return [path for path in folder.rglob("*") if path.is_file()]
-
-
 def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(
     served, cache, capsys
 ):
@@ -307,7 +283,7 @@ def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(
 
     assert path.read_bytes() == BODY
     assert year == 2012
-    assert files_in(cache) == [path]
+    assert list(cache.glob("acs/2012/*")) == [path]
     served.unlink()
     assert download_acs("acs:2012:NC") == (path, 2012)
     assert capsys.readouterr() == ("", "")
@@ -321,15 +297,14 @@ def test_what_is_no_whole_zip_is_not_kept_and_asked_for_again(served, cache, bod
     served.write_bytes(body)
     with pytest.raises(ConnectionError, match=message):
         download_acs(NC)
-    assert not files_in(cache)
+    assert not list(cache.glob("acs/2012/*"))
     served.write_bytes(BODY)
     assert download_acs(NC)[0].read_bytes() == BODY
 
 
 @pytest.mark.usefixtures("served", "cache")
 def test_unpublished_files_and_unreachable_servers_are_told_apart(monkeypatch):
-    message = r"not published a 1-year person file of 2020 for NC: .*\(404\)"
-    with value_error(message):
+    with value_error(r"not published a 1-year person file of 2020 for NC: .*\(404\)"):
         download_acs("acs:2020:nc")
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import vl_convert
+from refusals import value_error
 
 from srlib import charts, diagnostics, mechanism
 from srlib.charts import style
@@ -66,16 +67,6 @@ def test_drawing_is_readable_and_accessible(drawn):
     assert min(map(float, sizes)) >= 12
 
 
-def test_specification_is_small_and_drawn_by_jupyterlab(drawn):
-    spec, _ = drawn
-    assert spec["$schema"].endswith("/vega-lite/v5.json")
-    text = json.dumps(spec, allow_nan=False)
-    assert len(text) < 64_000
-    # JupyterLab's Vega-Lite, 5.6, draws nothing where a line with points of its own is
-    # picked.
-    assert '"point": ' not in text
-
-
 def test_drawing_is_the_same_again_and_in_the_newest_vega_lite(drawn):
     spec, svg = drawn
     newest = vl_convert.get_vegalite_versions()[-1]
@@ -96,11 +87,7 @@ def test_every_figure_of_a_notebook_is_described_by_its_author():
 
 def test_identifiers_differ_between_drawings():
     """Else gradients of two drawings in one page would take each other's place."""
-    columns = {
-        "x": [0.1, 0.2],
-        "y": [0.1, 0.3],
-    }
-    frame = pd.DataFrame(columns)
+    frame = pd.DataFrame({"x": [0.1, 0.2], "y": [0.1, 0.3]})
     one = charts.agreement(frame, "one", "y", **DESCRIBED)
     other = charts.agreement(frame, "other", "y", **DESCRIBED)
     first = identifiers(svg_of(one))
@@ -110,11 +97,7 @@ def test_identifiers_differ_between_drawings():
 
 def test_labels_and_descriptions_are_text():
     hostile = "<script>alert('&')</script>"
-    curves = {
-        hostile: [1.0, 2.0],
-        "b": [2.0, 1.0],
-    }
-    frame = pd.DataFrame(curves)
+    frame = pd.DataFrame({hostile: [1.0, 2.0], "b": [2.0, 1.0]})
 
     svg = svg_of(charts.lines(frame, hostile, "y", description=hostile))
 
@@ -126,15 +109,22 @@ def test_labels_and_descriptions_are_text():
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_embedded_for_every_reader(name):
+def test_a_figure_is_small_and_embedded_for_every_reader(name):
     data = FIGURES[name]
+    spec = SPECS[name]
     assert set(data) == {
         "application/vnd.vegalite.v5+json",
         "text/plain",
         "image/svg+xml",
         "image/png",  # without a PNG JupyterLab would add one
     }
-    assert "".join(data["text/plain"]) == f"Chart: {SPECS[name]['description']}"
+    assert "".join(data["text/plain"]) == f"Chart: {spec['description']}"
+    assert spec["$schema"].endswith("/vega-lite/v5.json")
+    text = json.dumps(spec, allow_nan=False)
+    assert len(text) < 64_000
+    # JupyterLab's Vega-Lite, 5.6, draws nothing where a line with points of its own is
+    # picked.
+    assert '"point": ' not in text
 
 
 def test_importing_and_drawing_switch_nothing_on():
@@ -149,12 +139,7 @@ assert (altair.theme.active, altair.renderers.active) == ("default", "default")
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "prior", "x"),
-    [
-        (2.0, 0.1, 1),
-        (3.0, 0.35, 0),
-        (1.0, 0.8, 3),
-    ],
+    ("epsilon", "prior", "x"), [(2.0, 0.1, 1), (3.0, 0.35, 0), (1.0, 0.8, 3)]
 )
 def test_what_vega_computes_is_what_the_library_computes(epsilon, prior, x):
     spec = copy.deepcopy(SPECS["one_table_two_readings-0"])
@@ -190,10 +175,7 @@ def test_what_vega_computes_is_what_the_library_computes(epsilon, prior, x):
 
 
 def test_every_value_is_counted():
-    values = {
-        "a": RNG.gamma(10, 0.1, 500),
-        "b": RNG.gamma(9, 0.1, 500),
-    }
+    values = {"a": RNG.gamma(10, 0.1, 500), "b": RNG.gamma(9, 0.1, 500)}
     edges = np.linspace(0, 4, 41)
     x = np.exp(RNG.normal(-3.5, 0.5, 3500))
     frame = pd.DataFrame({"x": x, "y": 1.1 * x})
@@ -210,17 +192,11 @@ def test_agreement_takes_equal_probabilities_and_no_zero():
     frame = pd.DataFrame(0.1, index=[0, 1], columns=["x", "y"])
     assert "NaN" not in svg_of(charts.agreement(frame, "x", "y", **DESCRIBED))
     frame.loc[1, "x"] = 0.0
-    with pytest.raises(ValueError, match="not positive and finite"):
+    with value_error("not positive and finite"):
         charts.agreement(frame, "x", "y", **DESCRIBED)
 
 
-@pytest.mark.parametrize(
-    ("n_draws", "n_shown"),
-    [
-        (5000, 715),
-        (50, 50),
-    ],
-)
+@pytest.mark.parametrize(("n_draws", "n_shown"), [(5000, 715), (50, 50)])
 def test_long_chains_are_thinned_and_short_ones_are_whole(n_draws, n_shown):
     draws = {"log_likelihood": RNG.normal(size=(4, n_draws))}
     chart = charts.trace(diagnostics.long_format(draws), **DESCRIBED)
@@ -228,18 +204,9 @@ def test_long_chains_are_thinned_and_short_ones_are_whole(n_draws, n_shown):
 
 
 def test_lines_leave_out_what_has_no_logarithm():
-    columns = {
-        "a": [1.0, 2.0, 3.0],
-        "b": [1.0, np.nan, 3.0],
-    }
-    frame = pd.DataFrame(columns, index=[0.0, 1.0, 1000.0])
-    chart = charts.lines(
-        frame,
-        "x",
-        "y",
-        log_x=True,
-        **DESCRIBED,
-    )
+    columns = {"a": [1.0, 2.0, 3.0], "b": [1.0, np.nan, 3.0]}
+    frame = pd.DataFrame(columns, [0.0, 1.0, 1000.0])
+    chart = charts.lines(frame, "x", "y", log_x=True, **DESCRIBED)
     (data,) = data_of(chart)
     assert data["curve"].tolist() == ["a", "a", "b"]
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_array_equal
-from refusals import value_error
+from refusals import refusals, value_error
 from test_microdata import write, write_frame
+from toy import call
 
 from srlib.assessment import read_inputs
 from srlib.assessment.attribute import attribute_disclosure
@@ -28,10 +28,8 @@ from srlib.data.infer import (
 from srlib.data.microdata import read_table, read_uncoded
 from srlib.data.notation import harmonize_notation
 from srlib.data.schema import Microdata, Schema, Variable
-from srlib.runner.cli import main
 
 NUMBERS = st.lists(st.integers(-1000, 1000), min_size=2, max_size=300)
-UNITS = [1.0, 1e-3, 1e6]
 INCOME = Variable("income", ("below 10", "10 or more", "N"), cut_points=(10.0,))
 OWN = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
 SEX_OWN = Schema(
@@ -69,7 +67,7 @@ def with_ids() -> pd.DataFrame:
     return table().assign(id=[f"P{i:04d}" for i in range(300)])
 
 
-@given(NUMBERS, st.integers(2, 12), st.sampled_from(UNITS))
+@given(NUMBERS, st.integers(2, 12), st.sampled_from([1.0, 1e-3, 1e6]))
 @example([600, 601], 2, 1e-3)
 @example([0] * 12 + [1, 200, 201, 202, 202], 12, 1.0)
 def test_quantile_bins_are_never_empty_and_rarely_large(values, bins, unit):
@@ -90,22 +88,14 @@ def test_cut_points_are_round_and_a_frequent_number_has_its_own_bin():
     ages = pd.Series(1, np.arange(16.0, 96))
     assert all(edge % 5 == 0 for edge in quantile_cut_points(ages, 10))
 
-    counts = pd.Series(
-        [5, 60, 10, 10, 10, 5],
-        [-5.0, 0, 3, 7, 20, 60],
-    )
+    counts = pd.Series([5, 60, 10, 10, 10, 5], [-5.0, 0, 3, 7, 20, 60])
     cut_points = quantile_cut_points(counts, 10)
     bins = np.searchsorted(cut_points, [-5, 0, -0.0, 3], side="right")
     assert (bins - bins[1]).tolist() == [-1, 0, 0, 1]
 
 
 @given(
-    st.lists(
-        st.integers(-50, 50),
-        min_size=1,
-        max_size=8,
-        unique=True,
-    ),
+    st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True),
     st.integers(-99, 99),
 )
 def test_labels_of_bins_state_their_range(cut_points, value):
@@ -142,36 +132,25 @@ def test_numbers_are_binned_by_one_table_only():
     assert set(far_codes) == {len(age.cut_points)}
 
 
-def test_declared_cut_points_bin_a_file(tmp_path):
-    frame = table().drop(columns="own")
-    write_frame(frame, tmp_path / "a.csv")
-    schema = write(
-        tmp_path / "schema.yaml",
-        "leave_out: [code, sex]\nvariables:\n- {name: age, cut_points: [20, 50]}\n"
-        "- {name: income, cut_points: [0.5], missing_codes: [N], missing: level}\n",
-    )
-
-    read = read_table(tmp_path / "a.csv", schema)
-
-    age, income = read.schema.variables
-    assert age.levels == ("below 20", "20 to 49", "50 or more")
-    assert income.levels == ("below 0.5", "0.5 or more", "missing")
-    assert "age is binned at the declared cut points 20, 50." in read.notes
-    with value_error("columns 'age', 'income' are not binned; read_table bins"):
-        Microdata.from_frame(frame, Schema.from_yaml(schema))
-
-
 NOT_NUMERIC = ["1", "2", *(f"n{i}" for i in range(101))]
-UNBINNED = [
-    (["1", "1"], "x is declared to be numeric but has 1 distinct numbers; binning"),
-    (NOT_NUMERIC, "but has 101 values that are not numbers, such as 'n0'"),
-]
-
-
-@pytest.mark.parametrize(("column", "message"), UNBINNED)
-def test_columns_that_cannot_be_binned(column, message):
-    with value_error(message):
-        bin_numbers(schema_of("x", bins=2), pd.DataFrame({"x": column}))
+test_bad_input = refusals(
+    {
+        "x is declared to be numeric but has 1 distinct numbers; binning": lambda: (
+            bin_numbers(schema_of("x", bins=2), pd.DataFrame({"x": ["1", "1"]}))
+        ),
+        "but has 101 values that are not numbers, such as 'n0'": lambda: bin_numbers(
+            schema_of("x", bins=2), pd.DataFrame({"x": NOT_NUMERIC})
+        ),
+        "dates of 'day' may be day/month/year or month/day/year": lambda: (
+            harmonize_notation(
+                pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]}), None
+            )
+        ),
+        "no column can be used: it is not in all files": lambda: infer.suggest_schema(
+            [table()[["age"]], table()[["own"]]]
+        ),
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -195,16 +174,23 @@ def test_the_level_of_missing_values_has_a_name_of_its_own():
 
 
 def test_codes_that_say_that_a_variable_does_not_apply():
-    values = [1, 2, 3, "-9", "-9.0", "N", None]
-    frame = pd.DataFrame({"x": values})
-    declared = schema_of("x", cut_points=(2.0,), not_applicable=("-9", "N"))
+    values = [1, 2.5, 3, "-9", "-9.0", "N", "z", None]
+    declared = schema_of(
+        "x",
+        cut_points=(2.0,),
+        missing="missing",
+        missing_codes=("z",),
+        not_applicable=("-9", "N"),
+    )
 
-    binned, _ = bin_numbers(declared, frame)
-    schema, _ = add_missing_levels(binned, frame)
+    binned, notes = bin_numbers(declared, pd.DataFrame({"x": values}))
 
-    (x,) = schema.variables
+    (x,) = binned.variables
     assert x.levels == ("below 2", "2 or more", "-9", "N", "missing")
-    assert codes_of(values, schema) == [0, 1, 1, 2, 2, 3, 4]
+    assert notes == ["x is binned at the declared cut points 2."]
+    assert codes_of(values, binned) == [0, 1, 1, 2, 2, 3, 4, 4]
+    with value_error("columns 'x' are not binned; read_table bins"):
+        codes_of(values, declared)
     assert x.codes_without_value == (2, 3, 4)
     numbers = x.numbers_of(["1", "-9.0", "N", "x"])
     assert_array_equal(numbers, [1, np.nan, np.nan, np.nan])
@@ -218,15 +204,10 @@ def test_people_without_a_value_of_the_target_are_not_counted():
     inputs = read_inputs(frame, frame, target="x", schema=schema)
 
     assert "x is missing or not applicable for 3 of 6 people" in " ".join(inputs.notes)
-    files = inputs.files(inputs.original)
-    # a and b; or a, c has two answers.
-    shares = {
-        (): 4 / 6,
-        inputs.schema.variables[1].codes_without_value: 2 / 3,
-    }
-    for codes_without_value, share in shares.items():
-        people = attribute_disclosure(files, Attack([0], 1, codes_without_value))
-        assert people.release[people.eligible].mean() == share
+    attack = Attack([0], 1, none.codes_without_value)
+    people = attribute_disclosure(inputs.files(inputs.original), attack)
+    # a; c has two answers.
+    assert people.release[people.eligible].tolist() == [1, 1, 0]
 
 
 def test_missing_values_are_a_level_wherever_one_table_has_them():
@@ -236,8 +217,7 @@ def test_missing_values_are_a_level_wherever_one_table_has_them():
     first = complete.assign(a=["1", None], d=["1", None])
     other = complete.assign(b=[None, "2"])
     schema, notes = add_missing_levels(Schema(tuple(variables)), first, other)
-    levels_of_missing = [variable.missing for variable in schema.variables]
-    assert levels_of_missing == ["missing", "missing", "", ""]
+    assert [v.missing for v in schema.variables] == ["missing", "missing", "", ""]
     assert notes == ("Missing values are a separate level: a 1 of 2.",)
     codes, kept = schema.encode_complete(first, drop_missing=False)
     assert kept.tolist() == [True, False]
@@ -283,21 +263,11 @@ def test_a_text_that_matches_two_levels_but_for_case_is_an_error():
     assert codes_of(["Yes", "YES", "no"], schema) == [0, 1, 2]
 
 
-YEARS = [f"{i} years" for i in range(300)]
-UNKNOWN = [
-    (
-        {"sex": "x"},
-        "sex has values that the original does not have, 'x'; the original has 'f', 'm",
-    ),
-    ({"age": YEARS}, "age has values.* and 297 more; the original has numbers"),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), UNKNOWN)
-def test_values_of_which_none_is_known_are_an_error(change, message):
+def test_values_of_which_none_is_known_are_an_error():
     original = table().drop(columns="own")
-    with value_error(f"^made: {message}"):
-        read_inputs(original, {"made": original.assign(**change)})
+    years = [f"{i} years" for i in range(300)]
+    with value_error("^made: age has values.* and 297 more; the original has numbers"):
+        read_inputs(original, {"made": original.assign(age=years)})
     ages = original["age"].astype(object).where(original["sex"] == "f", "old")
     inputs = read_inputs(original, original.assign(age=ages)[::-1])
     assert "Levels that the original does not have: age 'old'." in inputs.notes
@@ -305,8 +275,7 @@ def test_values_of_which_none_is_known_are_an_error(change, message):
 
 def test_numbers_are_binned_and_texts_and_codes_are_levels():
     schema = infer_schema(table())
-    binned = [variable.name for variable in schema.variables if variable.bins]
-    assert binned == ["age", "income"]
+    assert [v.name for v in schema.variables if v.bins] == ["age", "income"]
     income = bin_numbers(schema, table())[0].variables[1]
     assert income.levels[-1] == "N"
     assert len(income.levels) == len(income.cut_points) + 2
@@ -390,8 +359,7 @@ def test_decimal_commas_and_points_are_the_same_numbers(tmp_path):
         (made,) = inputs.synthesizers[released.name]
         assert_array_equal(made.codes, inputs.original.codes)
         assert_array_equal(made.numbers[0], heights)
-        choices = " ".join(inputs.choices)
-        assert choices.count("a decimal comma: 'height', 'dose'.") == 1
+        assert " ".join(inputs.choices).count("a decimal comma: 'height', 'dose'.") == 1
 
     dose = Variable("dose", ("0,5", "1,25", "2,0"))
     schema = Schema((dose, Variable("sick", ("n", "y"))))
@@ -421,12 +389,6 @@ def test_dates_are_read_where_all_values_are_dates(texts, meant):
     assert notes == (["Dates, read as numbers of days: 'day'."] if meant else [])
 
 
-def test_dates_whose_day_may_be_the_month_are_refused():
-    frame = pd.DataFrame({"day": ["05/06/1990", "01/02/2001"]})
-    with value_error("dates of 'day' may be day/month/year or month/day/year"):
-        harmonize_notation(frame, None)
-
-
 def test_dates_are_binned_as_days_in_any_notation(tmp_path):
     rng = default_rng(3)
     days = rng.integers(0, 20_000, 200) - 7305
@@ -444,8 +406,7 @@ def test_dates_are_binned_as_days_in_any_notation(tmp_path):
     for (made,) in inputs.synthesizers.values():
         assert_array_equal(made.numbers[0], days)
         assert_array_equal(made.codes, inputs.original.codes)
-    levels = inputs.schema.variables[0].levels
-    assert all(re.search(r"\d{4}-\d\d-\d\d", level) for level in levels)
+    assert inputs.schema.variables[0].levels[0].startswith("below 19")
     choice = "born is binned near the original's quantiles, with cut points 19"
     assert choice in " ".join(inputs.choices)
 
@@ -466,8 +427,8 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path):
     released.loc[1, "own"] = None
     frames = (original, released)
     files = (tmp_path / "a.csv", tmp_path / "b.csv")
-    for frame, file in zip(frames, files, strict=True):
-        write_frame(frame, file)
+    write_frame(original, files[0])
+    write_frame(released, files[1])
     schema = write(tmp_path / "schema.yaml", "leave_out: [id, one]")
     wishes: list[tuple[Any, dict[str, Any]]] = [
         (files, {"leave_out": ["id", "one"]}),
@@ -489,16 +450,13 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path):
     assert read_inputs(table(), table()).original.left_out == {}
 
 
-def test_wishes_that_no_column_can_fulfill_are_refused(tmp_path):
-    files = (tmp_path / "a.csv", tmp_path / "b.csv")
-    write_frame(with_ids().assign(one=range(300)), files[0])
-    write_frame(with_ids(), files[1])
-
+def test_wishes_that_no_column_can_fulfill_are_refused():
+    tables = (with_ids().assign(one=range(300)), with_ids())
     with value_error("leave_out names 'ID', but no file has such a column"):
-        read_inputs(*files, leave_out=["id", "one", "ID"])
+        read_inputs(*tables, leave_out=["id", "one", "ID"])
     with value_error("target names 'id', which is among the columns to leave out"):
-        read_inputs(*files, leave_out=["id", "one"], target="id")
-    constant = table().assign(id="", one=1)
+        read_inputs(*tables, leave_out=["id", "one"], target="id")
+    constant = table().assign(one=1)
     with value_error("keys names 'one', which has the same value in every record"):
         read_inputs(constant, constant, keys=["sex", "one"])
 
@@ -512,8 +470,8 @@ def test_wishes_that_no_column_can_fulfill_are_refused(tmp_path):
         (
             ["f", "m"],
             ["1", "0"],
-            "does not have, '1', '0'; the original has 'f', 'm'. "
-            "Are they coded differently\\?",
+            "^release 1: sick has values that the original does not have, '1', '0'; "
+            "the original has 'f', 'm'. Are they coded differently\\?",
         ),
     ],
 )
@@ -556,16 +514,14 @@ variables:
 def test_a_schema_is_read_from_a_file(tmp_path):
     path = write(tmp_path / "schema.yaml", DECLARED)
     sex = Variable("sex", ("f", "m"), ("female", "male"), not_applicable=("N",))
-    sex = sex.add_missing_level()
     age = Variable("age", title="age in years", bins=5, missing="missing")
     income = Variable(
         "income", cut_points=(0, 1e4), drop_missing=True, missing_codes=("N", "-9")
     )
     own = Variable("own", ("yes", "no"), drop_missing=False)
     code = Variable("code", ("01", "1", "null", "1.0")).add_missing_level()
-    expected = Schema((age, income, sex, own, code), ("id",))
+    expected = Schema((age, income, sex.add_missing_level(), own, code), ("id",))
     assert Schema.from_yaml(path) == expected
-    assert sex.codes_without_value == (2, 3)
 
 
 BAD_SCHEMAS = {
@@ -612,16 +568,13 @@ def test_wrong_declarations_are_refused(tmp_path, text, message):
 def test_the_command_suggests_a_schema(tmp_path):
     days = [f"31.12.{i % 90:02d}" for i in range(300)]
     original = table().assign(id=np.arange(300), day=days)
-    released = original[::-1].assign(
-        sex=original["sex"].replace("m", "x"),
-        draw=1,
-    )
+    released = original[::-1].assign(sex=original["sex"].replace("m", "x"), draw=1)
     released.loc[0, "own"] = "NO"
-    files = [str(tmp_path / name) for name in ("a.csv", "b.tsv")]
+    files = (tmp_path / "a.csv", tmp_path / "b.tsv")
     original.assign(weight=1).to_csv(files[0], index=False)
     released.to_csv(files[1], index=False, sep="\t")
 
-    suggested = CliRunner().invoke(main, ["schema", *files, "--leave-out", "weight"])
+    suggested = call("schema", *files, "--leave-out", "weight")
 
     assert suggested.exit_code == 0
     reasons = {
@@ -642,11 +595,6 @@ def test_the_command_suggests_a_schema(tmp_path):
     assert names == ("age", "income", "code", "sex", "own")
 
 
-def test_no_schema_is_suggested_for_files_without_a_common_column():
-    with value_error("no column can be used: it is not in all files"):
-        infer.suggest_schema([table()[["age"]], table()[["own"]]])
-
-
 @pytest.mark.parametrize("suffix", ["parquet", "dta", "sav"])
 def test_files_with_types_read_as_text_does(tmp_path, suffix):
     types = {"income": str, "code": str, "sex": "category"}
@@ -654,8 +602,7 @@ def test_files_with_types_read_as_text_does(tmp_path, suffix):
     text = tmp_path / "a.csv"
     typed = tmp_path / f"a.{suffix}"
     write_frame(frame, text)
-    spss_labels = {"sex": {"f": "f", "m": "m"}}
-    write_frame(frame, typed, variable_value_labels=spss_labels)
+    write_frame(frame, typed, variable_value_labels={"sex": {"f": "f", "m": "m"}})
 
     inputs = read_inputs(typed, typed)
 

@@ -155,7 +155,7 @@ def points(
         frame,
         "case",
         frame["case"],
-        x=alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, padding=25)),
+        x=alt.X("x:Q", title=x_title).scale(padding=25, zero=False),
         y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, padding=22, zero=False)),
     )
     case, *values = tips("case", x=x_title, y=y_title)
@@ -298,8 +298,13 @@ def histograms(
         x or y of a dotted line in every panel, such as the expectation by chance.
     """
     binned = pd.concat(
-        pd.DataFrame({"panel": name, "low": edges[:-1], "high": edges[1:]}).assign(
-            count=np.histogram(x, edges)[0]
+        pd.DataFrame(
+            {
+                "panel": name,
+                "low": edges[:-1],
+                "high": edges[1:],
+                "count": np.histogram(x, edges)[0],
+            }
         )
         for name, x in values.items()
     )
@@ -333,9 +338,10 @@ def _bars(
     square_root: bool,
 ) -> alt.Chart:
     """Return bars of all cases, without their data and their axis of x."""
-    kind: Any = "sqrt" if square_root else "linear"
     most = int(binned["count"].max())
-    y = alt.Y("count:Q", title=y_title).scale(domain=[0, most], type=kind)
+    y = alt.Y("count:Q", title=y_title).scale(
+        domain=[0, most], type="sqrt" if square_root else "linear"
+    )
     color = method_color("panel", list(dict.fromkeys(binned["panel"])))
     bars = alt.Chart().mark_bar(binSpacing=0.5)
     return bars.encode(
@@ -425,7 +431,7 @@ def _grid(frame: pd.DataFrame) -> np.ndarray:
 
 
 def _ends(edges: np.ndarray) -> list[float]:
-    return [significant(edges[0]), significant(edges[-1])]
+    return list(map(significant, edges[[0, -1]]))
 
 
 def _count_color(n: int) -> alt.Color:
@@ -442,7 +448,8 @@ def _count_color(n: int) -> alt.Color:
 def _squares(logs: np.ndarray, edges: np.ndarray) -> alt.Chart:
     """Draw the occupied squares of a grid at their middles, with their counts."""
     log_edges = np.log(edges)
-    counts, *_ = np.histogram2d(logs[:, 0], logs[:, 1], bins=[log_edges, log_edges])
+    x, y = logs.T
+    counts, *_ = np.histogram2d(x, y, bins=log_edges)
     middle = np.sqrt(edges[1:] * edges[:-1])
     i, j = np.nonzero(counts)
     columns = {"x": middle[i], "y": middle[j], "count": counts[i, j]}
@@ -569,12 +576,12 @@ def _panels(
     columns: int = 1,
 ) -> alt.ConcatChart:
     """Draw one chart per panel, in order; the lowest have the title of the x axis."""
-    labels = frame.get("panel", pd.Series("", frame.index))
-    names = list(dict.fromkeys(labels))
+    panels = frame.get("panel", pd.Series("", frame.index))
+    groups = frame.groupby(panels, sort=False)
     drawn = []
-    for i, name in enumerate(names):
-        is_lowest = i + min(columns, len(names)) >= len(names)
-        chart = draw(frame[labels == name], x if is_lowest else x.title(None))
+    for i, (name, rows) in enumerate(groups):
+        is_lowest = i + min(columns, len(groups)) >= len(groups)
+        chart = draw(rows, x if is_lowest else x.title(None))
         drawn.append(chart.properties(title=name) if name else chart)
     return alt.concat(*drawn, columns=columns, description=description)
 

@@ -17,7 +17,7 @@ from srlib.charts.style import (
     tips,
 )
 
-NEIGHBOR_COLORS = ("#0072B2", "#C46A00")
+NEIGHBOR_COLORS = ["#0072B2", "#C46A00"]
 
 
 def privacy_loss(
@@ -68,18 +68,14 @@ class _Panels:
     end: float
     title: str | None = None
 
-    @property
-    def color(self) -> alt.Color:
-        colors = list(NEIGHBOR_COLORS[: len(self.names)])
-        color = alt.Color("neighbor:N", title="Neighbor")
-        return color.scale(domain=self.names, range=colors)
-
     def at_loss(self, rows: pd.DataFrame, y: alt.Y) -> alt.Chart:
         """Return a chart of rows at their losses, in the colors of the neighbors."""
+        colors = NEIGHBOR_COLORS[: len(self.names)]
+        color = alt.Color("neighbor:N", title="Neighbor")
         return alt.Chart(compact(rows)).encode(
             x=self.loss,
             y=y,
-            color=self.color,
+            color=color.scale(domain=self.names, range=colors),
         )
 
     @property
@@ -105,8 +101,7 @@ class _Panels:
     ) -> Chart:
         """Draw the probability of each release at its loss, and the mean loss."""
         y = _y("probability:Q", "Probability of the release", domain=[0, top])
-        shown = rows[["neighbor", "release", "loss", "probability"]]
-        mass = self.at_loss(shown, y)
+        mass = self.at_loss(rows, y)
         mean = pd.DataFrame({"neighbor": rows["neighbor"].iloc[:1], "probability": 0.0})
         mean["loss"] = rows["loss"] @ rows["probability"]
         triangle = self.at_loss(mean, y).mark_point(
@@ -151,8 +146,7 @@ class _Panels:
     def bins(self, bins: pd.DataFrame) -> Chart:
         """Draw the loss of each bin, on the lowest axis."""
         y = alt.Y("neighbor:N", title="Bins of a posterior draw", sort=self.names)
-        ticks = self.at_loss(bins[["neighbor", "loss"]], y)
-        return self.over_limits(ticks.mark_tick(thickness=2, size=16))
+        return self.over_limits(self.at_loss(bins, y).mark_tick(thickness=2, size=16))
 
 
 def _y(field: str, title: str, **scale: Any) -> alt.Y:

@@ -19,7 +19,6 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -148,15 +147,14 @@ def _theme() -> alt.theme.ThemeConfig:
         "concat": {"spacing": 18},
     }
     for part, colors in LIGHT.items():
-        sizes = config.get(part)
-        config[part] = {**sizes, **colors} if sizes else colors
+        config[part] = {**config[part], **colors} if part in config else colors
     return {"config": config}
 
 
 def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
     """Return a chart's Vega-Lite specification in this style, for JupyterLab 4."""
     with alt.theme.enable("srlib"):
-        return {**chart.to_dict(), "$schema": SCHEMA}
+        return chart.to_dict() | {"$schema": SCHEMA}
 
 
 def svg(spec: dict[str, Any]) -> str:
@@ -176,7 +174,7 @@ def svg(spec: dict[str, Any]) -> str:
     import vl_convert
 
     # vl-convert lacks our font and would measure text far too wide with it.
-    drawn = {**spec, "config": {**spec.get("config", {}), "font": FALLBACK}}
+    drawn = spec | {"config": spec.get("config", {}) | {"font": FALLBACK}}
     drawing = vl_convert.vegalite_to_svg(
         drawn, vl_version=VEGA_LITE, allowed_base_urls=[]
     )
@@ -195,7 +193,7 @@ def _renderer(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     import vl_convert
 
-    spec = {**spec, "$schema": SCHEMA}
+    spec = spec | {"$schema": SCHEMA}
     # JupyterLab adds a large PNG to a notebook unless there is one.
     small = vl_convert.vegalite_to_png(
         spec, vl_version=VEGA_LITE, scale=0.3, ppi=72, allowed_base_urls=[]
@@ -212,7 +210,7 @@ def _renderer(
 alt.renderers.register("srlib", _renderer)
 
 
-def method_color(field: str, names: Sequence[str]) -> alt.Color:
+def method_color(field: str, names: list[str]) -> alt.Color:
     """Return a color encoding by name, from `COLORS` or else `OTHER_COLORS`.
 
     The legend keeps the order of the names; a single name has no legend.
@@ -221,34 +219,30 @@ def method_color(field: str, names: Sequence[str]) -> alt.Color:
     return _by_name(field, names, [COLORS.get(name) or next(others) for name in names])
 
 
-def ordered_color(field: str, names: Sequence[str]) -> alt.Color:
+def ordered_color(field: str, names: list[str]) -> alt.Color:
     """Return a color encoding by ordered names, dark to light; see `method_color`."""
     return _by_name(field, names, ramp(len(names)))
 
 
 def _by_name(
     field: str,
-    names: Sequence[str],
+    names: list[str],
     colors: list[str],
 ) -> alt.Color:
     longest = max(map(len, names), default=0)
     columns = max(1, 88 // (6 + longest))  # rows of 88 characters
-    legend = alt.Legend(columns=columns, symbolOpacity=1) if len(names) > 1 else None
-    scale = alt.Scale(domain=list(names), range=colors)
-    return alt.Color(
-        f"{field}:N",
-        title=None,
-        scale=scale,
-        legend=legend,
-    )
+    color = alt.Color(f"{field}:N", title=None).scale(domain=names, range=colors)
+    if len(names) < 2:
+        return color.legend(None)
+    return color.legend(columns=columns, symbolOpacity=1)
 
 
 def ramp(n: int) -> list[str]:
     """Return n colors from dark to light, with contrast on white and on black."""
     anchors = np.array([list(bytes.fromhex(color[1:])) for color in ORDERED])
-    position = np.linspace(0, len(anchors) - 1, n)
-    positions = np.arange(len(anchors))
-    channels = [np.interp(position, positions, channel) for channel in anchors.T]
+    positions = np.linspace(0, len(anchors) - 1, n)
+    known = range(len(anchors))
+    channels = [np.interp(positions, known, channel) for channel in anchors.T]
     return [f"#{bytes(map(round, rgb)).hex().upper()}" for rgb in np.c_[*channels]]
 
 
@@ -259,13 +253,13 @@ def significant(value: float) -> float:
 
 def compact(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with numbers rounded to four significant digits."""
-    decimals = frame.select_dtypes("floating").columns
-    return frame.assign(**{name: frame[name].map(significant) for name in decimals})
+    return frame.assign(**frame.select_dtypes("floating").map(significant))
 
 
 def tips(*headings: str, form: Any = alt.Undefined, **fields: str) -> list[alt.Tooltip]:
     """Return tooltips: headings, and fields under their titles, in a number format."""
-    tips = [alt.Tooltip(f"{heading}:N", title="title") for heading in headings]
-    for field, title in fields.items():
-        tips.append(alt.Tooltip(f"{field}:Q", title=title, format=form))
-    return tips
+    heads = [alt.Tooltip(f"{heading}:N", title="title") for heading in headings]
+    return heads + [
+        alt.Tooltip(f"{field}:Q", title=title, format=form)
+        for field, title in fields.items()
+    ]

@@ -63,29 +63,25 @@ def two_readings(
     n = int(frame["x"].max())
     last = int(frame["release"].max())
     budgets = np.unique(frame["epsilon"])
-    step = float(np.diff(budgets).mean()) if len(budgets) > 1 else 1.0
+    step = np.diff(budgets).mean() if len(budgets) > 1 else 1.0
     start = budgets[np.abs(budgets - epsilon).argmin()]
-    release = _best_release(frame, start, x)
     clicked = [  # Vega shows the last slider first
         _clicked(
-            "chosen",
-            "release",
-            release,
-            "release, X*",
-            last,
+            "chosen", "release", _best_release(frame, start, x), "release, X*", last
         ),
-        _clicked(
-            "data",
-            "x",
-            x,
-            "ones in the data, X",
-            n,
-        ),
+        _clicked("data", "x", x, "ones in the data, X", n),
     ]
-    label = "prior probability of the true value"
     drawn = _panels(_chosen_table(frame, step), n, last, clicked).add_params(
-        _slider("epsilon", start, _range("epsilon", budgets[0], budgets[-1], step)),
-        _slider("prior", prior, _range(label, 0.01, 0.99, 0.01)),
+        alt.param(
+            name="epsilon",
+            value=significant(start),
+            bind=_range("epsilon", budgets[0], budgets[-1], step),
+        ),
+        alt.param(
+            name="prior",
+            value=significant(prior),
+            bind=_range("prior probability of the true value", 0.01, 0.99, 0.01),
+        ),
     )
     presets = {"a coin flip": {"prior": 0.5}, "a rare disease": {"prior": 0.01}}
     return drawn.properties(usermeta={"presets": presets}, description=description)
@@ -95,10 +91,6 @@ def _best_release(frame: pd.DataFrame, epsilon: float, x: int) -> int:
     """Return the release with the largest posterior."""
     row = frame[(frame["epsilon"] == epsilon) & (frame["x"] == x)]
     return int(row["release"].iloc[row["log_ratio"].argmax()])
-
-
-def _slider(name: str, value: float, bind: Any) -> alt.Parameter:
-    return alt.param(name=name, value=significant(value), bind=bind)
 
 
 def _clicked(
@@ -140,10 +132,9 @@ def _chosen_table(frame: pd.DataFrame, step: float) -> alt.Chart:
     is_chosen = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
     # One row per row of each table: a fifth of the size.
     whole = compact(frame).assign(attains=frame["attains"].astype(int))
-    rows = whole.groupby(["epsilon", "x"], sort=False)
-    packed = rows[list(_PACKED)].agg(list)
-    epsilons = rows[["exact_epsilon", "conditional_epsilon"]].first()
-    table = alt.Chart(packed.join(epsilons).reset_index()).transform_filter(is_chosen)
+    row_columns = ["epsilon", "x", "exact_epsilon", "conditional_epsilon"]
+    packed = whole.groupby(row_columns, sort=False)[list(_PACKED)].agg(list)
+    table = alt.Chart(packed.reset_index()).transform_filter(is_chosen)
     # Posterior odds are prior odds times the ratio of the two entries.
     return table.transform_flatten(list(_PACKED)).transform_calculate(
         truth="datum.x == data_x",
@@ -160,10 +151,9 @@ def _panels(
 ) -> alt.VConcatChart:
     """Draw the panels, so that all of them fit on one screen."""
     width = min(WIDTH - 90, 110 * (last + 1))
-    entries = _entries(table, n, last, clicked)
     panels = [
         (_sentences(table), 64),
-        (entries, 23 * (n + 2)),
+        (_entries(table, n, last, clicked), 23 * (n + 2)),
         (_posteriors(table, last), 74),
         (_release_probabilities(table, last), 30),
     ]
@@ -214,15 +204,14 @@ def _entries(
     compared = "datum.release == chosen_release && (datum.truth || datum.other)"
     pairs = _boxes(base.transform_filter("datum.attains"), 0.03, height=2)
     entries = _boxes(base.transform_filter(compared), 0.1)
-    frame: dict[str, Any] = {"filled": False, "strokeWidth": 3}
     texts = base.transform_calculate(left="datum.release", top="datum.x")
     texts = texts.encode(x=x, y=y)
     numbers = texts.mark_text(fontSize=13, color=INK)
     losses, *beside = _losses(texts, n, last)
     return alt.layer(
         _cells(base).add_params(*clicked).encode(**ends),
-        pairs.mark_rect(stroke=INK, **frame).encode(**ends),
-        entries.mark_rect(stroke=TRUTH, **frame).encode(**ends),
+        pairs.mark_rect(filled=False, stroke=INK, strokeWidth=3).encode(**ends),
+        entries.mark_rect(filled=False, stroke=TRUTH, strokeWidth=3).encode(**ends),
         numbers.encode(text=alt.Text("log_prob:Q", format=".2f")),
         losses,
         *_names(texts),
@@ -234,19 +223,9 @@ def _table_axes(n: int, last: int) -> tuple[alt.X, alt.Y]:
     """Return the axes of columns and rows, without the names of either."""
     title = "Release X* (entries: log probabilities)"
     columns = _release_axis(last, title, orient="top", titlePadding=20, **_NAMED)
-    rows = alt.Y(
-        "top:Q",
-        title="Data set X",
-        scale=alt.Scale(domain=[n + 1.5, -0.5], nice=False),
-        # The title is above the names of the rows.
-        axis=alt.Axis(
-            grid=False,
-            titleX=-22,
-            titleY=-24,
-            **_NAMED,
-        ),
-    )
-    return columns, rows
+    rows = alt.Y("top:Q", title="Data set X").scale(domain=[n + 1.5, -0.5], nice=False)
+    # The title is above the names of the rows.
+    return columns, rows.axis(grid=False, titleX=-22, titleY=-24, **_NAMED)
 
 
 def _boxes(
@@ -266,16 +245,13 @@ def _boxes(
 
 def _cells(base: alt.Chart) -> alt.Chart:
     """Draw the entries, shaded by their probability, which clicks choose."""
-    shade = alt.Scale(
-        domain=[-7, 0], range=["#FFFFFF", "#56B4E9"], clamp=True, interpolate="rgb"
-    )
     heads = tips(x="data set X", release="release X*")
     heads += tips(log_prob="log probability", form=".2f")
     cells = _boxes(base, 0).mark_rect(stroke="white", cursor="pointer")
-    return cells.encode(
-        color=alt.Color("log_prob:Q", legend=None, scale=shade),
-        tooltip=heads,
+    shade = alt.Color("log_prob:Q", legend=None).scale(
+        clamp=True, domain=[-7, 0], interpolate="rgb", range=["#FFFFFF", "#56B4E9"]
     )
+    return cells.encode(color=shade, tooltip=heads)
 
 
 def _names(texts: alt.Chart) -> list[alt.Chart]:
@@ -375,11 +351,6 @@ def _bars(
 
 
 def _release_axis(last: int, title: str | None, **axis: Any) -> alt.X:
-    scale = alt.Scale(domain=[-0.5, last + 0.5], nice=False)
-    ticks = alt.Axis(
-        values=list(range(last + 1)),
-        format="d",
-        grid=False,
-        **axis,
-    )
-    return alt.X("left:Q", title=title, scale=scale, axis=ticks)
+    x = alt.X("left:Q", title=title).scale(domain=[-0.5, last + 0.5], nice=False)
+    ticks = list(range(last + 1))
+    return x.axis(values=ticks, format="d", grid=False, **axis)

@@ -92,7 +92,7 @@ def _recognized(*tables: pd.DataFrame) -> tuple[Schema, dict[str, str]]:
     """
     original, *others = tables
     variables = []
-    reasons: dict[str, str] = {}
+    reasons = {}
     for name in dict.fromkeys(chain(*tables)):
         if not all(name in table for table in tables):
             reasons[name] = "it is not in all files"
@@ -122,7 +122,7 @@ def _variable(name: str, column: pd.Series) -> Variable | str:
         are_whole = not np.mod(numbers.index, 1).any()
         if are_whole and len(texts) == len(column) > MAX_LEVELS:
             return "it is unique for every record, like a name or an ID"
-    if isinstance(column.dtype, pd.CategoricalDtype):
+    if column.dtype == "category":
         return Variable(name, tuple(map(str, column.cat.categories)))
     is_numeric = len(numbers) > MAX_NUMERIC_LEVELS and len(others) <= MAX_TEXT_CODES
     has_leading_zeros = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
@@ -144,8 +144,8 @@ def _read_numbers(
     dates = variable.dates or are_dates({*texts} - absent)
     variable = replace(variable, dates=dates)
     numbers = np.array(variable.numbers_of(texts))  # (n_texts,)
-    n_records = np.bincount(ids[ids >= 0], minlength=len(texts))
-    counts = pd.Series(n_records).groupby(numbers).sum()
+    values = np.append(numbers, np.nan)[ids]  # (n,)
+    counts = pd.Series(values).value_counts().sort_index()
     not_numbers = compress(texts, np.isnan(numbers))
     others = [t for t in not_numbers if absent.isdisjoint({t, strip_zeros(t)})]
     return variable, counts, others
@@ -161,8 +161,8 @@ def _categorical(name: str, column: pd.Series) -> Variable | str:
         )
     if len(levels) > 1:
         return Variable(name, levels)
-    _, texts = factorize_texts(column)
-    has_missing = column.isna().any() or MISSING_TEXTS & {*texts}
+    ids, texts = factorize_texts(column)
+    has_missing = -1 in ids or MISSING_TEXTS & {*texts}
     if levels and has_missing:
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
     return SINGLE_VALUE
@@ -230,7 +230,9 @@ def add_missing_levels(
     variables = []
     counts = []
     for variable in schema.variables:
-        n_missing = [_count_missing(variable, frame) for frame in frames]
+        missing = variable.codes_of([""])
+        coded = [encode_column(f[variable.name], variable.codes_of) for f in frames]
+        n_missing = [np.count_nonzero(codes == missing) for codes, _ in coded]
         if variable.drop_missing is None and any(n_missing):
             variable = variable.add_missing_level()
         if variable.missing and n_missing[0]:
@@ -240,14 +242,7 @@ def add_missing_levels(
         f"Missing values are a separate level: {', '.join(counts)} "
         f"of {len(frames[0]):,}."
     )
-    schema = replace(schema, variables=tuple(variables))
-    return schema, (note,) if counts else ()
-
-
-def _count_missing(variable: Variable, frame: pd.DataFrame) -> int:
-    """Return the number of records of a table without a value of a variable."""
-    codes, _ = encode_column(frame[variable.name], variable.codes_of)
-    return int(np.count_nonzero(codes == variable.codes_of([""])))
+    return replace(schema, variables=tuple(variables)), (note,) if counts else ()
 
 
 def add_unseen_levels(
@@ -270,8 +265,7 @@ def add_unseen_levels(
             unseen.append(f"{variable.name} {quoted(texts, 3)}")
         variables.append(variable.add_levels(texts))
     note = f"Levels that the original does not have: {'; '.join(unseen)}."
-    schema = replace(schema, variables=tuple(variables))
-    return schema, (note,) if unseen else ()
+    return replace(schema, variables=tuple(variables)), (note,) if unseen else ()
 
 
 def _unknown_values_error(variable: Variable, texts: Sequence[str]) -> ValueError:

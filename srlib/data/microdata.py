@@ -208,7 +208,7 @@ def read_uncoded(
     declared, left_out = exclude_columns(load_schema(schema), leave_out)
     with named_errors(path):
         header, read, decimal_comma = _open_table(Path(path))
-        wanted, is_raw = _wanted_columns(
+        wanted, vintage = _wanted_columns(
             header, declared, left_out, ignore_columns, vintage
         )
         excluded = [name for name in header if name in left_out]
@@ -216,10 +216,15 @@ def read_uncoded(
         frame = columns[wanted]
         ignored = quoted(name for name in header if name not in wanted)
         notes = [f"Columns left out: {ignored}."] if ignored else []
-        if is_raw:
+        if vintage:
             declared = declared or ACS
-            frame, note = _recoded(frame, declared, vintage or PAPER_VINTAGE)
-            notes.append(note)
+            frame = recode_acs(frame, vintage)[list(declared.names)]
+            n = len(columns)
+            notes.append(
+                "A person file, recoded to Table 1 with the codes of vintage "
+                f"{vintage}; records of persons under 18 left out: "
+                f"{n - len(frame):,} of {n:,}."
+            )
         frame, more = harmonize_notation(frame, declared, decimal_comma=decimal_comma)
         apart = dict(columns.loc[frame.index, excluded])
         return UncodedTable(frame, declared, (*notes, *more), apart)
@@ -231,34 +236,19 @@ def _wanted_columns(
     left_out: Collection[str],
     ignore_columns: bool,
     vintage: int,
-) -> tuple[list[str], bool]:
-    """Return the columns to read, and whether they are raw ones of the survey.
+) -> tuple[list[str], int]:
+    """Return the columns to read, and the vintage of raw ones of the survey, else 0.
 
     They are a schema's, or all that are not left out.
     """
     raw = list(RAW_NAMES.values())
     is_survey = {*declared.variables} <= {*ACS.variables} if declared else vintage > 0
     if is_survey and "RACE1P" not in header and {*raw} <= {*header}:
-        return raw, True
+        return raw, vintage or PAPER_VINTAGE
     if declared:
         declared.check_columns(header, ignore_unknown=ignore_columns)
-        return list(declared.names), False
-    return [name for name in header if name not in left_out], False
-
-
-def _recoded(
-    frame: pd.DataFrame,
-    declared: Schema,
-    vintage: int,
-) -> tuple[pd.DataFrame, str]:
-    """Return the declared variables of a raw person file's adults, and a note."""
-    n = len(frame)
-    adults = recode_acs(frame, vintage)[list(declared.names)]
-    note = (
-        f"A person file, recoded to Table 1 with the codes of vintage {vintage}; "
-        f"records of persons under 18 left out: {n - len(adults):,} of {n:,}."
-    )
-    return adults, note
+        return list(declared.names), 0
+    return [name for name in header if name not in left_out], 0
 
 
 def exclude_columns(
@@ -331,7 +321,7 @@ def _read_columns(
     wanted: list[str],
 ) -> pd.DataFrame:
     """Read the wanted columns of the records."""
-    parts: list[pa.Table] = []
+    parts = []
     lines = array("q")
     for chunk in batched(records, _CHUNK):
         _check_fields(chunk, len(header))

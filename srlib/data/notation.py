@@ -1,12 +1,10 @@
 """Numbers with decimal commas and dates that are not ISO dates, in one notation."""
 
 import re
-from collections.abc import Iterable, Sequence
-from datetime import datetime, time
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
 
 from srlib.checks import quoted
 from srlib.data.codes import distinct_texts, parse_days, replace_texts
@@ -20,6 +18,8 @@ _EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 # elsewhere.
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[T ](\d{2}:\d{2}.*))?")
+# What every date begins with: three numbers.
+_LIKE_A_DATE = re.compile(r"\d+([./-])\d+\1\d+")
 
 # Notes, before the names of columns.
 _COMMAS = "Numbers with a decimal comma"
@@ -85,7 +85,7 @@ def _harmonize(
 
 def _undeclared_texts(column: pd.Series, variable: Variable | None) -> set[str]:
     """Return a column's texts, unless it has numbers, categories or declared levels."""
-    if is_numeric_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype):
+    if column.dtype.kind in "biufc" or column.dtype == "category":
         return set()
     texts = distinct_texts(column)
     if variable:
@@ -95,7 +95,7 @@ def _undeclared_texts(column: pd.Series, variable: Variable | None) -> set[str]:
     return texts
 
 
-def _has_decimal_commas(texts: Iterable[str]) -> bool:
+def _has_decimal_commas(texts: set[str]) -> bool:
     """Return whether all numbers can have decimal commas, and some number must."""
     numbers = [text for text in texts if re.search(r"\d", text)]
     can_have_commas = all(map(_WITH_COMMA.fullmatch, numbers))
@@ -103,9 +103,9 @@ def _has_decimal_commas(texts: Iterable[str]) -> bool:
     return can_have_commas and must_have
 
 
-def _iso_dates(name: str, texts: Sequence[str]) -> dict[str, str]:
+def _iso_dates(name: str, texts: list[str]) -> dict[str, str]:
     """Return the ISO date of each text; nothing unless all texts are dates."""
-    if not texts or not (_DATE.fullmatch(texts[0]) or texts[0][:4].isdigit()):
+    if not texts or not _LIKE_A_DATE.match(texts[0]):
         return {}
     by_day = [_iso_date(text, day_first=True) for text in texts]
     by_month = [_iso_date(text, day_first=False) for text in texts]
@@ -133,6 +133,4 @@ def _iso_date(text: str, *, day_first: bool) -> str:
     if np.isnan(parse_days(text)):
         return ""
     moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None and moment.time() == time():
-        return text[:10]
-    return moment.isoformat(" ")
+    return moment.isoformat(" ").removesuffix(" 00:00:00")

@@ -213,17 +213,15 @@ class Variable:
         if self.labels == self.levels:
             return column, ""
         level_of = dict(zip(self.labels, self.levels, strict=True))
-        if isinstance(column.dtype, pd.CategoricalDtype) and (
-            {*column.cat.categories} == {*self.labels}
-        ):
-            if {*self.labels} <= {*self.levels}:
+        only_labels = {*self.labels} - {*self.levels}
+        if column.dtype == "category" and {*column.cat.categories} == {*self.labels}:
+            if not only_labels:
                 raise ValueError(
                     f"the categories of {self.name} are both labels and levels; "
                     "give it levels, as to_frame(labels=False) does"
                 )
             return column.cat.rename_categories(level_of), ""
         texts = distinct_texts(column) - {*self.missing_codes}
-        only_labels = {*self.labels} - {*self.levels}
         if not texts or not texts <= only_labels:
             return column, ""
         note = f"Labels were read as levels: {self.name!r}."
@@ -237,7 +235,7 @@ class Variable:
         """Return the variable with a level for missing values, if it has none."""
         if self.missing or self.needs_binning:
             return replace(self, missing=self.missing or MISSING_LEVEL)
-        taken = MISSING_LEVEL in {*self.levels, *self.labels}
+        taken = MISSING_LEVEL in self.levels + self.labels
         level = f"{MISSING_LEVEL} 2" if taken else MISSING_LEVEL
         return replace(self.add_levels([level]), missing=level)
 
@@ -381,7 +379,7 @@ class Schema:
         levels_by_column = []
         unsuitable = []
         for name, column in frame.items():
-            if typed and isinstance(column.dtype, pd.CategoricalDtype):
+            if typed and column.dtype == "category":
                 levels = tuple(map(str, column.cat.categories))
             else:
                 levels = observed_levels(column)
@@ -640,8 +638,8 @@ def _declared_variable(entry: Any, default_rule: Any) -> Variable:
     rule = entry.get("missing", default_rule)
     if rule not in (None, *MISSING_RULES):
         raise ValueError(f"{what}: missing must be one of level, drop, error")
-    bins = entry.get("bins")
-    if bins is not None and bins not in map(str, range(2, MAX_LEVELS + 1)):
+    bins = entry.get("bins", "0")
+    if "bins" in entry and bins not in map(str, range(2, MAX_LEVELS + 1)):
         raise ValueError(f"{what}: bins must be a whole number, 2 to {MAX_LEVELS}")
     cut_points = lists.pop("cut_points")
     dates = are_dates(cut_points)
@@ -651,7 +649,7 @@ def _declared_variable(entry: Any, default_rule: Any) -> Variable:
         title=str(entry.get("title", "")),
         cut_points=tuple(map(number_of, cut_points)),
         drop_missing=MISSING_RULES.get(rule),
-        bins=int(bins or 0),
+        bins=int(bins),
         dates=dates,
         **lists,
     )

@@ -4,7 +4,7 @@ A small file may decode to a large table. Its decoded size is measured first: fr
 header and, in Parquet, from the dictionaries of its texts, part by part.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -148,8 +148,9 @@ def _spss_size(path: Path) -> tuple[int, int]:
     return len(widths), n_records * width
 
 
-_SIZES: dict[str, Callable[[Path], tuple[int, int]]] = {
-    ".parquet": _parquet_size,
-    ".sav": _spss_size,
-    ".dta": lambda path: (len(typed_column_names(path)), path.stat().st_size),
-}
+def _stata_size(path: Path) -> tuple[int, int]:
+    """Return the number of columns of a Stata file, and its size, not compressed."""
+    return len(typed_column_names(path)), path.stat().st_size
+
+
+_SIZES = {".parquet": _parquet_size, ".sav": _spss_size, ".dta": _stata_size}
