@@ -91,9 +91,7 @@ class RoutedRelease(NamedTuple):
     share of the errors in the root: one error less, the same number, and one more.
     """
 
-    first: Ints
-    last: Ints
-    records: NDArray[np.int32]
+    rows: Routed
     totals: Ints  # counts of the response, (n_nodes, n_classes)
     released_totals: Ints  # the same in the release
     log_prob: Floats
@@ -310,9 +308,7 @@ def _fill_table(task, rows, counts):
     for j in task.predictors:
         counts[task.start[j] : task.start[j + 1]] = 0
     for row in rows:
-        c = task.codes[row, task.response]
-        for j in task.predictors:
-            counts[task.start[j] + task.codes[row, j], c] += task.weights[row]
+        _add_record(task, row, task.weights[row], counts)
 
 
 @_compiled
@@ -400,7 +396,7 @@ def _grow(task, records, released, depth, only_released, work):
     """
     n_records = task.weights[records].sum()
     most = max(1, 2 * min(len(records), n_records // task.min_leaf) - 1)
-    tree, routed = _unsplit_tree(records, released, most)
+    nodes, tree, routed = _unsplit_tree(records, released, most)
     tree.depth[0] = depth
     log_prob = np.zeros(most)
     n_nodes = 1
@@ -422,16 +418,16 @@ def _grow(task, records, released, depth, only_released, work):
                 if only_released and log_prob[node] == -np.inf:
                     break
         node += 1
-    return _first_nodes(tree, n_nodes), routed, log_prob[:n_nodes]
+    tree = _tree_of(nodes[:, :n_nodes].copy(), records)
+    return tree, routed, log_prob[:n_nodes]
 
 
 @_compiled
-def _unsplit_tree(records, released, most):
-    """Return a tree whose root has all rows, with room for `most` nodes."""
-    nodes = np.zeros((10, most), np.int64)
-    tree = Tree(
+def _tree_of(nodes, records):
+    """Return a tree, given the arrays over its nodes."""
+    return Tree(
         variable=nodes[0],
-        mask=np.zeros(most, np.uint64),
+        mask=nodes[8].view(np.uint64),
         left=nodes[1],
         parent=nodes[2],
         depth=nodes[3],
@@ -441,11 +437,18 @@ def _unsplit_tree(records, released, most):
         leaves=nodes[7],
         records=records,
     )
+
+
+@_compiled
+def _unsplit_tree(records, released, most):
+    """Return a tree whose root has all rows, and arrays for `most` nodes of it."""
+    nodes = np.zeros((11, most), np.int64)
+    tree = _tree_of(nodes, records)
     tree.variable[:] = LEAF
     tree.last[0] = len(records)
-    routed = Routed(nodes[8], nodes[9], released)
+    routed = Routed(nodes[9], nodes[10], released)
     routed.last[0] = len(released)
-    return tree, routed
+    return nodes, tree, routed
 
 
 @_compiled
@@ -476,23 +479,6 @@ def _route_node(task, tree, routed, node):
     rows = _rows_of(routed, node)
     n_left = _partition(task.released, rows, tree.variable[node], tree.mask[node])
     _divide(routed.first, routed.last, node, tree.left[node], n_left)
-
-
-@_compiled
-def _first_nodes(tree, n):
-    """Return a tree without the nodes that were not used."""
-    return Tree(
-        tree.variable[:n],
-        tree.mask[:n],
-        tree.left[:n],
-        tree.parent[:n],
-        tree.depth[:n],
-        tree.first[:n],
-        tree.last[:n],
-        tree.errors[:n],
-        tree.leaves[:n],
-        tree.records,
-    )
 
 
 @_compiled
@@ -576,16 +562,7 @@ def route(task, tree):
     log_prob, errors, leaves = _prune_by_version(task, tree, of_leaf)
     table_of, tables = _keep_tables(task, tree, work)
     return RoutedRelease(
-        rows.first,
-        rows.last,
-        rows.records,
-        totals,
-        released_totals,
-        log_prob,
-        errors,
-        leaves,
-        table_of,
-        tables,
+        rows, totals, released_totals, log_prob, errors, leaves, table_of, tables
     )
 
 
@@ -664,15 +641,14 @@ def _regrown(task, tree, release, work, node, change):
     records = np.empty(len(rows) + change.gains, np.int32)
     records[-1] = len(task.codes) - 1
     records[: len(rows)] = rows
-    released = _rows_of(release, node).copy()
+    released = _rows_of(release.rows, node).copy()
     depth = tree.depth[node]
-    lost = 1 if change.loses else 0
-    task.weights[change.truth] -= lost
+    task.weights[change.truth] -= change.loses
     only_released = change.threshold < 0
     grown, routed, log_prob = _grow(task, records, released, depth, only_released, work)
     errors, leaves = _prune(grown, change.threshold)
     _add_pruned(task, grown, routed, leaves, log_prob, work)
-    task.weights[change.truth] += lost
+    task.weights[change.truth] += change.loses
     log_prob = _sum_leaves(grown, leaves, log_prob)
     return Subtree(log_prob[0], errors[0], leaves[0])
 
@@ -705,7 +681,7 @@ def _down(task, tree, release, work, node, change):
     node's subtree after the change, if they do not.
     """
     row = change.truth if change.loses else len(task.codes) - 1
-    while change.threshold >= 0 or release.first[node] < release.last[node]:
+    while change.threshold >= 0 or release.rows.first[node] < release.rows.last[node]:
         variable, mask = _split_changed(task, tree, release, work, node, change)
         if variable != tree.variable[node] or mask != tree.mask[node]:
             return node, False, _regrown(task, tree, release, work, node, change)
