@@ -201,9 +201,9 @@ def _explained_distance(
 
     It is then beta distributed, as for normal errors.
     """
-    baseline = (n_parameters - 1) / (size - 1)
     a = (n_parameters - 1) / 2
     b = (size - n_parameters) / 2
+    baseline = a / (a + b)
     spread = np.sqrt(a * b / (a + b + 1)) / (a + b)
     excess = max(explained / baseline - 1, 0.0)
     return {

@@ -545,6 +545,14 @@ def _released_log_prob(task, rows, work):
 
 
 @_compiled
+def _node_log_prob(task, tree, routed, node, work):
+    """Return the log probability of a node's released records, if it is a leaf."""
+    rows = _rows_of(tree, node)
+    _fill_total(task.codes, task.weights, rows, task.response, work.total)
+    return _released_log_prob(task, _rows_of(routed, node), work)
+
+
+@_compiled
 def route(task, tree):
     """Route the released records through a tree; keep what a changed record needs."""
     rows = _route_to_all_nodes(task, tree)
@@ -554,9 +562,7 @@ def route(task, tree):
     released_totals = np.zeros_like(totals)
     of_leaf = np.zeros(n_nodes)
     for node in range(n_nodes):
-        own = _rows_of(tree, node)
-        _fill_total(task.codes, task.weights, own, task.response, work.total)
-        of_leaf[node] = _released_log_prob(task, _rows_of(rows, node), work)
+        of_leaf[node] = _node_log_prob(task, tree, rows, node, work)
         totals[node] = work.total
         released_totals[node] = work.released
     log_prob, errors, leaves = _prune_by_version(task, tree, of_leaf)
@@ -659,10 +665,7 @@ def _add_pruned(task, tree, routed, leaves, log_prob, work):
     for node in range(len(leaves)):
         is_pruned = tree.variable[node] != LEAF and leaves[node] == 1
         if is_pruned and (node == 0 or leaves[tree.parent[node]] > 1):
-            rows = _rows_of(tree, node)
-            _fill_total(task.codes, task.weights, rows, task.response, work.total)
-            shown = _rows_of(routed, node)
-            log_prob[node] = _released_log_prob(task, shown, work)
+            log_prob[node] = _node_log_prob(task, tree, routed, node, work)
 
 
 @_compiled
