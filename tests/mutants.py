@@ -88,7 +88,7 @@ assessment/attribute
 reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1
 truth + reach, side="right" => truth + reach, side="left" # the largest number within is left out
 agrees = (with_target.n_released[of_record] == s) & => agrees = # keys need not agree on the target
-np.where(self.undisclosed >= ALL_BUT_CERTAIN, above, 0.0) => above # the commonest value counts
+above *= self.undisclosed >= ALL_BUT_CERTAIN => pass # the commonest value counts
 assessment/inference
 np.mean(np.square(differences)) / 4 => np.mean(np.square(differences)) / 2 # variance of a half
 rows[~np.isin(rows, half)] if is_own => rows if is_own # trees predict those they grew from

@@ -32,7 +32,7 @@ class AttributeDisclosure(Disclosure):
         # A less accurate release may predict the commonest value more often than a
         # fresh sample.
         above = self.release - self.fresh_sample
-        above = np.where(self.undisclosed >= ALL_BUT_CERTAIN, above, 0.0)
+        above *= self.undisclosed >= ALL_BUT_CERTAIN
         return min(super()._z_fresh_sample(), self._z_above(above, MIN_ERROR))
 
 

@@ -285,7 +285,7 @@ def _copied_share(groups: _Groups) -> Row:
     weight = groups.weight
     total_weight = weight[groups.is_unique].sum()
     in_one_file, prob = split_odds(groups.n_original, groups.n_released, both=True)
-    by_chance = np.where(in_one_file, prob / (1 - prob), 0.0)
+    by_chance = in_one_file * prob / (1 - prob)
     excess = weight * np.where(is_identical, 1.0, -by_chance)
     share = excess.sum() / total_weight
     # If all sample uniques are copied, nothing is left to chance.

@@ -557,10 +557,8 @@ def _list_records(
 
 def _list_lines(original: CodedTable, combination_of: Ints) -> list[str]:
     """Return the first lines of the file with each combination, as text."""
-    by_combination = np.argsort(combination_of, kind="stable")
-    ends = np.cumsum(np.bincount(combination_of))
     texts = []
-    for group in np.split(original.lines[by_combination], ends[:-1]):
+    for group in pd.Series(original.lines).groupby(combination_of).agg(list):
         text = ", ".join(map(str, group[:_NAMED]))
         texts.append(f"{text}, ..." if len(group) > _NAMED else text)
     return texts

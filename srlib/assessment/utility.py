@@ -142,7 +142,7 @@ def _is_larger(
     with np.errstate(divide="ignore", invalid="ignore"):
         shape = (baseline / spread) ** 2
         tail = special.gammaincc(shape, baseline / spread**2 * estimate)
-    certain = np.where(estimate > baseline + 1e-12, 0.0, 1.0)
+    certain = estimate <= baseline + 1e-12
     tail = np.where(spread > 0, tail, certain)
     log_limit = special.log_ndtr(-TIE) - np.log(len(estimate))
     return np.log(np.maximum(tail, 1e-300)) < log_limit

@@ -18,6 +18,7 @@ from srlib.trees.model import DistinctRecords, Trees, checked_release, route
 _BLOCK = 2048
 _EXECUTOR_BLOCK = 8192
 
+
 def log_likelihoods(
     trees: Trees,
     released: Microdata | Ints | Sequence[Microdata | Ints],

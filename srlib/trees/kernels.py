@@ -645,7 +645,7 @@ def _regrown(task, tree, release, work, node, change):
     """Return the subtree of a node that is grown anew after the change."""
     rows = _rows_of(tree, node)
     records = np.empty(len(rows) + change.gains, np.int32)
-    records[-1] = len(task.codes) - 1
+    records[-1] = -1  # the spare row
     records[: len(rows)] = rows
     released = _rows_of(release.rows, node).copy()
     depth = tree.depth[node]
@@ -683,7 +683,7 @@ def _down(task, tree, release, work, node, change):
     Return that node, whether the paths of the two records separate there, and the
     node's subtree after the change, if they do not.
     """
-    row = change.truth if change.loses else len(task.codes) - 1
+    row = change.truth if change.loses else -1
     while change.threshold >= 0 or release.rows.first[node] < release.rows.last[node]:
         variable, mask = _split_changed(task, tree, release, work, node, change)
         if variable != tree.variable[node] or mask != tree.mask[node]:
