@@ -62,8 +62,7 @@ def margins(x, rng):
 def copula(x, rng):
     """A Gaussian copula of the margins and the rank correlations of the codes."""
     n = len(x)
-    ranks = stats.rankdata(x, axis=0)
-    normal = stats.norm.ppf((ranks - 0.5) / n)
+    normal = stats.norm.ppf((stats.rankdata(x, axis=0) - 0.5) / n)
     correlation = np.nan_to_num(np.corrcoef(normal.T))
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(correlation)

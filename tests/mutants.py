@@ -145,7 +145,7 @@ if found.same_table or row[ => if row[ # by z alone
 or row["z_permutation"] >= 2 * Z_CERTAIN: => : # by the table alone
 assessment/utility
 special.log_ndtr(-TIE) - np.log(len(estimate)) => special.log_ndtr(-TIE) # largest of many
-(n_parameters - 1) / (size - 1) => (n_parameters - 1) / size # explained by chance
+baseline = a / (a + b) => baseline = a / (a + b + 1 / 2) # explained by chance
 if loss <= GOOD: => if loss < GOOD: # limit
 assessment/z_scores
 (1 / m + 1 / (a + b + 1)) => (1 / (a + b + 1)) # variance of a count is dropped
@@ -161,7 +161,7 @@ is_nearest[(n_records[asked] > 1) => is_nearest[(n_records[asked] > 9) # records
 n_agree[np.arange(len(asked)), asked] = 0 => n_agree[0, 0] = 0 # a record is its own neighbor
 _share_near(near, o, o > 1, least) => _share_near(near, o, o > 0, least) # its own equal
 assessment/multiplicity
-not_original = np.where(o == 0, s, 0) => not_original = s # the copies themselves make many probable
+not_original = s * (o == 0) => not_original = s # the copies themselves make many probable
 x = m / o.sum() * _series => x = _series # size of the release
 np.log(x / (1 + x)), => np.log(x / (2 + x)), # the geometric law
 np.fmax(times * np.log => np.fmin(times * np.log # a rough release repeats anybody

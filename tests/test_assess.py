@@ -263,8 +263,7 @@ def test_copies_of_exact_numbers_are_a_sign(rng):
 
 def test_nothing_is_binned_without_numbers_and_nothing_noted_as_left_out(made_and_copy):
     assert made_and_copy.not_judged() == ""
-    exact = row(made_and_copy, "identical before binning")
-    assert np.isnan(exact["z_permutation"])
+    assert np.isnan(row(made_and_copy, "identical before binning")["z_permutation"])
     assert "binned" not in made_and_copy.verdict()
 
 
@@ -506,9 +505,8 @@ def test_the_command_prints_the_verdicts_that_the_call_returns(folder, tool):
 
 def test_the_command_prints_what_the_call_returns_and_writes_it(folder, tool):
     options = [*GIVEN, "--json", "--name", "a b"]
-    output = command_output("original.csv", "made.csv", "tool", *options)
 
-    document = json.loads(output)
+    document = json.loads(command_output("original.csv", "made.csv", "tool", *options))
     expected = tool.to_dict()
     (path,) = folder.glob("out/assess/a_b-*")
     assert document.pop("report") == str(path / "report.html")
@@ -612,8 +610,7 @@ def test_files_as_offices_have_them_are_assessed(folder, original, made):
 )
 def test_the_status_follows_from_the_verdict(folder, released, worst, status):
     write_files(few=MADE[:19])
-    result = command("original.csv", released, "--fail-on", worst)
-    assert result.exit_code == status
+    assert command("original.csv", released, "--fail-on", worst).exit_code == status
 
 
 def test_a_file_that_changes_during_an_assessment_makes_no_report(folder, monkeypatch):
@@ -732,5 +729,4 @@ def test_the_public_page_has_no_text_of_the_files_and_no_number():
     assert {*re.findall(r"\d+", re.sub("<[^>]*>", " ", body))} <= {"1"}
     assert row(assessment, "identity")["n"] < 10  # nobody is unique in a town
     ratings = verdict.public_table(assessment.verdicts, assessment.table).iloc[0]
-    hidden = ratings[["identity", "verdict", "utility"]]
-    assert hidden.tolist() == [NOT_SHOWN] * 3
+    assert ratings[["identity", "verdict", "utility"]].tolist() == [NOT_SHOWN] * 3

@@ -82,8 +82,7 @@ def test_dates_amounts_and_short_numbers_are_seldom_taken_for_copies():
         rng = default_rng(seed)
         numbers = rng.integers(1_000, 9_999, 800)
         cases = [f"{'ABC'[i % 3]}-{number}" for i, number in enumerate(numbers)]
-        days = rng.integers(0, 70 * 365, 800)
-        dates = np.datetime64("1930-01-01") + days
+        dates = np.datetime64("1930-01-01") + rng.integers(0, 70 * 365, 800)
         incomes = np.exp(rng.normal(10, 0.7, 800)).round()
         for values in (dates.astype(str), incomes, cases):
             rows = compare(values[:400], values[400:])

@@ -522,8 +522,7 @@ def _baseline_problem(
     """
     is_isolated = (groups.n_neighbors == 0) & (counts > 0)
     duplicated = counts[is_isolated & (counts > 1)]
-    n_isolated = counts[is_isolated].sum()
-    are_many = duplicated.sum() > DUPLICATES * n_isolated
+    are_many = duplicated.sum() > DUPLICATES * counts[is_isolated].sum()
     if are_many and len(duplicated) >= FEWEST_DUPLICATES:
         return "duplicates"
     if (counts > 1).any():

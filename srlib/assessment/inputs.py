@@ -288,8 +288,7 @@ def _note_missing_targets(
     n = len(original)
     for target in targets:
         variable = schema.variables[target]
-        has_none = np.isin(original[:, target], variable.codes_without_value)
-        n_missing = has_none.sum()
+        n_missing = np.isin(original[:, target], variable.codes_without_value).sum()
         if n_missing == n:
             raise ValueError(
                 f"target is {variable.name!r}, which is missing or not applicable "
@@ -461,8 +460,7 @@ def _check_synthetic(
     is_same = (original == released).all(axis=0)
     if is_same.all() or not is_same.any():
         return
-    order = row_order(original[:, is_same], released[:, is_same])
-    if order["z"] >= 2 * Z_CERTAIN:
+    if row_order(original[:, is_same], released[:, is_same])["z"] >= 2 * Z_CERTAIN:
         names = np.array(schema.names, object)
         raise ValueError(
             f"the values of {quoted(names[is_same])} equal the original row by row, "

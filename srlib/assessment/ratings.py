@@ -242,8 +242,7 @@ def _signs(rows: dict[str, Row]) -> Iterator[CopyRating]:
         }
     )
     if excess.max() >= 0:
-        clearest = excess.idxmax()
-        yield CopyRating("signs", "there are signs of copied records", clearest)
+        yield CopyRating("signs", "there are signs of copied records", excess.idxmax())
 
 
 def _without_signs(copies: Copies, few: bool) -> Iterator[CopyRating]:

@@ -82,8 +82,7 @@ type _Verdicts = Sequence[Verdict]
 
 def judge(release: str, rows: pd.DataFrame) -> Verdict:
     """Decide on a release by the worst rating of its rows that are in the verdict."""
-    is_quoted = release.startswith("'")
-    name = release if is_quoted else f'"{release}"'
+    name = release if release.startswith("'") else f'"{release}"'
     decisive = rows[rows["in_verdict"]]
     for rating, (verdict, opening) in _BY_RATING.items():
         rated = decisive[decisive["rating"] == rating]

@@ -77,8 +77,7 @@ def checked_changes(
         if values.size and values.dtype.kind not in "biu":
             raise ValueError(f"{name} has type {values.dtype}; it must be of integers")
     _check_ranges(trees, places, supports)
-    contiguous = np.ascontiguousarray(supports, np.uint8)
-    return codes, places.astype(np.int64), contiguous
+    return codes, places.astype(np.int64), np.ascontiguousarray(supports, np.uint8)
 
 
 def _check_ranges(trees: Trees, rows: Ints, candidates: Ints) -> None:

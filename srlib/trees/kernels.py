@@ -405,8 +405,7 @@ def _grow(task, records, released, depth, only_released, work):
     while node < n_nodes:
         shown = _rows_of(routed, node)
         if len(shown) or not only_released:
-            rows = _rows_of(tree, node)
-            variable, mask = _split(task, rows, tree.depth[node], work)
+            variable, mask = _split(task, _rows_of(tree, node), tree.depth[node], work)
             tree.variable[node] = variable
             tree.mask[node] = mask
             tree.errors[node] = _errors(work.total)
@@ -487,8 +486,7 @@ def grow(task):
     records = np.arange(len(task.codes) - 1).astype(np.int32)
     released = np.empty(0, np.int32)
     tree, _, _ = _grow(task, records, released, 0, False, _scratch(task))
-    threshold = _threshold(task, tree.errors[0])
-    tree.leaves[:] = _prune(tree, threshold)[1]
+    tree.leaves[:] = _prune(tree, _threshold(task, tree.errors[0]))[1]
     return tree
 
 
@@ -671,8 +669,7 @@ def _add_pruned(task, tree, routed, leaves, log_prob, work):
 @_compiled
 def _as_leaf(task, release, work, node):
     """Return a node as a leaf, with the counts in `work.total`."""
-    released = release.released_totals[node]
-    log_prob = _leaf_log_prob(work.total, released, task.smoothing)
+    log_prob = _leaf_log_prob(work.total, release.released_totals[node], task.smoothing)
     return Subtree(log_prob, _errors(work.total), 1)
 
 
@@ -713,8 +710,7 @@ def _joined(
     leaves = child.leaves + sibling.leaves
     if change.threshold >= 0:
         _fill_changed_total(task, release, work, node, change)
-        errors = _errors(work.total)
-        if errors - below <= change.threshold * (leaves - 1):
+        if _errors(work.total) - below <= change.threshold * (leaves - 1):
             return _as_leaf(task, release, work, node)
     return Subtree(log_prob, below, leaves)
 

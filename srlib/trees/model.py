@@ -131,9 +131,8 @@ class Trees:
         growth = self.growth
         response = self.order[position]
         in_rpart_order = growth.cp is not None and self.schema.n_levels[response] == 2
-        spare_row = np.zeros_like(self.codes[:1])
         return Task(
-            codes=np.concatenate([self.combinations, spare_row]),
+            codes=np.concatenate([self.combinations, np.zeros_like(self.codes[:1])]),
             weights=np.append(self.counts, 1),
             released=released[0],
             released_weights=released[1],
@@ -256,9 +255,8 @@ def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
     """Return the positions of the variables in the order in which they are drawn."""
     names = schema.names
     if (schema.n_levels > MAX_LEVELS).any():
-        many = names[schema.n_levels.argmax()]
         raise ValueError(
-            f"{many} has {schema.n_levels.max()} levels; "
+            f"{names[schema.n_levels.argmax()]} has {schema.n_levels.max()} levels; "
             f"trees take at most {MAX_LEVELS}"
         )
     if order is None:
