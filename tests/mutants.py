@@ -171,7 +171,7 @@ max(probability, by_position) => probability # row numbers are no identifiers
 stats.poisson.sf(common - 1, => stats.poisson.sf(common, # one more is needed
 assessment/copies
 + 2 * pairs => + pairs # Esty's variance
-np.where(in_one_file, prob / (1 - prob), 0.0) => np.where(in_one_file, (1 - prob) / prob, 0.0) # upside down
+in_one_file * prob / (1 - prob) => in_one_file * (1 - prob) / prob # upside down
 duplicated.sum() > DUPLICATES => len(duplicated) > DUPLICATES # pairs for people
 neighbors = -n_variables * np.array => neighbors = -np.array # equal records are neighbors
 n_rest = groups.n_released - own_groups => n_rest = groups.n_released # a record finds itself
@@ -328,7 +328,7 @@ variable == j and gain >= best_gain - tie => gain >= best_gain - tie # a later p
 counts[first + level, major] / counts[first + level].sum() => counts[first + level, major] # share
 several - 1): => several): # a leaf has no price
 1 + np.sign(errors - tree.errors[0]) => 1 - np.sign(errors - tree.errors[0]) # sign
-if errors - below <= change.threshold => if errors - below < change.threshold # the smallest of the cheapest
+if _errors(work.total) - below <= change.threshold => if _errors(work.total) - below < change.threshold # the smallest of the cheapest
 log_prob += released[c] * np.log => log_prob += np.log # repetitions do not count
 trees/model
 records[:, k]]) => records[:, list(self.order).index(k)]]) # columns in the order of drawing

@@ -437,11 +437,7 @@ def _answer_questions(
     return rows, groups, counts
 
 
-def _rate(
-    rows: list[Row],
-    groups: list[Row],
-    n_records: int,
-) -> None:
+def _rate(rows: list[Row], groups: list[Row], n_records: int) -> None:
     """Rate the first questions by themselves, and further ones and groups as families.
 
     The smallest file has this number of records.

@@ -94,8 +94,7 @@ def judge(release: str, rows: pd.DataFrame) -> Verdict:
             return Verdict(
                 release, verdict, reason, f"{opening.format(name)}: {reason}."
             )
-    remarks = decisive["why"][decisive["rating"] == "no sign"]
-    reason = "; ".join(filter(None, remarks))
+    reason = "; ".join(filter(None, decisive["why"][decisive["rating"] == "no sign"]))
     but = f", but {reason}" if reason else ""
     useful = _UTILITY[card.worst_utility(rows)["rating"]]
     sentence = (

@@ -566,7 +566,14 @@ def route(task, tree):
     log_prob, errors, leaves = _prune_by_version(task, tree, of_leaf)
     table_of, tables = _keep_tables(task, tree, work)
     return RoutedRelease(
-        rows, totals, released_totals, log_prob, errors, leaves, table_of, tables
+        rows,
+        totals,
+        released_totals,
+        log_prob,
+        errors,
+        leaves,
+        table_of,
+        tables,
     )
 
 
