@@ -40,7 +40,11 @@ def test_copies_by_hand():
     error = np.sqrt(3 * 2 / 5 + 2) / 5
     assert identical["baseline_se"] == pytest.approx(error)
     size = max(6 / 25 / error**2 - 1, 1)
-    tail = stats.betabinom(5, 2 / 5 * size, 3 / 5 * size).sf(2)
+    tail = stats.betabinom(
+        5,
+        2 / 5 * size,
+        3 / 5 * size,
+    ).sf(2)
     assert 0 < identical["z"] <= stats.norm.isf(tail)
     # 01 has the neighbors 00 (twice) and 21; 12 has 10 and 22; 22 has 12 (twice) and
     # 21; 00, which is in one file only, has 01 (three times) and 10.
@@ -139,8 +143,7 @@ def test_row_order_is_found_without_sample_uniques_and_not_in_sorted_files():
     rng = default_rng(2)
     levels = [2, 2]
     original, fresh = rng.integers(0, 2, (2, 600, 2))
-    is_copied = rng.random((600, 1)) < 0.5
-    half = np.where(is_copied, original, fresh)
+    half = np.where(rng.random((600, 1)) < 0.5, original, fresh)
 
     rows = find_copies(original, half, levels).rows
     order = rows["row order"]
@@ -150,11 +153,10 @@ def test_row_order_is_found_without_sample_uniques_and_not_in_sorted_files():
     sorted_files = find_copies(original, fresh, levels).rows["row order"]
 
     copied = rows["copied uniques"]
-    undetected = rows["undetected copies"]
     assert copied["n"] == 0
     assert np.isnan(copied["estimate"])
     assert np.isnan(copied["z_permutation"])
-    assert np.isnan(undetected["estimate"])
+    assert np.isnan(rows["undetected copies"]["estimate"])
     assert order["estimate"] == pytest.approx(0.75, abs=0.05)
     assert order["baseline"] == pytest.approx(0.5, abs=0.05)
     assert shifted["estimate"] == pytest.approx(order["estimate"], abs=0.01)
@@ -203,8 +205,7 @@ def test_only_records_with_identical_numbers_could_be_undetected_copies(rng):
     same = undetected(numbers={0: [constant, constant]})["estimate"]
 
     # The upper limit of a Poisson count of zero.
-    limit = -np.log(0.05) / different["n"]
-    assert different["estimate"] == pytest.approx(limit)
+    assert different["estimate"] == pytest.approx(-np.log(0.05) / different["n"])
     assert same == binned > 2 * different["estimate"]
 
 
@@ -235,7 +236,11 @@ def test_records_with_a_few_values_changed_are_near_duplicates():
     for _ in range(3):
         people = draw_levels(classes[rng.integers(0, 6, 1_000)], rng)
         x, fresh = np.split(people, 2)
-        rows = find_copies(x, changed(x, levels, rng, share=1.0), levels).rows
+        rows = find_copies(
+            x,
+            changed(x, levels, rng, share=1.0),
+            levels,
+        ).rows
         honest = find_copies(x, fresh, levels).rows["near-duplicates"]
         assert rows["identical records"]["estimate"] < 0.25
         assert rows["near-duplicates"]["z_permutation"] > Z_CERTAIN
@@ -356,8 +361,7 @@ def test_fresh_samples_are_rated_as_copies_by_chance_only(n, m):
         error = share.std() / np.sqrt(60)
         assert abs(share.mean()) < 4.5 * error
     # Tails of few coincidences are conservative, and of two z the larger one counts.
-    deviates = identical["z"], uniques["z_permutation"], own["z"]
-    for z in deviates:
+    for z in identical["z"], uniques["z_permutation"], own["z"]:
         assert 0.6 < z.std() < 1.2
     ratings = [rate_copies(copies).rating for copies in found]
     assert np.isin(ratings, ["signs", "found"]).mean() <= 0.05

@@ -52,17 +52,18 @@ def match_row(*files, **more):
     return summarize([match(*files, **more)])
 
 
-def attribute_row(
+def row_of(
+    answer,
     original,
     released,
     levels,
     keys,
     target,
+    *rng,
 ):
-    """Attribute disclosure of a target by keys."""
+    """The answer to a question about a target by keys."""
     files = Files(original, released, levels)
-    found = attribute_disclosure(files, Attack(keys, target))
-    return summarize([found])
+    return summarize([answer(files, Attack(keys, target), *rng)])
 
 
 def test_matched_sample_uniques_by_hand():
@@ -103,8 +104,7 @@ def test_matched_sample_uniques_by_hand():
     assert np.array_equal(unique, table("1", "2"))
     assert np.array_equal(matched, table("1"))
 
-    smaller = shares(table("1", "2"))
-    assert smaller[:2] == pytest.approx([1, share_matched(1 / 3)])
+    assert shares(table("1", "2"))[:2] == pytest.approx([1, share_matched(1 / 3)])
 
     # A record of the larger release is kept with probability 1/2, and 2 or 4 match.
     larger = shares(np.repeat(released, 2, axis=0))
@@ -181,8 +181,7 @@ def test_a_date_of_birth_is_not_known_from_its_margin(rng):
     born, other_born = rng.integers(0, 25_000, (2, 1_000)).astype(float)
     other_born[:300] = born[:300]
     order = rng.permutation(1_000)
-    released = x[order]
-    row = match_row(x, released, [1], numbers={1: [born, other_born[order]]})
+    row = match_row(x, x[order], [1], numbers={1: [born, other_born[order]]})
     assert row["estimate"] > 0.2 > row["baseline"] + 0.1
     assert row["z"] > Z_CERTAIN
 
@@ -280,8 +279,7 @@ def test_disclosed_numbers_in_thinned_files_by_enumeration(tables, within):
     number = np.where(lacks_number, np.nan, x[:, 2])
     lacks_number = z[:, 1] == 2
     released_number = np.where(lacks_number, np.nan, z[:, 2])
-    numbers = {2: [number, released_number]}
-    files = Files(x, z, levels, numbers=numbers)
+    files = Files(x, z, levels, numbers={2: [number, released_number]})
 
     found = attribute_disclosure(files, Attack([0], 2, within=within))
 
@@ -296,8 +294,7 @@ def test_disclosed_numbers_in_thinned_files_by_enumeration(tables, within):
         expected = chance_all_agree(near[has_key], kept_fresh)
         assert found.fresh_sample[i] == pytest.approx(expected)
         near_released = np.abs(released_number - number[i]) <= within
-        is_match = z[:, 0] == x[i, 0]
-        matches = near_released[is_match]
+        matches = near_released[z[:, 0] == x[i, 0]]
         expected = chance_all_agree(matches, kept)
         assert found.release[i] == pytest.approx(expected)
         # Over all numbers of the matches that the release's margin can yield.
@@ -326,8 +323,7 @@ def test_a_number_at_the_distance_is_near():
 
 def test_the_permutation_test_of_identity_counts_uniques_of_the_original():
     original = np.arange(12)[:, None]
-    released = original // 2
-    found = match(original, released, [0], [12])
+    found = match(original, original // 2, [0], [12])
     n_original = np.ones(12, int)
     n_released = np.repeat([2, 0], 6)
     z = permutation_z(n_original, n_released)
@@ -385,8 +381,7 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
     expected = of_share + max(of_share, variance(shares))
     assert found.training_variance == pytest.approx(expected)
     for i in eligible:
-        others = [number_of(ids, i) for ids in of_original if i not in ids]
-        expected = np.mean(others)
+        expected = np.mean([number_of(ids, i) for ids in of_original if i not in ids])
         assert found.fresh_sample[i] == pytest.approx(expected)
 
 
@@ -416,9 +411,15 @@ def test_inference_of_rare_targets_raises_no_alarm(share):
         is_exception = rng.random((2, 300)) < share
         target = is_exception if share else keys.sum(axis=2) % 2
         x, z = np.dstack([keys, target])
-        files = Files(x, z, [10, 5, 2])
-        found = inference(files, Attack([0, 1], 2), rng)
-        row = summarize([found])
+        row = row_of(
+            inference,
+            x,
+            z,
+            [10, 5, 2],
+            [0, 1],
+            2,
+            rng,
+        )
         assert row["estimate"] <= 1
         assert row["z"] < Z_CERTAIN
 
@@ -445,9 +446,16 @@ def test_equally_frequent_keys_raise_no_alarm(n, size):
 def test_trees_with_small_leaves_disclose_targets_to_inference(rng):
     (x,) = samples(rng, 2_000)
     released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
-    attack = Attack(range(1, len(LEVELS)), 0)
-    files = Files(x, released, LEVELS)
-    row = summarize([inference(files, attack, rng)])
+    others = range(1, len(LEVELS))
+    row = row_of(
+        inference,
+        x,
+        released,
+        LEVELS,
+        others,
+        0,
+        rng,
+    )
     assert row["z"] >= Z_SIGNIFICANT
 
 
@@ -508,7 +516,15 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less():
             releases.append(mixture(x, levels, rng))
         for z in releases:
             for keys in (range(3), range(7)):
-                row = attribute_row(x, z, levels, keys, 7) | {"group": "all"}
+                row = row_of(
+                    attribute_disclosure,
+                    x,
+                    z,
+                    levels,
+                    keys,
+                    7,
+                )
+                row["group"] = "all"
                 rate([row], family=False)
                 alarms.append(row["rating"] in ("elevated", "high"))
     assert np.mean(alarms) <= 0.01
@@ -518,11 +534,17 @@ def test_a_rare_target_moved_to_one_combination_of_keys_raises_no_alarm():
     """All others are then disclosed."""
     rng = default_rng(5)
     keys, released_keys = rng.integers(0, 4, (2, 2_000, 3))
-    is_rare = rng.random(2_000) < 0.012
-    x = np.column_stack([keys, is_rare])
+    x = np.column_stack([keys, rng.random(2_000) < 0.012])
     z = np.column_stack([released_keys, np.zeros(2_000, int)])
     in_cell = ~released_keys.any(axis=1)
     z[np.flatnonzero(in_cell)[:24], 3] = 1
-    row = attribute_row(x, z, [4, 4, 4, 2], range(3), 3)
+    row = row_of(
+        attribute_disclosure,
+        x,
+        z,
+        [4, 4, 4, 2],
+        range(3),
+        3,
+    )
     assert row["estimate"] > row["baseline"] + 0.2
     assert row["z"] < Z_SIGNIFICANT

@@ -42,13 +42,6 @@ def test_one_common_name_rating():
     assert share_and_rating(NAMES[:60], NAMES[59:]) == (1 / 61, "found")
 
 
-def test_common_passports_are_counted_and_in_the_verdict(passports):
-    (row,) = compare(passports, passports[:2])
-    assert row["why"] == "it contains 2 of the original's values of id"
-    assert row["in_verdict"]
-    assert row["n"] == 2
-
-
 @pytest.mark.parametrize("form", ["{}", "{}.0", "P{:05d}"])
 def test_numbers_of_records_are_common_by_chance(form):
     numbers = list(map(form.format, range(1, 401)))

@@ -180,15 +180,15 @@ def test_one_half_for_one_in_twenty_is_elevated_beyond_chance(n_above, rating):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("cart", "synthesizer is 'cart'; it must be rpart or trees"),
-        ("rpart:leaf=5", "synthesizer is 'rpart:leaf=5'; it must be rpart"),
-        ("dpmpm:classes=5", "synthesizer is 'dpmpm:classes=5'"),
-        ("rpart:min_leaf=0", "min_leaf is 0; it must be 1 or more"),
-        ("trees:min_leaf=many", "min_leaf is 'many'; it must be a whole number"),
-        ("trees:order=SEX/AGEP", "it must name each of SEX, AGEP"),
-        ("margins:epsilon=0", "epsilon is 0; it must be positive"),
-    ],
+    {
+        "cart": "synthesizer is 'cart'; it must be rpart or trees",
+        "rpart:leaf=5": "synthesizer is 'rpart:leaf=5'; it must be rpart",
+        "dpmpm:classes=5": "synthesizer is 'dpmpm:classes=5'",
+        "rpart:min_leaf=0": "min_leaf is 0; it must be 1 or more",
+        "trees:min_leaf=many": "min_leaf is 'many'; it must be a whole number",
+        "trees:order=SEX/AGEP": "it must name each of SEX, AGEP",
+        "margins:epsilon=0": "epsilon is 0; it must be positive",
+    }.items(),
 )
 def test_a_wrong_synthesizer_is_refused_with_what_would_be_right(text, message):
     with pytest.raises(ValueError, match=message):

@@ -34,8 +34,7 @@ def latent_class_sample(rng, n, levels):
     class_of = rng.integers(0, 12, n)
     columns = []
     for k, size in enumerate(levels):
-        concentration = [2.0] * size
-        shares = default_rng(k).dirichlet(concentration, 12)
+        shares = default_rng(k).dirichlet([2.0] * size, 12)
         columns.append(draw_levels(shares[class_of], rng))
     return np.column_stack(columns)
 
@@ -74,8 +73,7 @@ def test_weight_between_files_by_all_splits():
 
 
 def test_the_largest_of_several_z_is_adjusted_for_their_number():
-    tail = stats.norm.sf(bonferroni_z(3.0, 5))
-    assert tail == pytest.approx(5 * stats.norm.sf(3.0))
+    assert stats.norm.sf(bonferroni_z(3.0, 5)) == pytest.approx(5 * stats.norm.sf(3.0))
 
 
 def test_nearest_neighbors_by_brute_force(rng):
@@ -160,7 +158,11 @@ def test_in_a_dense_table_the_nearest_neighbors_are_counted():
     rng = default_rng(35)
     levels = LEVELS[:11]
     x, fresh = np.array(samples(rng, 1_500, 1_500))[..., :11]
-    row = find_near_duplicates(x, changed(x, levels, rng, share=1.0), levels)
+    row = find_near_duplicates(
+        x,
+        changed(x, levels, rng, share=1.0),
+        levels,
+    )
     honest = find_near_duplicates(x, fresh, levels)
     assert row["detail"] == "have an original record as nearest neighbor"
     assert row["baseline"] == 1_500 / 2_999
@@ -207,7 +209,12 @@ def test_a_repeated_unique_by_hand(own_pairs):
     s[80 : 80 + own_pairs] = 2
     nowhere = np.zeros_like(s)
 
-    row = multiplicity.most_repeated_unique(o, s, nowhere, nowhere)
+    row = multiplicity.most_repeated_unique(
+        o,
+        s,
+        nowhere,
+        nowhere,
+    )
 
     m = s.sum()
     x = m / 100 * log_series(101 / 80)
@@ -260,7 +267,12 @@ def real_tables():
         codes, _ = schema.encode_complete(frame, drop_missing=False)
         yield codes, schema.n_levels.tolist()
     if SURVEY.exists():
-        survey = read_table(SURVEY, "acs", drop_missing=True, vintage=2011)
+        survey = read_table(
+            SURVEY,
+            "acs",
+            drop_missing=True,
+            vintage=2011,
+        )
         yield survey.codes, survey.schema.n_levels.tolist()
 
 
