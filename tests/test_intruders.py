@@ -52,8 +52,9 @@ def test_other_people_are_found_as_often_as_by_chance():
     rng = default_rng(5)
     excess = []
     for _ in range(30):
-        parts = np.split(POPULATION.codes[rng.permutation(4 * N)], 4)
-        row = first_column(*parts[:3], rng)
+        people = POPULATION.codes[rng.permutation(4 * N)]
+        original, released, holdout, _ = np.split(people, 4)
+        row = first_column(original, released, holdout, rng)
         excess.append(row["estimate"] - row["baseline"])
     error = np.std(excess, ddof=1) / np.sqrt(len(excess))
     assert abs(np.mean(excess)) < 3 * error
