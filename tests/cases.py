@@ -35,6 +35,13 @@ from srlib.data.codes import Codes
 FILE = Path(__file__).with_suffix(".json")
 POPULATION = microdata.embedded_population(200_000, rng=default_rng(1))
 SCHEMA = POPULATION.schema
+SHARES_AND_ERRORS = (
+    "estimate",
+    "fresh_sample",
+    "margins",
+    "se",
+    "fresh_sample_se",
+)
 KEYS = ("SEX", "AGEP", "RACE1P", "MAR")
 TARGET = "DIS"
 PEOPLE = POPULATION.codes
@@ -62,8 +69,7 @@ def margins(x, rng):
 def copula(x, rng):
     """A Gaussian copula of the margins and the rank correlations of the codes."""
     n = len(x)
-    ranks = stats.rankdata(x, axis=0)
-    normal = stats.norm.ppf((ranks - 0.5) / n)
+    normal = stats.norm.ppf((stats.rankdata(x, axis=0) - 0.5) / n)
     correlation = np.nan_to_num(np.corrcoef(normal.T))
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(correlation)
@@ -208,10 +214,7 @@ def numbers_to_freeze(original, released):
     uniques = copied.rows["copied uniques"]
     frozen = {
         "identical records": [
-            identical["estimate"],
-            identical["baseline"],
-            identical["se"],
-            identical["baseline_se"],
+            *map(identical.get, ("estimate", "baseline", "se", "baseline_se")),
             uniques["z_permutation"],
             uniques["estimate"],
             copied.rows["undetected copies"]["estimate"],
@@ -219,11 +222,7 @@ def numbers_to_freeze(original, released):
     }
     for question, row in risks.items():
         frozen[question] = [
-            row["estimate"],
-            row["fresh_sample"],
-            row["margins"],
-            row["se"],
-            row["fresh_sample_se"],
+            *map(row.get, SHARES_AND_ERRORS),
             np.fmax(row["z"], row["z_permutation"]),
             row["n"],
         ]

@@ -25,8 +25,7 @@ def partly_copied(x, n_levels, rng, *, share):
     """A share of the original's records, the rest from a mixture, in a random order."""
     z = mixture(x, n_levels, rng)
     n_copied = round(share * len(x))
-    copied = rng.permutation(len(x))[:n_copied]
-    z[:n_copied] = x[copied]
+    z[:n_copied] = x[rng.permutation(len(x))[:n_copied]]
     return rng.permutation(z)
 
 
@@ -88,8 +87,7 @@ def _best_split(x, y, n_levels, min_leaf):
     n_cells = starts[-1] * n_targets
     counts = np.bincount(cells.ravel(), minlength=n_cells)
     total = np.bincount(y, minlength=n_targets)
-    variables = np.arange(x.shape[1])
-    variable_of = np.repeat(variables, n_levels[:-1])
+    variable_of = np.repeat(np.arange(x.shape[1]), n_levels[:-1])
     # Targets of the records up to each level; each variable has all records.
     below = counts.reshape(-1, n_targets).cumsum(axis=0)
     below -= variable_of[:, None] * total
@@ -125,8 +123,7 @@ def noisy_margins(x, n_levels, rng):
     for k, size in enumerate(n_levels.tolist()):
         cells = given_x * size + x[:, k]
         counts = np.bincount(cells, minlength=n_given * size)
-        noise = rng.laplace(0, 2 * (p - 1), counts.size)
-        noisy = (counts + noise).clip(1e-9)
+        noisy = (counts + rng.laplace(0, 2 * (p - 1), counts.size)).clip(1e-9)
         noisy = noisy.reshape(n_given, size)
         shares = noisy / noisy.sum(axis=1, keepdims=True)
         z[:, k] = draw_levels(shares[given_z], rng)

@@ -88,7 +88,7 @@ assessment/attribute
 reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1
 truth + reach, side="right" => truth + reach, side="left" # the largest number within is left out
 agrees = (with_target.n_released[of_record] == s) & => agrees = # keys need not agree on the target
-np.where(self.undisclosed >= ALL_BUT_CERTAIN, above, 0.0) => above # the commonest value counts
+above *= self.undisclosed >= ALL_BUT_CERTAIN => pass # the commonest value counts
 assessment/inference
 np.mean(np.square(differences)) / 4 => np.mean(np.square(differences)) / 2 # variance of a half
 rows[~np.isin(rows, half)] if is_own => rows if is_own # trees predict those they grew from
@@ -145,7 +145,7 @@ if found.same_table or row[ => if row[ # by z alone
 or row["z_permutation"] >= 2 * Z_CERTAIN: => : # by the table alone
 assessment/utility
 special.log_ndtr(-TIE) - np.log(len(estimate)) => special.log_ndtr(-TIE) # largest of many
-(n_parameters - 1) / (size - 1) => (n_parameters - 1) / size # explained by chance
+baseline = a / (a + b) => baseline = a / (a + b + 1 / 2) # explained by chance
 if loss <= GOOD: => if loss < GOOD: # limit
 assessment/z_scores
 (1 / m + 1 / (a + b + 1)) => (1 / (a + b + 1)) # variance of a count is dropped
@@ -161,7 +161,7 @@ is_nearest[(n_records[asked] > 1) => is_nearest[(n_records[asked] > 9) # records
 n_agree[np.arange(len(asked)), asked] = 0 => n_agree[0, 0] = 0 # a record is its own neighbor
 _share_near(near, o, o > 1, least) => _share_near(near, o, o > 0, least) # its own equal
 assessment/multiplicity
-not_original = np.where(o == 0, s, 0) => not_original = s # the copies themselves make many probable
+not_original = s * (o == 0) => not_original = s # the copies themselves make many probable
 x = m / o.sum() * _series => x = _series # size of the release
 np.log(x / (1 + x)), => np.log(x / (2 + x)), # the geometric law
 np.fmax(times * np.log => np.fmin(times * np.log # a rough release repeats anybody
@@ -171,7 +171,7 @@ max(probability, by_position) => probability # row numbers are no identifiers
 stats.poisson.sf(common - 1, => stats.poisson.sf(common, # one more is needed
 assessment/copies
 + 2 * pairs => + pairs # Esty's variance
-np.where(in_one_file, prob / (1 - prob), 0.0) => np.where(in_one_file, (1 - prob) / prob, 0.0) # upside down
+in_one_file * prob / (1 - prob) => in_one_file * (1 - prob) / prob # upside down
 duplicated.sum() > DUPLICATES => len(duplicated) > DUPLICATES # pairs for people
 neighbors = -n_variables * np.array => neighbors = -np.array # equal records are neighbors
 n_rest = groups.n_released - own_groups => n_rest = groups.n_released # a record finds itself
@@ -328,7 +328,7 @@ variable == j and gain >= best_gain - tie => gain >= best_gain - tie # a later p
 counts[first + level, major] / counts[first + level].sum() => counts[first + level, major] # share
 several - 1): => several): # a leaf has no price
 1 + np.sign(errors - tree.errors[0]) => 1 - np.sign(errors - tree.errors[0]) # sign
-if errors - below <= change.threshold => if errors - below < change.threshold # the smallest of the cheapest
+if _errors(work.total) - below <= change.threshold => if _errors(work.total) - below < change.threshold # the smallest of the cheapest
 log_prob += released[c] * np.log => log_prob += np.log # repetitions do not count
 trees/model
 records[:, k]]) => records[:, list(self.order).index(k)]]) # columns in the order of drawing

@@ -263,8 +263,7 @@ def test_copies_of_exact_numbers_are_a_sign(rng):
 
 def test_nothing_is_binned_without_numbers_and_nothing_noted_as_left_out(made_and_copy):
     assert made_and_copy.not_judged() == ""
-    exact = row(made_and_copy, "identical before binning")
-    assert np.isnan(exact["z_permutation"])
+    assert np.isnan(row(made_and_copy, "identical before binning")["z_permutation"])
     assert "binned" not in made_and_copy.verdict()
 
 
@@ -343,7 +342,7 @@ def test_a_known_synthesizer_adds_rows_and_the_risks_of_records():
     assert assessment.records()["probability"].dropna().between(0, 1).all()
 
 
-def test_the_table_of_records_has_each_with_its_lines_in_the_file(folder):
+def test_the_table_of_records_has_each_with_its_lines_the_identical_first(folder):
     table = survey("original.csv", keys=["job"]).records()
     assert table["repetitions"].sum() == 60
     assert not table.duplicated(["job", "town", "sick"]).any()
@@ -353,9 +352,6 @@ def test_the_table_of_records_has_each_with_its_lines_in_the_file(folder):
         people = ORIGINAL.iloc[np.array(lines) - 2]  # the header is line 1
         assert (people == [record.job, record.town, record.sick]).all(axis=None)
 
-
-def test_the_table_of_records_begins_with_the_identical_uniques():
-    table = survey(keys=["job"]).records()
     listed = table.merge(MADE.drop_duplicates(), "left", indicator="file")
     expected = (listed["file"] == "both") & (listed["repetitions"] == 1)
     assert table["identical"].tolist() == expected.tolist()
@@ -377,91 +373,77 @@ STREETS = records(60, 1).assign(street=[f"street {i % 40}" for i in range(60)])
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"original": ""}, "this is not a regular file"),
-        (
-            {"original": {"job": [1]}},
-            "original is of type dict; it must be a DataFrame",
-        ),
-        ({"original": ORIGINAL[:1]}, "original: the table has fewer than two records"),
-        ({"released": []}, "released is empty; it must contain at least one table"),
-        (
-            {"released": {"tool": []}},
-            "tool contains no releases; it must contain at least one",
-        ),
-        ({"released": 3}, "release 1 is of type int; it must be a DataFrame"),
-        ({"released": "nowhere.csv"}, "No such file or directory: 'nowhere.csv'"),
-        (
-            {"released": {"made": MADE[:1]}},
-            "made: the table has 1 record; it needs 2 or more",
-        ),
-        (
-            {"released": [MADE, MADE.drop(columns="job")]},
-            "release 2: missing columns job; the sch",
-        ),
-        ({"released": MADE.assign(age=1)}, "release 1: unknown columns 'age'"),
-        (
-            {"released": ORIGINAL.replace({"a": "z"}), "schema": CODING},
-            "release 1: values outside the levels: job has 'z'",
-        ),
-        (
-            {"original": HALF, "released": [MADE, records(200, 5)]},
-            "release 2: the values of 'job'",
-        ),
-        (
-            {"holdout": ORIGINAL[::-1]},
-            r"holdout: an estimated 100.0\s% of the \d+ sample uniques",
-        ),
-        (
-            {"original": STREETS, "released": STREETS[:20], "holdout": STREETS[:50]},
-            r"holdout: an estimated 8\d\.\d\s% of the 56 sample uniques of",
-        ),
-        (
-            {"schema": 3},
-            "schema is of type int; it must be a Schema or the path of a file",
-        ),
-        ({"keys": ["age"]}, "keys names 'age'; available are job, town, sick"),
-        (
-            {"keys": [["job"], "town"]},
-            r"keys names \['job'\]; available are job, town, sick",
-        ),
-        ({"keys": 3}, "keys is 3; it must be a list of names"),
-        ({"keys": [["job"], []]}, r"keys is \[\]; it must name one or more"),
-        ({"keys": ["sick"]}, "keys has the set sick, which contains the target 'sick'"),
-        (
-            {"keys": ["job", "town", "sick"], "target": ()},
-            "keys name all variables; target must be given",
-        ),
-        ({"target": ["sick", "sick"]}, "no variable may be repeated"),
-        (
-            {
-                "original": NO_TARGET,
-                "released": NO_TARGET,
-                "schema": Schema((Variable("job", tuple("abc")), SICK)),
-            },
-            "target is 'sick', which is missing or not applicable in every record",
-        ),
-        (
-            {"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]},
-            "'sick' is the only variable",
-        ),
-        ({"within": {"town": 2}}, "within names 'town', which is not numeric; give"),
-        (
-            WITH_INCOME | {"within": {"income": 0}},
-            "within of income is 0; it must be positive and f",
-        ),
-        (
-            {"within": {"job": 1}, "keys": ["job"]},
-            "within names 'job', which is a key; it must name",
-        ),
-        ({"within": 3}, "within is 3; it must map names of variables to distances"),
-        ({"by": "age"}, "by names 'age'"),
-        (
-            {"rng": 1},
-            "rng is 1; it must be a Generator, such as numpy.random.default_rng",
-        ),
-    ],
+    ("message", "change"),
+    {
+        "this is not a regular file": {"original": ""},
+        "original is of type dict; it must be a DataFrame": {"original": {"job": [1]}},
+        "original: the table has fewer than two records": {"original": ORIGINAL[:1]},
+        "released is empty; it must contain at least one table": {"released": []},
+        "tool contains no releases; it must contain at least one": {
+            "released": {"tool": []}
+        },
+        "release 1 is of type int; it must be a DataFrame": {"released": 3},
+        "No such file or directory: 'nowhere.csv'": {"released": "nowhere.csv"},
+        "made: the table has 1 record; it needs 2 or more": {
+            "released": {"made": MADE[:1]}
+        },
+        "release 2: missing columns job; the sch": {
+            "released": [MADE, MADE.drop(columns="job")]
+        },
+        "release 1: unknown columns 'age'": {"released": MADE.assign(age=1)},
+        "release 1: values outside the levels: job has 'z'": {
+            "released": ORIGINAL.replace({"a": "z"}),
+            "schema": CODING,
+        },
+        "release 2: the values of 'job'": {
+            "original": HALF,
+            "released": [MADE, records(200, 5)],
+        },
+        r"holdout: an estimated 100.0\s% of the \d+ sample uniques": {
+            "holdout": ORIGINAL[::-1]
+        },
+        r"holdout: an estimated 8\d\.\d\s% of the 56 sample uniques of": {
+            "original": STREETS,
+            "released": STREETS[:20],
+            "holdout": STREETS[:50],
+        },
+        "schema is of type int; it must be a Schema or the path of a file": {
+            "schema": 3
+        },
+        "keys names 'age'; available are job, town, sick": {"keys": ["age"]},
+        r"keys names \['job'\]; available are job, town, sick": {
+            "keys": [["job"], "town"]
+        },
+        "keys is 3; it must be a list of names": {"keys": 3},
+        r"keys is \[\]; it must name one or more": {"keys": [["job"], []]},
+        "keys has the set sick, which contains the target 'sick'": {"keys": ["sick"]},
+        "keys name all variables; target must be given": {
+            "keys": ["job", "town", "sick"],
+            "target": (),
+        },
+        "no variable may be repeated": {"target": ["sick", "sick"]},
+        "target is 'sick', which is missing or not applicable in every record": {
+            "original": NO_TARGET,
+            "released": NO_TARGET,
+            "schema": Schema((Variable("job", tuple("abc")), SICK)),
+        },
+        "'sick' is the only variable": {
+            "original": ORIGINAL[["sick"]],
+            "released": MADE[["sick"]],
+        },
+        "within names 'town', which is not numeric; give": {"within": {"town": 2}},
+        "within of income is 0; it must be positive and f": WITH_INCOME
+        | {"within": {"income": 0}},
+        "within names 'job', which is a key; it must name": {
+            "within": {"job": 1},
+            "keys": ["job"],
+        },
+        "within is 3; it must map names of variables to distances": {"within": 3},
+        "by names 'age'": {"by": "age"},
+        "rng is 1; it must be a Generator, such as numpy.random.default_rng": {
+            "rng": 1
+        },
+    }.items(),
 )
 def test_errors_are_one_line_before_anything_long_starts(monkeypatch, change, message):
     monkeypatch.setattr(run, "run_assessment", None)
@@ -506,9 +488,8 @@ def test_the_command_prints_the_verdicts_that_the_call_returns(folder, tool):
 
 def test_the_command_prints_what_the_call_returns_and_writes_it(folder, tool):
     options = [*GIVEN, "--json", "--name", "a b"]
-    output = command_output("original.csv", "made.csv", "tool", *options)
 
-    document = json.loads(output)
+    document = json.loads(command_output("original.csv", "made.csv", "tool", *options))
     expected = tool.to_dict()
     (path,) = folder.glob("out/assess/a_b-*")
     assert document.pop("report") == str(path / "report.html")
@@ -612,8 +593,7 @@ def test_files_as_offices_have_them_are_assessed(folder, original, made):
 )
 def test_the_status_follows_from_the_verdict(folder, released, worst, status):
     write_files(few=MADE[:19])
-    result = command("original.csv", released, "--fail-on", worst)
-    assert result.exit_code == status
+    assert command("original.csv", released, "--fail-on", worst).exit_code == status
 
 
 def test_a_file_that_changes_during_an_assessment_makes_no_report(folder, monkeypatch):
@@ -630,32 +610,35 @@ def test_a_file_that_changes_during_an_assessment_makes_no_report(folder, monkey
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([".", "made.csv"], "'.' is a directory"),
-        (
-            ["original.csv", "made.csv", "--schema", "no.yaml"],
-            "file 'no.yaml' does not exist",
-        ),
-        (
-            ["original.csv", "values.csv", *GIVEN],
-            "values.csv: values outside the levels: job has '...' (line 3), allowed "
-            "are '...'; sick has '...' (line 4), allowed are '...'",
-        ),
-        (
-            ["original.csv", "columns.csv"],
-            "columns.csv: missing columns sick; unknown columns 'ill'",
-        ),
-        (
-            ["header.csv", "made.csv"],
-            "header.csv: the file has a header but no records",
-        ),
-        (["original.csv", "empty"], "empty contains no releases"),
-        (
-            ["original.csv", "made.csv", "--within", "town", "x"],
-            "'x' is not a valid float",
-        ),
-    ],
+    ("message", "arguments"),
+    {
+        "'.' is a directory": [".", "made.csv"],
+        "file 'no.yaml' does not exist": [
+            "original.csv",
+            "made.csv",
+            "--schema",
+            "no.yaml",
+        ],
+        "values.csv: values outside the levels: job has '...' (line 3), allowed "
+        "are '...'; sick has '...' (line 4), allowed are '...'": [
+            "original.csv",
+            "values.csv",
+            *GIVEN,
+        ],
+        "columns.csv: missing columns sick; unknown columns 'ill'": [
+            "original.csv",
+            "columns.csv",
+        ],
+        "header.csv: the file has a header but no records": ["header.csv", "made.csv"],
+        "empty contains no releases": ["original.csv", "empty"],
+        "'x' is not a valid float": [
+            "original.csv",
+            "made.csv",
+            "--within",
+            "town",
+            "x",
+        ],
+    }.items(),
 )
 def test_bad_input_is_one_error_without_values(folder, arguments, message):
     Path("empty").mkdir()
@@ -732,5 +715,4 @@ def test_the_public_page_has_no_text_of_the_files_and_no_number():
     assert {*re.findall(r"\d+", re.sub("<[^>]*>", " ", body))} <= {"1"}
     assert row(assessment, "identity")["n"] < 10  # nobody is unique in a town
     ratings = verdict.public_table(assessment.verdicts, assessment.table).iloc[0]
-    hidden = ratings[["identity", "verdict", "utility"]]
-    assert hidden.tolist() == [NOT_SHOWN] * 3
+    assert ratings[["identity", "verdict", "utility"]].tolist() == [NOT_SHOWN] * 3

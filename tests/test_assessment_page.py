@@ -128,8 +128,7 @@ def test_the_public_page_has_the_date_and_no_setting(several):
 
 
 def test_the_printed_page_leaves_folded_tables_out(several):
-    style = several.to_html().partition("</style>")[0]
-    printed = style.partition("@media print {")[2]
+    printed = several.to_html().partition("</style>")[0].partition("@media print {")[2]
     assert "details:not([open]) { display: none }" in printed
 
 

@@ -40,13 +40,15 @@ def test_copies_by_hand():
     error = np.sqrt(3 * 2 / 5 + 2) / 5
     assert identical["baseline_se"] == pytest.approx(error)
     size = max(6 / 25 / error**2 - 1, 1)
-    law = stats.betabinom(5, 2 / 5 * size, 3 / 5 * size)
-    tail = law.sf(2)
+    tail = stats.betabinom(
+        5,
+        2 / 5 * size,
+        3 / 5 * size,
+    ).sf(2)
     assert 0 < identical["z"] <= stats.norm.isf(tail)
     # 01 has the neighbors 00 (twice) and 21; 12 has 10 and 22; 22 has 12 (twice) and
     # 21; 00, which is in one file only, has 01 (three times) and 10.
-    n_neighbors = np.arange(5)
-    weight = np.log1p(5 / (n_neighbors + 0.5))
+    weight = np.log1p(5 / (np.arange(5) + 0.5))
     # Of two records in ten, five of them the original's, one is in each file in 25 of
     # 45 splits.
     by_chance = weight[4] * 25 / 20
@@ -67,8 +69,7 @@ def test_neighbors_and_shares_by_brute_force(tables):
 
     found = find_copies(original, released, levels)
 
-    neighbors = (n_different[:n] == 1).sum(axis=1)
-    assert np.array_equal(found.neighbors, neighbors)
+    assert np.array_equal(found.neighbors, (n_different[:n] == 1).sum(axis=1))
     identical = found.rows["identical records"]
     nearest = n_different[n:, :n].min(axis=1)
     assert identical["estimate"] == pytest.approx(np.mean(nearest == 0))
@@ -106,8 +107,7 @@ def test_tails_of_weighted_sums_by_enumeration(rng):
         z = bernoulli_z(hit, p, weight)
         if hit.sum() >= MIN_COINCIDENCES and tail < 0.3:
             assert 0.7 * tail < stats.norm.sf(z) < 2.5 * tail
-    all_hit = np.ones(12, bool)
-    assert bernoulli_z(all_hit, p, weight) > 3
+    assert bernoulli_z(np.ones(12, bool), p, weight) > 3
 
 
 def test_two_coincidences_are_no_sign_however_improbable(rng):
@@ -127,8 +127,7 @@ def test_a_copy_in_any_order_is_the_original_itself(rng):
         assert found.rows["identical records"]["estimate"] == 1
         assert found.rows["undetected copies"]["estimate"] == 1
         assert found.rows["copied uniques"]["estimate"] == pytest.approx(1)
-    other = original[[1, *range(1, 100)]]
-    assert not find_copies(original, other, levels).same_table
+    assert not find_copies(original, original[[1, *range(1, 100)]], levels).same_table
 
 
 def test_small_tables_that_agree_by_chance_are_not_the_same():
@@ -144,8 +143,7 @@ def test_row_order_is_found_without_sample_uniques_and_not_in_sorted_files():
     rng = default_rng(2)
     levels = [2, 2]
     original, fresh = rng.integers(0, 2, (2, 600, 2))
-    is_copied = rng.random((600, 1)) < 0.5
-    half = np.where(is_copied, original, fresh)
+    half = np.where(rng.random((600, 1)) < 0.5, original, fresh)
 
     rows = find_copies(original, half, levels).rows
     order = rows["row order"]
@@ -155,11 +153,10 @@ def test_row_order_is_found_without_sample_uniques_and_not_in_sorted_files():
     sorted_files = find_copies(original, fresh, levels).rows["row order"]
 
     copied = rows["copied uniques"]
-    undetected = rows["undetected copies"]
     assert copied["n"] == 0
     assert np.isnan(copied["estimate"])
     assert np.isnan(copied["z_permutation"])
-    assert np.isnan(undetected["estimate"])
+    assert np.isnan(rows["undetected copies"]["estimate"])
     assert order["estimate"] == pytest.approx(0.75, abs=0.05)
     assert order["baseline"] == pytest.approx(0.5, abs=0.05)
     assert shifted["estimate"] == pytest.approx(order["estimate"], abs=0.01)
@@ -208,8 +205,7 @@ def test_only_records_with_identical_numbers_could_be_undetected_copies(rng):
     same = undetected(numbers={0: [constant, constant]})["estimate"]
 
     # The upper limit of a Poisson count of zero.
-    limit = -np.log(0.05) / different["n"]
-    assert different["estimate"] == pytest.approx(limit)
+    assert different["estimate"] == pytest.approx(-np.log(0.05) / different["n"])
     assert same == binned > 2 * different["estimate"]
 
 
@@ -221,16 +217,14 @@ def test_the_share_of_copied_uniques_is_estimated_without_bias(share):
     for _ in range(24):
         x, released = samples(rng, 600, 600)
         n_copied = round(600 * share)
-        people = rng.permutation(600)[:n_copied]
-        released[:n_copied] = x[people]
+        released[:n_copied] = x[rng.permutation(600)[:n_copied]]
         found.append(find_copies(x, released))
 
     uniques = rows(found, "copied uniques")
     estimate = uniques["estimate"]
     limit = rows(found, "undetected copies")["estimate"]
     assert estimate.mean() == pytest.approx(share, abs=0.04)
-    se = uniques["se"].mean()
-    assert estimate.std() == pytest.approx(se, rel=0.5)
+    assert estimate.std() == pytest.approx(uniques["se"].mean(), rel=0.5)
     assert (uniques["z_permutation"] > Z_SIGNIFICANT).mean() > 0.8
     assert (limit >= share).mean() >= 0.95
 
@@ -240,11 +234,13 @@ def test_records_with_a_few_values_changed_are_near_duplicates():
     levels = [3] * 20
     classes = rng.dirichlet([0.4] * 3, (6, 20))
     for _ in range(3):
-        class_of = rng.integers(0, 6, 1_000)
-        people = draw_levels(classes[class_of], rng)
+        people = draw_levels(classes[rng.integers(0, 6, 1_000)], rng)
         x, fresh = np.split(people, 2)
-        released = changed(x, levels, rng, share=1.0)
-        rows = find_copies(x, released, levels).rows
+        rows = find_copies(
+            x,
+            changed(x, levels, rng, share=1.0),
+            levels,
+        ).rows
         honest = find_copies(x, fresh, levels).rows["near-duplicates"]
         assert rows["identical records"]["estimate"] < 0.25
         assert rows["near-duplicates"]["z_permutation"] > Z_CERTAIN
@@ -309,8 +305,7 @@ def ten_pairs_and(n_unique):
 )
 def test_duplicates_and_their_removal_are_seen_by_their_share(x, problem):
     n_levels = x.max() + 1
-    found = find_copies(x, x[:5], [n_levels, n_levels])
-    assert found.baseline_problem == problem
+    assert find_copies(x, x[:5], [n_levels, n_levels]).baseline_problem == problem
 
 
 def test_copies_in_a_coarse_release_are_found_by_its_own_duplicates(rng):
@@ -366,9 +361,7 @@ def test_fresh_samples_are_rated_as_copies_by_chance_only(n, m):
         error = share.std() / np.sqrt(60)
         assert abs(share.mean()) < 4.5 * error
     # Tails of few coincidences are conservative, and of two z the larger one counts.
-    deviates = identical["z"], uniques["z_permutation"], own["z"]
-    for z in deviates:
+    for z in identical["z"], uniques["z_permutation"], own["z"]:
         assert 0.6 < z.std() < 1.2
     ratings = [rate_copies(copies).rating for copies in found]
-    is_alarm = np.isin(ratings, ["signs", "found"])
-    assert is_alarm.mean() <= 0.05
+    assert np.isin(ratings, ["signs", "found"]).mean() <= 0.05

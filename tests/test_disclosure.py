@@ -45,27 +45,25 @@ def match(
     **more,
 ):
     """Identity disclosure; a holdout or exact numbers can be given by name."""
-    files = Files(original, released, levels, **more)
-    return identity_disclosure(files, keys)
+    return identity_disclosure(Files(original, released, levels, **more), keys)
 
 
 def match_row(*files, **more):
-    found = match(*files, **more)
-    return summarize([found])
+    return summarize([match(*files, **more)])
 
 
-def attribute_row(
+def row_of(
+    answer,
     original,
     released,
     levels,
     keys,
     target,
+    *rng,
 ):
-    """Attribute disclosure of a target by keys."""
+    """The answer to a question about a target by keys."""
     files = Files(original, released, levels)
-    attack = Attack(keys, target)
-    found = attribute_disclosure(files, attack)
-    return summarize([found])
+    return summarize([answer(files, Attack(keys, target), *rng)])
 
 
 def test_matched_sample_uniques_by_hand():
@@ -106,19 +104,15 @@ def test_matched_sample_uniques_by_hand():
     assert np.array_equal(unique, table("1", "2"))
     assert np.array_equal(matched, table("1"))
 
-    smaller = shares(table("1", "2"))
-    expected_share = share_matched(1 / 3)
-    assert smaller[:2] == pytest.approx([1, expected_share])
+    assert shares(table("1", "2"))[:2] == pytest.approx([1, share_matched(1 / 3)])
 
     # A record of the larger release is kept with probability 1/2, and 2 or 4 match.
-    twice = np.repeat(released, 2, axis=0)
-    larger = shares(twice)
+    larger = shares(np.repeat(released, 2, axis=0))
     expected[0] = 1 - (1 / 4 + 1 / 16) / 2
     assert larger == pytest.approx(expected)
 
     # Of both files 2 is unique; in a random half of both 2.75 are expected.
-    holdout = table("1", "3", "3", "4", "4", "4")
-    found = shares(released, holdout=holdout)
+    found = shares(released, holdout=table("1", "3", "3", "4", "4", "4"))
     assert found == pytest.approx([1, 1 - 1 / 2.75, by_margins])
 
 
@@ -130,8 +124,7 @@ def test_matched_sample_uniques_by_hand():
     ],
 )
 def test_uniques_that_the_holdout_repeats_are_all_matched_by_a_fresh_sample(people):
-    holdout = table("0", "1")
-    row = match_row(people, people, [0], [3], holdout=holdout)
+    row = match_row(people, people, [0], [3], holdout=table("0", "1"))
     assert row["fresh_sample"] == 1
 
 
@@ -148,8 +141,7 @@ def sample_with_ages(rng, n):
 
 def with_age(codes, age):
     """The keys of `test_numeric_keys_are_matched_by_exact_numbers`."""
-    others = codes[:, [0, 2, 4]]
-    return np.column_stack([others, age])
+    return np.column_stack([codes[:, [0, 2, 4]], age])
 
 
 def test_numeric_keys_are_matched_by_exact_numbers():
@@ -186,13 +178,10 @@ def test_numeric_keys_are_matched_by_exact_numbers():
 def test_a_date_of_birth_is_not_known_from_its_margin(rng):
     """30 % of the dates are released."""
     (x,) = samples(rng, 1_000)
-    dates_of_both = rng.integers(0, 25_000, (2, 1_000))
-    born, other_born = dates_of_both.astype(float)
+    born, other_born = rng.integers(0, 25_000, (2, 1_000)).astype(float)
     other_born[:300] = born[:300]
     order = rng.permutation(1_000)
-    released = x[order]
-    dates = [born, other_born[order]]
-    row = match_row(x, released, [1], numbers={1: dates})
+    row = match_row(x, x[order], [1], numbers={1: [born, other_born[order]]})
     assert row["estimate"] > 0.2 > row["baseline"] + 0.1
     assert row["z"] > Z_CERTAIN
 
@@ -203,15 +192,12 @@ def test_a_missing_number_is_matched_by_its_bin(rng):
     age[:5] = np.nan
     files = Files(x, x, LEVELS, numbers={1: [age, age]})
     eligible = identity_disclosure(files, keys).eligible
-    missing = x[np.isnan(age)][:, keys]
-    assert eligible[0] == is_unique(missing)[0]
-    measures = repu_and_tcap(files, keys, 9)
-    assert measures["repU"] == eligible.mean()
+    assert eligible[0] == is_unique(x[np.isnan(age)][:, keys])[0]
+    assert repu_and_tcap(files, keys, 9)["repU"] == eligible.mean()
     binned = Files(x, x, LEVELS)
     share = share_matched_by_fresh_sample(files)
     assert 0 < share < share_matched_by_fresh_sample(binned) < 1
-    pairs = np.concatenate([x, x])
-    without_uniques = Files(pairs, x, LEVELS)
+    without_uniques = Files(np.concatenate([x, x]), x, LEVELS)
     assert np.isnan(share_matched_by_fresh_sample(without_uniques))
 
 
@@ -260,16 +246,14 @@ def test_matched_uniques_beyond_a_fresh_sample_are_found():
         }
         for name, share in planted_shares.items():
             released = margins(x, rng)
-            people = match(x, released, keys)
-            uniques = x[people.eligible]
+            uniques = x[match(x, released, keys).eligible]
             n_copied = round(share * len(uniques))
             copied = rng.permutation(uniques)[:n_copied]
             released[:n_copied, keys] = copied[:, keys]
             releases[name] = released
         for name, released in releases.items():
             row = match_row(x, released, keys)
-            z = np.fmax(row["z"], row["z_permutation"])
-            alarms[name] += z >= Z_SIGNIFICANT
+            alarms[name] += np.fmax(row["z"], row["z_permutation"]) >= Z_SIGNIFICANT
     # Of 40 releases each; of fresh samples one in a hundred is allowed.
     assert alarms["30 %"] >= 20
     assert min(alarms["60 %"], alarms["half copied"]) >= 36
@@ -279,8 +263,7 @@ def test_matched_uniques_beyond_a_fresh_sample_are_found():
 def chance_all_agree(agrees, share_kept):
     """Probability that records are kept and all agree, by enumeration."""
     kept = all_cells([2] * len(agrees))[1:]  # at least one record
-    by_record = np.where(kept, share_kept, 1 - share_kept)
-    probability = by_record.prod(axis=1)
+    probability = np.where(kept, share_kept, 1 - share_kept).prod(axis=1)
     all_agree = (kept <= agrees).all(axis=1)
     return probability[all_agree].sum()
 
@@ -296,11 +279,9 @@ def test_disclosed_numbers_in_thinned_files_by_enumeration(tables, within):
     number = np.where(lacks_number, np.nan, x[:, 2])
     lacks_number = z[:, 1] == 2
     released_number = np.where(lacks_number, np.nan, z[:, 2])
-    numbers = {2: [number, released_number]}
-    files = Files(x, z, levels, numbers=numbers)
-    attack = Attack([0], 2, within=within)
+    files = Files(x, z, levels, numbers={2: [number, released_number]})
 
-    found = attribute_disclosure(files, attack)
+    found = attribute_disclosure(files, Attack([0], 2, within=within))
 
     has_number = ~np.isnan(number)
     assert np.array_equal(found.eligible, has_number)
@@ -313,8 +294,7 @@ def test_disclosed_numbers_in_thinned_files_by_enumeration(tables, within):
         expected = chance_all_agree(near[has_key], kept_fresh)
         assert found.fresh_sample[i] == pytest.approx(expected)
         near_released = np.abs(released_number - number[i]) <= within
-        is_match = z[:, 0] == x[i, 0]
-        matches = near_released[is_match]
+        matches = near_released[z[:, 0] == x[i, 0]]
         expected = chance_all_agree(matches, kept)
         assert found.release[i] == pytest.approx(expected)
         # Over all numbers of the matches that the release's margin can yield.
@@ -343,13 +323,11 @@ def test_a_number_at_the_distance_is_near():
 
 def test_the_permutation_test_of_identity_counts_uniques_of_the_original():
     original = np.arange(12)[:, None]
-    released = original // 2
-    found = match(original, released, [0], [12])
+    found = match(original, original // 2, [0], [12])
     n_original = np.ones(12, int)
     n_released = np.repeat([2, 0], 6)
     z = permutation_z(n_original, n_released)
-    z_of_swapped_files = permutation_z(n_released, n_original)
-    assert found.permutation_z == z != z_of_swapped_files
+    assert found.permutation_z == z != permutation_z(n_released, n_original)
 
 
 @pytest.mark.parametrize("m", [20, 30])
@@ -367,21 +345,18 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
         assert not set(people[:, 0]) & set(ids)  # nor is anybody in the release
         return number_of(ids, people[:, 0])
 
-    function = "srlib.assessment.inference._tree_probabilities"
-    monkeypatch.setattr(function, predict)
+    monkeypatch.setattr("srlib.assessment.inference._tree_probabilities", predict)
     everybody = np.arange(2 * n + m)
     records = np.column_stack([everybody, everybody % 3])
     x, released, holdout = np.split(records, [n, n + m])
     files = Files(x, released, [len(records), 3], holdout)
 
-    attack = Attack([0], 1, codes_without_value=[2])
-    found = inference(files, attack, default_rng(1))
+    found = inference(files, Attack([0], 1, codes_without_value=[2]), default_rng(1))
 
     of_release = [ids for ids in trained_on if ids.min() >= n]
     of_original = [ids for ids in trained_on if ids.max() < n]
     assert len(of_release) == len(of_original) == 2 * PAIRS
-    sizes = set(map(len, trained_on))
-    assert sizes == {m // 2}  # halves of the smaller file
+    assert set(map(len, trained_on)) == {m // 2}  # halves of the smaller file
 
     eligible = np.flatnonzero(x[:, 1] != 2)
     by_tree = np.array([number_of(ids, everybody) for ids in of_release])
@@ -393,35 +368,29 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
     assert found.holdout["holdout"] == pytest.approx(expected)
 
     def variance(shares):
-        pairs = np.reshape(shares, (-1, 2))
-        differences = np.diff(pairs)
+        differences = np.diff(np.reshape(shares, (-1, 2)))
         return (differences**2).mean() / 4
 
-    by_one_tree = by_tree[:, eligible].mean(axis=1)
-    of_share = variance(by_one_tree)
+    of_share = variance(by_tree[:, eligible].mean(axis=1))
     if m < n:
         assert found.training_variance >= 2 * of_share
         return
     shares = []
     for ids in of_original:
-        predicted = np.setdiff1d(eligible, ids)
-        shares.append(number_of(ids, predicted).mean())
+        shares.append(number_of(ids, np.setdiff1d(eligible, ids)).mean())
     expected = of_share + max(of_share, variance(shares))
     assert found.training_variance == pytest.approx(expected)
     for i in eligible:
-        others = [number_of(ids, i) for ids in of_original if i not in ids]
-        expected = np.mean(others)
+        expected = np.mean([number_of(ids, i) for ids in of_original if i not in ids])
         assert found.fresh_sample[i] == pytest.approx(expected)
 
 
 def test_inference_depends_on_the_seed_alone_and_is_no_better_than_for_the_holdout():
-    rng = default_rng(3)
-    x, fresh, holdout = samples(rng, 600, 600, 600)
+    x, fresh, holdout = samples(default_rng(3), 600, 600, 600)
 
     def infer(released, seed):
         files = Files(x, released, LEVELS, holdout)
-        attack = Attack(range(9), 9)
-        return inference(files, attack, default_rng(seed))
+        return inference(files, Attack(range(9), 9), default_rng(seed))
 
     found = infer(fresh, 1)
     again = infer(fresh, 1)
@@ -442,10 +411,15 @@ def test_inference_of_rare_targets_raises_no_alarm(share):
         is_exception = rng.random((2, 300)) < share
         target = is_exception if share else keys.sum(axis=2) % 2
         x, z = np.dstack([keys, target])
-        files = Files(x, z, [10, 5, 2])
-        attack = Attack([0, 1], 2)
-        found = inference(files, attack, rng)
-        row = summarize([found])
+        row = row_of(
+            inference,
+            x,
+            z,
+            [10, 5, 2],
+            [0, 1],
+            2,
+            rng,
+        )
         assert row["estimate"] <= 1
         assert row["z"] < Z_CERTAIN
 
@@ -463,11 +437,9 @@ def test_equally_frequent_keys_raise_no_alarm(n, size):
     for _ in range(20):
         first = rng.integers(0, size, (2, n))
         third = rng.integers(0, 4, (2, n))
-        step = rng.integers(0, size // 2, (2, n))
-        second = (first + step) % size
+        second = (first + rng.integers(0, size // 2, (2, n))) % size
         x, z = np.dstack([first, second, third])
-        levels = [size, size, 4]
-        row = match_row(x, z, range(3), levels)
+        row = match_row(x, z, range(3), [size, size, 4])
         assert max(row["z"], row["z_permutation"]) < Z_CERTAIN
 
 
@@ -475,10 +447,15 @@ def test_trees_with_small_leaves_disclose_targets_to_inference(rng):
     (x,) = samples(rng, 2_000)
     released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
     others = range(1, len(LEVELS))
-    attack = Attack(others, 0)
-    files = Files(x, released, LEVELS)
-    found = inference(files, attack, rng)
-    row = summarize([found])
+    row = row_of(
+        inference,
+        x,
+        released,
+        LEVELS,
+        others,
+        0,
+        rng,
+    )
     assert row["z"] >= Z_SIGNIFICANT
 
 
@@ -507,14 +484,12 @@ def test_repu_tcap_and_disco_by_dictionaries(tables):
     right = []
     for keys, target in released:
         if d[keys] and len(targets[keys]) == 1:
-            n_right = original.count((keys, target))
-            right.append(n_right / d[keys])
+            right.append(original.count((keys, target)) / d[keys])
     tcap = np.mean(right) if right else np.nan
     assert found["TCAP"] == pytest.approx(tcap, nan_ok=True)
     if len(x) >= len(z):  # nothing is thinned
         disclosed = [targets[keys] == {target} for keys, target in original]
-        by_attribute = attribute_disclosure(files, attack)
-        assert np.array_equal(by_attribute.release, disclosed)
+        assert np.array_equal(attribute_disclosure(files, attack).release, disclosed)
 
 
 def rare_target(rng, n):
@@ -532,8 +507,7 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less():
     alarms = []
     for seed in range(100):
         rng = default_rng(seed)
-        n = (400, 1_000, 3_000)[seed % 3]
-        x = rare_target(rng, n)
+        x = rare_target(rng, (400, 1_000, 3_000)[seed % 3])
         releases = [
             copula(x, rng),
             independent(x, levels, rng),
@@ -542,7 +516,15 @@ def test_a_rare_target_raises_no_alarm_in_releases_that_know_less():
             releases.append(mixture(x, levels, rng))
         for z in releases:
             for keys in (range(3), range(7)):
-                row = attribute_row(x, z, levels, keys, 7) | {"group": "all"}
+                row = row_of(
+                    attribute_disclosure,
+                    x,
+                    z,
+                    levels,
+                    keys,
+                    7,
+                )
+                row["group"] = "all"
                 rate([row], family=False)
                 alarms.append(row["rating"] in ("elevated", "high"))
     assert np.mean(alarms) <= 0.01
@@ -552,13 +534,17 @@ def test_a_rare_target_moved_to_one_combination_of_keys_raises_no_alarm():
     """All others are then disclosed."""
     rng = default_rng(5)
     keys, released_keys = rng.integers(0, 4, (2, 2_000, 3))
-    is_rare = rng.random(2_000) < 0.012
-    x = np.column_stack([keys, is_rare])
+    x = np.column_stack([keys, rng.random(2_000) < 0.012])
     z = np.column_stack([released_keys, np.zeros(2_000, int)])
     in_cell = ~released_keys.any(axis=1)
-    moved = np.flatnonzero(in_cell)[:24]
-    z[moved, 3] = 1
-    levels = [4, 4, 4, 2]
-    row = attribute_row(x, z, levels, range(3), 3)
+    z[np.flatnonzero(in_cell)[:24], 3] = 1
+    row = row_of(
+        attribute_disclosure,
+        x,
+        z,
+        [4, 4, 4, 2],
+        range(3),
+        3,
+    )
     assert row["estimate"] > row["baseline"] + 0.2
     assert row["z"] < Z_SIGNIFICANT

@@ -38,8 +38,7 @@ def with_numbers(codes, seed):
     frame = microdata(codes).to_frame().iloc[:, :6]
     n = len(codes)
     frame["years"] = rng.integers(18, 95, n)
-    incomes = np.exp(rng.normal(10, 1, n))
-    frame["income"] = incomes.round(-2)
+    frame["income"] = np.exp(rng.normal(10, 1, n)).round(-2)
     return frame
 
 
@@ -98,8 +97,7 @@ def rows():
     """The tables of all assessments, one below the other."""
     tables = []
     for name, original, releases, options in assessments():
-        rng = default_rng(1)
-        table = srlib.assess(original, releases, rng=rng, **options).table
+        table = srlib.assess(original, releases, rng=default_rng(1), **options).table
         tables.append(table.assign(assessment=name))
     return pd.concat(tables, ignore_index=True)
 
@@ -120,8 +118,7 @@ def test_every_number_of_every_row_stays_as_it_is(frozen):
 
 
 def test_a_changed_number_is_seen(frozen):
-    z = frozen["z"] * (1 + 1e-6)
-    changed = frozen.assign(z=z)
+    changed = frozen.assign(z=frozen["z"] * (1 + 1e-6))
     with pytest.raises(AssertionError, match="z"):
         assert_equal(changed, frozen)
 

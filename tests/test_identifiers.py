@@ -42,13 +42,6 @@ def test_one_common_name_rating():
     assert share_and_rating(NAMES[:60], NAMES[59:]) == (1 / 61, "found")
 
 
-def test_common_passports_are_counted_and_in_the_verdict(passports):
-    (row,) = compare(passports, passports[:2])
-    assert row["why"] == "it contains 2 of the original's values of id"
-    assert row["in_verdict"]
-    assert row["n"] == 2
-
-
 @pytest.mark.parametrize("form", ["{}", "{}.0", "P{:05d}"])
 def test_numbers_of_records_are_common_by_chance(form):
     numbers = list(map(form.format, range(1, 401)))
@@ -82,8 +75,7 @@ def test_dates_amounts_and_short_numbers_are_seldom_taken_for_copies():
         rng = default_rng(seed)
         numbers = rng.integers(1_000, 9_999, 800)
         cases = [f"{'ABC'[i % 3]}-{number}" for i, number in enumerate(numbers)]
-        days = rng.integers(0, 70 * 365, 800)
-        dates = np.datetime64("1930-01-01") + days
+        dates = np.datetime64("1930-01-01") + rng.integers(0, 70 * 365, 800)
         incomes = np.exp(rng.normal(10, 0.7, 800)).round()
         for values in (dates.astype(str), incomes, cases):
             rows = compare(values[:400], values[400:])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import table
 from enumeration import exact_log_risk, schema
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
@@ -29,16 +30,16 @@ LEVELS = SCHEMA.n_levels.tolist()
 ORIGINAL, OTHERS, HOLDOUT, FRESH = (
     Microdata(codes, SCHEMA) for codes in np.split(POPULATION.codes, 4)
 )
+MARGINS = PlugInMargins(SCHEMA.n_levels)
 
 
 def by_question(rows):
     return pd.DataFrame(rows).set_index("question")
 
 
-def first_column(released, rng):
+def first_column(original, released, holdout, rng):
     """The row of an intruder who has the release."""
-    files = Files(ORIGINAL.codes, released, LEVELS, HOLDOUT.codes)
-    return membership_row([files], rng)
+    return membership_row([Files(original, released, LEVELS, holdout)], rng)
 
 
 def second_column(released, synthesizer, rng):
@@ -51,30 +52,38 @@ def test_other_people_are_found_as_often_as_by_chance():
     rng = default_rng(5)
     excess = []
     for _ in range(30):
-        parts = np.split(POPULATION.codes[rng.permutation(4 * N)], 4)
-        files = Files(parts[0], parts[1], LEVELS, parts[2])
-        row = membership_row([files], rng)
+        people = POPULATION.codes[rng.permutation(4 * N)]
+        original, released, holdout, _ = np.split(people, 4)
+        row = first_column(original, released, holdout, rng)
         excess.append(row["estimate"] - row["baseline"])
     error = np.std(excess, ddof=1) / np.sqrt(len(excess))
     assert abs(np.mean(excess)) < 3 * error
 
 
 def test_with_too_few_other_people_membership_is_not_rated():
-    files = Files(ORIGINAL.codes, FRESH.codes, LEVELS, HOLDOUT.codes[:100])
-    row = membership_row([files], default_rng(1))
-    assert (row["rating"], str(row["estimate"])) == ("too few people", "nan")
+    row = first_column(
+        ORIGINAL.codes,
+        FRESH.codes,
+        HOLDOUT.codes[:100],
+        default_rng(1),
+    )
+    assert row["rating"] == "too few people"
+    assert np.isnan(row["estimate"])
 
 
 @pytest.mark.parametrize(
     "synthesizer",
-    [SequentialTrees(SCHEMA, growth=AS_RPART), PlugInMargins(SCHEMA.n_levels)],
+    [
+        SequentialTrees(SCHEMA, growth=AS_RPART),
+        MARGINS,
+    ],
     ids=["rpart", "margins"],
 )
 def test_no_attack_finds_more_than_the_most_powerful_test(synthesizer):
     rng = default_rng(2)
     released = synthesizer.release(ORIGINAL.codes, rng=rng)
 
-    attack = first_column(released, rng)
+    attack = first_column(ORIGINAL.codes, released, HOLDOUT.codes, rng)
     best = second_column(released, synthesizer, rng).loc["exact membership"]
 
     error = np.hypot(attack["se"], best["se"])
@@ -90,14 +99,13 @@ def test_private_margins_keep_the_bound_on_the_power():
 
 
 def test_without_a_holdout_the_posterior_of_the_people_tested_is_computed():
-    synthesizer = PlugInMargins(SCHEMA.n_levels)
     rng = default_rng(7)
-    released = synthesizer.release(ORIGINAL.codes, rng=rng)
+    released = MARGINS.release(ORIGINAL.codes, rng=rng)
 
-    rows, risks = exact_rows(ORIGINAL, [released], None, synthesizer, rng=rng)
+    rows, risks = exact_rows(ORIGINAL, [released], None, MARGINS, rng=rng)
 
-    table = Microdata(released, SCHEMA)
-    of_all = posterior_risk(ORIGINAL, table, synthesizer=synthesizer).probability
+    made = Microdata(released, SCHEMA)
+    of_all = posterior_risk(ORIGINAL, made, synthesizer=MARGINS).probability
     assert_allclose(risks["probability"], of_all[risks.index])
     assert tuple(by_question(rows).index) == exact.POSTERIOR_ROWS
 
@@ -105,41 +113,64 @@ def test_without_a_holdout_the_posterior_of_the_people_tested_is_computed():
 def test_membership_by_draws_of_the_mixture_is_that_of_the_exact_likelihood():
     n_levels = [2, 3]
     small = schema(*n_levels)
-    data = np.array([[0, 0], [0, 1], [1, 2], [1, 2]], dtype=np.uint8)
-    released = np.array([[0, 0], [1, 2], [0, 1]], dtype=np.uint8)
-    people = np.array([[0, 2], [1, 0], [1, 1]], dtype=np.uint8)
-    chains = Chains(n_classes=2, burn_in=100, n_draws=4_000, n_chains=6)
+    data = table("00", "01", "12", "12")
+    released = table("00", "12", "01")
+    people = table("02", "10", "11")
+    chains = Chains(
+        n_classes=2,
+        burn_in=100,
+        n_draws=4_000,
+        n_chains=6,
+    )
     sets = DrawSets.fit(data, [released], small.n_levels, chains, rng=default_rng(1))
-    tables = [Microdata(codes, small) for codes in (data, released, people)]
 
     test = membership_test(
-        tables[0], [tables[1]], tables[2], draws=sets, rows=[1], n_holdout=3
+        Microdata(data, small),
+        [Microdata(released, small)],
+        Microdata(people, small),
+        draws=sets,
+        rows=[1],
+        n_holdout=3,
     )
 
-    support = np.vstack([data[1], people])
+    support = table("01", "02", "10", "11")
     log_prob = exact_log_risk(data, 1, support, [released], n_levels, 2, Prior())
     ratio = log_prob[0] - np.log(np.mean(np.exp(log_prob[1:])))
     assert_allclose(test.statistic[0, 0], ratio, atol=0.03)
 
 
 def test_a_release_that_the_synthesizer_cannot_have_made_is_said_so():
-    synthesizer = SequentialTrees(SCHEMA, growth=UNPRUNED)
-    rows = second_column(FRESH.codes, synthesizer, default_rng(1))
+    unpruned = SequentialTrees(SCHEMA, growth=UNPRUNED)
+    rows = second_column(FRESH.codes, unpruned, default_rng(1))
     assert (rows["rating"] == "impossible").all()
     assert rows.loc["exact posterior", "detail"] == exact.IMPOSSIBLE
 
 
 @pytest.mark.parametrize(
-    ("share", "fails"), [(0.15, True), (0.1, False), (np.nan, True)]
+    ("share", "fails"),
+    [
+        (0.15, True),
+        (0.1, False),
+        (np.nan, True),
+    ],
 )
 def test_a_limit_fails_above_it_and_where_nothing_was_computed(share, fails):
-    row = {"question": "exact posterior above one half", "estimate": share}
-    table = pd.DataFrame([row | {"release": "made", "rating": ""}])
-    assert bool(verdict.failures([], table, [("attribute", 0.1)])) == fails
+    row = {
+        "release": "made",
+        "question": "exact posterior above one half",
+        "estimate": share,
+        "rating": "",
+    }
+    failures = verdict.failures([], pd.DataFrame([row]), [("attribute", 0.1)])
+    assert bool(failures) == fails
 
 
 @pytest.mark.parametrize(
-    ("n_above", "rating"), [(17, "not elevated"), (19, "elevated")]
+    ("n_above", "rating"),
+    [
+        (17, "not elevated"),
+        (19, "elevated"),
+    ],
 )
 def test_one_half_for_one_in_twenty_is_elevated_beyond_chance(n_above, rating):
     probability = np.repeat([0.9, 0.1], [n_above, 200 - n_above])
@@ -150,15 +181,15 @@ def test_one_half_for_one_in_twenty_is_elevated_beyond_chance(n_above, rating):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("cart", "synthesizer is 'cart'; it must be rpart or trees"),
-        ("rpart:leaf=5", "synthesizer is 'rpart:leaf=5'; it must be rpart"),
-        ("dpmpm:classes=5", "synthesizer is 'dpmpm:classes=5'"),
-        ("rpart:min_leaf=0", "min_leaf is 0; it must be 1 or more"),
-        ("trees:min_leaf=many", "min_leaf is 'many'; it must be a whole number"),
-        ("trees:order=SEX/AGEP", "it must name each of SEX, AGEP"),
-        ("margins:epsilon=0", "epsilon is 0; it must be positive"),
-    ],
+    {
+        "cart": "synthesizer is 'cart'; it must be rpart or trees",
+        "rpart:leaf=5": "synthesizer is 'rpart:leaf=5'; it must be rpart",
+        "dpmpm:classes=5": "synthesizer is 'dpmpm:classes=5'",
+        "rpart:min_leaf=0": "min_leaf is 0; it must be 1 or more",
+        "trees:min_leaf=many": "min_leaf is 'many'; it must be a whole number",
+        "trees:order=SEX/AGEP": "it must name each of SEX, AGEP",
+        "margins:epsilon=0": "epsilon is 0; it must be positive",
+    }.items(),
 )
 def test_a_wrong_synthesizer_is_refused_with_what_would_be_right(text, message):
     with pytest.raises(ValueError, match=message):
@@ -166,8 +197,7 @@ def test_a_wrong_synthesizer_is_refused_with_what_would_be_right(text, message):
 
 
 def test_settings_of_a_synthesizer_are_read():
-    order = SCHEMA.names[::-1]
+    order = list(SCHEMA.names[::-1])
     growth = replace(AS_RPART, min_leaf=20, cp=0.01)
     text = f"rpart:min_leaf=20,cp=.01,order={'/'.join(order)}"
-    trees = SequentialTrees(SCHEMA, list(order), growth)
-    assert named_synthesizer(text, SCHEMA) == trees
+    assert named_synthesizer(text, SCHEMA) == SequentialTrees(SCHEMA, order, growth)

@@ -34,8 +34,7 @@ def latent_class_sample(rng, n, levels):
     class_of = rng.integers(0, 12, n)
     columns = []
     for k, size in enumerate(levels):
-        concentration = [2.0] * size
-        shares = default_rng(k).dirichlet(concentration, 12)
+        shares = default_rng(k).dirichlet([2.0] * size, 12)
         columns.append(draw_levels(shares[class_of], rng))
     return np.column_stack(columns)
 
@@ -44,8 +43,7 @@ def redraw(people, x, rng, n_values):
     """Draw values of some variables of each record from the margins of x."""
     records = people.copy()
     for record in records:
-        columns = rng.permutation(x.shape[1])
-        for column in columns[:n_values]:
+        for column in rng.permutation(x.shape[1])[:n_values]:
             record[column] = rng.choice(x[:, column])
     return records
 
@@ -75,9 +73,7 @@ def test_weight_between_files_by_all_splits():
 
 
 def test_the_largest_of_several_z_is_adjusted_for_their_number():
-    tail = stats.norm.sf(bonferroni_z(3.0, 5))
-    tail_of_one = stats.norm.sf(3.0)
-    assert tail == pytest.approx(5 * tail_of_one)
+    assert stats.norm.sf(bonferroni_z(3.0, 5)) == pytest.approx(5 * stats.norm.sf(3.0))
 
 
 def test_nearest_neighbors_by_brute_force(rng):
@@ -91,8 +87,7 @@ def test_nearest_neighbors_by_brute_force(rng):
 
     n_agree = n_alike(groups, both)
     others = np.where(n_agree == 5, 0, n_agree)
-    in_original = others[:, :40].max(axis=1)
-    assert np.array_equal(found.alike_original, in_original)
+    assert np.array_equal(found.alike_original, others[:, :40].max(axis=1))
     weight = np.zeros((n_groups, 80))
     for source, target, edge_weight in zip(*found[3:], strict=True):
         weight[source, group_of == target] += edge_weight
@@ -117,8 +112,7 @@ def test_nearest_neighbors_by_brute_force(rng):
 def test_records_with_many_values_redrawn_are_found(n_variables, size, share, n_values):
     rng = default_rng(31)
     levels = [size] * n_variables
-    sample = latent_class_sample(rng, 4_000, levels)
-    x, fresh = np.split(sample, 2)
+    x, fresh = np.split(latent_class_sample(rng, 4_000, levels), 2)
     n_copied = round(share * 2_000)
     people = x[rng.permutation(2_000)[:n_copied]]
     released = fresh.copy()
@@ -134,8 +128,7 @@ def test_records_with_many_values_redrawn_are_found(n_variables, size, share, n_
     error = np.hypot(row["se"], row["baseline_se"])
     assert row["estimate"] > row["baseline"] + 3 * error
     least = int(row["detail"].split()[1])
-    n_agree = n_alike(fresh[:400], x)
-    most_alike = n_agree.max(axis=1)
+    most_alike = n_alike(fresh[:400], x).max(axis=1)
     expected = np.mean(most_alike >= least)
     assert row["baseline"] == pytest.approx(expected, abs=0.06)
     assert honest["z_permutation"] < ratings.Z_SIGNIFICANT
@@ -154,8 +147,7 @@ def test_near_duplicates_farther_than_other_people_are_not_found():
     own_source = np.arange(100), sources
     own = n_agree[own_source]
     n_agree[own_source] = -1
-    other = n_agree.max(axis=1)
-    assert np.mean(other >= own) > 0.8
+    assert np.mean(n_agree.max(axis=1) >= own) > 0.8
     fresh[:100] = copied
     row = find_near_duplicates(x, rng.permutation(fresh), LEVELS)
     assert row["z_permutation"] < ratings.Z_SIGNIFICANT
@@ -165,10 +157,12 @@ def test_in_a_dense_table_the_nearest_neighbors_are_counted():
     """Two values of each record are changed, and all have others as near."""
     rng = default_rng(35)
     levels = LEVELS[:11]
-    both = np.array(samples(rng, 1_500, 1_500))
-    x, fresh = both[..., :11]
-    released = changed(x, levels, rng, share=1.0)
-    row = find_near_duplicates(x, released, levels)
+    x, fresh = np.array(samples(rng, 1_500, 1_500))[..., :11]
+    row = find_near_duplicates(
+        x,
+        changed(x, levels, rng, share=1.0),
+        levels,
+    )
     honest = find_near_duplicates(x, fresh, levels)
     assert row["detail"] == "have an original record as nearest neighbor"
     assert row["baseline"] == 1_500 / 2_999
@@ -182,8 +176,7 @@ def test_a_unique_record_released_ten_times_is_found():
     rng = default_rng(32)
     levels = LEVELS[:12]
     for _ in range(6):
-        both = np.array(samples(rng, 3_000, 3_000))
-        x, released = both[..., :12]
+        x, released = np.array(samples(rng, 3_000, 3_000))[..., :12]
         fresh = find_copies(x, released, levels).rows["repeated unique"]
         uniques = x[is_unique(x)][:60]
         is_neighbor = n_alike(uniques, x) == 11
@@ -201,8 +194,7 @@ def test_a_release_that_repeats_all_its_records_repeats_no_unique():
     """Every record is released twenty times, a sample unique among them."""
     x, fresh = samples(default_rng(33), 1_000, 50)
     fresh[0] = x[is_unique(x)][0]
-    released = np.repeat(fresh, 20, axis=0)
-    found = find_copies(x, released)
+    found = find_copies(x, np.repeat(fresh, 20, axis=0))
     assert found.rows["repeated unique"]["z"] < ratings.UNLIKELY
 
 
@@ -217,7 +209,12 @@ def test_a_repeated_unique_by_hand(own_pairs):
     s[80 : 80 + own_pairs] = 2
     nowhere = np.zeros_like(s)
 
-    row = multiplicity.most_repeated_unique(o, s, nowhere, nowhere)
+    row = multiplicity.most_repeated_unique(
+        o,
+        s,
+        nowhere,
+        nowhere,
+    )
 
     m = s.sum()
     x = m / 100 * log_series(101 / 80)
@@ -233,8 +230,7 @@ def test_a_repeated_unique_by_hand(own_pairs):
 
 
 def test_log_series_by_hand():
-    x = log_series(1.5)
-    assert stats.logser.mean(x) == pytest.approx(1.5)
+    assert stats.logser.mean(log_series(1.5)) == pytest.approx(1.5)
     # The sparse one of two strata has 40 groups with a mean of (50 + 1) / 40.
     counts, n_neighbors = np.zeros((2, 66), int)
     counts[:30] = 1
@@ -257,12 +253,9 @@ def test_log_series_by_hand():
 def test_tails_of_the_log_series():
     k = np.array([1, 2, 10, 40])
     for x in (0.1, 0.9):
-        log_tail = multiplicity._log_tail(k, np.full(4, x))
-        tail = np.exp(log_tail)
-        expected = stats.logser.sf(k - 1, x)
-        assert tail == pytest.approx(expected, rel=1e-6)
-    certain = multiplicity._log_tail(k, np.ones(4))
-    assert not certain.any()
+        tail = np.exp(multiplicity._log_tail(k, np.full(4, x)))
+        assert tail == pytest.approx(stats.logser.sf(k - 1, x), rel=1e-6)
+    assert not multiplicity._log_tail(k, np.ones(4)).any()
 
 
 def real_tables():
@@ -274,7 +267,12 @@ def real_tables():
         codes, _ = schema.encode_complete(frame, drop_missing=False)
         yield codes, schema.n_levels.tolist()
     if SURVEY.exists():
-        survey = read_table(SURVEY, "acs", drop_missing=True, vintage=2011)
+        survey = read_table(
+            SURVEY,
+            "acs",
+            drop_missing=True,
+            vintage=2011,
+        )
         yield survey.codes, survey.schema.n_levels.tolist()
 
 
@@ -282,11 +280,9 @@ def test_halves_of_real_tables_have_no_near_duplicates_and_no_repeated_unique():
     rng = default_rng(34)
     for codes, levels in real_tables():
         for _ in range(10):
-            people = rng.permutation(codes)
-            x, z = np.array_split(people, 2)
+            x, z = np.array_split(rng.permutation(codes), 2)
             if rng.random() >= 0.7:
                 z = z[: len(z) // 3]
             rows = find_copies(x, z, levels).rows
-            near = rows["near-duplicates"]["z_permutation"]
-            assert not near >= ratings.Z_CERTAIN
+            assert not rows["near-duplicates"]["z_permutation"] >= ratings.Z_CERTAIN
             assert not rows["repeated unique"]["z"] >= ratings.ONE_PERSON

@@ -242,8 +242,7 @@ def test_disclosure_of_the_holdout_by_hand():
     assert (row["n"], row["estimate"], row["holdout"]) == (4, 1 / 2, 1 / 5)
     assert row["z_holdout"] == pytest.approx((1 / 2 - 1 / 5) / error)
 
-    attribute = attribute_disclosure(files, Attack([0], 1))
-    assert attribute.holdout["holdout"] == 1 / 5
+    assert attribute_disclosure(files, Attack([0], 1)).holdout["holdout"] == 1 / 5
 
     # In four of the five, those with 0 and 1 are unique, and those with 2 never are.
     assert identity_disclosure(files, [0]).holdout["holdout"] == 1
@@ -482,8 +481,7 @@ def test_copies_that_cannot_be_excluded_leave_the_verdict_undecided(copies, clau
     ],
 )
 def test_signs_of_copied_records_ask_for_a_review(changed, z):
-    clause = "there are signs of copied records"
-    check_verdict("review", clause, copies={changed: z})
+    check_verdict("review", "there are signs of copied records", copies={changed: z})
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,7 @@ from srlib.trees import (
 
 
 def table(codes: Any, *n_levels: int) -> Microdata:
-    records = np.array(codes, dtype=np.uint8)
-    return Microdata(records, schema(*n_levels))
+    return Microdata(np.array(codes, dtype=np.uint8), schema(*n_levels))
 
 
 def people(
@@ -252,8 +251,7 @@ def test_trees_are_those_grown_in_exact_fractions(
     data = people(n, levels, seed)
     ordered = {k for k in range(len(levels)) if which >> k & 1}
 
-    names = names_in(which, len(levels))
-    trees = fit_trees(data, growth=growth, ordered=names)
+    trees = fit_trees(data, growth=growth, ordered=names_in(which, len(levels)))
 
     (released,) = trees.release(1, 30, rng=default_rng(seed))
     any_values = people(30, levels, seed + 1)
@@ -289,34 +287,28 @@ def test_a_leaf_of_five_by_hand() -> None:
 
 def test_trees_end_at_their_greatest_depth() -> None:
     last = np.arange(4)
-    codes = np.stack([last // 2, last % 2, last], axis=1)
-    data = table(codes, 2, 2, 4)
+    data = table(np.stack([last // 2, last % 2, last], axis=1), 2, 2, 4)
     for max_depth, n_leaves in enumerate([1, 2, 4, 4]):
         trees = fit_trees(data, growth=Growth(1, max_depth=max_depth))
         assert trees.n_leaves[2] == n_leaves
 
 
 def test_an_absent_level_goes_left_where_both_parts_are_equal() -> None:
-    codes = np.repeat([[0, 0], [1, 1]], 3, axis=0)
-    data = table(codes, 3, 2)
+    data = table(np.repeat([[0, 0], [1, 1]], 3, axis=0), 3, 2)
     trees = fit_trees(data, growth=Growth(smoothing=1, min_leaf=1))
     expected = np.log(1 / 3 / 7 * 3.5 / 4)
-    absent = np.array([[2, 0]])
-    assert trees.log_prob(absent) == pytest.approx(expected)
+    assert trees.log_prob(np.array([[2, 0]])) == pytest.approx(expected)
 
 
 def test_many_nominal_levels_are_cut_in_the_order_of_their_shares() -> None:
     """Of 13 levels, too many for all splits, the six of higher share are split off."""
     level = np.repeat(np.arange(13), 10)
     is_high = level % 2 == 1
-    n_ones = np.where(is_high, 8, 2)
-    is_one = np.tile(np.arange(10), 13) < n_ones
-    codes = np.stack([level, is_one], axis=1)
+    is_one = np.tile(np.arange(10), 13) < np.where(is_high, 8, 2)
 
-    trees = fit_trees(table(codes, 13, 2), growth=Growth(5))
+    trees = fit_trees(table(np.stack([level, is_one], axis=1), 13, 2), growth=Growth(5))
 
-    mask = int(trees.trees[1].mask[0])
-    goes_left = mask >> level & 1
+    goes_left = int(trees.trees[1].mask[0]) >> level & 1
     assert (goes_left == is_high).all() or (goes_left != is_high).all()
 
 
@@ -331,8 +323,7 @@ def test_the_default_is_what_rpart_grows_in_r() -> None:
     With one record changed seven of more than two thousand trees are others: two splits
     tie, and rpart takes the one that rounding favors.
     """
-    path = Path(__file__).with_name("rpart.json")
-    reference = json.loads(path.read_text())
+    reference = json.loads(Path(__file__).with_name("rpart.json").read_text())
     data = microdata.load("", n_records=500, rng=stream(1, "records"))
     release = np.array([list(record) for record in reference["release"]], np.uint8)
     rows = np.array(reference["rows"])
@@ -344,19 +335,16 @@ def test_the_default_is_what_rpart_grows_in_r() -> None:
     for place in np.ndindex(*candidates.shape[:2]):
         changed = data.codes.copy()
         changed[rows[place[0]]] = candidates[place]
-        changed_trees = fit_trees(Microdata(changed, data.schema))
-        ours[place] = of_each_tree(changed_trees, release)
+        ours[place] = of_each_tree(fit_trees(Microdata(changed, data.schema)), release)
     log_prob = log_likelihoods(trees, release, rows, candidates)
 
     assert trees.n_leaves == reference["leaves"]
     assert_allclose(log_prob_by_tree, reference["log_prob"], rtol=1e-8)
-    changes_in_r = np.array(reference["changed"], dtype=float)
-    theirs = changes_in_r.reshape(candidates.shape)
+    theirs = np.array(reference["changed"], dtype=float).reshape(candidates.shape)
     agrees = np.isclose(ours, theirs, rtol=1e-8)
     assert (~agrees).sum() == 7
     of_truths = softmax(log_prob, axis=1)[:, 0]
-    of_truths_in_r = softmax(theirs.sum(axis=2), axis=1)[:, 0]
-    assert_allclose(of_truths, of_truths_in_r, atol=1e-6)
+    assert_allclose(of_truths, softmax(theirs.sum(axis=2), axis=1)[:, 0], atol=1e-6)
 
 
 # ------------------------------------------------------------------- one record changed
@@ -418,8 +406,7 @@ def test_a_changed_record_is_as_if_all_were_grown_anew(
     shown = np.concatenate([release.codes for release in released])
     for place in np.ndindex(log_prob.shape):
         row = int(rows[place[0]])
-        expected = refitted(trees, row, candidates[place], shown)
-        assert log_prob[place] == expected
+        assert log_prob[place] == refitted(trees, row, candidates[place], shown)
 
 
 @pytest.mark.parametrize(
@@ -591,8 +578,7 @@ def places_of_truths(
     """
     rng = default_rng(seed)
     for _ in range(90):
-        data_seed = int(rng.integers(1 << 30))
-        data = people(60, levels, data_seed)
+        data = people(60, levels, int(rng.integers(1 << 30)))
         record = data.codes[0]
         support = subset_support(record, [0, 2], data.schema.n_levels)
         prior = rng.dirichlet(np.full(len(support), 2.0))
@@ -616,8 +602,7 @@ def distance_from_uniform(*growths: tuple[Growth, Growth]) -> float:
     for seed, (growth, believed) in enumerate(growths):
         for levels in ((2, 3, 2), (2, 3, 4, 2)):
             places += places_of_truths(levels, growth, believed, seed)
-    distance = kstest(places, "uniform").statistic
-    return float(distance * np.sqrt(len(places)))
+    return float(kstest(places, "uniform").statistic * np.sqrt(len(places)))
 
 
 def test_probabilities_come_true() -> None:
@@ -765,8 +750,7 @@ def test_trees_of_a_frame_give_its_risk() -> None:
 
     assert trees.order == (1, 0)
     (released,) = trees.release(rng=default_rng(1))
-    risk = tree_risk(Microdata.from_frame(frame), released, trees)
-    assert risk.support_size == 3
+    assert tree_risk(Microdata.from_frame(frame), released, trees).support_size == 3
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 1), (1, 0)])
@@ -776,11 +760,9 @@ def test_records_have_their_probability_in_the_trees(first: int, last: int) -> N
     codes = cells[[0, 0, 1, 2, 3, 3, 3]]
     order = [f"v{first}", f"v{last}"]
 
-    growth = Growth(1, smoothing=1.0)
-    trees = SequentialTrees(schema(2, 2), order, growth).fit(codes)
+    trees = SequentialTrees(schema(2, 2), order, Growth(1, smoothing=1.0)).fit(codes)
 
     one_by_one = [trees.log_prob(cell[None]) for cell in cells]
     assert_allclose(trees.record_log_prob(cells), one_by_one)
     of_last = np.exp(trees.record_log_prob(cells, [last]))
-    sums = of_last.reshape(2, 2).sum(axis=last)
-    assert_allclose(sums, 1)
+    assert_allclose(of_last.reshape(2, 2).sum(axis=last), 1)

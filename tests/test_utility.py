@@ -179,8 +179,7 @@ def test_distinguishability_against_statsmodels(
     # The pMSE of logistic regression is much the same.
     logistic = smf.logit(formula, frame).fit()
     share = 210 / 470
-    pmse = np.mean((logistic.predict() - share) ** 2)
-    scaled = pmse / (share * (1 - share))
+    scaled = np.mean((logistic.predict() - share) ** 2) / (share * (1 - share))
     assert row["estimate"] == pytest.approx(scaled, rel=0.05)
 
 
@@ -200,8 +199,7 @@ def test_utility_of_fresh_samples_is_as_expected(
     z = []
     is_worse = []
     for _ in range(60):
-        original = population(n_original, rng)
-        loss = losses(original, population(n_released, rng))
+        loss = losses(population(n_original, rng), population(n_released, rng))
         z.append(loss.loc["distinguishability", "z"])
         is_worse.append((loss["rating"] != "like a fresh sample").any())
 

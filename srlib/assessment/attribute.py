@@ -32,7 +32,7 @@ class AttributeDisclosure(Disclosure):
         # A less accurate release may predict the commonest value more often than a
         # fresh sample.
         above = self.release - self.fresh_sample
-        above = np.where(self.undisclosed >= ALL_BUT_CERTAIN, above, 0.0)
+        above *= self.undisclosed >= ALL_BUT_CERTAIN
         return min(super()._z_fresh_sample(), self._z_above(above, MIN_ERROR))
 
 
@@ -155,8 +155,7 @@ def _count_near_anywhere(
 ) -> Ints:
     """Return the number of records within the distance, whatever their keys."""
     key = np.zeros_like(truth, int)
-    same_key = np.zeros_like(values, int)
-    _, n_near = count_near(key, truth, same_key, values, within)
+    _, n_near = count_near(key, truth, np.zeros_like(values, int), values, within)
     return n_near
 
 
@@ -208,6 +207,5 @@ def repu_and_tcap(
     agrees = (with_target.n_released[of_record] == s) & (d > 0)
     tcap = np.nan
     if agrees.any():
-        right = (n_right[agrees] * s[agrees] / d[agrees]).sum()
-        tcap = right / s[agrees].sum()
+        tcap = (n_right[agrees] * s[agrees] / d[agrees]).sum() / s[agrees].sum()
     return {"repU": is_unique[exact.original].mean(), "TCAP": tcap}

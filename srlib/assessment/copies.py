@@ -285,7 +285,7 @@ def _copied_share(groups: _Groups) -> Row:
     weight = groups.weight
     total_weight = weight[groups.is_unique].sum()
     in_one_file, prob = split_odds(groups.n_original, groups.n_released, both=True)
-    by_chance = np.where(in_one_file, prob / (1 - prob), 0.0)
+    by_chance = in_one_file * prob / (1 - prob)
     excess = weight * np.where(is_identical, 1.0, -by_chance)
     share = excess.sum() / total_weight
     # If all sample uniques are copied, nothing is left to chance.
@@ -522,8 +522,7 @@ def _baseline_problem(
     """
     is_isolated = (groups.n_neighbors == 0) & (counts > 0)
     duplicated = counts[is_isolated & (counts > 1)]
-    n_isolated = counts[is_isolated].sum()
-    are_many = duplicated.sum() > DUPLICATES * n_isolated
+    are_many = duplicated.sum() > DUPLICATES * counts[is_isolated].sum()
     if are_many and len(duplicated) >= FEWEST_DUPLICATES:
         return "duplicates"
     if (counts > 1).any():

@@ -6,7 +6,7 @@ discloses, what a fresh sample of the population would, and what a release of
 independent margins would; the comparison of the three is a row of the table.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -81,12 +81,12 @@ class Disclosure:
     margins: Floats
     cluster: Ints
     certain: Bools
-    holdout: Mapping[str, float]
+    holdout: dict[str, float]
 
     def compare(self, group: Bools | None = None) -> Row:
         """Return the row of all eligible people, or of those of a group."""
         if group is None:
-            return {**self._row(least_error=0.0), **self.holdout}
+            return self._row(0.0) | self.holdout
         parts = ("eligible", "release", "fresh_sample", "margins")
         in_group = {part: getattr(self, part) * group for part in parts}
         return replace(self, **in_group)._row(MIN_ERROR)

@@ -7,7 +7,6 @@ set of columns, and every question uses the same numbers.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 
@@ -87,7 +86,7 @@ class Files:
     released: Codes
     n_levels: Sequence[int]
     holdout: Codes | None = None
-    numbers: Numbers = MappingProxyType({})
+    numbers: Numbers = field(default_factory=dict)
     _cells: dict[tuple[bool, tuple[int, ...]], Cells] = field(
         default_factory=dict, init=False
     )

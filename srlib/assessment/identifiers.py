@@ -43,7 +43,7 @@ def common_identifiers(
         others = _present(released[name])
         common = others.isin(values).sum()
         expected = _expected(values, others)
-        found = common > 0 and _tail(common, values, others, expected) < BY_CHANCE
+        found = _tail(common, values, others, expected) < BY_CHANCE
         n = max(len(others), 1)
         row = new_row(
             "identifiers",
@@ -96,8 +96,7 @@ def _expected(values: pd.Series, others: pd.Series) -> float:
     numbers, each position by itself.
     """
     n = len(values)
-    repetitions = values.value_counts()
-    probability = _pairs(repetitions).sum() / max(_pairs(n), 1)
+    probability = _pairs(values.value_counts()).sum() / max(_pairs(n), 1)
     patterns = pd.concat([values, others]).str.replace(r"\d+", "0", regex=True)
     numbers = values.str.findall(r"\d+")
     if patterns.nunique() == 1 and len(numbers.iloc[0]):

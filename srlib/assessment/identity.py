@@ -97,7 +97,7 @@ def identity_disclosure(files: Files, keys: Sequence[int]) -> IdentityDisclosure
     fresh_sample, trials = _matched_by_fresh_sample(files, keys, is_unique)
     return IdentityDisclosure(
         eligible=is_unique,
-        release=np.where(is_unique, 1 - all_dropped, 0.0),
+        release=is_unique * (1 - all_dropped),
         fresh_sample=fresh_sample,
         margins=np.where(is_unique, margins, 0.0),
         cluster=cells.original,

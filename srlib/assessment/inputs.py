@@ -15,13 +15,8 @@ from srlib.assessment.copies import copies, row_order
 from srlib.assessment.files import Files
 from srlib.assessment.ratings import MIN_RECORDS_JUDGED, Z_CERTAIN
 from srlib.checks import duplicates, positive, printable, quoted
+from srlib.data import infer
 from srlib.data.codes import Codes, factorize_texts
-from srlib.data.infer import (
-    add_missing_levels,
-    add_unseen_levels,
-    bin_numbers,
-    infer_schema,
-)
 from srlib.data.microdata import (
     SchemaSource,
     UncodedTable,
@@ -213,11 +208,7 @@ class _Read(NamedTuple):
     notes: Sequence[str]
 
 
-def _check_arguments(
-    schema: Any,
-    within: Any,
-    leave_out: Any,
-) -> None:
+def _check_arguments(schema: Any, within: Any, leave_out: Any) -> None:
     """Refuse arguments of a wrong type."""
     if not isinstance(schema, Schema | str | Path | None):
         raise ValueError(
@@ -288,8 +279,7 @@ def _note_missing_targets(
     n = len(original)
     for target in targets:
         variable = schema.variables[target]
-        has_none = np.isin(original[:, target], variable.codes_without_value)
-        n_missing = has_none.sum()
+        n_missing = np.isin(original[:, target], variable.codes_without_value).sum()
         if n_missing == n:
             raise ValueError(
                 f"target is {variable.name!r}, which is missing or not applicable "
@@ -391,26 +381,22 @@ def _path(table: Table, name: str) -> Path:
     return Path(table if isinstance(table, str | Path) else name)
 
 
-def _read(
-    sources: Sequence[_Source],
-    schema: SchemaSource,
-    leave_out: Names,
-) -> _Read:
+def _read(sources: Sequence[_Source], schema: SchemaSource, leave_out: Names) -> _Read:
     """Read all tables as text, and complete or infer their schema."""
     leave_out = [leave_out] if isinstance(leave_out, str) else leave_out
     declared, excluded = exclude_columns(load_schema(schema), leave_out)
     first, *others = sources
     text = first.texts(declared, excluded)
     with first.named():
-        known = text.schema or infer_schema(text.frame)
-        complete, notes = bin_numbers(known, text.frame)
+        known = text.schema or infer.infer_schema(text.frame)
+        complete, notes = infer.bin_numbers(known, text.frame)
     texts = [text]
     for source in others:
         texts.append(source.texts(known, excluded))
         if text.schema is None:
             with source.named():
-                complete, unseen_notes = add_unseen_levels(complete, texts[-1].frame)
-            notes += unseen_notes
+                complete, unseen = infer.add_unseen_levels(complete, texts[-1].frame)
+            notes += unseen
     check_leave_out(leave_out, texts)
     if text.schema is None:
         notes.append("No schema given; levels are taken from the original.")
@@ -420,8 +406,8 @@ def _read(
                 f"or none: {quoted(known.leave_out)}."
             )
     frames = [text.frame for text in texts]
-    complete, missing_notes = add_missing_levels(complete, *frames)
-    notes += missing_notes
+    complete, missing = infer.add_missing_levels(complete, *frames)
+    notes += missing
     return _Read(sources, texts, complete, excluded, notes)
 
 
@@ -450,19 +436,14 @@ def _encode(
     return CodedTable(codes, numbers, lines[kept], left_out)
 
 
-def _check_synthetic(
-    schema: Schema,
-    original: Codes,
-    released: Codes,
-) -> None:
+def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
     """Refuse a release that keeps some variables of the original row by row."""
     if len(original) != len(released) or len(original) < MIN_RECORDS_JUDGED:
         return
     is_same = (original == released).all(axis=0)
     if is_same.all() or not is_same.any():
         return
-    order = row_order(original[:, is_same], released[:, is_same])
-    if order["z"] >= 2 * Z_CERTAIN:
+    if row_order(original[:, is_same], released[:, is_same])["z"] >= 2 * Z_CERTAIN:
         names = np.array(schema.names, object)
         raise ValueError(
             f"the values of {quoted(names[is_same])} equal the original row by row, "
@@ -471,11 +452,7 @@ def _check_synthetic(
         )
 
 
-def _check_holdout(
-    schema: Schema,
-    original: Codes,
-    holdout: Codes,
-) -> None:
+def _check_holdout(schema: Schema, original: Codes, holdout: Codes) -> None:
     """Refuse a holdout that contains people of the original beyond doubt."""
     found = copies(Files(original, holdout, schema.n_levels.tolist()))
     row = found.rows["copied uniques"]

@@ -75,10 +75,10 @@ def _log_tail_by_release(o: Ints, s: Ints, density: Ints, is_asked: Bools) -> Fl
     """
     times = s[is_asked]
     strata = density[is_asked]
-    not_original = np.where(o == 0, s, 0)
+    not_original = s * (o == 0)
     own = _series(not_original, density)[strata]
     most = np.zeros(density.max() + 1, int)  # (n_strata,)
-    np.maximum.at(most, density, np.where(o == 1, 0, s))
+    np.maximum.at(most, density, s * (o != 1))
     return np.where(most[strata] >= times, 0.0, _log_tail(times, own))
 
 

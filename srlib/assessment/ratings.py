@@ -141,15 +141,10 @@ def rate(
         row["rating"] = "not applicable" if is_empty and not few else "too few people"
         row["baseline_se"] = np.nan  # MIN_ERROR would dominate it
     for row, is_significant in zip(rated, _significant(rated, family), strict=True):
-        row["rating"] = _rate_excess(row) if is_significant else "as expected"
-
-
-def _rate_excess(row: Row) -> str:
-    """Return the rating of a significant excess, by its size."""
-    excess = excess_share(row["estimate"], row["baseline"])
-    if excess < ELEVATED:
-        return "as expected"
-    return "high" if excess >= HIGH else "elevated"
+        excess = excess_share(row["estimate"], row["baseline"])
+        row["rating"] = "as expected"
+        if is_significant and excess >= ELEVATED:
+            row["rating"] = "high" if excess >= HIGH else "elevated"
 
 
 def _significant(rows: Sequence[Row], family: bool) -> Bools:
@@ -186,7 +181,7 @@ def copy_rows(releases: Sequence[Copies]) -> list[Row]:
 
     worst = max(releases, key=severity)
     rating = rate_copies(worst)
-    rows = {question: dict(row) for question, row in worst.rows.items()}
+    rows = worst.rows
     rows["identical records"] |= {
         "rating": rating.rating,
         "why": rating.reason,
@@ -240,14 +235,14 @@ def _found(copies: Copies, few: bool) -> Iterator[CopyRating]:
 
 def _signs(rows: dict[str, Row]) -> Iterator[CopyRating]:
     """Yield the clearest sign of copies, by z above each question's threshold."""
-    excess = {
-        question: rows[question][COPY_DEVIATES[question]] - threshold
-        for question, threshold in SIGN_THRESHOLDS.items()
-    }
-    signs = [question for question in excess if excess[question] >= 0]
-    if signs:
-        clearest = max(signs, key=excess.__getitem__)
-        yield CopyRating("signs", "there are signs of copied records", clearest)
+    excess = pd.Series(
+        {
+            question: rows[question][COPY_DEVIATES[question]] - threshold
+            for question, threshold in SIGN_THRESHOLDS.items()
+        }
+    )
+    if excess.max() >= 0:
+        yield CopyRating("signs", "there are signs of copied records", excess.idxmax())
 
 
 def _without_signs(copies: Copies, few: bool) -> Iterator[CopyRating]:

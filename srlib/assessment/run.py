@@ -151,13 +151,13 @@ class Assessment:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``srlib assess --json`` prints. Confidential."""
-        finite = ~self.table.isin([np.nan, np.inf, -np.inf])  # JSON has neither
+        table = self.table.replace([np.nan, np.inf, -np.inf], None)  # not in JSON
         return {
             "format": FORMAT,
             "headline": verdict.headline(self.verdicts),
             "settings": self.settings(),
             "verdicts": [vars(one) for one in self.verdicts],
-            "table": self.table.astype(object).where(finite, None).to_dict("records"),
+            "table": table.to_dict("records"),
             "notes": list(self.tables.notes),
         }
 
@@ -324,10 +324,11 @@ def run_assessment(
         records.append(listed)
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
     table["in_verdict"] = table["in_verdict"].notna()
-    by_release = dict(list(table.groupby("release", sort=False)))
-    verdicts = [verdict.judge(release, rows) for release, rows in by_release.items()]
+    by_release = table.groupby("release", sort=False)
+    verdicts = [verdict.judge(release, rows) for release, rows in by_release]
     verdicts = verdict.sort_worst_first(verdicts, table)
-    table = pd.concat([by_release[one.release] for one in verdicts], ignore_index=True)
+    worst_first = [one.release for one in verdicts]
+    table = table.set_index("release").loc[worst_first].reset_index()
     listed = pd.concat(records, ignore_index=True)
     if not isinstance(synthesizer, str):
         synthesizer = type(synthesizer).__name__
@@ -436,11 +437,7 @@ def _answer_questions(
     return rows, groups, counts
 
 
-def _rate(
-    rows: list[Row],
-    groups: list[Row],
-    n_records: int,
-) -> None:
+def _rate(rows: list[Row], groups: list[Row], n_records: int) -> None:
     """Rate the first questions by themselves, and further ones and groups as families.
 
     The smallest file has this number of records.
@@ -450,8 +447,7 @@ def _rate(
     ratings.rate(rows[:n_first], family=False, few=few)
     ratings.rate(rows[n_first:], family=True, few=few)
     ratings.rate(groups, family=True)
-    ratings.cap_unsupported_ratings(rows)
-    ratings.cap_unsupported_ratings(groups)
+    ratings.cap_unsupported_ratings(rows + groups)
 
 
 def _name_variables(tables: Tables, attack: Attack) -> str:
@@ -557,10 +553,8 @@ def _list_records(
 
 def _list_lines(original: CodedTable, combination_of: Ints) -> list[str]:
     """Return the first lines of the file with each combination, as text."""
-    by_combination = np.argsort(combination_of, kind="stable")
-    ends = np.cumsum(np.bincount(combination_of))
     texts = []
-    for group in np.split(original.lines[by_combination], ends[:-1]):
+    for group in pd.Series(original.lines).groupby(combination_of).agg(list):
         text = ", ".join(map(str, group[:_NAMED]))
         texts.append(f"{text}, ..." if len(group) > _NAMED else text)
     return texts

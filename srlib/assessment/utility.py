@@ -142,7 +142,7 @@ def _is_larger(
     with np.errstate(divide="ignore", invalid="ignore"):
         shape = (baseline / spread) ** 2
         tail = special.gammaincc(shape, baseline / spread**2 * estimate)
-    certain = np.where(estimate > baseline + 1e-12, 0.0, 1.0)
+    certain = estimate <= baseline + 1e-12
     tail = np.where(spread > 0, tail, certain)
     log_limit = special.log_ndtr(-TIE) - np.log(len(estimate))
     return np.log(np.maximum(tail, 1e-300)) < log_limit
@@ -201,9 +201,9 @@ def _explained_distance(
 
     It is then beta distributed, as for normal errors.
     """
-    baseline = (n_parameters - 1) / (size - 1)
     a = (n_parameters - 1) / 2
     b = (size - n_parameters) / 2
+    baseline = a / (a + b)
     spread = np.sqrt(a * b / (a + b + 1)) / (a + b)
     excess = max(explained / baseline - 1, 0.0)
     return {

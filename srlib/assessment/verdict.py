@@ -82,8 +82,7 @@ type _Verdicts = Sequence[Verdict]
 
 def judge(release: str, rows: pd.DataFrame) -> Verdict:
     """Decide on a release by the worst rating of its rows that are in the verdict."""
-    is_quoted = release.startswith("'")
-    name = release if is_quoted else f'"{release}"'
+    name = release if release.startswith("'") else f'"{release}"'
     decisive = rows[rows["in_verdict"]]
     for rating, (verdict, opening) in _BY_RATING.items():
         rated = decisive[decisive["rating"] == rating]
@@ -95,8 +94,7 @@ def judge(release: str, rows: pd.DataFrame) -> Verdict:
             return Verdict(
                 release, verdict, reason, f"{opening.format(name)}: {reason}."
             )
-    remarks = decisive["why"][decisive["rating"] == "no sign"]
-    reason = "; ".join(filter(None, remarks))
+    reason = "; ".join(filter(None, decisive["why"][decisive["rating"] == "no sign"]))
     but = f", but {reason}" if reason else ""
     useful = _UTILITY[card.worst_utility(rows)["rating"]]
     sentence = (

@@ -247,6 +247,6 @@ def _separation_probabilities(n: int, m: int) -> tuple[float, float, float]:
 
 def _mutual_products(edges: Edges, n_groups: int) -> float:
     """Return the sum of products of the weights of mutual edges, since these add."""
-    places = edges.source, edges.target
-    weights = sparse.csr_array((edges.weight, places), shape=(n_groups, n_groups))
+    *places, weight = edges
+    weights = sparse.csr_array((weight, places), shape=(n_groups, n_groups))
     return weights.multiply(weights.T).data.sum()

@@ -11,15 +11,12 @@ from srlib.arrays import Floats, Ints
 from srlib.data import Microdata, distinct
 from srlib.progress import in_blocks
 from srlib.trees import kernels
-from srlib.trees.model import Trees, checked_release
+from srlib.trees.model import DistinctRecords, Trees, checked_release, route
 
 # Candidates per block: the progress bar moves several times a second. Each block on an
 # executor routes the releases again, which takes as long as some hundred candidates.
 _BLOCK = 2048
 _EXECUTOR_BLOCK = 8192
-
-type DistinctRecords = tuple[Ints, Ints]
-"""Distinct released records, with their counts."""
 
 
 def log_likelihoods(
@@ -53,11 +50,12 @@ def log_likelihoods(
     step = max(1, block // max(1, supports.shape[1]))
     starts = range(0, len(rows), step)
     blocks = [(cells[i : i + step], supports[i : i + step]) for i in starts]
-    routed = _route(trees, distinct_records) if executor is None else None
+    routed = route(trees, distinct_records) if executor is None else None
     shared = (trees, distinct_records, routed)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        place = executor or threads
-        results = in_blocks(place, _block_log_prob, shared, blocks, "changed records")
+        results = in_blocks(
+            executor or threads, _block_log_prob, shared, blocks, "changed records"
+        )
         return np.concatenate([np.empty((0, supports.shape[1])), *results])
 
 
@@ -79,8 +77,7 @@ def checked_changes(
         if values.size and values.dtype.kind not in "biu":
             raise ValueError(f"{name} has type {values.dtype}; it must be of integers")
     _check_ranges(trees, places, supports)
-    contiguous = np.ascontiguousarray(supports, np.uint8)
-    return codes, places.astype(np.int64), contiguous
+    return codes, places.astype(np.int64), np.ascontiguousarray(supports, np.uint8)
 
 
 def _check_ranges(trees: Trees, rows: Ints, candidates: Ints) -> None:
@@ -99,14 +96,6 @@ def _check_ranges(trees: Trees, rows: Ints, candidates: Ints) -> None:
         )
 
 
-def _route(trees: Trees, released: DistinctRecords) -> list[kernels.RoutedRelease]:
-    """Return the released records routed through each tree."""
-    return [
-        kernels.route(trees.task(position, released), tree)
-        for position, tree in enumerate(trees.trees)
-    ]
-
-
 def _block_log_prob(
     trees: Trees,
     released: DistinctRecords,
@@ -116,7 +105,7 @@ def _block_log_prob(
 ) -> Floats:
     """Return the log likelihoods of the candidates of a block of records."""
     log_prob = np.zeros(supports.shape[:2])
-    for position, tree_release in enumerate(routed or _route(trees, released)):
+    for position, tree_release in enumerate(routed or route(trees, released)):
         # Each task has its own copy of the codes, whose spare row is written to.
         task = trees.task(position, released)
         tree = trees.trees[position]

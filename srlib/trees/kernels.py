@@ -91,9 +91,7 @@ class RoutedRelease(NamedTuple):
     share of the errors in the root: one error less, the same number, and one more.
     """
 
-    first: Ints
-    last: Ints
-    records: NDArray[np.int32]
+    rows: Routed
     totals: Ints  # counts of the response, (n_nodes, n_classes)
     released_totals: Ints  # the same in the release
     log_prob: Floats
@@ -310,9 +308,7 @@ def _fill_table(task, rows, counts):
     for j in task.predictors:
         counts[task.start[j] : task.start[j + 1]] = 0
     for row in rows:
-        c = task.codes[row, task.response]
-        for j in task.predictors:
-            counts[task.start[j] + task.codes[row, j], c] += task.weights[row]
+        _add_record(task, row, task.weights[row], counts)
 
 
 @_compiled
@@ -400,7 +396,7 @@ def _grow(task, records, released, depth, only_released, work):
     """
     n_records = task.weights[records].sum()
     most = max(1, 2 * min(len(records), n_records // task.min_leaf) - 1)
-    tree, routed = _unsplit_tree(records, released, most)
+    nodes, tree, routed = _unsplit_tree(records, released, most)
     tree.depth[0] = depth
     log_prob = np.zeros(most)
     n_nodes = 1
@@ -409,8 +405,7 @@ def _grow(task, records, released, depth, only_released, work):
     while node < n_nodes:
         shown = _rows_of(routed, node)
         if len(shown) or not only_released:
-            rows = _rows_of(tree, node)
-            variable, mask = _split(task, rows, tree.depth[node], work)
+            variable, mask = _split(task, _rows_of(tree, node), tree.depth[node], work)
             tree.variable[node] = variable
             tree.mask[node] = mask
             tree.errors[node] = _errors(work.total)
@@ -422,16 +417,16 @@ def _grow(task, records, released, depth, only_released, work):
                 if only_released and log_prob[node] == -np.inf:
                     break
         node += 1
-    return _first_nodes(tree, n_nodes), routed, log_prob[:n_nodes]
+    tree = _tree_of(nodes[:, :n_nodes].copy(), records)
+    return tree, routed, log_prob[:n_nodes]
 
 
 @_compiled
-def _unsplit_tree(records, released, most):
-    """Return a tree whose root has all rows, with room for `most` nodes."""
-    nodes = np.zeros((10, most), np.int64)
-    tree = Tree(
+def _tree_of(nodes, records):
+    """Return a tree, given the arrays over its nodes."""
+    return Tree(
         variable=nodes[0],
-        mask=np.zeros(most, np.uint64),
+        mask=nodes[8].view(np.uint64),
         left=nodes[1],
         parent=nodes[2],
         depth=nodes[3],
@@ -441,11 +436,18 @@ def _unsplit_tree(records, released, most):
         leaves=nodes[7],
         records=records,
     )
+
+
+@_compiled
+def _unsplit_tree(records, released, most):
+    """Return a tree whose root has all rows, and arrays for `most` nodes of it."""
+    nodes = np.zeros((11, most), np.int64)
+    tree = _tree_of(nodes, records)
     tree.variable[:] = LEAF
     tree.last[0] = len(records)
-    routed = Routed(nodes[8], nodes[9], released)
+    routed = Routed(nodes[9], nodes[10], released)
     routed.last[0] = len(released)
-    return tree, routed
+    return nodes, tree, routed
 
 
 @_compiled
@@ -479,30 +481,12 @@ def _route_node(task, tree, routed, node):
 
 
 @_compiled
-def _first_nodes(tree, n):
-    """Return a tree without the nodes that were not used."""
-    return Tree(
-        tree.variable[:n],
-        tree.mask[:n],
-        tree.left[:n],
-        tree.parent[:n],
-        tree.depth[:n],
-        tree.first[:n],
-        tree.last[:n],
-        tree.errors[:n],
-        tree.leaves[:n],
-        tree.records,
-    )
-
-
-@_compiled
 def grow(task):
     """Grow a tree from all rows of the codes but the spare one."""
     records = np.arange(len(task.codes) - 1).astype(np.int32)
     released = np.empty(0, np.int32)
     tree, _, _ = _grow(task, records, released, 0, False, _scratch(task))
-    threshold = _threshold(task, tree.errors[0])
-    tree.leaves[:] = _prune(tree, threshold)[1]
+    tree.leaves[:] = _prune(tree, _threshold(task, tree.errors[0]))[1]
     return tree
 
 
@@ -559,6 +543,14 @@ def _released_log_prob(task, rows, work):
 
 
 @_compiled
+def _node_log_prob(task, tree, routed, node, work):
+    """Return the log probability of a node's released records, if it is a leaf."""
+    rows = _rows_of(tree, node)
+    _fill_total(task.codes, task.weights, rows, task.response, work.total)
+    return _released_log_prob(task, _rows_of(routed, node), work)
+
+
+@_compiled
 def route(task, tree):
     """Route the released records through a tree; keep what a changed record needs."""
     rows = _route_to_all_nodes(task, tree)
@@ -568,17 +560,13 @@ def route(task, tree):
     released_totals = np.zeros_like(totals)
     of_leaf = np.zeros(n_nodes)
     for node in range(n_nodes):
-        own = _rows_of(tree, node)
-        _fill_total(task.codes, task.weights, own, task.response, work.total)
-        of_leaf[node] = _released_log_prob(task, _rows_of(rows, node), work)
+        of_leaf[node] = _node_log_prob(task, tree, rows, node, work)
         totals[node] = work.total
         released_totals[node] = work.released
     log_prob, errors, leaves = _prune_by_version(task, tree, of_leaf)
     table_of, tables = _keep_tables(task, tree, work)
     return RoutedRelease(
-        rows.first,
-        rows.last,
-        rows.records,
+        rows,
         totals,
         released_totals,
         log_prob,
@@ -662,17 +650,16 @@ def _regrown(task, tree, release, work, node, change):
     """Return the subtree of a node that is grown anew after the change."""
     rows = _rows_of(tree, node)
     records = np.empty(len(rows) + change.gains, np.int32)
-    records[-1] = len(task.codes) - 1
+    records[-1] = -1  # the spare row
     records[: len(rows)] = rows
-    released = _rows_of(release, node).copy()
+    released = _rows_of(release.rows, node).copy()
     depth = tree.depth[node]
-    lost = 1 if change.loses else 0
-    task.weights[change.truth] -= lost
+    task.weights[change.truth] -= change.loses
     only_released = change.threshold < 0
     grown, routed, log_prob = _grow(task, records, released, depth, only_released, work)
     errors, leaves = _prune(grown, change.threshold)
     _add_pruned(task, grown, routed, leaves, log_prob, work)
-    task.weights[change.truth] += lost
+    task.weights[change.truth] += change.loses
     log_prob = _sum_leaves(grown, leaves, log_prob)
     return Subtree(log_prob[0], errors[0], leaves[0])
 
@@ -683,17 +670,13 @@ def _add_pruned(task, tree, routed, leaves, log_prob, work):
     for node in range(len(leaves)):
         is_pruned = tree.variable[node] != LEAF and leaves[node] == 1
         if is_pruned and (node == 0 or leaves[tree.parent[node]] > 1):
-            rows = _rows_of(tree, node)
-            _fill_total(task.codes, task.weights, rows, task.response, work.total)
-            shown = _rows_of(routed, node)
-            log_prob[node] = _released_log_prob(task, shown, work)
+            log_prob[node] = _node_log_prob(task, tree, routed, node, work)
 
 
 @_compiled
 def _as_leaf(task, release, work, node):
     """Return a node as a leaf, with the counts in `work.total`."""
-    released = release.released_totals[node]
-    log_prob = _leaf_log_prob(work.total, released, task.smoothing)
+    log_prob = _leaf_log_prob(work.total, release.released_totals[node], task.smoothing)
     return Subtree(log_prob, _errors(work.total), 1)
 
 
@@ -704,8 +687,8 @@ def _down(task, tree, release, work, node, change):
     Return that node, whether the paths of the two records separate there, and the
     node's subtree after the change, if they do not.
     """
-    row = change.truth if change.loses else len(task.codes) - 1
-    while change.threshold >= 0 or release.first[node] < release.last[node]:
+    row = change.truth if change.loses else -1
+    while change.threshold >= 0 or release.rows.first[node] < release.rows.last[node]:
         variable, mask = _split_changed(task, tree, release, work, node, change)
         if variable != tree.variable[node] or mask != tree.mask[node]:
             return node, False, _regrown(task, tree, release, work, node, change)
@@ -734,8 +717,7 @@ def _joined(
     leaves = child.leaves + sibling.leaves
     if change.threshold >= 0:
         _fill_changed_total(task, release, work, node, change)
-        errors = _errors(work.total)
-        if errors - below <= change.threshold * (leaves - 1):
+        if _errors(work.total) - below <= change.threshold * (leaves - 1):
             return _as_leaf(task, release, work, node)
     return Subtree(log_prob, below, leaves)
 

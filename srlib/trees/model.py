@@ -18,6 +18,8 @@ MAX_LEVELS = 64
 """Most levels that a variable may have: a split is a mask of 64 bits."""
 ALL_SPLITS = 12
 """Most nominal levels in a node for which all splits into two sets are tried."""
+type DistinctRecords = tuple[Ints, Ints]
+"""Distinct released records, with their counts."""
 
 
 @dataclass(frozen=True)
@@ -123,18 +125,14 @@ class Trees:
     def task(
         self,
         position: int,
-        released: tuple[Ints, Ints],
+        released: DistinctRecords,
     ) -> Task:
-        """Return the kernels' input for the variable at a position of `order`.
-
-        `released` are distinct released records, with their counts.
-        """
+        """Return the kernels' input for the variable at a position of `order`."""
         growth = self.growth
         response = self.order[position]
         in_rpart_order = growth.cp is not None and self.schema.n_levels[response] == 2
-        spare_row = np.zeros_like(self.codes[:1])
         return Task(
-            codes=np.concatenate([self.combinations, spare_row]),
+            codes=np.concatenate([self.combinations, np.zeros_like(self.codes[:1])]),
             weights=np.append(self.counts, 1),
             released=released[0],
             released_weights=released[1],
@@ -198,11 +196,7 @@ class Trees:
         log probabilities.
         """
         records = distinct(checked_release(released, self.schema))[:2]
-        log_probs = (
-            kernels.route(self.task(position, records), tree).log_prob[1, 0]
-            for position, tree in enumerate(self.trees)
-        )
-        return float(sum(log_probs))
+        return float(sum(routed.log_prob[1, 0] for routed in route(self, records)))
 
     def record_log_prob(
         self, codes: Ints, variables: Sequence[int] | None = None
@@ -220,6 +214,14 @@ class Trees:
                 leaves = kernels.leaf_of(tree, records)
                 log_prob += log_or_minus_inf(shares[leaves, records[:, k]])
         return log_prob
+
+
+def route(trees: Trees, released: DistinctRecords) -> list[kernels.RoutedRelease]:
+    """Return the released records routed through each tree."""
+    return [
+        kernels.route(trees.task(position, released), tree)
+        for position, tree in enumerate(trees.trees)
+    ]
 
 
 def checked_release(released: Ints | Microdata, schema: Schema) -> Ints:
@@ -253,9 +255,8 @@ def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
     """Return the positions of the variables in the order in which they are drawn."""
     names = schema.names
     if (schema.n_levels > MAX_LEVELS).any():
-        many = names[schema.n_levels.argmax()]
         raise ValueError(
-            f"{many} has {schema.n_levels.max()} levels; "
+            f"{names[schema.n_levels.argmax()]} has {schema.n_levels.max()} levels; "
             f"trees take at most {MAX_LEVELS}"
         )
     if order is None:
