@@ -103,15 +103,8 @@ class Margins(ABC):
         for k, counts in enumerate(self._counts(data)):
             releases = [self.terms(counts, shown[k]) for shown in release_counts]
             truth = data[rows, k][:, None]
-            level = candidates[:, :, k]
-            if (level == truth).all():
-                log_p += sum(
-                    logsumexp(log_weights + log_factors(counts).sum(axis=0))
-                    for log_weights, log_factors in releases
-                )
-            else:
-                table = np.sum([_changed(terms, counts) for terms in releases], axis=0)
-                log_p += table[truth, level]
+            table = np.sum([_changed(terms, counts) for terms in releases], axis=0)
+            log_p += table[truth, candidates[:, :, k]]
         return log_p
 
     def _counts(self, codes: Codes) -> list[Ints]:
