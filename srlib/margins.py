@@ -19,7 +19,7 @@ from scipy.sparse import csgraph
 from scipy.special import gammaln, logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Generator, Ints, log_or_minus_inf
+from srlib.arrays import Floats, Generator, Ints, NDArray, log_or_minus_inf
 
 Counts = Ints
 Codes = Ints
@@ -122,17 +122,19 @@ def _changed(terms: Terms, counts: Counts) -> Floats:
     less = terms.log_factors(np.maximum(counts - 1, 0))  # (n_levels, n_terms)
     same = terms.log_factors(counts)
     more = terms.log_factors(counts + 1)
-    # The sum over all levels but the two; infinities cannot be subtracted from a sum.
+    # Infinities cannot be subtracted from a sum, so they are counted.
     impossible = np.isneginf(same)
-    finite = np.where(impossible, 0.0, same)
-    others = finite.sum(axis=0) - finite[:, None] - finite
-    n_impossible = impossible.sum(axis=0)
-    n_others = n_impossible - impossible[:, None].astype(int) - impossible
-    others = np.where(n_others > 0, -np.inf, others)
+    others = _sums_of_others(np.where(impossible, 0.0, same))
+    others[_sums_of_others(impossible.astype(int)) > 0] = -np.inf
     changed = others + less[:, None] + more  # (n_levels, n_levels, n_terms)
     log_p = logsumexp(terms.log_weights + changed, axis=2)
     np.fill_diagonal(log_p, logsumexp(terms.log_weights + same.sum(axis=0)))
     return log_p
+
+
+def _sums_of_others(values: NDArray) -> NDArray:
+    """Return sums over all levels but two, (n_levels, n_levels, n_terms)."""
+    return values.sum(axis=0) - values[:, None] - values
 
 
 class PlugInMargins(Margins):
@@ -352,7 +354,7 @@ def two_way_table(
 ) -> Ints:
     """Return the two-way table of two variables, (levels[a], levels[b])."""
     shape = (levels[a], levels[b])
-    cells = codes[:, a].astype(np.int64) * levels[b] + codes[:, b]
+    cells = np.ravel_multi_index((codes[:, a], codes[:, b]), shape)
     return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
 
