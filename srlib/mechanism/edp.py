@@ -406,7 +406,8 @@ class _Sample:
         for resample in _block_resamples(*self.chains.shape):
             ends = _bin_ends(len(resample), self.bins)
             order = np.argsort(values[resample], kind="stable")
-            in_bin = resample[order[slice(*ends[edp.bin :][:2])]]
+            first, last = ends[edp.bin : edp.bin + 2]
+            in_bin = resample[order[first:last]]
             shares.append(weights[in_bin].sum() / weights[resample].sum())
         if not np.min(shares) > 0:
             return np.inf

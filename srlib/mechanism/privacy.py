@@ -263,7 +263,7 @@ def _pair_blocks(mechanism: Mechanism) -> Iterator[tuple[slice, Ints, Floats]]:
     """
     n_outputs = mechanism.n_outputs
     width = min(n_outputs, BLOCK_WIDTH)
-    height = max(1, BLOCK_ENTRIES // (2 * width))
+    height = BLOCK_ENTRIES // (2 * width)
     for start in range(0, len(mechanism.neighbors), height):
         pairs = slice(start, start + height)
         rows, row_of = np.unique(mechanism.neighbors[pairs], return_inverse=True)

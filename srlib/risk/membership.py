@@ -76,8 +76,6 @@ class MembershipTest:
     ----------
     schema, combinations, repetitions
         As in `PosteriorRisk`, for the target records.
-    n_releases : int
-        Number of releases in a set.
     statistic : (n_release_sets, n) float64
         Log likelihood ratio, or another statistic that is larger for likely members.
         Infinite where nobody of the baseline is possible.
@@ -104,7 +102,6 @@ class MembershipTest:
     schema: Schema
     combinations: Codes
     repetitions: Ints
-    n_releases: int
     statistic: Floats
     mcse: Floats
     holdout_statistic: Floats
@@ -464,7 +461,6 @@ class _Comparison:
             schema=self.records.table.schema,
             combinations=self.records.combinations,
             repetitions=self.records.repetitions,
-            n_releases=len(self.release_sets[0]),
             statistic=statistic,
             mcse=mcse,
             holdout_statistic=holdout_statistic,
