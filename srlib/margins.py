@@ -8,13 +8,13 @@ density of a file's records.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 from scipy.sparse import csgraph
 from scipy.special import gammaln, logsumexp
 
@@ -266,11 +266,7 @@ def _log_laplace_moments(
     return np.logaddexp(not_clipped, clipped) - np.log(2 * scale)
 
 
-def _log_below(
-    s: Floats,
-    rate: Floats,
-    upper: Counts,
-) -> Floats:
+def _log_below(s: Floats, rate: Floats, upper: Counts) -> Floats:
     """Return the log of the integral of u^(s - 1) exp(-rate u) from 0 to `upper`."""
     x = rate * upper
     log_integral = s * log_or_minus_inf(upper) - np.minimum(x, s) - np.log(s)
@@ -284,11 +280,7 @@ def _log_below(
     return log_integral
 
 
-def _log_above(
-    s: Floats,
-    rate: Floats,
-    lower: Counts,
-) -> Floats:
+def _log_above(s: Floats, rate: Floats, lower: Counts) -> Floats:
     """Return the log of the integral of u^(s - 1) exp(-rate u) from `lower` on."""
     x = rate * lower
     share = special.gammaincc(s, x)
@@ -384,11 +376,7 @@ def _mutual_information(table: Counts) -> float:
     return special.rel_entr(joint, independent).sum() - by_chance
 
 
-def log_density(
-    codes: Codes,
-    tree: Tree,
-    extra: Floats | float = 0,
-) -> Floats:
+def log_density(codes: Codes, tree: Tree, extra: Floats | float = 0) -> Floats:
     """Return the log probability of records by a tree, with `extra` copies of each.
 
     The counts are smoothed: half a record is added to each level, and to each level of
@@ -439,11 +427,7 @@ def total_variation(
     return distance, mean, sd
 
 
-def _mean_deviation(
-    n: int,
-    m: int,
-    cells: Counts,
-) -> Floats:
+def _mean_deviation(n: int, m: int, cells: Counts) -> Floats:
     """Return E |X - n c / N| of the count X in each cell among n of N = n + m records.
 
     This is de Moivre's closed form; c is the cell's count in all records.
@@ -494,7 +478,12 @@ def utility_loss(
         )
     differences = []  # for each table, of the releases
     expected = []
-    for shares in _two_way_shares([original, *released], n_levels):
+    for a, b in combinations(range(len(n_levels)), 2):
+        tables = [
+            two_way_table(codes, n_levels, a, b).ravel()
+            for codes in (original, *released)
+        ]
+        shares = np.array(tables) / n  # (n_files, n_cells)
         differences.append(np.abs(shares[1:] - shares[0]).mean(axis=1))
         expected.append(_difference_by_chance(n, shares.mean(axis=0)))
     by_chance = np.mean(expected)
@@ -503,15 +492,7 @@ def utility_loss(
             "original and released have one combination only, so nothing can differ"
         )
     ratios = np.mean(differences, axis=0) / by_chance
-    error = ratios.std(ddof=1) / np.sqrt(len(ratios))
-    return float(ratios.mean()), float(error)
-
-
-def _two_way_shares(files: Sequence[Codes], levels: Sequence[int]) -> Iterator[Floats]:
-    """Yield the proportions of each two-way table in all files, (n_files, n_cells)."""
-    for a, b in combinations(range(len(levels)), 2):
-        tables = [two_way_table(codes, levels, a, b).ravel() for codes in files]
-        yield np.array(tables) / len(files[0])
+    return float(ratios.mean()), float(stats.sem(ratios))
 
 
 def _difference_by_chance(n: int, p: Floats) -> float:

@@ -568,6 +568,6 @@ def _neighbor_weights(
         )
 
     def read(chosen: slice) -> Floats:
-        return added[..., chosen] - np.asarray(pointwise[:, :, chosen], float)
+        return added[..., chosen] - np.asarray(pointwise[..., chosen], float)
 
     return total, read

@@ -97,7 +97,7 @@ def leakage_bound(
             "synthesizer is Trees, which are fitted to one table; use SequentialTrees, "
             "which fits trees to each table"
         )
-    table = encode(data, "data", None)
+    table = encode(data, "data")
     checks.within(0, len(table) - 1, row=row)
     counts = release_counts(
         synthesizer, table, row, alternatives, n_releases=n_releases, rng=rng

@@ -107,13 +107,6 @@ class MembershipTest:
     holdout_statistic: Floats
     holdout_rows: Ints
 
-    def __repr__(self) -> str:
-        n_release_sets, n, n_holdout = self.holdout_statistic.shape
-        return (
-            f"<MembershipTest: {n:,} target records, {n_holdout:,} holdout people for "
-            f"each, {n_release_sets:,} sets of releases>"
-        )
-
     @cached_property
     def _sorted(self) -> tuple[Floats, Ints]:
         """Distinct holdout statistics in falling order, and everybody's position."""
@@ -277,8 +270,8 @@ def membership_test(
     >>> released = trees.release(4, rng=np.random.default_rng(1))
     >>> holdout = people.sample(300, replace=True, random_state=1)  # use other people
     >>> test = membership_test(people, released, holdout, synthesizer=trees)
-    >>> test
-    <MembershipTest: 4 target records, 100 holdout people for each, 4 sets of releases>
+    >>> test.holdout_statistic.shape  # sets of releases, target records, people
+    (4, 4, 100)
     >>> test.power(rng=np.random.default_rng(1)).columns.tolist()
     ['false_positive_rate', 'threshold', 'power', 'power_se']
     """
@@ -477,7 +470,7 @@ def _compare(
     rows: Rows | None,
 ) -> _Comparison:
     """Return whom a membership test compares; the arguments are those of the test."""
-    table = encode(original, "original", None)
+    table = encode(original, "original")
     tables = encode_releases(released, table.schema)
     people = encode(holdout, "holdout", table.schema).codes
     if len(people) < 2:

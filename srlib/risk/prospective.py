@@ -237,7 +237,7 @@ def risk_before_release(
     >>> risk.summary().split(", ")[0]
     '4 combinations of 40 records'
     """
-    table = encode(original, "original", None)
+    table = encode(original, "original")
     records = target_records(table, unknown, log_prior, rows)
     table.schema.check_reserved_names(_COLUMNS)
     true_record_probability = partial(
