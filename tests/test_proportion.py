@@ -6,7 +6,7 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refusals
 from scipy.integrate import quad
-from scipy.stats import beta, betabinom, binom, chi2
+from scipy.stats import beta, binom, chi2
 from whole_tables import probabilities
 
 from srlib.mechanism import proportion
@@ -23,12 +23,6 @@ ALTERNATIVE = np.abs(COUNTS - 1)
 PAIRS = STUDY.all_pairs(ALTERNATIVE, 0.2)
 LIKELIHOOD = probabilities(TABLE)  # (n_inputs, n_outputs)
 DATA_PROBABILITY = binom.pmf(COUNTS, 6, 0.3)
-
-
-def test_count_prior_is_the_beta_binomial():
-    study = Study(TABLE, 0.5, (2.0, 0.5))
-    expected = betabinom.logpmf(COUNTS, 6, 2.0, 0.5)
-    assert_allclose(study.log_count_prior(), expected)
 
 
 @pytest.mark.parametrize(
@@ -142,11 +136,8 @@ def test_expected_log_gain_against_the_joint_distribution():
     expected = (gains[1], shares @ gains)
 
     assert_allclose(STUDY.expected_log_relative_risk(), expected)
-
-
-def test_nothing_is_gained_about_a_certain_value():
-    certain = Study(TABLE, 1.0)
-    assert certain.expected_log_relative_risk() == (0.0, 0.0)
+    # Nothing is gained about a certain value.
+    assert Study(TABLE, 1.0).expected_log_relative_risk() == (0.0, 0.0)
 
 
 def test_drawn_pairs_come_from_all_pairs():

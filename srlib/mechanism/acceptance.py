@@ -151,7 +151,7 @@ def largest_log_ratio(rules: Sequence[Rule]) -> float:
     largest = min(
         (rule.rr_at_most - rule.r_at_least) / (1 - rule.r_at_least) for rule in rules
     )
-    return float(log_or_minus_inf(np.maximum(largest, 0)))
+    return float(log_or_minus_inf(max(largest, 0)))
 
 
 def violates_rules(
