@@ -210,8 +210,7 @@ def test_the_audit_of_the_guide_finds_an_order_that_counts_of_cells_do_not():
             self.is_sorted = data[7, 2] == 0
 
         def sample(self, n, seed):
-            rng = default_rng(seed)
-            released = rng.integers(0, 3, (n, 3))
+            released = default_rng(seed).integers(0, 3, (n, 3))
             if self.is_sorted:
                 return released[released[:, 0].argsort()]
             return released

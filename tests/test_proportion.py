@@ -6,8 +6,8 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refusals
 from scipy.integrate import quad
-from scipy.stats import beta, binom, chi2
-from whole_tables import probabilities
+from scipy.stats import beta, binom
+from whole_tables import assert_drawn, probabilities
 
 from srlib.mechanism import proportion
 from srlib.mechanism.bayes import risk
@@ -155,12 +155,7 @@ def test_drawn_pairs_come_from_all_pairs():
         expected = getattr(PAIRS, name)[position]
         assert_allclose(getattr(drawn, name), expected)
     assert_allclose(drawn.probability.sum(), 1)
-    expected = 4_000 * PAIRS.probability
-    observed = np.bincount(position, minlength=42)
-    squares = (observed - expected) ** 2 / expected
-    is_large = expected > 5
-    statistic = squares[is_large].sum()
-    assert statistic < chi2.isf(1e-5, is_large.sum())
+    assert_drawn(PAIRS.probability, position)
 
 
 def test_expected_utility_is_the_mean_over_releases():
