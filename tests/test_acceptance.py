@@ -11,7 +11,7 @@ from refusals import refusals
 from scipy.special import expit, logit
 from whole_tables import probabilities
 
-from srlib.mechanism import Mechanism, exact_epsilon, private_plugin
+from srlib.mechanism import Mechanism, bernoulli_plugin, exact_epsilon, private_plugin
 from srlib.mechanism.acceptance import (
     Rule,
     acceptable_releases,
@@ -26,7 +26,6 @@ from srlib.mechanism.acceptance import (
     unacceptable_share,
     violates_rules,
 )
-from srlib.mechanism.families import bernoulli_plugin
 
 PAPER = (
     Rule(10, r_at_most=0.1),
@@ -37,14 +36,11 @@ UNEQUAL = Mechanism.from_table(
     np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]),
     [(0, 1)],
 )
-PERCENT = st.integers(0, 100)
-POSITIVE = st.floats(1e-3, 4)
-NEGATIVE = st.floats(-4, -1e-3)
 
 
 @st.composite
 def any_rule(draw):
-    pair = st.lists(PERCENT, min_size=2, max_size=2, unique=True)
+    pair = st.lists(st.integers(0, 100), min_size=2, max_size=2, unique=True)
     low, high = sorted(draw(pair))
     rr_at_most = draw(st.floats(0.2, 8))
     return Rule(rr_at_most, low / 100, high / 100)
@@ -73,7 +69,7 @@ def is_near_limit(risk, relative, rules):
 @example([Rule(0.6, r_at_most=0.5)], -0.7)  # the line rises
 @given(
     st.lists(any_rule(), min_size=1, max_size=3),
-    POSITIVE | NEGATIVE | st.just(0.0),
+    st.floats(1e-3, 4) | st.floats(-4, -1e-3) | st.just(0.0),
 )
 def test_intervals_of_priors_are_those_whose_points_violate_a_rule(rules, log_ratio):
     prior = np.linspace(0, 1, 4_001)[1:-1]
@@ -132,14 +128,7 @@ def has_unacceptable_release(epsilon):
 
 
 def test_largest_epsilon_is_the_last_without_an_unacceptable_release():
-    best = largest_epsilon(
-        CALIBRATED,
-        1,
-        0,
-        PAPER,
-        1e-3,
-        100.0,
-    )
+    best = largest_epsilon(CALIBRATED, 1, 0, PAPER, 1e-3, 100.0)
 
     assert not has_unacceptable_release(best)
     assert has_unacceptable_release(best * (1 + 1e-6))

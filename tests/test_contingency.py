@@ -11,7 +11,13 @@ from scipy.special import softmax
 from scipy.stats import multinomial
 
 from srlib.arrays import log_or_minus_inf
-from srlib.mechanism import compositions, exact_epsilon, gibbs, sensitivity
+from srlib.mechanism import (
+    compositions,
+    exact_epsilon,
+    gibbs,
+    sensitivity,
+    table_neighbors,
+)
 from srlib.mechanism.contingency import (
     limit_log_ratios,
     log_linear_draws,
@@ -20,7 +26,6 @@ from srlib.mechanism.contingency import (
     records_moved,
     sensitivity_bound,
 )
-from srlib.mechanism.core import table_neighbors
 
 TABLES = compositions(5, 4)
 FLAT = np.ones(4)

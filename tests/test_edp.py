@@ -291,7 +291,6 @@ def test_bins_with_few_draws_of_a_refit_keep_the_proportions_of_the_weights():
     assert_allclose(np.exp(log_prob), by_hand / by_hand.sum())
 
 
-RNG = default_rng(0)
 GOOD = default_rng(8).normal(size=(2, 50))
 WEIGHTS = np.zeros((2, 50, 3))
 ONE_COUNT = np.ones((1, 1, 2), int)
@@ -322,7 +321,7 @@ test_bad_input = refusals(
         "must name one of the variables": lambda: from_posterior(AMBIGUOUS, "mu", 5),
         "neighbors is empty": lambda: edp.exact(stats.norm(), [], 5),
         "multiple of bins = 3": lambda: simulate_counts(
-            stats.norm(), [], 3, 10, 1, rng=RNG
+            stats.norm(), [], 3, 10, 1, rng=default_rng(0)
         ),
         "pseudocount is 0.0": lambda: estimate_from_counts(ONE_COUNT, 0.0),
     }

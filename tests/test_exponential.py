@@ -8,10 +8,16 @@ from numpy.testing import assert_allclose
 from refusals import refusals
 from whole_tables import assert_spent, probabilities
 
-from srlib.mechanism import apportion, beta_binomial, calibrate_rate
-from srlib.mechanism.core import count_neighbors
-from srlib.mechanism.privacy import exact_epsilon
-from srlib.mechanism.scores import exponential, gibbs, sensitivity
+from srlib.mechanism import (
+    apportion,
+    beta_binomial,
+    calibrate_rate,
+    count_neighbors,
+    exact_epsilon,
+    exponential,
+    gibbs,
+    sensitivity,
+)
 
 PATH = count_neighbors(3)
 SCORE = np.array(

@@ -1,8 +1,8 @@
 """The table and its readings: enumeration, closed forms, high precision."""
 
-import itertools
 import tracemalloc
 from functools import partial
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -17,6 +17,7 @@ from whole_tables import assert_spent, probabilities
 
 from srlib.arrays import log_or_minus_inf as log
 from srlib.mechanism import (
+    Mechanism,
     bernoulli_plugin,
     bernoulli_plugin_alpha,
     beta_binomial,
@@ -34,7 +35,6 @@ from srlib.mechanism import (
     sample,
     table_neighbors,
 )
-from srlib.mechanism.core import Mechanism
 
 SEEDS = st.integers(0, 10**6)
 SIZES = st.integers(1, 12)
@@ -90,7 +90,7 @@ def test_readings_against_enumeration(p, seed):
 @given(random_tables(), st.sampled_from([0.0, 0.3, 2.0]))
 def test_delta_is_the_largest_excess_over_all_sets_of_outputs(p, epsilon):
     n_outputs = p.shape[1]
-    subsets = list(itertools.product([0, 1], repeat=n_outputs))
+    subsets = list(product([0, 1], repeat=n_outputs))
     probability = p @ np.transpose(subsets)  # (n_inputs, n_subsets)
     factor = np.exp(epsilon)
     forward = probability[1:] - factor * probability[:-1]
@@ -222,7 +222,7 @@ def test_hard_corners_in_high_precision(
 
     with mpmath.workdps(60):
         corners = (0, 1, 500, n)
-        for x, y in itertools.product(corners, corners):
+        for x, y in product(corners, corners):
             log_prob = table.row(x)[y]
             expected = float(log_probability(n, alpha, x, y))
             assert log_prob == pytest.approx(expected, rel=1e-11, abs=1e-10)
@@ -260,7 +260,7 @@ def test_closed_forms_are_the_exact_epsilon(n, n_s, alpha, beta):
 def test_the_least_alpha_of_a_dirichlet_sets_its_epsilon(n_cells, n, n_s):
     """Charest (2013): epsilon if and only if alpha is at least n_s / (exp(eps) - 1)."""
     least = n_s / np.expm1(0.9)
-    for factors in itertools.product((0.98, 1.0, 3.0), repeat=n_cells):
+    for factors in product((0.98, 1.0, 3.0), repeat=n_cells):
         alpha = least * np.array(factors)
         table = dirichlet_multinomial(n, n_s, alpha)
         expected = np.log1p(n_s / alpha.min())

@@ -13,11 +13,10 @@ from scipy.optimize import linprog
 from scipy.special import logsumexp
 
 from srlib.arrays import log_or_minus_inf
-from srlib.data.acs import embedded_population
-from srlib.data.schema import Microdata
-from srlib.dpmpm.exact import enumerate_mechanism
+from srlib.data import Microdata, embedded_population
+from srlib.dpmpm import enumerate_mechanism
 from srlib.margins import LaplaceMargins, PlugInMargins
-from srlib.mechanism.records import MechanismSynthesizer
+from srlib.mechanism import MechanismSynthesizer
 from srlib.risk import closeness, membership, membership_test, score_test
 from srlib.risk.membership import (
     MembershipTest,
@@ -52,8 +51,7 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
     One of the pool is in the data. The test is of that person, or of one of the four
     others.
     """
-    mechanism = enumerate_mechanism(3, 2, [2, 2], 2)
-    family = MechanismSynthesizer(mechanism, [2, 2])
+    family = MechanismSynthesizer(enumerate_mechanism(3, 2, [2, 2], 2), [2, 2])
     pool = [0, 0, 1, 2, 3]
     releases = [table(*pair) for pair in product(range(4), repeat=2)]
     ratios = []
@@ -61,13 +59,9 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
     log_prob = []
     for i, person in enumerate(pool):
         data = table(0, 3, person)
-        others = np.delete(pool, i)
-        arguments = data, releases, table(*others)
-        test = membership_test(
-            *arguments,
-            synthesizer=family,
-            rows=[2],
-        )
+        others = table(*np.delete(pool, i))
+        arguments = data, releases, others
+        test = membership_test(*arguments, synthesizer=family, rows=[2])
         ratios.append(test.statistic[:, 0])
         by_distance = score_test(*arguments, closeness, rows=[2])
         nearness.append(by_distance.statistic[:, 0])
@@ -82,7 +76,7 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
         power = power_of(ratio, member, outsider, size)
         best = linprog(
             -member.ravel(),
-            A_eq=outsider.reshape(1, -1),
+            A_eq=[outsider.ravel()],
             b_eq=[size],
             bounds=(0, 1),
         )

@@ -9,12 +9,9 @@ from scipy.integrate import quad
 from scipy.stats import beta, binom
 from whole_tables import assert_drawn, probabilities
 
-from srlib.mechanism import proportion
-from srlib.mechanism.bayes import risk
-from srlib.mechanism.families import bernoulli_plugin, beta_binomial
+from srlib.mechanism import bernoulli_plugin, beta_binomial, proportion, risk
 from srlib.mechanism.proportion import Study
 
-RNG = default_rng(1)
 COUNTS = np.arange(7)
 RELEASES = np.arange(6)
 TABLE = bernoulli_plugin(6, 5, 0.8)
@@ -169,7 +166,7 @@ test_bad_input = refusals(
         r"p0 is 1\.5; it must lie in": lambda: Study(TABLE, 1.5),
         "x_star is 6; it must lie in 0 to 5": lambda: STUDY.utility(3, [2, 6]),
         r"prior is \(0, 1\); it must": lambda: Study(TABLE, 0.5, (0, 1)),
-        "size is 0": lambda: STUDY.draw_pairs(ALTERNATIVE, 0.5, 0, rng=RNG),
+        "size is 0": lambda: STUDY.draw_pairs(ALTERNATIVE, 0.5, 0, rng=default_rng(1)),
         r"prior is 1\.5": lambda: STUDY.all_pairs(ALTERNATIVE, 1.5),
     }
 )

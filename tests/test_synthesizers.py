@@ -14,8 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from refusals import value_error
 from whole_tables import assert_drawn
 
-from srlib.data.codes import cell_numbers
-from srlib.data.schema import Microdata
+from srlib.data import Microdata, cell_numbers
 from srlib.dpmpm import Chains, DPMPMSynthesizer
 from srlib.margins import (
     DirichletMargins,
