@@ -200,7 +200,10 @@ def test_the_corner_of_each_rule_binds():
     assert largest_log_ratio([Rule(0.5, 0.6, 1.0)]) == -np.inf
 
 
-MECHANISMS = [private_plugin(6.0, 4, 3), private_plugin(1.0, 4, 3)]
+MECHANISMS = [
+    private_plugin(6.0, 4, 3),
+    private_plugin(1.0, 4, 3),
+]
 
 
 def test_the_first_mechanism_is_published_where_everything_is_acceptable():

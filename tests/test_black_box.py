@@ -29,7 +29,11 @@ from srlib.trees import Growth, SequentialTrees, fit_trees
 
 @pytest.mark.parametrize(
     ("alpha", "n_sick", "n_sick_changed"),
-    [(0.05, 0, 1), (1.0, 1, 2), (1.0, 1, 1)],
+    [
+        (0.05, 0, 1),
+        (1.0, 1, 2),
+        (1.0, 1, 1),
+    ],
 )
 def test_bounds_of_a_family_hold_with_their_confidence(
     alpha, n_sick, n_sick_changed, rng
@@ -72,7 +76,11 @@ def test_a_perfect_test_by_hand():
     bound = leakage_bound_from_counts(SURE, 0 * SURE, prior=0.5)
     low = 0.025 ** (1 / 50)
     high = 1 - low
-    expected = [np.log(low / high), low**2 + high**2, low - high]
+    expected = [
+        np.log(low / high),
+        low**2 + high**2,
+        low - high,
+    ]
     assert_allclose([bound.epsilon, bound.probability, bound.advantage], expected)
 
 

@@ -114,7 +114,12 @@ def test_risks_of_a_mechanism_have_no_error(n_releases):
 
 def test_risks_by_the_mixture_are_those_of_its_marginal_likelihood():
     """Two classes, three records: every allocation is gone through."""
-    chains = Chains(n_classes=2, burn_in=100, n_draws=300, n_chains=4)
+    chains = Chains(
+        n_classes=2,
+        burn_in=100,
+        n_draws=300,
+        n_chains=4,
+    )
     mixture = DPMPMSynthesizer(LEVELS, chains)
 
     risk = risk_before_release(TABLE, mixture, 2, 20, rng=default_rng(4))
