@@ -10,7 +10,7 @@ type Bools = NDArray[np.bool_]
 Generator = np.random.Generator
 
 
-def log_or_minus_inf(values: Floats | Ints) -> Floats:
+def log_or_minus_inf(values: ArrayLike) -> Floats:
     """Return the logarithms of numbers of which some may be zero."""
     with np.errstate(divide="ignore"):
         return np.log(values)

@@ -8,18 +8,18 @@ density of a file's records.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 from scipy.sparse import csgraph
 from scipy.special import gammaln, logsumexp
 
 from srlib import checks
-from srlib.arrays import Floats, Generator, Ints, log_or_minus_inf
+from srlib.arrays import Floats, Generator, Ints, NDArray, log_or_minus_inf
 
 Counts = Ints
 Codes = Ints
@@ -103,15 +103,8 @@ class Margins(ABC):
         for k, counts in enumerate(self._counts(data)):
             releases = [self.terms(counts, shown[k]) for shown in release_counts]
             truth = data[rows, k][:, None]
-            level = candidates[:, :, k]
-            if (level == truth).all():
-                log_p += sum(
-                    logsumexp(log_weights + log_factors(counts).sum(axis=0))
-                    for log_weights, log_factors in releases
-                )
-            else:
-                table = np.sum([_changed(terms, counts) for terms in releases], axis=0)
-                log_p += table[truth, level]
+            table = np.sum([_changed(terms, counts) for terms in releases], axis=0)
+            log_p += table[truth, candidates[:, :, k]]
         return log_p
 
     def _counts(self, codes: Codes) -> list[Ints]:
@@ -129,17 +122,19 @@ def _changed(terms: Terms, counts: Counts) -> Floats:
     less = terms.log_factors(np.maximum(counts - 1, 0))  # (n_levels, n_terms)
     same = terms.log_factors(counts)
     more = terms.log_factors(counts + 1)
-    # The sum over all levels but the two; infinities cannot be subtracted from a sum.
+    # Infinities cannot be subtracted from a sum, so they are counted.
     impossible = np.isneginf(same)
-    finite = np.where(impossible, 0.0, same)
-    others = finite.sum(axis=0) - finite[:, None] - finite
-    n_impossible = impossible.sum(axis=0)
-    n_others = n_impossible - impossible[:, None].astype(int) - impossible
-    others = np.where(n_others > 0, -np.inf, others)
+    others = _sums_of_others(np.where(impossible, 0.0, same))
+    others[_sums_of_others(impossible.astype(int)) > 0] = -np.inf
     changed = others + less[:, None] + more  # (n_levels, n_levels, n_terms)
     log_p = logsumexp(terms.log_weights + changed, axis=2)
     np.fill_diagonal(log_p, logsumexp(terms.log_weights + same.sum(axis=0)))
     return log_p
+
+
+def _sums_of_others(values: NDArray) -> NDArray:
+    """Return sums over all levels but two, (n_levels, n_levels, n_terms)."""
+    return values.sum(axis=0) - values[:, None] - values
 
 
 class PlugInMargins(Margins):
@@ -271,11 +266,7 @@ def _log_laplace_moments(
     return np.logaddexp(not_clipped, clipped) - np.log(2 * scale)
 
 
-def _log_below(
-    s: Floats,
-    rate: Floats,
-    upper: Counts,
-) -> Floats:
+def _log_below(s: Floats, rate: Floats, upper: Counts) -> Floats:
     """Return the log of the integral of u^(s - 1) exp(-rate u) from 0 to `upper`."""
     x = rate * upper
     log_integral = s * log_or_minus_inf(upper) - np.minimum(x, s) - np.log(s)
@@ -289,11 +280,7 @@ def _log_below(
     return log_integral
 
 
-def _log_above(
-    s: Floats,
-    rate: Floats,
-    lower: Counts,
-) -> Floats:
+def _log_above(s: Floats, rate: Floats, lower: Counts) -> Floats:
     """Return the log of the integral of u^(s - 1) exp(-rate u) from `lower` on."""
     x = rate * lower
     share = special.gammaincc(s, x)
@@ -359,7 +346,7 @@ def two_way_table(
 ) -> Ints:
     """Return the two-way table of two variables, (levels[a], levels[b])."""
     shape = (levels[a], levels[b])
-    cells = codes[:, a].astype(np.int64) * levels[b] + codes[:, b]
+    cells = np.ravel_multi_index((codes[:, a], codes[:, b]), shape)
     return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
 
@@ -389,11 +376,7 @@ def _mutual_information(table: Counts) -> float:
     return special.rel_entr(joint, independent).sum() - by_chance
 
 
-def log_density(
-    codes: Codes,
-    tree: Tree,
-    extra: Floats | float = 0,
-) -> Floats:
+def log_density(codes: Codes, tree: Tree, extra: Floats | float = 0) -> Floats:
     """Return the log probability of records by a tree, with `extra` copies of each.
 
     The counts are smoothed: half a record is added to each level, and to each level of
@@ -444,11 +427,7 @@ def total_variation(
     return distance, mean, sd
 
 
-def _mean_deviation(
-    n: int,
-    m: int,
-    cells: Counts,
-) -> Floats:
+def _mean_deviation(n: int, m: int, cells: Counts) -> Floats:
     """Return E |X - n c / N| of the count X in each cell among n of N = n + m records.
 
     This is de Moivre's closed form; c is the cell's count in all records.
@@ -499,7 +478,12 @@ def utility_loss(
         )
     differences = []  # for each table, of the releases
     expected = []
-    for shares in _two_way_shares([original, *released], n_levels):
+    for a, b in combinations(range(len(n_levels)), 2):
+        tables = [
+            two_way_table(codes, n_levels, a, b).ravel()
+            for codes in (original, *released)
+        ]
+        shares = np.array(tables) / n  # (n_files, n_cells)
         differences.append(np.abs(shares[1:] - shares[0]).mean(axis=1))
         expected.append(_difference_by_chance(n, shares.mean(axis=0)))
     by_chance = np.mean(expected)
@@ -508,15 +492,7 @@ def utility_loss(
             "original and released have one combination only, so nothing can differ"
         )
     ratios = np.mean(differences, axis=0) / by_chance
-    error = ratios.std(ddof=1) / np.sqrt(len(ratios))
-    return float(ratios.mean()), float(error)
-
-
-def _two_way_shares(files: Sequence[Codes], levels: Sequence[int]) -> Iterator[Floats]:
-    """Yield the proportions of each two-way table in all files, (n_files, n_cells)."""
-    for a, b in combinations(range(len(levels)), 2):
-        tables = [two_way_table(codes, levels, a, b).ravel() for codes in files]
-        yield np.array(tables) / len(files[0])
+    return float(ratios.mean()), float(stats.sem(ratios))
 
 
 def _difference_by_chance(n: int, p: Floats) -> float:

@@ -228,7 +228,7 @@ np.sqrt(np.maximum(1 - p, 0)) => 1 # counts of a large share as Poisson's
 mechanism/acceptance
 risk + gain > rule => risk + gain >= rule # a limit met exactly
 & (rr > rule.rr_at_most) => & (rr >= rule.rr_at_most) # a limit met exactly
-if rule.rr_at_most >= 1: => if rule.rr_at_most > 1: # a limit met exactly
+if rule.rr_at_most >= 1 => if rule.rr_at_most > 1 # a limit met exactly
 if risk < 1 else 0.0 => if risk == rule.r_at_least else 0.0 # the upper end of a rule's range
 is_violated[second] |= unacceptable(-log_ratio => is_violated[second] |= unacceptable(log_ratio # sign
 2 * np.asarray(mcse => 1 * np.asarray(mcse # two errors to one

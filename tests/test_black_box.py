@@ -1,6 +1,5 @@
 """Lower bounds on what releases disclose, for synthesizers that can only be run."""
 
-import re
 from typing import Any
 
 import numpy as np
@@ -8,17 +7,19 @@ import pytest
 from cases import table
 from enumeration import schema
 from numpy.random import default_rng
+from numpy.testing import assert_allclose
 from refusals import refused_changes
+from scipy.stats import binom
+from test_docs import blocks
 from toy import ROOT
 
 import srlib
-from srlib.data.schema import Microdata
+from srlib.data import Microdata
 from srlib.margins import PlugInMargins
-from srlib.mechanism import beta_binomial, sample
-from srlib.mechanism.audit import clopper_pearson
-from srlib.mechanism.bayes import posterior
+from srlib.mechanism import beta_binomial, risk, sample
 from srlib.risk.black_box import (
     _scores,
+    clopper_pearson,
     leakage_bound,
     leakage_bound_from_counts,
     release_counts,
@@ -28,7 +29,11 @@ from srlib.trees import Growth, SequentialTrees, fit_trees
 
 @pytest.mark.parametrize(
     ("alpha", "n_sick", "n_sick_changed"),
-    [(0.05, 0, 1), (1.0, 1, 2), (1.0, 1, 1)],
+    [
+        (0.05, 0, 1),
+        (1.0, 1, 2),
+        (1.0, 1, 1),
+    ],
 )
 def test_bounds_of_a_family_hold_with_their_confidence(
     alpha, n_sick, n_sick_changed, rng
@@ -39,11 +44,11 @@ def test_bounds_of_a_family_hold_with_their_confidence(
     prior = 0.3
     log_prob = np.stack([mechanism.row(x) for x in inputs])
     prob, changed_prob = np.exp(log_prob)
-    log_posterior = posterior(log_prob.T, np.log([prior, 1 - prior]))
-    probability = prob @ np.exp(log_posterior[:, 0])
-    epsilon = np.max(np.abs(np.diff(log_prob, axis=0)))
-    advantage = np.sum(np.abs(prob - changed_prob)) / 2
-    truth = np.array([epsilon, probability, advantage])
+    truth = [
+        np.ptp(log_prob, axis=0).max(),
+        prob @ risk(mechanism, *inputs, prior),
+        np.abs(prob - changed_prob).sum() / 2,
+    ]
 
     bounds = []
     for _ in range(100):
@@ -55,7 +60,7 @@ def test_bounds_of_a_family_hold_with_their_confidence(
         bound = leakage_bound_from_counts(*roots, prior=prior, confidence=0.8)
         bounds.append([bound.epsilon, bound.probability, bound.advantage])
 
-    n_over = np.sum(bounds > truth + 1e-12, axis=0)
+    n_over = np.sum(bounds > np.add(truth, 1e-12), axis=0)
     # Binomial: 100 samples, each over with probability .2 at most.
     assert (n_over <= 20 + 4.5 * 4).all()
     if alpha == 0.05:  # the two are far apart
@@ -71,19 +76,29 @@ def test_a_perfect_test_by_hand():
     bound = leakage_bound_from_counts(SURE, 0 * SURE, prior=0.5)
     low = 0.025 ** (1 / 50)
     high = 1 - low
-    assert bound.epsilon == pytest.approx(np.log(low / high))
-    assert bound.advantage == pytest.approx(low - high)
-    assert bound.probability == pytest.approx(low**2 + high**2)
+    expected = [
+        np.log(low / high),
+        low**2 + high**2,
+        low - high,
+    ]
+    assert_allclose([bound.epsilon, bound.probability, bound.advantage], expected)
 
 
 def test_a_negative_test_discloses_as_well():
     """Half of the releases of the changed data look as all of the data do."""
     changed = np.arange(100)[:, None] % 2.0
     bound = leakage_bound_from_counts(SURE, changed, prior=0.5)
-    sensitivity, _ = clopper_pearson(50, 50, 0.975)
-    _, false_positive_rate = clopper_pearson(25, 50, 0.975)
-    ratio = (1 - false_positive_rate) / (1 - sensitivity)
+    low, high = clopper_pearson(np.array([50, 25]), 50, 0.975)
+    ratio = (1 - high[1]) / (1 - low[0])
     assert bound.epsilon == pytest.approx(np.log(ratio))
+
+
+def test_clopper_pearson_limits_by_definition():
+    low, high = clopper_pearson(np.array([0, 7, 20]), 20, 0.9)
+    assert_allclose(binom.sf(6, 20, low[1]), 0.1)
+    assert_allclose(binom.cdf(7, 20, high[1]), 0.1)
+    assert low[0] == 0
+    assert high[2] == 1
 
 
 @pytest.mark.parametrize("n", [15, 60])
@@ -190,9 +205,8 @@ test_bad_input = refused_changes(
 
 
 def test_the_audit_of_the_guide_finds_an_order_that_counts_of_cells_do_not():
-    text = (ROOT / "docs/guide/python.md").read_text("utf-8")
-    section = re.split("### .* that can only be run\n", text)[1].split("\n## ")[0]
-    blocks = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    guide = blocks(ROOT / "docs/guide/python.md", "python")
+    by_cells, by_order = [code for code in guide if "leakage_bound" in code]
     rng = default_rng(11)
     codes = rng.integers(0, 3, (40, 3))
     codes[7, 2] = 0
@@ -203,8 +217,7 @@ def test_the_audit_of_the_guide_finds_an_order_that_counts_of_cells_do_not():
             self.is_sorted = data[7, 2] == 0
 
         def sample(self, n, seed):
-            rng = default_rng(seed)
-            released = rng.integers(0, 3, (n, 3))
+            released = default_rng(seed).integers(0, 3, (n, 3))
             if self.is_sorted:
                 return released[released[:, 0].argsort()]
             return released
@@ -216,10 +229,7 @@ def test_the_audit_of_the_guide_finds_an_order_that_counts_of_cells_do_not():
         "original": original,
         "fitted_to": Sample,
     }
-    probabilities = []
-    for block in blocks:
-        exec(block, names)
-        if "found" in names:
-            probabilities.append(names["found"].probability)
-    assert probabilities[0] == 0.5
-    assert probabilities[-1] > 0.9
+    exec(by_cells, names)
+    assert names["found"].probability == 0.5
+    exec(by_order, names)
+    assert names["found"].probability > 0.9

@@ -1,5 +1,6 @@
 """EDP: exact by definition, simulated against plain draws, and reweighted."""
 
+from functools import partial
 from unittest.mock import Mock
 
 import numpy as np
@@ -35,8 +36,7 @@ REPLACED = [normal_posterior(np.append(y, 16.0)) for y in WITHOUT]
 ADDED = [normal_posterior(np.append(Y, 16.0))]
 
 
-def beta(x, n):
-    return beta_posterior(x, n, 0.5)
+beta = partial(beta_posterior, alpha=0.5)
 
 
 def log_density(y, theta):
@@ -200,8 +200,7 @@ def test_standard_error_is_the_spread_of_repeated_samples():
 )
 def test_records_added_and_changed(change, neighbors, slack):
     theta, log_likelihood = normal_sample()
-    new_records = np.full(len(neighbors), 16.0)
-    new = log_density(new_records, theta)
+    new = log_density(np.full(len(neighbors), 16.0), theta)
     tree = {
         "posterior": {"mu": theta},
         "log_likelihood": {"y": log_likelihood},
@@ -251,9 +250,7 @@ def test_weights_in_blocks_give_the_same(monkeypatch):
     blocks = from_draws(theta, lambda s: log_weights[..., s], 10, n_neighbors=40)
 
     assert_allclose(blocks.by_neighbor, direct.by_neighbor)
-    assert blocks.neighbor == direct.neighbor
-    assert blocks.bin == direct.bin
-    assert blocks.mcse == direct.mcse
+    assert blocks.mcse == direct.mcse  # of the same neighbor and bin
 
 
 def test_bins_that_draws_do_not_fill_equally_add_nothing():
@@ -294,11 +291,9 @@ def test_bins_with_few_draws_of_a_refit_keep_the_proportions_of_the_weights():
     assert_allclose(np.exp(log_prob), by_hand / by_hand.sum())
 
 
-RNG = default_rng(0)
 GOOD = default_rng(8).normal(size=(2, 50))
 WEIGHTS = np.zeros((2, 50, 3))
-TWO_RECORDS = WEIGHTS[..., :2]
-ONE_COUNT = np.ones((1, 1, 2), dtype=int)
+ONE_COUNT = np.ones((1, 1, 2), int)
 PARTLY_NAN = np.where([False, True, False], np.nan, WEIGHTS)
 POSTERIOR_ONLY = {"posterior": {"mu": GOOD}}
 TREE = POSTERIOR_ONLY | {"log_likelihood": {"y": WEIGHTS}}
@@ -321,12 +316,12 @@ test_bad_input = refusals(
             TREE, "mu", 5, "add"
         ),
         "has 2 records; the data have 3": lambda: from_posterior(
-            TREE, "mu", 5, "replace", new_log_likelihood=TWO_RECORDS
+            TREE, "mu", 5, "replace", new_log_likelihood=WEIGHTS[..., :2]
         ),
         "must name one of the variables": lambda: from_posterior(AMBIGUOUS, "mu", 5),
         "neighbors is empty": lambda: edp.exact(stats.norm(), [], 5),
         "multiple of bins = 3": lambda: simulate_counts(
-            stats.norm(), [], 3, 10, 1, rng=RNG
+            stats.norm(), [], 3, 10, 1, rng=default_rng(0)
         ),
         "pseudocount is 0.0": lambda: estimate_from_counts(ONE_COUNT, 0.0),
     }

@@ -13,7 +13,7 @@ from scipy.special import log_softmax, logsumexp
 from test_dpmpm import small_draws
 
 from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
-from srlib.mechanism.bayes import posterior, rank
+from srlib.mechanism import posterior, rank
 from srlib.risk import (
     collapsed_log_ratios,
     estimators,

@@ -1,4 +1,4 @@
-"""The exponential mechanism on finite spaces, and audits from samples."""
+"""The exponential mechanism on finite spaces."""
 
 import numpy as np
 import pytest
@@ -6,18 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from refusals import refusals
-from scipy.stats import binom
 from whole_tables import assert_spent, probabilities
 
 from srlib.mechanism import (
     apportion,
-    audit,
     beta_binomial,
     calibrate_rate,
+    count_neighbors,
+    exact_epsilon,
+    exponential,
+    gibbs,
+    sensitivity,
 )
-from srlib.mechanism.core import count_neighbors
-from srlib.mechanism.privacy import exact_epsilon
-from srlib.mechanism.scores import exponential, gibbs, sensitivity
 
 PATH = count_neighbors(3)
 SCORE = np.array(
@@ -30,11 +30,8 @@ SCORE = np.array(
 )
 
 
-def test_sensitivity_by_definition():
+def test_sensitivity_and_probabilities_by_definition():
     assert sensitivity(SCORE, PATH) == 3.0  # from 1 to 4
-
-
-def test_probabilities_by_definition():
     table = exponential(SCORE, 0.8, PATH)
     weights = np.exp(0.8 / (2 * 3) * SCORE)
     expected = weights / weights.sum(axis=1, keepdims=True)
@@ -87,18 +84,6 @@ def test_sensitivity_of_log_p_is_the_epsilon_of_sampling_from_p(alpha):
     assert_allclose(probabilities(sampling), probabilities(table))
 
 
-# -------------------------------------------------------------------------------- audit
-
-
-def test_clopper_pearson_limits_by_definition():
-    low, high = audit.clopper_pearson(7, 20, 0.9)
-    assert_allclose(binom.sf(6, 20, low), 0.1)
-    assert_allclose(binom.cdf(7, 20, high), 0.1)
-    lows, highs = audit.clopper_pearson([0, 7, 20], 20, 0.9)
-    assert lows[:2].tolist() == [0, low]
-    assert highs[1:].tolist() == [high, 1]
-
-
 @pytest.mark.parametrize(
     ("shares", "total", "expected"),
     [
@@ -121,7 +106,5 @@ test_bad_input = refusals(
         "sensitivity 0": lambda: exponential(np.ones((4, 3)), 1.0, PATH),
         "rate is -1": lambda: gibbs(SCORE, -1.0, PATH),
         "nor all shares 0": lambda: apportion([0, 0], 5),
-        "count is 3; it must lie in 0 to 2": lambda: audit.clopper_pearson(3, 2, 0.9),
-        "confidence is 1": lambda: audit.clopper_pearson(1, 2, 1.0),
     }
 )

@@ -12,11 +12,11 @@ from refusals import refused_changes
 from scipy.optimize import linprog
 from scipy.special import logsumexp
 
-from srlib.data.acs import embedded_population
-from srlib.data.schema import Microdata
-from srlib.dpmpm.exact import enumerate_mechanism
+from srlib.arrays import log_or_minus_inf
+from srlib.data import Microdata, embedded_population
+from srlib.dpmpm import enumerate_mechanism
 from srlib.margins import LaplaceMargins, PlugInMargins
-from srlib.mechanism.records import MechanismSynthesizer
+from srlib.mechanism import MechanismSynthesizer
 from srlib.risk import closeness, membership, membership_test, score_test
 from srlib.risk.membership import (
     MembershipTest,
@@ -51,8 +51,7 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
     One of the pool is in the data. The test is of that person, or of one of the four
     others.
     """
-    mechanism = enumerate_mechanism(3, 2, [2, 2], 2)
-    family = MechanismSynthesizer(mechanism, [2, 2])
+    family = MechanismSynthesizer(enumerate_mechanism(3, 2, [2, 2], 2), [2, 2])
     pool = [0, 0, 1, 2, 3]
     releases = [table(*pair) for pair in product(range(4), repeat=2)]
     ratios = []
@@ -60,13 +59,9 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
     log_prob = []
     for i, person in enumerate(pool):
         data = table(0, 3, person)
-        others = np.delete(pool, i)
-        arguments = data, releases, table(*others)
-        test = membership_test(
-            *arguments,
-            synthesizer=family,
-            rows=[2],
-        )
+        others = table(*np.delete(pool, i))
+        arguments = data, releases, others
+        test = membership_test(*arguments, synthesizer=family, rows=[2])
         ratios.append(test.statistic[:, 0])
         by_distance = score_test(*arguments, closeness, rows=[2])
         nearness.append(by_distance.statistic[:, 0])
@@ -81,7 +76,7 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio():
         power = power_of(ratio, member, outsider, size)
         best = linprog(
             -member.ravel(),
-            A_eq=outsider.reshape(1, -1),
+            A_eq=[outsider.ravel()],
             b_eq=[size],
             bounds=(0, 1),
         )
@@ -143,16 +138,12 @@ def test_the_statistic_compares_a_person_with_the_others():
         [0.0, 0.0, 0.0],
         [0.0, np.inf, 0.0],
     ]
-    with np.errstate(divide="ignore"):
-        log_prob = np.log(prob)
-        log_expected = np.log(expected_people)
-
-    own, error, people = log_likelihood_ratios(log_prob)
+    own, error, people = log_likelihood_ratios(log_or_minus_inf(prob))
 
     assert_allclose(own, np.log([4, np.inf, 4]), atol=1e-12)
     # The standard deviation over the mean, by the root of three.
     assert_allclose(error**2, [1 / 3, np.nan, 1], rtol=1e-12)
-    assert_allclose(people, log_expected, atol=1e-12)
+    assert_allclose(np.exp(people), expected_people, atol=1e-12)
 
 
 def given_test(inside, outside, n, n_holdout, n_sets=1, n_people=None):
@@ -163,7 +154,6 @@ def given_test(inside, outside, n, n_holdout, n_sets=1, n_people=None):
         schema=SCHEMA,
         combinations=np.zeros((n, 2), np.uint8),
         repetitions=np.ones(n, int),
-        n_releases=1,
         statistic=statistic,
         mcse=np.zeros_like(statistic),
         holdout_statistic=np.broadcast_to(outside, (n_sets, n, n_holdout)),

@@ -6,15 +6,12 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import refusals
 from scipy.integrate import quad
-from scipy.stats import beta, betabinom, binom, chi2
-from whole_tables import probabilities
+from scipy.stats import beta, binom
+from whole_tables import assert_drawn, probabilities
 
-from srlib.mechanism import proportion
-from srlib.mechanism.bayes import risk
-from srlib.mechanism.families import bernoulli_plugin, beta_binomial
+from srlib.mechanism import bernoulli_plugin, beta_binomial, proportion, risk
 from srlib.mechanism.proportion import Study
 
-RNG = default_rng(1)
 COUNTS = np.arange(7)
 RELEASES = np.arange(6)
 TABLE = bernoulli_plugin(6, 5, 0.8)
@@ -23,12 +20,6 @@ ALTERNATIVE = np.abs(COUNTS - 1)
 PAIRS = STUDY.all_pairs(ALTERNATIVE, 0.2)
 LIKELIHOOD = probabilities(TABLE)  # (n_inputs, n_outputs)
 DATA_PROBABILITY = binom.pmf(COUNTS, 6, 0.3)
-
-
-def test_count_prior_is_the_beta_binomial():
-    study = Study(TABLE, 0.5, (2.0, 0.5))
-    expected = betabinom.logpmf(COUNTS, 6, 2.0, 0.5)
-    assert_allclose(study.log_count_prior(), expected)
 
 
 @pytest.mark.parametrize(
@@ -142,11 +133,8 @@ def test_expected_log_gain_against_the_joint_distribution():
     expected = (gains[1], shares @ gains)
 
     assert_allclose(STUDY.expected_log_relative_risk(), expected)
-
-
-def test_nothing_is_gained_about_a_certain_value():
-    certain = Study(TABLE, 1.0)
-    assert certain.expected_log_relative_risk() == (0.0, 0.0)
+    # Nothing is gained about a certain value.
+    assert Study(TABLE, 1.0).expected_log_relative_risk() == (0.0, 0.0)
 
 
 def test_drawn_pairs_come_from_all_pairs():
@@ -164,12 +152,7 @@ def test_drawn_pairs_come_from_all_pairs():
         expected = getattr(PAIRS, name)[position]
         assert_allclose(getattr(drawn, name), expected)
     assert_allclose(drawn.probability.sum(), 1)
-    expected = 4_000 * PAIRS.probability
-    observed = np.bincount(position, minlength=42)
-    squares = (observed - expected) ** 2 / expected
-    is_large = expected > 5
-    statistic = squares[is_large].sum()
-    assert statistic < chi2.isf(1e-5, is_large.sum())
+    assert_drawn(PAIRS.probability, position)
 
 
 def test_expected_utility_is_the_mean_over_releases():
@@ -183,7 +166,7 @@ test_bad_input = refusals(
         r"p0 is 1\.5; it must lie in": lambda: Study(TABLE, 1.5),
         "x_star is 6; it must lie in 0 to 5": lambda: STUDY.utility(3, [2, 6]),
         r"prior is \(0, 1\); it must": lambda: Study(TABLE, 0.5, (0, 1)),
-        "size is 0": lambda: STUDY.draw_pairs(ALTERNATIVE, 0.5, 0, rng=RNG),
+        "size is 0": lambda: STUDY.draw_pairs(ALTERNATIVE, 0.5, 0, rng=default_rng(1)),
         r"prior is 1\.5": lambda: STUDY.all_pairs(ALTERNATIVE, 1.5),
     }
 )

@@ -23,7 +23,7 @@ from test_synthesizers import (
     one_by_one,
 )
 
-from srlib.data.schema import Microdata
+from srlib.data import Microdata
 from srlib.dpmpm import Chains, DPMPMSynthesizer, Prior, sample_posterior
 from srlib.mechanism import MechanismSynthesizer, beta_binomial, privacy_loss
 from srlib.risk import posterior_risk, risk_before_release
@@ -177,18 +177,11 @@ def test_the_variance_of_a_quantile_is_that_over_samples():
     assert estimate == pytest.approx(variance, rel=0.25)
 
 
-ONE_CHAIN = Chains(
-    n_classes=2,
-    burn_in=1,
-    n_draws=9,
-    n_chains=1,
-)
+ONE_CHAIN = Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1)
 OTHER_TABLE = {
     "original": Microdata(DATA[:2], SCHEMA),
     "synthesizer": fit_trees(TABLE),
 }
-IS_TARGET = [True, False, True]
-
 
 test_bad_input = refused_changes(
     risk_before_release,
@@ -197,7 +190,7 @@ test_bad_input = refused_changes(
         "rng is not given": {"rng": None},
         "n_sets is 10; it must be 20 or more": {"n_sets": 10},
         "rows must be one or more positions in 0 to 2": {"rows": [3]},
-        "rows must be .* positions in 0 to 2": {"rows": IS_TARGET},
+        "rows must be .* positions in 0 to 2": {"rows": [True, False, True]},
         "must be Trees, or have the functions": {"synthesizer": object()},
         "chains has 1 chains": {"synthesizer": DPMPMSynthesizer(LEVELS, ONE_CHAIN)},
         "fitted to another table": OTHER_TABLE,

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
 
+import mpmath
 import numpy as np
 import pytest
 from cases import table
@@ -11,9 +12,9 @@ from enumeration import all_cells, schema
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from refusals import value_error
+from whole_tables import assert_drawn
 
-from srlib.data.codes import cell_numbers
-from srlib.data.schema import Microdata
+from srlib.data import Microdata, cell_numbers
 from srlib.dpmpm import Chains, DPMPMSynthesizer
 from srlib.margins import (
     DirichletMargins,
@@ -57,21 +58,7 @@ def test_releases_are_drawn_with_their_probabilities(density, rng):
 
     drawn = [density.release(DATA, rng=rng).ravel() for _ in range(2000)]
     numbers = cell_numbers(np.array(drawn), [2, 3] * 3)
-    counts = np.bincount(numbers, minlength=len(RELEASES))
-
-    expected = 2000 * probability
-    assert not counts[expected == 0].any()
-    # Releases that are expected less than five times are one class, if large enough.
-    n = len(RELEASES)
-    classes = np.where(expected >= 5, range(n), n)
-    observed = np.bincount(classes, counts)
-    expected = np.bincount(classes, expected)
-    is_large = expected > 5
-    terms = (observed - expected) ** 2 / np.maximum(expected, 5)
-    chi2 = terms.sum(where=is_large)
-    df = is_large.sum() - 1
-    assert df > 5
-    assert chi2 < df + 4.5 * np.sqrt(2 * df)
+    assert_drawn(probability, numbers)
 
 
 def one_by_one(density, released, data, supports):
@@ -202,7 +189,6 @@ def test_shares_are_equal_where_all_noisy_counts_are_clipped():
 @pytest.mark.parametrize("limit", [3, 300, 3000])
 def test_incomplete_gamma_functions_far_from_their_middle(s, rate, limit):
     """Where they underflow; digits by mpmath."""
-    mpmath = pytest.importorskip("mpmath")
     log = mpmath.log
     close_to = partial(pytest.approx, rel=1e-12, abs=1e-12)
     arguments = np.array([[s], [rate], [limit]])

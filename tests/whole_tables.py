@@ -1,4 +1,4 @@
-"""Whole tables of mechanisms with few rows and columns."""
+"""Whole tables of mechanisms with few rows and columns, and draws from them."""
 
 import numpy as np
 
@@ -18,3 +18,23 @@ def assert_spent(mechanism: Mechanism, epsilon: float) -> None:
     """The exact epsilon is the budget, and no more."""
     spent = exact_epsilon(mechanism).value
     assert epsilon * (1 - 1e-9) <= spent <= epsilon
+
+
+def assert_drawn(probability, numbers):
+    """Numbers were drawn with their probabilities, by a chi-squared test.
+
+    Those that are expected less than five times are one class, if large enough.
+    """
+    n = len(probability)
+    expected = len(numbers) * probability
+    counts = np.bincount(numbers, minlength=n)
+    assert not counts[expected == 0].any()
+    classes = np.where(expected >= 5, range(n), n)
+    observed = np.bincount(classes, counts)
+    expected = np.bincount(classes, expected)
+    is_large = expected > 5
+    terms = (observed - expected) ** 2 / np.maximum(expected, 5)
+    chi2 = terms.sum(where=is_large)
+    df = is_large.sum() - 1
+    assert df > 5
+    assert chi2 < df + 4.5 * np.sqrt(2 * df)

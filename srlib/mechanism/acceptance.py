@@ -91,9 +91,7 @@ def _violating_priors(rule: Rule, log_ratio: float) -> tuple[float, float]:
         excess = np.exp(log_ratio) * (1 - 1 / rule.rr_at_most)
         attained = 1 + excess / -np.expm1(log_ratio)
         return max(low, float(attained)), high
-    if rule.rr_at_most >= 1:  # RR is 1
-        return low, low
-    return low, high
+    return low, low if rule.rr_at_most >= 1 else high  # RR is 1
 
 
 def risk_curves(
@@ -153,7 +151,7 @@ def largest_log_ratio(rules: Sequence[Rule]) -> float:
     largest = min(
         (rule.rr_at_most - rule.r_at_least) / (1 - rule.r_at_least) for rule in rules
     )
-    return float(np.log(largest)) if largest > 0 else -np.inf
+    return float(log_or_minus_inf(max(largest, 0)))
 
 
 def violates_rules(

@@ -151,15 +151,15 @@ def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
     """
     edges = equal_probability_edges(posterior, bins)
     log_prob = _neighbor_log_probabilities(neighbors, edges)
-    log_ratio = np.abs(log_prob + np.log(bins))  # (n_neighbors, bins)
+    return _largest(np.abs(log_prob + np.log(bins)))
+
+
+def _largest(log_ratio: Floats) -> EDP:
+    """Return the EDP from absolute log ratios, (n_neighbors, n_bins)."""
     by_neighbor = log_ratio.max(axis=1)
     neighbor = int(by_neighbor.argmax())
-    return EDP(
-        value=by_neighbor[neighbor],
-        neighbor=neighbor,
-        bin=int(log_ratio[neighbor].argmax()),
-        by_neighbor=by_neighbor,
-    )
+    attained = int(log_ratio[neighbor].argmax())
+    return EDP(by_neighbor[neighbor], neighbor, attained, by_neighbor)
 
 
 # -------------------------------------------------------- the estimate from fresh draws
@@ -291,21 +291,14 @@ def from_draws(
     total, read = _weight_reader(log_weights, n_neighbors)
     sample = _Sample(chains, bins, read, refit)
     log_ratio, pareto_k = sample.log_ratios(total)
-    by_neighbor = log_ratio.max(axis=0)
-    neighbor = int(by_neighbor.argmax())
-    attained = int(log_ratio[:, neighbor].argmax())
+    largest = _largest(log_ratio.T)
     unreliable = REFIT if refit is None else "refit"
     return PosteriorEDP(
-        value=by_neighbor[neighbor],
-        mcse=sample.bootstrap_error(neighbor, attained),
-        neighbor=neighbor,
-        bin=attained,
-        by_neighbor=by_neighbor,
+        **vars(largest),
+        mcse=sample.bootstrap_error(largest),
         pareto_k=pareto_k,
         method=np.select(
-            [pareto_k > HIGH_K, pareto_k > LOW_K],
-            [unreliable, SMOOTHED],
-            RAW,
+            [pareto_k > HIGH_K, pareto_k > LOW_K], [unreliable, SMOOTHED], RAW
         ),
         bins=bins,
         draws=chains.size,
@@ -366,8 +359,7 @@ class _Sample:
         order = np.argsort(values, kind="stable")
         ends = _bin_ends(len(values), self.bins)
         log_weights, pareto_k = self.weights(chosen)
-        relative = np.exp(log_weights - log_weights.max(axis=0))
-        relative = relative[order]
+        relative = np.exp(log_weights - log_weights.max(axis=0))[order]
         sums = np.add.reduceat(relative, ends[:-1], axis=0)
         log_prob = log_or_minus_inf(sums) - np.log(relative.sum(axis=0))
         if self.refit is not None:
@@ -387,8 +379,7 @@ class _Sample:
                 f"log_weights has {len(weights)} draws; it must have "
                 f"{self.chains.size}, like theta"
             )
-        is_finite = np.isfinite(weights).all(axis=0)
-        not_finite = np.flatnonzero(~is_finite) + chosen.start
+        not_finite = chosen.start + np.flatnonzero(~np.isfinite(weights).all(axis=0))
         if len(not_finite):
             names = ", ".join(map(str, not_finite[:10]))
             more = ", ..." if len(not_finite) > 10 else ""
@@ -398,24 +389,25 @@ class _Sample:
             )
         pareto_k = diagnostics.pareto_k(weights.T)
         is_smoothed = pareto_k > LOW_K
-        smoothed = diagnostics.psis_log_weights(weights[:, is_smoothed].T)
-        weights[:, is_smoothed] = smoothed.T
+        tails = weights[:, is_smoothed].T
+        weights[:, is_smoothed] = diagnostics.psis_log_weights(tails).T
         return weights, pareto_k
 
-    def bootstrap_error(self, neighbor: int, attained: int) -> float:
-        """Return the standard error of one bin's log ratio, by a block bootstrap.
+    def bootstrap_error(self, edp: EDP) -> float:
+        """Return the standard error of the EDP's log ratio, by a block bootstrap.
 
         Each resample has its own quantiles. The length of a block is the square root
         of the number of draws in a chain, to keep the autocorrelation.
         """
-        log_weights, _ = self.weights(slice(neighbor, neighbor + 1))
+        log_weights, _ = self.weights(slice(edp.neighbor, edp.neighbor + 1))
         weights = np.exp(log_weights[:, 0] - log_weights.max())
         values = self.chains.ravel()
         shares = []
         for resample in _block_resamples(*self.chains.shape):
             ends = _bin_ends(len(resample), self.bins)
             order = np.argsort(values[resample], kind="stable")
-            in_bin = resample[order[ends[attained] : ends[attained + 1]]]
+            first, last = ends[edp.bin : edp.bin + 2]
+            in_bin = resample[order[first:last]]
             shares.append(weights[in_bin].sum() / weights[resample].sum())
         if not np.min(shares) > 0:
             return np.inf
@@ -576,6 +568,6 @@ def _neighbor_weights(
         )
 
     def read(chosen: slice) -> Floats:
-        return added[..., chosen] - np.asarray(pointwise[:, :, chosen], float)
+        return added[..., chosen] - np.asarray(pointwise[..., chosen], float)
 
     return total, read

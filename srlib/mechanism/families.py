@@ -231,9 +231,9 @@ def dirichlet_multinomial(
 
     return Mechanism(
         block,
-        n_inputs=len(data),
-        n_outputs=len(releases),
-        neighbors=table_neighbors(data),
+        len(data),
+        len(releases),
+        table_neighbors(data),
         inputs=list(map(tuple, data.tolist())),
         outputs=list(map(tuple, releases.tolist())),
     )

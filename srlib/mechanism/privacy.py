@@ -263,11 +263,11 @@ def _pair_blocks(mechanism: Mechanism) -> Iterator[tuple[slice, Ints, Floats]]:
     """
     n_outputs = mechanism.n_outputs
     width = min(n_outputs, BLOCK_WIDTH)
-    height = max(1, BLOCK_ENTRIES // (2 * width))
+    height = BLOCK_ENTRIES // (2 * width)
     for start in range(0, len(mechanism.neighbors), height):
         pairs = slice(start, start + height)
         rows, row_of = np.unique(mechanism.neighbors[pairs], return_inverse=True)
         for start_output in range(0, n_outputs, width):
-            outputs = np.arange(start_output, min(start_output + width, n_outputs))
+            outputs = np.arange(n_outputs)[start_output : start_output + width]
             table = mechanism.block(rows, outputs)
             yield pairs, outputs, table[row_of.T]

@@ -9,11 +9,11 @@ bounds: a disclosure that the test does not detect may still exist.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import betaincinv
 
 from srlib import checks
 from srlib.arrays import Floats, Generator, Ints, NDArray
 from srlib.data import Codes, Microdata
-from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress
 from srlib.risk.candidates import Data, encode
 from srlib.risk.synthesizers import Synthesizer
@@ -97,7 +97,7 @@ def leakage_bound(
             "synthesizer is Trees, which are fitted to one table; use SequentialTrees, "
             "which fits trees to each table"
         )
-    table = encode(data, "data", None)
+    table = encode(data, "data")
     checks.within(0, len(table) - 1, row=row)
     counts = release_counts(
         synthesizer, table, row, alternatives, n_releases=n_releases, rng=rng
@@ -147,8 +147,8 @@ def release_counts(
 
 def _check_alternatives(alternatives: NDArray, truth: Codes, levels: Ints) -> None:
     """Raise a ValueError unless there are records of codes, all unlike the true one."""
-    has_shape = alternatives.ndim == 2 and alternatives.shape[1] == len(truth)
-    if not (has_shape and len(alternatives) and alternatives.dtype.kind in "iu"):
+    has_shape = alternatives.shape[1:] == truth.shape and len(alternatives)
+    if not has_shape or alternatives.dtype.kind not in "iu":
         raise ValueError(
             f"alternatives has shape {alternatives.shape} and type "
             f"{alternatives.dtype}; it must be (n_alternatives, {len(truth)}) integers"
@@ -166,7 +166,7 @@ def _check_alternatives(alternatives: NDArray, truth: Codes, levels: Ints) -> No
 
 def _check_release(released: NDArray, levels: Ints, synthesizer: Synthesizer) -> None:
     """Raise a ValueError unless a release has a column of codes for each variable."""
-    has_columns = released.ndim == 2 and released.shape[1] == len(levels)
+    has_columns = released.shape[1:] == levels.shape
     if not has_columns or ((released < 0) | (released >= levels)).any():
         raise ValueError(
             f"{type(synthesizer).__name__}.release returns shape {released.shape}, or "
@@ -278,3 +278,14 @@ def _bounds(
     probability = (prior * a**2 / (prior * a + (1 - prior) * b)).sum(axis=0)
     bounds = np.stack([epsilon, probability, a[0] - b[0]])
     return np.where(a[0] > b[0], bounds, np.array([[0], [prior], [0]]))
+
+
+def clopper_pearson(count: Ints, size: int, confidence: float) -> tuple[Floats, Floats]:
+    """Return one-sided lower and upper confidence limits of probabilities.
+
+    The events occurred `count` times in `size` trials. Each limit has the given
+    confidence.
+    """
+    low = betaincinv(count, size - count + 1, 1 - confidence)
+    high = betaincinv(count + 1, size - count, confidence)
+    return np.where(count > 0, low, 0.0), np.where(count < size, high, 1.0)

@@ -186,11 +186,7 @@ def _checked_rows(rows: Rows, n_records: int) -> Ints:
     return chosen
 
 
-def encode(
-    table: Data,
-    name: str,
-    schema: Schema | None,
-) -> Microdata:
+def encode(table: Data, name: str, schema: Schema | None = None) -> Microdata:
     """Return a table as codes of a schema; error messages call it by its name."""
     if isinstance(table, pd.DataFrame):
         try:

@@ -30,10 +30,8 @@ def jackknife(statistic: Statistic, sets: Sequence[Floats]) -> tuple[Floats, Flo
             "chains"
         )
     value = statistic(*map(log_mean, sets))
-    variance = np.zeros_like(value)
-    for replicates in leave_one_out(statistic, sets):
-        variance = variance + jackknife_variance(replicates)
-    return value, np.sqrt(variance)
+    variances = map(jackknife_variance, leave_one_out(statistic, sets))
+    return value, np.sqrt(sum(variances, np.zeros_like(value)))
 
 
 def leave_one_out(

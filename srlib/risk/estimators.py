@@ -162,11 +162,11 @@ def _chain_ratio_sums(
         weights = np.repeat(pi[None], len(sums), axis=0)  # (n, n_classes)
         for rows in known_rows.T:
             weights *= phi[rows]
-        prob = weights @ phi[unknown_rows].prod(axis=1, dtype=np.float64).T
+        prob = weights @ phi[unknown_rows].prod(axis=1, dtype=float).T
         if replaced_rows is None:
             own = prob[np.arange(len(prob)), truth]
         else:
-            own = phi[replaced_rows].prod(axis=1, dtype=np.float64) @ pi
+            own = phi[replaced_rows].prod(axis=1, dtype=float) @ pi
         sums += prob / np.where(in_data, own, 1.0)[:, None]
     return sums
 

@@ -87,11 +87,9 @@ class CandidateLikelihood:
             lambda *means: statistic(self.from_log_means(*means)), self.sets
         )
 
-    def leave_one_out(self, statistic: Statistic) -> Iterator[Floats]:
-        """Yield a statistic of the log likelihood with one chain left out at a time."""
-        for replicates in leave_one_out(
-            lambda *means: statistic(self.from_log_means(*means)), self.sets
-        ):
+    def leave_one_out(self) -> Iterator[Floats]:
+        """Yield the log likelihood with one chain left out at a time."""
+        for replicates in leave_one_out(self.from_log_means, self.sets):
             yield from replicates
 
     def posterior(self, log_prior: ArrayLike = 0.0) -> Risk:

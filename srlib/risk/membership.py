@@ -76,8 +76,6 @@ class MembershipTest:
     ----------
     schema, combinations, repetitions
         As in `PosteriorRisk`, for the target records.
-    n_releases : int
-        Number of releases in a set.
     statistic : (n_release_sets, n) float64
         Log likelihood ratio, or another statistic that is larger for likely members.
         Infinite where nobody of the baseline is possible.
@@ -104,18 +102,10 @@ class MembershipTest:
     schema: Schema
     combinations: Codes
     repetitions: Ints
-    n_releases: int
     statistic: Floats
     mcse: Floats
     holdout_statistic: Floats
     holdout_rows: Ints
-
-    def __repr__(self) -> str:
-        n_release_sets, n, n_holdout = self.holdout_statistic.shape
-        return (
-            f"<MembershipTest: {n:,} target records, {n_holdout:,} holdout people for "
-            f"each, {n_release_sets:,} sets of releases>"
-        )
 
     @cached_property
     def _sorted(self) -> tuple[Floats, Ints]:
@@ -280,8 +270,8 @@ def membership_test(
     >>> released = trees.release(4, rng=np.random.default_rng(1))
     >>> holdout = people.sample(300, replace=True, random_state=1)  # use other people
     >>> test = membership_test(people, released, holdout, synthesizer=trees)
-    >>> test
-    <MembershipTest: 4 target records, 100 holdout people for each, 4 sets of releases>
+    >>> test.holdout_statistic.shape  # sets of releases, target records, people
+    (4, 4, 100)
     >>> test.power(rng=np.random.default_rng(1)).columns.tolist()
     ['false_positive_rate', 'threshold', 'power', 'power_se']
     """
@@ -464,7 +454,6 @@ class _Comparison:
             schema=self.records.table.schema,
             combinations=self.records.combinations,
             repetitions=self.records.repetitions,
-            n_releases=len(self.release_sets[0]),
             statistic=statistic,
             mcse=mcse,
             holdout_statistic=holdout_statistic,
@@ -481,7 +470,7 @@ def _compare(
     rows: Rows | None,
 ) -> _Comparison:
     """Return whom a membership test compares; the arguments are those of the test."""
-    table = encode(original, "original", None)
+    table = encode(original, "original")
     tables = encode_releases(released, table.schema)
     people = encode(holdout, "holdout", table.schema).codes
     if len(people) < 2:

@@ -165,10 +165,7 @@ class RiskBeforeRelease:
         The quantities are (n_release_sets, k), or (n_chains, n_release_sets, k) with
         one chain left out at a time.
         """
-
-        def worst(values: Floats) -> Floats:
-            return quantile(values, self.weights, WORST_LEVEL)
-
+        worst = partial(quantile, weights=self.weights, level=WORST_LEVEL)
         expected = self.weights @ values
         expected_variance = np.zeros_like(expected)
         worst_variance = np.zeros_like(expected)
@@ -240,7 +237,7 @@ def risk_before_release(
     >>> risk.summary().split(", ")[0]
     '4 combinations of 40 records'
     """
-    table = encode(original, "original", None)
+    table = encode(original, "original")
     records = target_records(table, unknown, log_prior, rows)
     table.schema.check_reserved_names(_COLUMNS)
     true_record_probability = partial(
@@ -250,7 +247,7 @@ def risk_before_release(
         records, synthesizer, n_releases, n_sets, rng
     )
     probability = true_record_probability(likelihood.log_likelihood)
-    replicates = [*likelihood.leave_one_out(true_record_probability)]
+    replicates = [true_record_probability(x) for x in likelihood.leave_one_out()]
     no_release = np.zeros((len(records.rows), records.support_size))
     return RiskBeforeRelease(
         schema=table.schema,
@@ -396,9 +393,8 @@ def _enumerate_sets(
     members = _multisets(len(possible), n_releases)  # (n_sets, n_releases)
     rows = map_changes(synthesizer.row_of, codes, records.rows, records.candidates())
     needed, position = np.unique(rows, return_inverse=True)  # (n, support_size)
-    given_rows = mechanism.block(needed, possible)[position]
-    by_release = np.moveaxis(given_rows, 2, 0)  # (n_possible, n, support_size)
-    log_likelihood = sum((by_release[releases] for releases in members.T), np.zeros(()))
+    by_release = mechanism.block(needed, possible).T[:, position]
+    log_likelihood = by_release[members].sum(axis=1)  # (n_sets, n, support_size)
     weights = _orders(members) * prob[possible][members].prod(axis=1)
     return CandidateLikelihood(lambda: log_likelihood), weights
 

@@ -144,7 +144,7 @@ def log_likelihoods(
         values = np.concatenate([*blocks])
     elif executor is None:
         name += ".log_likelihoods"
-        values = np.asarray(own(released, data, rows, candidates), np.float64)
+        values = np.asarray(own(released, data, rows, candidates), float)
     else:
         raise ValueError(
             f"executor is given, but {name} has its own log_likelihoods, which runs in "

@@ -10,16 +10,14 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from srlib.mechanism.core import count_neighbors
-from srlib.mechanism.families import (
-    bernoulli_plugin,
-    bernoulli_plugin_alpha,
+from srlib.mechanism import (
     beta_binomial,
+    count_neighbors,
+    exact_epsilon,
+    exponential,
     private_plugin,
 )
-from srlib.mechanism.privacy import exact_epsilon
 from srlib.mechanism.proportion import Study
-from srlib.mechanism.scores import exponential
 
 EPSILONS = (1000, 100, 10, 2, 0.2, 0.01)
 
@@ -42,7 +40,7 @@ def test_table_1(benchmark, n):
 
 
 def test_exact_epsilon_of_a_large_table(benchmark):
-    table = bernoulli_plugin(20_000, 20_000, bernoulli_plugin_alpha(1.0, 20_000))
+    table = private_plugin(1.0, 20_000, 20_000)
     tracemalloc.start()
     found = benchmark.pedantic(exact_epsilon, args=(table,), rounds=1)
     benchmark.extra_info["peak MB"] = round(tracemalloc.get_traced_memory()[1] / 1e6)
