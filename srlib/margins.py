@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 from scipy.sparse import csgraph
 from scipy.special import gammaln, logsumexp
 
@@ -492,7 +492,8 @@ def utility_loss(
             "original and released have one combination only, so nothing can differ"
         )
     ratios = np.mean(differences, axis=0) / by_chance
-    return float(ratios.mean()), float(stats.sem(ratios))
+    error = ratios.std(ddof=1) / np.sqrt(len(ratios))
+    return float(ratios.mean()), float(error)
 
 
 def _difference_by_chance(n: int, p: Floats) -> float:
