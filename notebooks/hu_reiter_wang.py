@@ -58,6 +58,7 @@ n_draws: int = 200  # [30, 100000] draws kept from each chain
 n_chains_joined: int = 4  # [4, 1000] chains for the data joined with each release
 burn_in_joined: int = 500  # [0, 1000000] iterations dropped from each of these chains
 n_draws_joined: int = 60  # [30, 100000] draws kept from each of these chains
+thin_joined: int = 25  # [1, 10000] iterations for each draw kept from these chains
 seed: int = 2014  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -437,7 +438,6 @@ v * np.cumprod([1, *(1 - v[:-1])])
 # (equation 6). A blocked Gibbs sampler (Ishwaran and James 2001) draws from the posterior. The draws given the data are
 #
 # - `draws`: all, with each record's class, for risks of whole records and further releases;
-# - `draws_of_16_chains`: of at most sixteen chains, for the releases, the paper's estimator and people outside the file;
 # - `thinned_draws`: at most 5,000, evenly spaced, for everything else.
 
 
@@ -445,7 +445,7 @@ v * np.cumprod([1, *(1 - v[:-1])])
 def draw_posterior(records, purpose, **lengths):
     """Return draws given records, (n, variables): pi, phi, alpha and the records' classes."""
     prior = dpmpm.Prior(alpha_shape, alpha_rate)
-    chains = dpmpm.Chains(n_classes=n_classes, thin=thin, prior=prior, **lengths)
+    chains = dpmpm.Chains(n_classes=n_classes, prior=prior, **lengths)
     rng = stream(seed, purpose)
     return dpmpm.sample_posterior(
         records, levels, chains, rng=rng, label=purpose, keep_allocations=True
@@ -454,11 +454,10 @@ def draw_posterior(records, purpose, **lengths):
 
 # %%
 draws = draw_posterior(
-    codes, "data", n_chains=n_chains, burn_in=burn_in, n_draws=n_draws
+    codes, "data", n_chains=n_chains, burn_in=burn_in, n_draws=n_draws, thin=thin
 )
 step = -(-n_chains * n_draws // 5000)  # rounded up
 thinned_draws = draws.thin(step)
-draws_of_16_chains = draws.thin(step=1, n_chains=16)
 
 # %% [markdown] tags=["appendix"]
 # Each of the $m$ releases takes one draw of $(\pi, \phi)$, far from the others, and every synthetic record draws its own
@@ -466,12 +465,12 @@ draws_of_16_chains = draws.thin(step=1, n_chains=16)
 
 
 # %%
-spaced = np.array(draws_of_16_chains.spaced(2 * n_releases))
+spaced = np.array(thinned_draws.spaced(2 * n_releases))
 generating = spaced[:, :n_releases]  # (2, releases): chain and position
 releases = []  # of (n, variables) each
 for i, (chain, position) in enumerate(generating.T):
-    pi = draws_of_16_chains.pi[chain, position]
-    phi = draws_of_16_chains.phi[chain, position]
+    pi = thinned_draws.pi[chain, position]
+    phi = thinned_draws.phi[chain, position]
     rng = stream(seed, f"release {i}")
     releases.append(dpmpm.synthesize(pi, phi, levels, n, rng=rng))
 
@@ -488,11 +487,11 @@ def mixture_probability(pi, phi, record):
 
 
 # %% tags=["monte-carlo"]
-pi = draws_of_16_chains.pi[0, 0]
-phi = draws_of_16_chains.phi[0, 0]  # (levels of all variables, classes)
+pi = thinned_draws.pi[0, 0]
+phi = thinned_draws.phi[0, 0]  # (levels of all variables, classes)
 log_p = sum(np.log(mixture_probability(pi, phi, record)) for record in releases[0])
 # log p(Z | theta), (releases, chains, draws)
-log_weights = disclosure.release_log_prob(draws_of_16_chains, releases)
+log_weights = disclosure.release_log_prob(thinned_draws, releases)
 assert np.isclose(log_p, log_weights[0, 0, 0])
 callout("First release under the first draw", f"log p(Z | θ) = {log_p:,.1f}.")
 
@@ -501,7 +500,7 @@ callout("First release under the first draw", f"log p(Z | θ) = {log_p:,.1f}.")
 #
 # Convergence is judged on quantities that do not depend on class labels. Above an
 # [R-hat](../docs/guide/glossary.md#r-hat) of 1.01 (Vehtari and others 2021) the chains differ. Two quantities are
-# repeated for a deliberately bad sample, without burn-in or thinning.
+# repeated for four short chains without burn-in, which start with all records in one class.
 
 # %% tags=["monte-carlo"]
 extremes = combinations[[repetitions.argmax(), repetitions.argmin()]]
@@ -516,18 +515,23 @@ quantities = {
 healthy = outputs.table("diagnostics", diagnostics.summary(quantities))
 
 # %% tags=["monte-carlo"]
-no_burn_in = dpmpm.Chains(n_classes=n_classes, burn_in=0, n_draws=60)
-bad_draws = dpmpm.sample_posterior(codes, levels, no_burn_in, rng=stream(seed, "sick"))
-bad_quantities = {
-    "alpha, bad": bad_draws.alpha,
-    "log likelihood, bad": bad_draws.log_likelihood,
+from_one = dpmpm.Chains(
+    n_classes=n_classes, burn_in=0, n_draws=60, thin=thin, from_one_class=True
+)
+draws_from_one = dpmpm.sample_posterior(
+    codes, levels, from_one, rng=stream(seed, "sick")
+)
+quantities_from_one = {
+    "log likelihood, from one class": draws_from_one.log_likelihood,
+    "occupied classes, from one class": draws_from_one.n_occupied.astype(float),
 }
-bad_summary = outputs.table("diagnostics_bad", diagnostics.summary(bad_quantities))
+summary_from_one = diagnostics.summary(quantities_from_one)
+outputs.table("diagnostics_from_one_class", summary_from_one)
 
 # %% tags=["monte-carlo", "hide-input"]
 display(
     show(
-        pd.concat([healthy, bad_summary]),
+        pd.concat([healthy, summary_from_one]),
         caption="A row per quantity: mean over the draws and convergence of the chains; "
         "log p is the log probability of a combination.",
     )
@@ -536,15 +540,17 @@ diagnostics.verdict(healthy)
 
 # %% tags=["monte-carlo", "hide-input"]
 about = (
-    "Traces of five quantities, one panel each, in one color for each of up to eight chains. "
-    "Chains that mix overlap."
+    "Traces of seven quantities, one panel each, in one color for each of up to eight chains. "
+    "Chains that mix overlap; those from one class rise at first."
 )
-traces = diagnostics.long_format({k: v[:8] for k, v in quantities.items()})
+shown = {name: values[:8] for name, values in quantities.items()}
+traces = diagnostics.long_format(shown | quantities_from_one)
 outputs.figure("trace", charts.trace(traces, description=about))
 
 # %% [markdown] tags=["appendix"]
-# **Converged chains overlap.** A chain at a level of its own sits in another local mode, which Gibbs
-# steps rarely leave. Errors of risks are between chains and include that, but not modes that no chain has found.
+# **Converged chains overlap.** A chain at a level of its own has a small class more or less than the others, which Gibbs
+# steps rarely add or dissolve. Errors of risks are between chains and include that, but not states that no chain has
+# reached. Chains that start alike may agree far from the posterior; those from one class approach it from below.
 #
 # ## Is the release useful?
 #
@@ -825,6 +831,7 @@ joined_draws = draw_joined(
     n_chains=n_chains_joined,
     burn_in=burn_in_joined,
     n_draws=n_draws_joined,
+    thin=thin_joined,
 )
 
 # %% [markdown]
@@ -909,7 +916,7 @@ is_kept = np.isfinite(log_weights_without_generating[:1])
 log_equal_weights = np.where(is_kept, 0.0, -np.inf)
 log_weight_sets = np.concatenate([log_equal_weights, log_weights_without_generating])
 log_sums_r = disclosure.one_variable_log_ratios(
-    draws_of_16_chains, combinations, log_weight_sets
+    thinned_draws, combinations, log_weight_sets
 )  # (1 + releases, chains, combinations, candidates)
 
 # %% [markdown]
@@ -1124,6 +1131,7 @@ further_draws = draw_joined(
     n_chains=2,
     burn_in=burn_in_joined // 3,
     n_draws=n_draws_joined // 2,
+    thin=thin_joined,
 )
 
 # %% [markdown]
@@ -1163,7 +1171,7 @@ def log_predictive(draws):
 
 
 # %% tags=["monte-carlo"]
-log_p_people = log_predictive(draws_of_16_chains)
+log_p_people = log_predictive(thinned_draws)
 log_p_people_joined = [log_predictive(given) for given in joined_draws]
 log_p_people_further = [log_predictive(given) for given in further_draws]
 

@@ -492,8 +492,12 @@ def utility_loss(
             "original and released have one combination only, so nothing can differ"
         )
     ratios = np.mean(differences, axis=0) / by_chance
-    error = ratios.std(ddof=1) / np.sqrt(len(ratios))
-    return float(ratios.mean()), float(error)
+    return _mean_with_error(ratios)
+
+
+def _mean_with_error(values: Floats) -> tuple[float, float]:
+    """Return the mean and its standard error."""
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def _difference_by_chance(n: int, p: Floats) -> float:

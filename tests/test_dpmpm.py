@@ -1,5 +1,6 @@
 """The DPMPM: full conditionals, closed forms, recovery, synthesis, reproducibility."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -202,6 +203,21 @@ def test_chains_from_random_starts_agree_on_alpha() -> None:
     between = draws.alpha.mean(axis=1).var(ddof=1)
     within = draws.alpha.var(axis=1, ddof=1).mean()
     assert np.sqrt(1 + between / within) < 1.02
+
+
+def test_chains_from_one_class_start_there_and_reach_the_same_posterior() -> None:
+    codes, _ = latent_class_data(default_rng(8), 500)
+    at_start = Chains(n_classes=10, burn_in=0, n_draws=200, from_one_class=True)
+    burnt_in = replace(at_start, burn_in=2_000)
+
+    first, later, annealed = (
+        sample_posterior(codes, SIX_LEVELS, chains, rng=default_rng(1))
+        for chains in (at_start, burnt_in, replace(burnt_in, from_one_class=False))
+    )
+
+    assert (first.class_sizes[:, 0].max(axis=1) == 500).all()
+    both = np.concatenate([later.log_likelihood, annealed.log_likelihood])
+    assert diagnostics.r_hat(both) < 1.05
 
 
 def test_relabeling_by_swaps_has_the_prior_as_its_target() -> None:

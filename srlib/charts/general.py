@@ -499,7 +499,7 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     y = alt.Y("value:Q", title=None).scale(zero=False).axis(tickCount=4)
 
     def panel(rows: pd.DataFrame, x: alt.X) -> Chart:
-        line = _draws(rows, chains).mark_line(strokeWidth=1, opacity=0.8)
+        line = _draws(rows).mark_line(strokeWidth=1, opacity=0.8)
         drawn = line.encode(
             x=x,
             y=y,
@@ -517,11 +517,12 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     )
 
 
-def _draws(rows: pd.DataFrame, chains: list[Any]) -> alt.Chart:
-    """Return the draws of one quantity, kept small by one row for all chains."""
+def _draws(rows: pd.DataFrame) -> alt.Chart:
+    """Return the draws of one quantity, kept small by one row for all its chains."""
     wide = rows.pivot_table(index="draw", columns="chain", values="value")
+    chains = wide.columns.astype(str)
     wide = compact(wide.set_axis(chains, axis=1)).reset_index()
-    return alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])
+    return alt.Chart(wide).transform_fold([*chains], as_=["chain", "value"])
 
 
 def reliability(frame: pd.DataFrame, *, description: str) -> Chart:

@@ -79,6 +79,11 @@ class Sampler:
             self.rng,
         )
 
+    def gather(self) -> None:
+        """Give one class probability one, so that it gets all records."""
+        self.pi[:] = 0.0
+        self.pi[0] = 1.0
+
     def log_likelihood(self) -> float:
         """Return log p(data | pi, phi), with the classes summed out."""
         fill_tables(self.pi, self.phi, self._tables)
@@ -100,10 +105,12 @@ def sample_posterior(
 
     Each chain has its own random stream, spawned from `rng`, so that the draws do not
     depend on the number of threads. The first half of the burn-in is an annealed start:
-    classes are drawn from flattened probabilities and ordered by size, so that chains
-    settle in the same mode much more often than from a random start. Then Metropolis
-    swaps of adjacent labels prevent alpha from depending on the initial labels of a
-    chain.
+    classes are drawn from flattened probabilities and ordered by size. Such chains
+    start with rather too many classes, and surplus classes dissolve slowly. Chains that
+    agree may therefore all be far from the posterior; chains that start from one class
+    approach it from the other side. Metropolis swaps of adjacent labels prevent alpha
+    from depending on the initial labels of a chain. The guide's page on the chains of
+    the mixture compares other moves.
 
     Parameters
     ----------
@@ -182,9 +189,11 @@ def _fill_chain(
 ) -> Iterator[int]:
     """Run a chain and fill its draws; yield the number of iterations of each step.
 
-    The first half of the burn-in is annealed.
+    The first half of the burn-in is annealed, or the chain starts from one class.
     """
-    annealed = chains.burn_in // 2
+    annealed = 0 if chains.from_one_class else chains.burn_in // 2
+    if chains.from_one_class:
+        sampler.gather()
     for done in range(0, annealed, 10):
         step = min(10, annealed - done)
         sampler.advance(step, FIRST_POWER + (1.0 - FIRST_POWER) * done / annealed)

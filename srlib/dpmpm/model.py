@@ -54,6 +54,9 @@ class Chains:
         Number of chains, each from its own random start, 1 or more.
     prior : Prior
         Prior distribution; that of the paper if not given.
+    from_one_class : bool
+        Whether each chain starts with all records in one class; if not, it starts from
+        random probabilities and is annealed during the first half of the burn-in.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class Chains:
     thin: int = 1
     n_chains: int = 4
     prior: Prior = field(default_factory=Prior)
+    from_one_class: bool = False
 
     def __post_init__(self) -> None:
         checks.at_least(1, n_classes=self.n_classes, n_draws=self.n_draws)
