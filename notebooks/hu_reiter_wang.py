@@ -499,8 +499,7 @@ callout("First release under the first draw", f"log p(Z | θ) = {log_p:,.1f}.")
 # ## Has the sampler converged?
 #
 # Convergence is judged on quantities that do not depend on class labels. Above an
-# [R-hat](../docs/guide/glossary.md#r-hat) of 1.01 (Vehtari and others 2021) the chains differ. Two quantities are
-# repeated for four short chains without burn-in, which start with all records in one class.
+# [R-hat](../docs/guide/glossary.md#r-hat) of 1.01 (Vehtari and others 2021) the chains differ.
 
 # %% tags=["monte-carlo"]
 extremes = combinations[[repetitions.argmax(), repetitions.argmin()]]
@@ -514,6 +513,9 @@ quantities = {
 }
 healthy = outputs.table("diagnostics", diagnostics.summary(quantities))
 
+# %% [markdown] tags=["appendix"]
+# Two of them for four short chains without burn-in that start from one class:
+
 # %% tags=["monte-carlo"]
 from_one = dpmpm.Chains(
     n_classes=n_classes, burn_in=0, n_draws=60, thin=thin, from_one_class=True
@@ -525,8 +527,9 @@ quantities_from_one = {
     "log likelihood, from one class": draws_from_one.log_likelihood,
     "occupied classes, from one class": draws_from_one.n_occupied.astype(float),
 }
-summary_from_one = diagnostics.summary(quantities_from_one)
-outputs.table("diagnostics_from_one_class", summary_from_one)
+summary_from_one = outputs.table(
+    "diagnostics_from_one_class", diagnostics.summary(quantities_from_one)
+)
 
 # %% tags=["monte-carlo", "hide-input"]
 display(
@@ -548,9 +551,9 @@ traces = diagnostics.long_format(shown | quantities_from_one)
 outputs.figure("trace", charts.trace(traces, description=about))
 
 # %% [markdown] tags=["appendix"]
-# **Converged chains overlap.** A chain at a level of its own has a small class more or less than the others, which Gibbs
+# **Converged chains overlap.** A chain at a level of its own may have a class more or less than the others, which Gibbs
 # steps rarely add or dissolve. Errors of risks are between chains and include that, but not states that no chain has
-# reached. Chains that start alike may agree far from the posterior; those from one class approach it from below.
+# reached: chains that start alike may agree far from the posterior.
 #
 # ## Is the release useful?
 #
