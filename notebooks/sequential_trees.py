@@ -83,7 +83,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
 import srlib
-from srlib import charts
+from srlib import charts, diagnostics
 from srlib.data import distinct, microdata
 from srlib.display import callout, percent, show, with_error
 from srlib.dpmpm import sample_posterior
@@ -623,6 +623,30 @@ mixture_releases = given_data.release(
 )
 
 # %% [markdown]
+# R-hat compares chains that start alike. Four more start from one class with all records, ten times as long before:
+
+# %% tags=["monte-carlo"]
+from_one = sample_posterior(
+    table.codes,
+    levels,
+    replace(chains, from_one_class=True, burn_in=10 * burn_in),
+    rng=stream(seed, "from one class"),
+)
+
+# %% tags=["monte-carlo", "hide-input"]
+about = (
+    "Log likelihood of the mixture's chains: four from many classes and four from one."
+)
+both_starts = {
+    "from many classes": given_data.log_likelihood,
+    "from one class": from_one.log_likelihood,
+}
+traces = diagnostics.long_format(both_starts)
+outputs.figure("trace", charts.trace(traces, description=about))
+
+# %% [markdown]
+# **Both starts lead to the same level where the chains have converged.** A chain that is lower has a class yet to form.
+#
 # The chains given the data and one release are shorter. There are as many as releases in a set:
 
 # %% tags=["monte-carlo"]
@@ -685,14 +709,15 @@ about = (
 show(frontier[shown], caption=about, names=HEADS)
 
 # %% tags=["monte-carlo", "hide-input"]
-in_chart = frontier[frontier["case"] != "Laplace margins"].copy()
+left_out = (
+    ["Laplace margins"] if estimated.converged else ["Laplace margins", "mixture"]
+)
+in_chart = frontier[~frontier["case"].isin(left_out)].copy()
 in_chart = in_chart.rename(columns={"loss": "x", "several": "y"})
 for end, errors in (("low", -2), ("high", 2)):
     in_chart[f"x_{end}"] = in_chart["x"] + errors * in_chart["loss_se"]
     risk = in_chart["y"] + errors * in_chart["several_se"]
     in_chart[f"y_{end}"] = risk.clip(in_chart["y"] / 10, 1)
-if not estimated.converged:
-    in_chart.loc[in_chart["case"] == "mixture", "label"] = "?"
 about = (
     "Points that fall to the right, one color per synthesizer: with larger leaves the "
     "risk falls towards the prior and the utility loss rises."
@@ -708,7 +733,7 @@ outputs.figure("frontier", chart)
 # %% [markdown]
 # **The largest leaves disclose less than the smallest, and lose more utility.** Median probability of the true record
 # after a set of releases; numbers are minimum leaf sizes, lines reach two standard errors to each side, dotted is the
-# prior. Laplace margins are in the table only. A mixture with a question mark is not decided: its chains do not agree.
+# prior. Laplace margins are in the table only, and so is a mixture whose chains do not agree.
 #
 # On a vertical line, at equal utility loss, the lower point discloses less. The next table compares each point with
 # unpruned trees of the same loss, whose risk $r$ is interpolated between two sizes of leaves. A point at
