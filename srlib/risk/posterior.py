@@ -34,10 +34,9 @@ from srlib.risk.likelihood import CandidateLikelihood
 from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
 
-# Chains of 1,000, 4,000 and 16,000 iterations: for 10,000 records all three take some
-# two minutes of one processor given the data, and twice that given the data and a
-# release.
-SCHEDULE = chain_schedule(16_000, n_classes=40, n_draws=500, n_chains=8)
+# Chains of 1,000, 4,000, 16,000 and 64,000 iterations: given 10,000 records all four
+# take some four minutes of one processor; given these and a release, fewer are needed.
+SCHEDULE = chain_schedule(64_000, n_classes=40, n_draws=500, n_chains=8)
 # Above this Pareto k, draws given the data cannot stand in for draws given all other
 # records.
 MAX_PARETO_K = 0.7
@@ -247,8 +246,8 @@ def posterior_risk(
         Draws to use instead of fitting the DPMPM.
     chains : Chains or sequence of Chains, optional
         Settings of the chains, or several settings that run one after the other until
-        the chains agree; `SCHEDULE` if not given, which takes two or three minutes per
-        release for a table of 10,000 records on two cores.
+        the chains agree; `SCHEDULE` if not given, which takes some four minutes for a
+        table of 10,000 records and its release on two cores.
     rng : numpy.random.Generator, optional
         Random generator of the chains; required if chains are run.
     executor : Executor, optional
