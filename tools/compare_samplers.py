@@ -1,10 +1,9 @@
 """Compare moves and starts of the mixture's sampler: agreement of chains per second.
 
-`python tools/compare_samplers.py [RECORDS ...]` prints the table of
-docs/guide/chains.md for samples of the embedded population (default: 1000 10000); a
-path of a file of the American Community Survey may take the place of a number. Before
-it starts, splits and merges alone are checked against all allocations of six records.
-Nothing here is part of the library: each move is exact, and none is worth its time.
+`python tools/compare_samplers.py [RECORDS ...]` prints a table for samples of the
+embedded population (default: 1000 10000); a path of a file of the American Community
+Survey may take the place of a number. Before it starts, splits and merges alone are
+checked against all allocations of six records. Nothing here is part of the library.
 """
 
 import sys

@@ -109,8 +109,8 @@ def sample_posterior(
     start with rather too many classes, and surplus classes dissolve slowly. Chains that
     agree may therefore all be far from the posterior; chains that start from one class
     approach it from the other side. Metropolis swaps of adjacent labels prevent alpha
-    from depending on the initial labels of a chain. The guide's page on the chains of
-    the mixture compares other moves.
+    from depending on the initial labels of a chain. `tools/compare_samplers.py`
+    compares other moves.
 
     Parameters
     ----------
