@@ -635,17 +635,16 @@ from_one = sample_posterior(
 
 # %% tags=["monte-carlo", "hide-input"]
 about = (
-    "Log likelihood of the mixture's chains: four from many classes and four from one."
+    "Log likelihood of the mixture's chains: 1 to 4 start from many classes, "
+    "5 to 8 from one; chains that have converged are at one level."
 )
-both_starts = {
-    "from many classes": given_data.log_likelihood,
-    "from one class": from_one.log_likelihood,
-}
-traces = diagnostics.long_format(both_starts)
+both_starts = np.concatenate([given_data.log_likelihood, from_one.log_likelihood])
+traces = diagnostics.long_format({"log likelihood": both_starts})
 outputs.figure("trace", charts.trace(traces, description=about))
 
 # %% [markdown]
-# **Both starts lead to the same level where the chains have converged.** A chain that is lower has a class yet to form.
+# **Both starts lead to the same level where the chains have converged.** Chains 5 to 8 start from one class; where they
+# are lower, a class has yet to form.
 #
 # The chains given the data and one release are shorter. There are as many as releases in a set:
 
