@@ -623,7 +623,7 @@ mixture_releases = given_data.release(
 )
 
 # %% [markdown]
-# R-hat compares chains that start alike. Four more start with all records in one class, and have ten times the burn-in:
+# R-hat compares chains that start alike. Four more start from one class, with ten times the burn-in:
 
 # %% tags=["monte-carlo"]
 from_one = sample_posterior(
@@ -644,7 +644,7 @@ outputs.figure("trace", charts.trace(traces, description=about))
 
 # %% [markdown]
 # **Both starts lead to the same level where the chains have converged.** Chains 5 to 8 start from one class. Where they
-# are at another level, the agreement of the first four shows nothing about the posterior.
+# are at another level, agreement of the first four shows nothing about the posterior.
 #
 # The chains given the data and one release are shorter. There are as many as releases in a set:
 
