@@ -105,12 +105,12 @@ def sample_posterior(
 
     Each chain has its own random stream, spawned from `rng`, so that the draws do not
     depend on the number of threads. The first half of the burn-in is an annealed start:
-    classes are drawn from flattened probabilities and ordered by size. Such chains
-    start with rather too many classes, and surplus classes dissolve slowly. Chains that
-    agree may therefore all be far from the posterior; chains that start from one class
-    approach it from the other side. Metropolis swaps of adjacent labels prevent alpha
-    from depending on the initial labels of a chain. `tools/compare_samplers.py`
-    compares other moves.
+    classes are drawn from flattened probabilities and ordered by size. Such chains may
+    start with too many classes, which dissolve slowly, so that chains that agree may
+    all be far from the posterior; chains from one class approach it from the other
+    side. Metropolis swaps of adjacent labels prevent alpha from depending on the
+    initial labels of a chain. The guide's page on the chains of the mixture compares
+    other moves.
 
     Parameters
     ----------
