@@ -644,7 +644,7 @@ outputs.figure("trace", charts.trace(traces, description=about))
 
 # %% [markdown]
 # **Both starts lead to the same level where the chains have converged.** Chains 5 to 8 start from one class. Where they
-# are at another level, agreement of the first four shows nothing about the posterior.
+# are at another level, agreement of the first four is no evidence of convergence.
 #
 # The chains given the data and one release are shorter. There are as many as releases in a set:
 
