@@ -246,7 +246,7 @@ def posterior_risk(
         Draws to use instead of fitting the DPMPM.
     chains : Chains or sequence of Chains, optional
         Settings of the chains, or several settings that run one after the other until
-        the chains agree; `SCHEDULE` if not given, which takes some four minutes for a
+        the chains agree; `SCHEDULE` if not given, which takes some three minutes for a
         table of 10,000 records and its release on two cores.
     rng : numpy.random.Generator, optional
         Random generator of the chains; required if chains are run.
