@@ -17,6 +17,7 @@ from srlib.assessment.exact import exact_rows, named_synthesizer
 from srlib.assessment.files import Files
 from srlib.assessment.membership import membership_row
 from srlib.data.acs import embedded_population
+from srlib.data.codes import distinct
 from srlib.data.schema import Microdata
 from srlib.dpmpm import Chains, Prior
 from srlib.margins import LaplaceMargins, PlugInMargins
@@ -98,7 +99,7 @@ def test_private_margins_keep_the_bound_on_the_power():
     assert row["estimate"] < np.exp(1) * exact.RATE + 4 * row["se"]
 
 
-def test_without_a_holdout_the_posterior_of_the_people_tested_is_computed():
+def test_without_a_holdout_the_posterior_of_sample_uniques_is_computed():
     rng = default_rng(7)
     released = MARGINS.release(ORIGINAL.codes, rng=rng)
 
@@ -106,6 +107,8 @@ def test_without_a_holdout_the_posterior_of_the_people_tested_is_computed():
 
     made = Microdata(released, SCHEMA)
     of_all = posterior_risk(ORIGINAL, made, synthesizer=MARGINS).probability
+    _, repetitions, _ = distinct(ORIGINAL.codes)
+    assert (repetitions[risks.index] == 1).all()
     assert_allclose(risks["probability"], of_all[risks.index])
     assert tuple(by_question(rows).index) == exact.POSTERIOR_ROWS
 
