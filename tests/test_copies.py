@@ -45,7 +45,7 @@ def test_copies_by_hand():
         2 / 5 * size,
         3 / 5 * size,
     ).sf(2)
-    assert 0 < identical["z"] <= stats.norm.isf(tail)
+    assert 0 < identical["z"] <= stats.norm.isf(tail) + 1e-9
     # 01 has the neighbors 00 (twice) and 21; 12 has 10 and 22; 22 has 12 (twice) and
     # 21; 00, which is in one file only, has 01 (three times) and 10.
     weight = np.log1p(5 / (np.arange(5) + 0.5))
@@ -108,6 +108,11 @@ def test_tails_of_weighted_sums_by_enumeration(rng):
         if hit.sum() >= MIN_COINCIDENCES and tail < 0.3:
             assert 0.7 * tail < stats.norm.sf(z) < 2.5 * tail
     assert bernoulli_z(np.ones(12, bool), p, weight) > 3
+
+
+def test_the_tail_of_a_count_is_binomial():
+    z = bernoulli_z(np.arange(100) < 14, np.full(100, 0.05), np.ones(100))
+    assert stats.norm.sf(z) == pytest.approx(stats.binom.sf(13, 100, 0.05), rel=0.1)
 
 
 def test_two_coincidences_are_no_sign_however_improbable(rng):

@@ -201,6 +201,15 @@ def test_a_missing_number_is_matched_by_its_bin(rng):
     assert np.isnan(share_matched_by_fresh_sample(without_uniques))
 
 
+def test_missing_numbers_of_different_bins_differ():
+    codes = np.array([[0], [1], [1]], dtype=np.uint8)
+    missing = np.full(3, np.nan)
+    files = Files(codes, codes, [2], numbers={0: [missing, missing]})
+    cells = files.cells(exact=True)
+    assert cells.original.tolist() == cells.released.tolist()
+    assert len(np.unique(cells.original)) == 2
+
+
 @pytest.mark.parametrize("n_holdout", [0, 300, 900])
 def test_matches_of_a_fresh_sample_are_predicted_without_bias(n_holdout):
     """From the original and the holdout; errors are those of another original."""

@@ -287,10 +287,10 @@ def _copied_share(groups: _Groups) -> Row:
     in_one_file, prob = split_odds(groups.n_original, groups.n_released, both=True)
     by_chance = in_one_file * prob / (1 - prob)
     excess = weight * np.where(is_identical, 1.0, -by_chance)
-    share = excess.sum() / total_weight
+    copied, others = excess[is_identical], excess[~is_identical]
+    share = (copied.sum() + others.sum()) / total_weight
     # If all sample uniques are copied, nothing is left to chance.
-    variance = (excess[is_identical] ** 2).sum() * (1 - np.clip(share, 0, 1))
-    variance += (excess[~is_identical] ** 2).sum()
+    variance = (copied**2).sum() * (1 - np.clip(share, 0, 1)) + (others**2).sum()
     z = [
         split_z(groups.n_original, groups.n_released, weight, both)
         for both in (True, False)

@@ -48,10 +48,11 @@ def beta_binomial_z(
     is_normal = min(m, a + b) * variance > 1_000
     if normal <= 0 or is_normal:
         return normal
-    tail = scipy.stats.betabinom.sf(k - 1, m, a, b)
-    if tail <= 1e-15:
-        return normal
-    return min(normal, scipy.stats.norm.isf(tail))
+    # Summed, not one minus the rest, of which rounding would be left.
+    log_tail = special.logsumexp(
+        scipy.stats.betabinom.logpmf(np.arange(k, m + 1), m, a, b)
+    )
+    return min(normal, -special.ndtri_exp(log_tail))
 
 
 def deviate(log_tail: float) -> float:
