@@ -631,6 +631,12 @@ def test_a_file_that_changes_during_an_assessment_makes_no_report(folder, monkey
         ],
         "header.csv: the file has a header but no records": ["header.csv", "made.csv"],
         "empty contains no releases": ["original.csv", "empty"],
+        "synthesizer is 'cart'; it must be rpart or trees": [  # before files are read
+            "header.csv",
+            "made.csv",
+            "--synthesizer",
+            "cart",
+        ],
         "'x' is not a valid float": [
             "original.csv",
             "made.csv",

@@ -13,7 +13,7 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
 from srlib.assessment import exact, verdict
-from srlib.assessment.exact import exact_rows, named_synthesizer
+from srlib.assessment.exact import exact_rows, read_synthesizer
 from srlib.assessment.files import Files
 from srlib.assessment.membership import membership_row
 from srlib.data.acs import embedded_population
@@ -142,9 +142,36 @@ def test_membership_by_draws_of_the_mixture_is_that_of_the_exact_likelihood():
     assert_allclose(test.statistic[0, 0], ratio, atol=0.03)
 
 
+def test_the_error_of_a_power_includes_that_of_the_chains():
+    columns = [0, 2, 3, 4, 5, 6]
+    small = schema(*SCHEMA.n_levels[columns])
+    data, released, people = np.split(POPULATION.codes[:300, columns], 3)
+    released = np.concatenate([data[:30], released[30:]])
+    original, made, holdout = (
+        Microdata(codes, small) for codes in (data, released, people)
+    )
+    chains = Chains(n_classes=4, burn_in=50, n_draws=20, n_chains=6)
+    powers = []
+    variances = []
+    for seed in range(20):
+        sets = DrawSets.fit(
+            data, [released], small.n_levels, chains, rng=default_rng(seed)
+        )
+        test = membership_test(original, [made], holdout, draws=sets)
+        errors = [
+            one.power([0.2], rng=default_rng(1))["power_se"].item()
+            for one in (test, replace(test, without_one_chain=()))
+        ]
+        powers.append(test.power([0.2], rng=default_rng(1))["power"].item())
+        variances.append(errors[0] ** 2 - errors[1] ** 2)
+    between = np.var(powers, ddof=1)
+    assert 0 < between < 2 * np.mean(variances) < 12 * between
+
+
 def test_a_release_that_the_synthesizer_cannot_have_made_is_said_so():
     unpruned = SequentialTrees(SCHEMA, growth=UNPRUNED)
     rows = second_column(FRESH.codes, unpruned, default_rng(1))
+    assert "exact membership" in rows.index  # where a limit then fails
     assert (rows["rating"] == "impossible").all()
     assert rows.loc["exact posterior", "detail"] == exact.IMPOSSIBLE
 
@@ -196,11 +223,11 @@ def test_one_half_for_one_in_twenty_is_elevated_beyond_chance(n_above, rating):
 )
 def test_a_wrong_synthesizer_is_refused_with_what_would_be_right(text, message):
     with pytest.raises(ValueError, match=message):
-        named_synthesizer(text, SCHEMA)
+        read_synthesizer(text)(SCHEMA)
 
 
 def test_settings_of_a_synthesizer_are_read():
     order = list(SCHEMA.names[::-1])
     growth = replace(AS_RPART, min_leaf=20, cp=0.01)
     text = f"rpart:min_leaf=20,cp=.01,order={'/'.join(order)}"
-    assert named_synthesizer(text, SCHEMA) == SequentialTrees(SCHEMA, order, growth)
+    assert read_synthesizer(text)(SCHEMA) == SequentialTrees(SCHEMA, order, growth)

@@ -6,7 +6,7 @@ values are computed, not estimated by an attack. Both are about sample uniques, 
 a random sample is tested.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,20 +35,23 @@ MIXTURE = "dpmpm"
 _GROWTHS = {"rpart": AS_RPART, "trees": UNPRUNED}
 _SCHEDULE = chain_schedule(4_000, n_classes=30, n_draws=250, n_chains=8)
 POSTERIOR_ROWS = ("exact posterior", "exact posterior above one half")
+MEMBERSHIP_ROW = "exact membership"
 IMPOSSIBLE = "this synthesizer cannot have made it: another tool, order or setting did"
 
 
-def named_synthesizer(text: str, schema: Schema) -> Density | str:
-    """Return the synthesizer of a text such as ``"rpart:min_leaf=20"``.
+def read_synthesizer(text: str) -> Callable[[Schema], Density | str]:
+    """Read the name of a synthesizer and its settings, ``"rpart:min_leaf=20"``.
 
     Settings follow a colon and are separated by commas. Trees have those of `Growth`
     and `order`, all variables with slashes between them; margins have `epsilon`, for
-    Laplace noise. The mixture is returned as its name.
+    Laplace noise. The result makes the synthesizer for a schema; the mixture is made
+    as its name.
 
     Raises
     ------
     ValueError
-        If there is no such synthesizer or setting, or the value is out of range.
+        If there is no such synthesizer or setting, or the value is out of range; an
+        order that is wrong is refused when the schema is known.
     """
     name, _, rest = text.partition(":")
     parts = [part.partition("=") for part in rest.split(",") if part]
@@ -56,13 +59,15 @@ def named_synthesizer(text: str, schema: Schema) -> Density | str:
     try:
         if name in _GROWTHS:
             order = settings.pop("order", None)
+            names = order and str(order).split("/")
             growth = replace(_GROWTHS[name], **settings)
-            return SequentialTrees(schema, order and str(order).split("/"), growth)
+            return lambda schema: SequentialTrees(schema, names, growth)
         if name == "margins":
             family = LaplaceMargins if settings else PlugInMargins
-            return family(schema.n_levels, **settings)
+            family(np.array([2]), **settings)  # whatever the levels
+            return lambda schema: family(schema.n_levels, **settings)
         if name == MIXTURE and not settings:
-            return MIXTURE
+            return lambda schema: MIXTURE
     except TypeError:
         pass
     raise ValueError(
@@ -88,15 +93,16 @@ def exact_rows(
     _, counts, combination_of = distinct(original.codes)
     uniques = np.flatnonzero(counts[combination_of] == 1)
     rows = rng.permutation(uniques)[:N_UNIQUES]
+    names = [*POSTERIOR_ROWS, *([MEMBERSHIP_ROW] if holdout else [])]
     if not len(rows):
-        return _unanswered(0, rating="not applicable")
+        return _unanswered(names, 0, rating="not applicable")
     known = _known(original, released, synthesizer, rng) | {"rows": rows}
     try:
         risk = posterior_risk(**known, progress=False)
     except ValueError as error:
         if "probability zero" not in str(error):
             raise
-        return _unanswered(len(rows), rating="impossible", detail=IMPOSSIBLE)
+        return _unanswered(names, len(rows), rating="impossible", detail=IMPOSSIBLE)
     # Risks by a density are exact, those by chains that do not agree unreliable.
     rating = "" if risk.converged else "unreliable"
     answers = _posterior_rows(risk, rating)
@@ -108,10 +114,11 @@ def exact_rows(
     return answers, risks
 
 
-def _unanswered(n: int, **why: str) -> tuple[list[Row], pd.DataFrame]:
-    """Return the rows on people whose posterior probability cannot be computed."""
-    rows = [new_row(name, n, **why) for name in POSTERIOR_ROWS]
-    return rows, pd.DataFrame()
+def _unanswered(
+    names: Sequence[str], n: int, **why: str
+) -> tuple[list[Row], pd.DataFrame]:
+    """Return the rows on people about whom nothing can be computed."""
+    return [new_row(name, n, **why) for name in names], pd.DataFrame()
 
 
 def _known(
@@ -168,7 +175,7 @@ def _power_row(test: MembershipTest, rating: str, rng: Generator) -> Row:
     """Return the power of the most powerful membership test, beside that of chance."""
     power, error = test.power([RATE], rng=rng)[["power", "power_se"]].loc[0]
     return new_row(
-        "exact membership",
+        MEMBERSHIP_ROW,
         len(test.combinations),
         detail="power of the most powerful test at 1 % false positives",
         estimate=power,

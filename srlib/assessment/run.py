@@ -259,7 +259,7 @@ def assess(
         The synthesizer that made the releases, for an intruder who knows it and all
         other records: ``"rpart"`` (trees pruned as by synthpop's default), ``"trees"``
         (unpruned), ``"margins"`` or ``"dpmpm"``, with settings as in
-        ``"rpart:min_leaf=20,order=AGEP/SEX"`` (`exact.named_synthesizer`); or any
+        ``"rpart:min_leaf=20,order=AGEP/SEX"`` (`exact.read_synthesizer`); or any
         object with the functions of `srlib.risk.Density`.
     rng : numpy.random.Generator
         Source of randomness of the trees that predict, of samples and of chains.
@@ -340,7 +340,7 @@ def _exact_intruder(tables: Tables, synthesizer: "str | Density") -> _Intruder |
     if synthesizer == "":
         return None
     # This needs numba, and nothing else here does.
-    from srlib.assessment.exact import exact_rows, named_synthesizer
+    from srlib.assessment.exact import exact_rows, read_synthesizer
     from srlib.risk.synthesizers import check_density
 
     original = Microdata(tables.original.codes, tables.schema)
@@ -348,7 +348,7 @@ def _exact_intruder(tables: Tables, synthesizer: "str | Density") -> _Intruder |
     if tables.holdout:
         holdout = Microdata(tables.holdout.codes, tables.schema)
     if isinstance(synthesizer, str):
-        synthesizer = named_synthesizer(synthesizer, tables.schema)
+        synthesizer = read_synthesizer(synthesizer)(tables.schema)
     else:
         check_density(synthesizer, original)
     return partial(exact_rows, original, holdout=holdout, synthesizer=synthesizer)

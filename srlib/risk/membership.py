@@ -23,7 +23,7 @@ tests of statistical hypotheses. https://doi.org/10.1098/rsta.1933.0009
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import batched
 
@@ -43,7 +43,12 @@ from srlib.risk.candidates import (
     target_records,
 )
 from srlib.risk.draw_sets import DrawSets
-from srlib.risk.errors import leave_one_out_log_means, log_mean
+from srlib.risk.errors import (
+    jackknife_variance,
+    leave_one_out,
+    leave_one_out_log_means,
+    log_mean,
+)
 from srlib.risk.synthesizers import Density, check_density, density_likelihood
 from srlib.trees import Trees
 
@@ -86,6 +91,9 @@ class MembershipTest:
         The statistic of holdout people in place of each target record.
     holdout_rows : (n, n_holdout) int64
         Rows of these people in the holdout.
+    without_one_chain : sequence of sequences of MembershipTest
+        With draws of the DPMPM, the tests without one chain at a time, for each set of
+        chains; empty if the statistic is exact.
 
     Examples
     --------
@@ -106,6 +114,7 @@ class MembershipTest:
     mcse: Floats
     holdout_statistic: Floats
     holdout_rows: Ints
+    without_one_chain: Sequence[Sequence["MembershipTest"]] = ()
 
     @cached_property
     def _sorted(self) -> tuple[Floats, Ints]:
@@ -159,14 +168,19 @@ class MembershipTest:
         there are several, other sets of releases; the people who make up the baseline
         stay the same. All three are resampled with replacement, independently of each
         other, which overstates the error rather than understates it (Owen 2007, The
-        pigeonhole bootstrap, https://doi.org/10.1214/07-AOAS122). A standard error is
-        at least that of a proportion one record away from none and from all.
+        pigeonhole bootstrap, https://doi.org/10.1214/07-AOAS122). Where the statistic
+        is estimated from chains, the jackknife over these adds their variance. A
+        standard error is at least that of a proportion one record away from none and
+        from all.
         """
         rates = np.asarray(false_positive_rates, float)
         checks.inner_probability(false_positive_rates=rates)
         limits, decisions = self._classify(rates)
         power = decisions.mean(axis=(1, 2))
         replicates = [self._resampled_power(rates, rng) for _ in range(N_BOOTSTRAP)]
+        variance = np.var(replicates, axis=0, ddof=1)
+        for tests in self.without_one_chain:
+            variance += jackknife_variance(test._power(rates) for test in tests)
         n = len(self.combinations)
         adjusted_power = (n * power + 1) / (n + 2)  # away from none and from all
         smallest = np.sqrt(adjusted_power * (1 - adjusted_power) / n)
@@ -175,9 +189,14 @@ class MembershipTest:
                 "false_positive_rate": rates,
                 "threshold": limits,
                 "power": power,
-                "power_se": np.maximum(np.std(replicates, axis=0, ddof=1), smallest),
+                "power_se": np.maximum(np.sqrt(variance), smallest),
             }
         )
+
+    def _power(self, rates: Floats) -> Floats:
+        """Return the share of target records that are classified as members."""
+        _, decisions = self._classify(rates)
+        return decisions.mean(axis=(1, 2))
 
     def _resampled_power(self, rates: Floats, rng: Generator) -> list[float]:
         """Return the power with sets of releases, records and people resampled."""
@@ -197,9 +216,7 @@ class MembershipTest:
         holdout is large enough.
         """
         rates = np.geomspace(1 / self.holdout_rows.shape[1], 1, 61)
-        _, decisions = self._classify(rates)
-        power = decisions.mean(axis=(1, 2))
-        return pd.DataFrame({"false_positive_rate": rates, "power": power})
+        return pd.DataFrame({"false_positive_rate": rates, "power": self._power(rates)})
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with a row for each set of releases and target record.
@@ -252,7 +269,7 @@ def membership_test(
     draws : DrawSets, optional
         Draws of the DPMPM, if that is the synthesizer: given the original, and given
         the original joined with each release. All releases are then one set. The
-        errors of the statistic include those of the chains, those of the power do not.
+        errors of the statistic and of the power include those of the chains.
     n_holdout : int
         Holdout people compared with each target record, 2 or more. They are dealt out
         in turn, so that as many different people as possible are used; if there are
@@ -309,7 +326,15 @@ def _test_by_draws(comparison: "_Comparison", draws: DrawSets) -> MembershipTest
     statistic, error, of_people = log_likelihood_ratios(likelihood.log_likelihood)
     _, chain_error = likelihood.estimate(lambda x: log_likelihood_ratios(x)[0])
     error = np.hypot(error, chain_error)
-    return comparison.test(statistic[None], error[None], of_people[None])
+    test = comparison.test(statistic[None], error[None], of_people[None])
+    without_one_chain = [
+        [
+            comparison.test(*(part[None] for part in log_likelihood_ratios(column)))
+            for column in replicates
+        ]
+        for replicates in leave_one_out(likelihood.from_log_means, likelihood.sets)
+    ]
+    return replace(test, without_one_chain=without_one_chain)
 
 
 def score_test(

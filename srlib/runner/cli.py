@@ -194,6 +194,7 @@ def assess(
     tables["within"] = dict(tables["within"])
     parameters = {**tables, "synthesizer": synthesizer}
     _check_limits(fail_on, parameters)
+    _check_synthesizer(synthesizer)
     # Imported here: a wrong option is reported at once.
     from srlib.assessment.verdict import failures
 
@@ -213,6 +214,18 @@ def assess(
     if failed := failures(assessment.verdicts, assessment.table, fail_on):
         click.echo("\n".join(failed), err=True)
         raise SystemExit(3)
+
+
+def _check_synthesizer(text: str) -> None:
+    """Refuse an unknown synthesizer before files are read."""
+    if not text:
+        return
+    from srlib.assessment.exact import read_synthesizer  # this needs numba
+
+    try:
+        read_synthesizer(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _assessment(tables: Values, synthesizer: str) -> "Assessment":
