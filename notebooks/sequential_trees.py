@@ -1158,8 +1158,8 @@ def agreement(person, released):
 
 
 # %% [markdown]
-# In each run a half of the tested people, at random, is in the file, and others of the population hold the places of the
-# rest. The remaining records are those of the file for intruder (c), and other people for (b).
+# In each run a half of the tested people, at random, is in the file; people drawn from the population with replacement
+# have the places of the rest and, for (b), all others. For (c) these are those of the file.
 
 
 # %% tags=["monte-carlo"]
@@ -1292,7 +1292,7 @@ in_words = in_words[generators].reset_index().fillna("")
 about = (
     f"Power by false-positive rate: the share of {len(tested)} sample uniques of "
     f"{len(table):,} records that each intruder finds. Errors are over people, in (a) and "
-    "(d) also over releases, and at least those of one person more or less."
+    "(d) also over releases and chains, and at least those of one person more or less."
 )
 if not estimated.converged:
     about = f"{about} The chains of the mixture do not agree."

@@ -191,11 +191,13 @@ def shown(notebook: str) -> str:
 
 RUNS = r"0.01 +\(c\) runs, others known"
 EXACT = r"0.01 +\(d\) likelihood ratio"
-FIRST = r"{} +(\S+)"  # number of a row
-SECOND = r"{} +\S+ ± \S+ +(\S+)"
+FIRST = r"{} +(\S+) ± (\S+)"  # number of a row, and its error
+SECOND = r"{} +\S+ ± \S+ +(\S+) ± (\S+)"
 # Of the table by leaf size: a row, and the number of cells before the one that is read.
-LEAF = r"minimum leaf size +power(?s:.*?)\n +{}(?: +\S+){{{}}} +(\S+)"
-RULE = r"Median probability of the true record, of(?s:.*?)\n{}(?: +\S+){{2}} +(\S+)"
+LEAF = r"minimum leaf size +power(?s:.*?)\n +{}(?: +\S+){{{}}} +(\S+) +(\S+)"
+RULE = (
+    r"Median probability of the true record, of(?s:.*?)\n{}(?: +\S+){{2}} +(\S+) +(\S+)"
+)
 CELLS = [
     FIRST.format(RUNS),
     SECOND.format(RUNS),
@@ -225,8 +227,11 @@ def test_numbers_are_those_of_the_notebook(
     paragraphs = text(ROOT / page).split("\n\n")
     (paragraph,) = filter(re.compile(words).search, paragraphs)
     typed = re.findall(r"\d*\.\d+", paragraph)
-    for number, pattern in zip(typed, computed, strict=True):
-        (exact,) = set(re.findall(pattern, shown(notebook)))
+    found: list[str] = []
+    for pattern in computed:
+        (groups,) = {match.groups() for match in re.finditer(pattern, shown(notebook))}
+        found += groups
+    for number, exact in zip(typed, found, strict=True):
         unit = 10.0 ** -len(number.partition(".")[2])
         # .14 and .15 are both roundings of .145.
         assert float(number) == pytest.approx(float(exact), abs=0.51 * unit, rel=0)
