@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         exponential,
         posterior,
     )
+    from srlib.mechanism.budget import epsilon_for_risk, risk_at
     from srlib.risk.black_box import leakage_bound
     from srlib.risk.membership import MembershipTest, membership_test
     from srlib.risk.posterior import PosteriorRisk, posterior_risk
@@ -56,6 +57,7 @@ __all__ = [
     "delta",
     "dirichlet_multinomial",
     "edp",
+    "epsilon_for_risk",
     "exact_epsilon",
     "exponential",
     "fit_dpmpm",
@@ -65,6 +67,7 @@ __all__ = [
     "posterior",
     "posterior_risk",
     "read_table",
+    "risk_at",
     "risk_before_release",
 ]
 
@@ -100,6 +103,8 @@ _HOME = {
     "delta": "mechanism.privacy",
     "calibrate": "mechanism.privacy",
     "posterior": "mechanism.bayes",
+    "epsilon_for_risk": "mechanism.budget",
+    "risk_at": "mechanism.budget",
     # modules
     "edp": "mechanism.edp",
     "acceptance": "mechanism.acceptance",
