@@ -93,16 +93,15 @@ def exact_rows(
     _, counts, combination_of = distinct(original.codes)
     uniques = np.flatnonzero(counts[combination_of] == 1)
     rows = rng.permutation(uniques)[:N_UNIQUES]
-    names = [*POSTERIOR_ROWS, *([MEMBERSHIP_ROW] if holdout else [])]
     if not len(rows):
-        return _unanswered(names, 0, rating="not applicable")
+        return _unanswered(holdout, 0, rating="not applicable")
     known = _known(original, released, synthesizer, rng) | {"rows": rows}
     try:
         risk = posterior_risk(**known, progress=False)
     except ValueError as error:
         if "probability zero" not in str(error):
             raise
-        return _unanswered(names, len(rows), rating="impossible", detail=IMPOSSIBLE)
+        return _unanswered(holdout, len(rows), rating="impossible", detail=IMPOSSIBLE)
     # Risks by a density are exact, those by chains that do not agree unreliable.
     rating = "" if risk.converged else "unreliable"
     answers = _posterior_rows(risk, rating)
@@ -115,9 +114,10 @@ def exact_rows(
 
 
 def _unanswered(
-    names: Sequence[str], n: int, **why: str
+    holdout: Microdata | None, n: int, **why: str
 ) -> tuple[list[Row], pd.DataFrame]:
     """Return the rows on people about whom nothing can be computed."""
+    names = [*POSTERIOR_ROWS, *([MEMBERSHIP_ROW] if holdout else [])]
     return [new_row(name, n, **why) for name in names], pd.DataFrame()
 
 

@@ -247,10 +247,10 @@ def risk_at(
     DataFrame
         A row for each epsilon and prior: epsilon, prior; risk, the largest posterior
         probability R that the person is in the data with the value; relative_risk, R
-        over its prior probability; advantage, the largest true-positive rate less the
-        false-positive rate of a test of this against all else, with the intruder's
-        weights; power, its largest true-positive rate at the false-positive rate; and
-        tail, the largest probability of an output with a larger risk. The tail is 0 for
+        over its prior probability; tail, the largest probability of an output with a
+        larger risk; advantage, the largest true-positive rate less the false-positive
+        rate of a test of this against all else, with the intruder's weights; and power,
+        its largest true-positive rate at the false-positive rate. The tail is 0 for
         pure differential privacy. With a delta, the risk is that of a privacy loss log
         2 above epsilon, and the tail 2 delta (Kasiviswanathan and Smith 2014, lemma
         3.3); advantage and power hold without a tail.
@@ -277,33 +277,32 @@ def risk_at(
         raise ValueError(f"delta is {delta}; it must be 0 or more and less than 1")
     rows = []
     for e, q in product(np.atleast_1d(epsilon), np.atleast_1d(prior)):
-        own = membership * q
-        # Another value of the person, and absence.
-        losses = np.minimum(e * np.array([steps, 1]), _LARGEST)
+        losses = np.minimum(e * np.array([steps, 1]), _LARGEST)  # of value and absence
         deltas = delta * np.array([1 + (steps - 1) * np.exp(losses[1]), 1])
-        prior_of = np.array([membership * (1 - q), 1 - membership])
-        slack = _SLACK if delta else 0.0
-        relative = 1 / (own + prior_of @ np.exp(-losses - slack))
-        advantage, power = _tests(
-            losses, deltas, prior_of / prior_of.sum(), false_positive_rate
-        )
-        rows.append(
-            {
-                "epsilon": e,
-                "prior": q,
-                "risk": own * relative,
-                "relative_risk": relative,
-                "advantage": advantage,
-                "power": power,
-                "tail": min(1.0, 2 * deltas[prior_of > 0].sum()),
-            }
-        )
+        others = np.array([membership * (1 - q), 1 - membership])
+        row = {"epsilon": e, "prior": q}
+        row |= _largest_risk(membership * q, others, losses, deltas)
+        row |= _best_test(others / others.sum(), losses, deltas, false_positive_rate)
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _tests(
-    losses: Floats, deltas: Floats, weights: Floats, rate: float
-) -> tuple[float, float]:
+def _largest_risk(
+    prior: float, others: Floats, losses: Floats, deltas: Floats
+) -> dict[str, float]:
+    """Return the largest risk of a prior probability beside those of the others."""
+    slack = _SLACK if deltas.any() else 0.0
+    relative_risk = 1 / (prior + float(others @ np.exp(-losses - slack)))
+    return {
+        "risk": prior * relative_risk,
+        "relative_risk": relative_risk,
+        "tail": min(1.0, 2 * deltas[others > 0].sum()),
+    }
+
+
+def _best_test(
+    weights: Floats, losses: Floats, deltas: Floats, rate: float
+) -> dict[str, float]:
     """Return the largest advantage of a test, and its largest power at a rate.
 
     Let P be the true-positive rate and Q_j the false-positive rate given alternative j.
@@ -317,4 +316,4 @@ def _tests(
     crossing = (1 - (1 - missed) / loss - start) / (gain - 1 / loss)
     advantage = start + (gain - 1) * max(crossing, 0.0)
     power = min(1.0, start + gain * rate, 1 - (1 - rate - missed) / loss)
-    return min(advantage, 1.0), power
+    return {"advantage": min(advantage, 1.0), "power": power}
