@@ -64,6 +64,7 @@ import pandas as pd
 from scipy import stats
 from scipy.special import expit, logit
 
+import srlib
 from srlib import charts, diagnostics, mechanism
 from srlib.display import callout, numbers, show
 from srlib.ledger import Claims, ledger, printed
@@ -1250,9 +1251,112 @@ outputs.figure("region", chart)
 # $RR - 1$ against $R$ of the riskiest pair at each budget, over all priors. The shaded region is unacceptable; lines are
 # thick inside it.
 #
-# If *no* release may violate a rule, the worst column counts again. The paper's rule for $R \ge .9$ has its corner
-# at $.9 + .1\,L = 1.05$, which is $L = 1.5$, and $\epsilon = \log 1.5 = .4055$ satisfies that rule for all data.
+# ## Which epsilon?
 #
+# If *no* release may violate a rule, the worst column counts: $\epsilon$ follows without the data
+# (Kazan and Reiter 2024). A rule $RR \le c$ for $R \ge a$ binds at its corner, where $a + L(1 - a) = c$, and $L$ is at
+# most $e^\epsilon$:
+
+# %%
+largest_ratios = []
+for rule in rules:
+    a, c = rule.r_at_least, rule.rr_at_most
+    largest_ratios.append((c - a) / (1 - a))
+region_epsilon = np.log(min(largest_ratios))
+callout("Largest ε that keeps the region", f"{region_epsilon:.4f}")
+
+# %% [markdown]
+# `epsilon_for_risk` also solves it for neighbors that differ in one added or removed record, of which two lead from one
+# value to another, and if the intruder doubts that the person is in the data:
+
+# %%
+rows = []
+for neighbors, membership in product(["replace", "add or remove"], [1.0, 0.5]):
+    e = srlib.epsilon_for_risk(acceptable, neighbors=neighbors, membership=membership)
+    row = {"neighbors": neighbors, "prior of being in the data": membership}
+    rows.append(row | {"epsilon": e})
+assert np.isclose(rows[0]["epsilon"], region_epsilon)
+show(outputs.table("which_epsilon", pd.DataFrame(rows)), digits=3)
+
+# %% [markdown]
+# The largest risk of someone known to be in the data, by a prior and a limit that can be dragged:
+
+# %%
+odds = "limit / (1 - limit) * (1 - prior) / prior"
+lines = pd.DataFrame(
+    product(np.geomspace(0.01, 20, 120), ["replace", "add or remove"]),
+    columns=["epsilon", "neighbors"],
+)
+lines["steps"] = lines["neighbors"].map({"replace": 1, "add or remove": 2})
+ends = lines.drop_duplicates("neighbors")[["neighbors", "steps"]]
+
+sliders = [
+    alt.param(
+        name=name,
+        value=value,
+        bind=alt.binding_range(min=0.005, max=0.995, step=0.005, name=f"{name} "),
+    )
+    for name, value in {"limit": 0.1, "prior": 0.05}.items()
+]
+
+# %% tags=["hide-input"]
+risk = alt.Y("risk:Q", title="Largest risk R").scale(domain=[0, 1])
+x = alt.X("epsilon:Q", title="Epsilon (log scale)").scale(type="log", nice=False)
+color = alt.Color("neighbors:N", title="Neighbors", sort=None)
+curves = alt.Chart(charts.compact(lines)).mark_line(clip=True)
+curves = curves.transform_calculate(
+    risk="1 / (1 + exp(-datum.steps * datum.epsilon) * (1 - prior) / prior)"
+)
+at_limit = alt.Chart(ends).transform_calculate(risk="limit")
+largest = at_limit.transform_filter(f"{odds} > 1").transform_calculate(
+    epsilon=f"log({odds}) / datum.steps"
+)
+largest = largest.encode(x=x, y=risk, color=color)
+labels = largest.mark_text(align="right", dx=-6, dy=-9)
+chart = alt.layer(
+    curves.encode(x=x, y=risk, color=color),
+    at_limit.mark_rule(strokeDash=[4, 3]).encode(y=risk),
+    largest.mark_point(filled=True, size=70),
+    labels.encode(text=alt.Text("epsilon:Q", format=".2f")),
+).add_params(*sliders)
+about = (
+    "Two rising curves of the largest risk against epsilon, the one for added and "
+    "removed records left of the other. Points mark where they reach the limit."
+)
+chart = chart.properties(width=540, height=280, description=about)
+outputs.figure("which_epsilon", chart)
+
+# %% [markdown] tags=["appendix"]
+# **A lower limit needs a smaller epsilon.** Risks are below the limit to the left of the points.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 5: what does the worst case cost?
+#
+# Which $\epsilon$ keeps the paper's region for all priors and data (`for_all`)? How many times as large may it be for this
+# mechanism, $n = n_s = 1000$ and $X = 500$ (`times`, both three decimal places)? May it then be published (`may_publish`)?
+#
+# *You will need:* `acceptance.largest_epsilon(lambda e: mechanism.private_plugin(e, 1000, 1000), 500, 499, rules, 0.01, 10)`.
+
+# %% tags=["solution"]
+# Solution
+at_half = acceptance.largest_epsilon(
+    lambda e: mechanism.private_plugin(e, 1000, 1000), 500, 499, rules, 0.01, 10
+)
+for_all = np.log(1.5)
+times = at_half / for_all
+may_publish = False
+assert round(for_all, 3) == 0.405
+assert round(times, 3) == 1.254
+assert not may_publish
+
+# %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
+# The published $\epsilon$ depends on the confidential $X$: it discloses something about it, as in the next section.
+#
+# </details>
+
+# %% [markdown] tags=["appendix"]
 # ## What a published choice discloses
 #
 # If several $D^*$ qualify, the paper's section 4 takes the one with the greatest utility, "e.g., the
@@ -1262,13 +1366,11 @@ outputs.figure("region", chart)
 #
 # Make the choice explicit: draw a release at each budget, and publish the one with the largest $\epsilon$ that violates no
 # rule, for any prior and any record. This is also a mechanism, from the data to the pair $(\epsilon, X^*)$. A release
-# violates no rule if $L$ against both neighbors is at most that of the tightest corner (`log_limit` is its logarithm). It is
+# violates no rule if $L$ against both neighbors is at most that of the tightest corner (`region_epsilon` is its logarithm). It is
 # published with its own probability, times that of rejecting the releases at all larger budgets:
 
+
 # %%
-log_limit = acceptance.largest_log_ratio(rules)
-
-
 def published_choice(tables, x):
     """Return the log probability of each published (epsilon, X*), and of none.
 
@@ -1282,7 +1384,7 @@ def published_choice(tables, x):
         passes = np.ones(len(log_prob), dtype=bool)
         for neighbor in (x - 1, x + 1):
             if 0 <= neighbor < tables[e].n_inputs:
-                passes &= log_prob - tables[e].row(neighbor) <= log_limit
+                passes &= log_prob - tables[e].row(neighbor) <= region_epsilon
         log_published.append(np.where(passes, log_all_rejected + log_prob, -np.inf))
         log_all_rejected += np.logaddexp.reduce(log_prob[~passes])
     return np.append(np.concatenate(log_published), log_all_rejected)
@@ -1322,7 +1424,7 @@ def attack_on(tables, x):
         "R, largest ε, no choice": np.exp(log_prob_true) @ expit(log_ratio_of_largest),
         "R, knowing the rule": probability @ expit(log_ratio),
         "value certain": probability @ np.isposinf(log_ratio),
-        "outside the region": probability @ (log_ratio > log_limit + 1e-9),
+        "outside the region": probability @ (log_ratio > region_epsilon + 1e-9),
         "rejected at the largest ε": max(1 - accepted_at_largest, 0.0),
     }
 
@@ -1362,13 +1464,10 @@ claims.check(
 )
 
 # %% [markdown] tags=["appendix"]
-# The two sizes have different budgets, so the table does not say what the number of records does. An intruder who knows
-# the rule and the budgets also asks whether a different record could have led to the same publication. If not, the value
-# is certain, although the region promised a bounded $L$ for every prior. The randomness
+# The two sizes have different budgets. If no different record
+# could have led to the same publication, the value is certain, although the region promised a bounded $L$. The randomness
 # of $D^*$ helps only if nearly every $D^*$ passes: the test itself is not random. If the budget is fixed without the
-# data, the *choice* discloses nothing; the release still spends the budget. All this assumes a public rule, which the
-# paper advises against. For multivariate records section 4 proposes the share of records outside the region
-# (`acceptance.unacceptable_share`).
+# data, the *choice* discloses nothing. All this assumes a public rule, which the paper advises against.
 #
 # ## Several releases, larger and smaller ones
 #
@@ -1472,10 +1571,7 @@ outputs.figure("release_size", chart)
 # %% [markdown] tags=["appendix"]
 # **With common values, larger budgets favor larger releases.** Loss of precision by the number
 # of released records, at fixed total $\epsilon$. At the paper's settings the least loss lies inside the figure at
-# budgets 2 and 10 only; the best sizes of the other budgets follow from a formula. With $N$ records and
-# $q = (X + \alpha)/(n + 2\alpha)$ the information about $X$ is $N/[q(1-q)(n + 2\alpha)^2]$, $\alpha \approx N/\epsilon$.
-# More records reduce the sampling noise and enlarge $\alpha$; if $q(1-q)$ is 1/4, the best size is
-# $N = n\epsilon/2$. For rare ones $\alpha$ also adds noise through $q$.
+# budgets 2 and 10 only. More records reduce the sampling noise and enlarge $\alpha$.
 #
 # ## The ledger
 #
@@ -1605,9 +1701,6 @@ outputs.ledger(book)
 #   slips in its equation 10 and in the proposals see Exercise 1 and [The Markov chain](#The-Markov-chain).
 # - **Some last digits of Table 1** look truncated (.0367 is printed as .036); none is further than one unit of its last
 #   digit from the exact value.
-#
-# Kazan and Reiter (2024) turn the paper's section 4 around: from acceptable $R$ and $RR$ for all priors the largest
-# $\epsilon$ follows without looking at the data, like $\log 1.5$.
 #
 # ## References
 #
