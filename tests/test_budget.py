@@ -1,5 +1,6 @@
 """Epsilon from risks and risks from epsilon, against tables and grids."""
 
+import doctest
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from refusals import refusals
 from scipy.optimize import linprog
+from toy import ROOT
 
 from srlib import epsilon_for_risk, risk_at
 from srlib.mechanism import (
@@ -204,6 +206,11 @@ def test_an_epsilon_without_limit_discloses_everything():
     assert rows["risk"].tolist() == pytest.approx([0.15, 1])
     assert rows["power"].tolist() == pytest.approx([0.01, 1])
     assert rows["advantage"].tolist() == pytest.approx([0, 1], abs=1e-8)
+
+
+def test_the_guide_shows_what_it_computes():
+    page = ROOT / "docs/guide/epsilon.md"
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
 REPLACE: Any = partial(epsilon_for_risk, neighbors="replace")
