@@ -49,6 +49,7 @@ TESTS = {
     "margins": "margins utility synthesizers",
     "mechanism/acceptance": "acceptance",
     "mechanism/bayes": "mechanism estimators",
+    "mechanism/budget": "budget",
     "mechanism/contingency": "contingency",
     "mechanism/core": "mechanism",
     "mechanism/edp": "edp",
@@ -236,6 +237,18 @@ np.exp(table) * is_rejected => np.exp(table) * ~is_rejected # what was accepted 
 mechanism/bayes
 1.0 + n_above + n_tied / 2.0 => 1.0 + n_above + n_tied # mean rank of ties
 np.add(log_ratio, log_odds) => np.subtract(log_ratio, log_odds) # sign of the prior's odds
+mechanism/budget
+"add or remove": 2 => "add or remove": 1 # another value is one step away
+/ (by_absence + root) if => / root if # root of the quadratic
+if c * membership < a: => if c < a: # the prior of a value that everybody has
+c * membership - a, c * (1 - membership) => c * membership, c * (1 - membership) # the corner
+needed = membership * q * => needed = q * # doubt about membership
+if smallest <= 0: => if smallest < -1: # no epsilon keeps the limit
+slack = _SLACK if deltas.any() else 0.0 => slack = 0.0 # delta without a tail
+2 * deltas[others > 0].sum() => deltas.max() / 2 # the tail
+1 + (steps - 1) * np.exp(losses[1]) => 1 # delta of two steps
+loss = float(weights @ np.exp(losses)) => loss = float(np.exp(losses @ weights)) # mean of ratios
+start + gain * rate, => start + rate, # power
 mechanism/contingency
 cells.max(axis=1, keepdims=True) - bound / 2 => cells.max(axis=1, keepdims=True) - bound # half
 - log_mean[:, None]) - np.exp(weights) => - log_mean[:, None]) - 1 / len(weights) # weights of an error

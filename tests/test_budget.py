@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 from refusals import refusals
@@ -133,6 +133,7 @@ def most_disclosed(epsilon, neighbors, membership):
 
 
 @settings(max_examples=40)
+@example(limit=1.5, least=0.9, neighbors="replace", membership=0.3)
 @given_settings(limit=st.floats(1.05, 20), least=st.floats(0, 0.95))
 def test_a_rule_is_kept_up_to_its_epsilon_and_not_beyond(
     limit, least, neighbors, membership
@@ -199,6 +200,23 @@ def test_no_table_needs_a_smaller_epsilon(x):
     rules = [Rule(**rule) for rule in PAPER]
     of_table = largest_epsilon(family, x, x - 1, rules, 0.01, 20.0)
     assert of_table >= epsilon_for_risk(PAPER, neighbors="replace") - 1e-9
+
+
+def test_advantage_and_power_of_two_steps_by_their_formulas():
+    two_steps = 0.01 * (1 + np.exp(0.5))  # delta
+    known: Any = {"neighbors": "add or remove", "delta": 0.01}
+    row = risk_at(0.5, 0.3, **known).iloc[0]
+    assert row["power"] == pytest.approx(np.exp(1) * 0.01 + two_steps)
+    advantage = (np.exp(1) - 1 + 2 * two_steps) / (np.exp(1) + 1)
+    assert row["advantage"] == pytest.approx(advantage)
+    assert row["tail"] == pytest.approx(2 * two_steps)
+
+
+def test_the_power_against_two_alternatives_by_its_formula():
+    known: Any = {"neighbors": "add or remove", "membership": 0.5}
+    row = risk_at(1, 0.5, **known, false_positive_rate=0.9).iloc[0]
+    mean_ratio = (np.exp(2) + 2 * np.exp(1)) / 3  # of another value, and of absence
+    assert row["power"] == pytest.approx(1 - 0.1 / mean_ratio)
 
 
 def test_an_epsilon_without_limit_discloses_everything():

@@ -188,17 +188,14 @@ def _under_rule(rule: Rule, membership: float, steps: int) -> float:
     """Return the largest epsilon that keeps a rule for every prior of the value.
 
     The largest RR at a risk R = a is (1 - a (1 - x^steps)) / (p x^steps + (1 - p) x),
-    which falls with a. So the rule binds at the smallest R to which it applies, unless
-    that risk is not reached: R is at most p / (p + (1 - p) x).
+    which falls with a. So the rule binds at the smallest R to which it applies.
     """
     a = rule.r_at_least
     c = rule.rr_at_most
-    with np.errstate(divide="ignore"):
-        unreached = float(logit(a) - logit(membership))  # up to this epsilon
-    if c * membership < a:  # RR is at least a / p
-        return unreached
-    kept = _solve(1 - a, c * membership - a, c * (1 - membership), steps)
-    return max(kept, unreached)
+    # RR is then at least a / p where R is a or more, and R at most p / (p + (1 - p) x).
+    if c * membership < a:
+        return float(logit(a) - logit(membership))
+    return _solve(1 - a, c * membership - a, c * (1 - membership), steps)
 
 
 def _solve(needed: float, by_value: float, by_absence: float, steps: int) -> float:
