@@ -202,7 +202,7 @@ def test_a_missing_number_is_matched_by_its_bin(rng):
 
 
 def test_missing_numbers_of_different_bins_differ():
-    codes = np.array([[0], [1], [1]], dtype=np.uint8)
+    codes = table("0", "1", "1")
     missing = np.full(3, np.nan)
     files = Files(codes, codes, [2], numbers={0: [missing, missing]})
     cells = files.cells(exact=True)
@@ -377,16 +377,14 @@ def test_inference_of_a_fresh_sample_never_uses_the_persons_own_record(monkeypat
     assert found.holdout["holdout"] == pytest.approx(expected)
 
     def variance(shares):
-        differences = np.diff(np.reshape(shares, (-1, 2)))
-        return (differences**2).mean() / 4
+        pairs = np.reshape(shares, (-1, 2))
+        return pairs.var(axis=1).mean()
 
     of_share = variance(by_tree[:, eligible].mean(axis=1))
     if m < n:
         assert found.training_variance >= 2 * of_share
         return
-    shares = []
-    for ids in of_original:
-        shares.append(number_of(ids, np.setdiff1d(eligible, ids)).mean())
+    shares = [number_of(ids, np.setdiff1d(eligible, ids)).mean() for ids in of_original]
     expected = of_share + max(of_share, variance(shares))
     assert found.training_variance == pytest.approx(expected)
     for i in eligible:
