@@ -10,7 +10,6 @@ from enumeration import all_cells
 from ladder import draw_levels
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
 from refusals import refusals, refused_changes, value_error
 from scipy.special import betaln, logsumexp
 from scipy.stats import chi2
@@ -19,7 +18,6 @@ from srlib import diagnostics
 from srlib.data.codes import distinct
 from srlib.dpmpm import (
     Chains,
-    Draws,
     Prior,
     Sampler,
     cell_log_prob,
@@ -48,32 +46,26 @@ IS_FAVORITE = np.arange(3) == FAVORITE_LEVELS[..., None]
 LEVEL_SHARES = np.where(IS_FAVORITE, 0.8, 0.1)
 
 
-def latent_class_data(rng: np.random.Generator, n: int) -> tuple[NDArray, NDArray]:
+def latent_class_data(rng, n):
     """Records, and the class of each."""
     class_of = rng.choice(3, n, p=CLASS_SHARES)
     codes = draw_levels(LEVEL_SHARES[class_of], rng)
     return codes.astype(np.uint8), class_of
 
 
-def uniform_codes(rng: np.random.Generator, n: int) -> NDArray[np.uint8]:
+def uniform_codes(rng, n):
     uniform = rng.random((n, 3))
     return (uniform * LEVELS).astype(np.uint8)
 
 
-def sampled(
-    codes: NDArray,
-    n_levels: NDArray,
-    rng: np.random.Generator,
-    keep_allocations: bool = False,
-    **settings: Any,
-) -> Draws:
+def sampled(codes, n_levels, rng, keep_allocations=False, **settings):
     chains = Chains(**settings)
     return sample_posterior(
         codes, n_levels, chains, rng=rng, keep_allocations=keep_allocations
     )
 
 
-def small_draws(seed: int = 0, **settings: Any) -> Draws:
+def small_draws(seed=0, **settings):
     """Draws given `uniform_codes` of 40 records."""
     rng = default_rng(seed)
     codes = uniform_codes(rng, 40)
@@ -84,16 +76,12 @@ def small_draws(seed: int = 0, **settings: Any) -> Draws:
 # ----------------------------------------------------------------- the sampler is right
 
 
-def two_variable_cells(pi: NDArray, phi: NDArray) -> NDArray:
+def two_variable_cells(pi, phi):
     """Probabilities of the six cells of variables of two and three levels."""
     return np.einsum("f,af,bf->ab", pi, phi[:2], phi[2:]).ravel()
 
 
-def moments(
-    alpha: float,
-    pi: NDArray,
-    phi: NDArray,
-) -> list[float]:
+def moments(alpha, pi, phi):
     """First and second moments, and products, of all parameters."""
     cells = two_variable_cells(pi, phi)
     return [
@@ -113,7 +101,7 @@ def moments(
 
 
 @pytest.mark.parametrize("n_records", [7, pytest.param(60, marks=pytest.mark.slow)])
-def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
+def test_prior_and_posterior_simulators_agree(n_records):
     """Geweke (2004): alternating x | theta and theta | x keeps the prior of theta.
 
     With 60 records the counts of the six cells are large enough for the binomial
@@ -124,7 +112,7 @@ def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
     n_classes = 3
     rng = default_rng(11)
 
-    def from_prior() -> list[float]:
+    def from_prior():
         alpha = rng.gamma(prior.alpha_shape) / prior.alpha_rate
         sticks = np.append(rng.beta(1, alpha, n_classes - 1), 1.0)
         left = np.cumprod(1 - sticks[:-1])
@@ -156,7 +144,7 @@ def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
     assert np.abs(z_scores).max() < 4.5
 
 
-def test_recovers_a_latent_class_model() -> None:
+def test_recovers_a_latent_class_model():
     rng = default_rng(5)
     codes, class_of = latent_class_data(rng, 3_000)
 
@@ -186,7 +174,7 @@ def test_recovers_a_latent_class_model() -> None:
     assert np.abs(fitted - true_shares).sum() / 2 < 0.06
 
 
-def test_chains_from_random_starts_agree_on_alpha() -> None:
+def test_chains_from_random_starts_agree_on_alpha():
     rng = default_rng(8)
     codes, _ = latent_class_data(rng, 2_000)
 
@@ -205,7 +193,7 @@ def test_chains_from_random_starts_agree_on_alpha() -> None:
     assert np.sqrt(1 + between / within) < 1.02
 
 
-def test_chains_from_one_class_start_there_and_reach_the_same_posterior() -> None:
+def test_chains_from_one_class_start_there_and_reach_the_same_posterior():
     codes, _ = latent_class_data(default_rng(8), 500)
     at_start = Chains(n_classes=10, burn_in=0, n_draws=200, from_one_class=True)
     burnt_in = replace(at_start, burn_in=2_000)
@@ -220,7 +208,7 @@ def test_chains_from_one_class_start_there_and_reach_the_same_posterior() -> Non
     assert diagnostics.r_hat(both) < 1.05
 
 
-def test_relabeling_by_swaps_has_the_prior_as_its_target() -> None:
+def test_relabeling_by_swaps_has_the_prior_as_its_target():
     """Swaps alone, from uniform orders: visits in proportion to p(eta | alpha)."""
     rng = default_rng(2)
     alpha = 0.8
@@ -245,7 +233,7 @@ def test_relabeling_by_swaps_has_the_prior_as_its_target() -> None:
 # --------------------------------------------------------------- probabilities of cells
 
 
-def direct_log_prob(draws: Draws, codes: NDArray) -> NDArray:
+def direct_log_prob(draws, codes):
     start = np.cumsum(draws.n_levels) - draws.n_levels
     with np.errstate(divide="ignore"):
         log_pi = np.log(draws.pi)[:, :, None]
@@ -254,12 +242,7 @@ def direct_log_prob(draws: Draws, codes: NDArray) -> NDArray:
     return logsumexp(log_pi + log_terms, axis=3)
 
 
-def neighbor_log_ratio(
-    draws: Draws,
-    codes: NDArray,
-    variable: int,
-    level: Any,
-) -> NDArray:
+def neighbor_log_ratio(draws, codes, variable, level):
     """Log of the mean ratio of a changed cell's probability to the cell's own."""
     changed = codes.copy()
     changed[:, variable] = level
@@ -270,10 +253,8 @@ def neighbor_log_ratio(
 @pytest.mark.parametrize("n_classes", [1, 3, 8, 17])
 @pytest.mark.parametrize("max_cells", [1, 6, 128])
 def test_cell_log_prob_is_the_log_of_the_sum_over_classes(
-    monkeypatch: pytest.MonkeyPatch,
-    n_classes: int,
-    max_cells: int,
-) -> None:
+    monkeypatch, n_classes, max_cells
+):
     draws = small_draws(n_classes=n_classes)
     cells = all_cells(LEVELS)
     grouped = partial(group_variables, max_cells=max_cells)
@@ -293,7 +274,7 @@ def test_cell_log_prob_is_the_log_of_the_sum_over_classes(
     assert_allclose(ratios, np.stack(expected, axis=2), atol=1e-11)
 
 
-def test_many_variables_do_not_underflow() -> None:
+def test_many_variables_do_not_underflow():
     """600 variables of 10 levels have probabilities near 1e-600."""
     rng = default_rng(9)
     n_levels = np.full(600, 10)
@@ -319,7 +300,7 @@ def test_many_variables_do_not_underflow() -> None:
     assert_allclose(of_changed, expected, atol=1e-8)
 
 
-def test_log_likelihood_is_that_of_the_data() -> None:
+def test_log_likelihood_is_that_of_the_data():
     draws = small_draws(seed=1, n_classes=4, burn_in=5, n_draws=4)
 
     codes = uniform_codes(default_rng(1), 40)
@@ -333,7 +314,7 @@ def test_log_likelihood_is_that_of_the_data() -> None:
 # ---------------------------------------------------------------------------- synthesis
 
 
-def test_synthetic_records_follow_the_draw() -> None:
+def test_synthetic_records_follow_the_draw():
     draws = small_draws(seed=4, n_draws=1, n_chains=1)
     pi = draws.pi[0, 0]
     phi = draws.phi[0, 0]
@@ -348,7 +329,7 @@ def test_synthetic_records_follow_the_draw() -> None:
     assert chi_squared < chi2.isf(1e-5, 23)
 
 
-def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
+def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data():
     """Permuting the rows of a release changes its likeness to the data by chance."""
     rng = default_rng(6)
     codes, class_of = latent_class_data(rng, 4_000)
@@ -363,7 +344,7 @@ def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
     )
     (release,) = draws.release(1, 4_000, rng=rng)
 
-    def excess(release: NDArray, n_permutations: int) -> float:
+    def excess(release, n_permutations):
         """Likeness row by row above that of permuted rows, in standard deviations."""
         permuted = [
             np.mean(rng.permutation(release) == codes) for _ in range(n_permutations)
@@ -377,7 +358,7 @@ def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
     assert excess(of_own_class, 100) > 20
 
 
-def test_draws_behind_releases_are_far_apart() -> None:
+def test_draws_behind_releases_are_far_apart():
     draws = small_draws(n_draws=6, n_chains=2)
     places = [
         (0, 2),
@@ -411,7 +392,7 @@ def test_draws_behind_releases_are_far_apart() -> None:
 # -------------------------------------------------------------- reproducible, bad input
 
 
-def test_draws_do_not_depend_on_the_order_of_records() -> None:
+def test_draws_do_not_depend_on_the_order_of_records():
     codes, _ = latent_class_data(default_rng(0), 200)
 
     settings: dict[str, Any] = {
@@ -426,7 +407,7 @@ def test_draws_do_not_depend_on_the_order_of_records() -> None:
     assert_array_equal(in_order.phi, reversed_order.phi)
 
 
-def test_groups_of_variables_cover_every_cell_once() -> None:
+def test_groups_of_variables_cover_every_cell_once():
     n_levels = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2, 2, 3, 3, 2])
     cells = all_cells(n_levels[:5])
     codes = np.pad(cells, ((0, 0), (0, 9)))
@@ -474,7 +455,7 @@ test_bad_prior = refusals(
 )
 
 
-def test_kept_allocations_give_all_counts() -> None:
+def test_kept_allocations_give_all_counts():
     """Distinct records only: their classes give all counts."""
     n_levels = np.array([2, 3, 4, 3])
     codes = default_rng(3).permutation(all_cells(n_levels))[:50]
@@ -502,12 +483,7 @@ def test_kept_allocations_give_all_counts() -> None:
         assert_array_equal(kept.level_counts[place], counts)
 
 
-def left_out_log_prob(
-    draws: Draws,
-    place: tuple[int, int],
-    record: int,
-    candidates: NDArray,
-) -> NDArray:
+def left_out_log_prob(draws, place, record, candidates):
     """Log probability of candidates in a draw, from counts without a record."""
     kept = draws.allocations
     assert kept is not None
@@ -529,7 +505,7 @@ def left_out_log_prob(
 
 
 @pytest.mark.parametrize("n_variables", [3, 400], ids=["few", "underflow"])
-def test_left_out_ratios_are_those_of_plain_sums(n_variables: int) -> None:
+def test_left_out_ratios_are_those_of_plain_sums(n_variables):
     """As by the formula: counts without the record, means, sums over classes."""
     rng = default_rng(5)
     records = rng.integers(0, 3, (6, n_variables))
@@ -570,11 +546,7 @@ def test_left_out_ratios_are_those_of_plain_sums(n_variables: int) -> None:
         (True, r"row 1, is \[0, 1\], which does not occur"),
     ],
 )
-def test_left_out_ratios_say_what_they_need(
-    rng: np.random.Generator,
-    keep_allocations: bool,
-    message: str,
-) -> None:
+def test_left_out_ratios_say_what_they_need(rng, keep_allocations, message):
     draws = sampled(
         np.array([[0, 0], [1, 1]]),
         np.array([2, 2]),
@@ -589,7 +561,7 @@ def test_left_out_ratios_say_what_they_need(
         leave_one_out_log_ratios(draws, np.array([[1, 1], [0, 1]]))
 
 
-def test_thinning_keeps_the_last_draw_of_each_stretch() -> None:
+def test_thinning_keeps_the_last_draw_of_each_stretch():
     draws = small_draws(n_draws=8)
     thinned_while_sampled = small_draws(n_draws=4, thin=2)
     last_of_three = draws.alpha[:, [1, 4, 7]]
@@ -598,7 +570,7 @@ def test_thinning_keeps_the_last_draw_of_each_stretch() -> None:
     assert_array_equal(draws.thin(1, 1).pi, draws.pi[:1])
 
 
-def test_arviz_reads_the_draws() -> None:
+def test_arviz_reads_the_draws():
     """Its numbers of alpha and of the log likelihood are those of `diagnostics`."""
     import arviz_stats
 
@@ -626,7 +598,7 @@ def test_arviz_reads_the_draws() -> None:
 
 
 @pytest.mark.parametrize("n_classes", [1, 5, 7, 8, 9, 15, 17])
-def test_a_point_at_the_total_falls_into_a_class_with_weight(n_classes: int) -> None:
+def test_a_point_at_the_total_falls_into_a_class_with_weight(n_classes):
     """Rounding to float32 carries one point in forty million up to the total."""
     n_padded = -(-n_classes // kernels.LANES) * kernels.LANES
     rng = default_rng(n_classes)
