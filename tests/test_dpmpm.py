@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +27,6 @@ from srlib.dpmpm import (
     sample_posterior,
     synthesize,
 )
-from srlib.dpmpm.kernels import group_variables
 
 LEVELS = np.array([2, 3, 4])
 
@@ -53,8 +51,9 @@ def latent_class_data(rng, n):
     return codes.astype(np.uint8), class_of
 
 
-def uniform_codes(rng, n):
-    uniform = rng.random((n, 3))
+def uniform_codes(rng):
+    """Codes of 40 records."""
+    uniform = rng.random((40, 3))
     return (uniform * LEVELS).astype(np.uint8)
 
 
@@ -66,9 +65,9 @@ def sampled(codes, n_levels, rng, keep_allocations=False, **settings):
 
 
 def small_draws(seed=0, **settings):
-    """Draws given `uniform_codes` of 40 records."""
+    """Draws given `uniform_codes`."""
     rng = default_rng(seed)
-    codes = uniform_codes(rng, 40)
+    codes = uniform_codes(rng)
     defaults = {"n_classes": 3, "burn_in": 20, "n_draws": 6, "n_chains": 2}
     return sampled(codes, LEVELS, rng, **defaults | settings)
 
@@ -96,7 +95,6 @@ def moments(alpha, pi, phi):
         *(pi * phi[0]),
         *cells,
         *(cells**2),
-        pi @ (phi[0] * phi[2]),
     ]
 
 
@@ -170,7 +168,7 @@ def test_recovers_a_latent_class_model():
     true_shares = CLASS_SHARES @ shares_in_class
     probability = np.exp(cell_log_prob(draws, cells))
     fitted = probability.mean(axis=(0, 1))
-    assert fitted.sum() == pytest.approx(1, abs=1e-5)
+
     assert np.abs(fitted - true_shares).sum() / 2 < 0.06
 
 
@@ -188,9 +186,7 @@ def test_chains_from_random_starts_agree_on_alpha():
         thin=2,
     )
 
-    between = draws.alpha.mean(axis=1).var(ddof=1)
-    within = draws.alpha.var(axis=1, ddof=1).mean()
-    assert np.sqrt(1 + between / within) < 1.02
+    assert diagnostics.r_hat(draws.alpha) < 1.02
 
 
 def test_chains_from_one_class_start_there_and_reach_the_same_posterior():
@@ -203,7 +199,7 @@ def test_chains_from_one_class_start_there_and_reach_the_same_posterior():
         for chains in (at_start, burnt_in, replace(burnt_in, from_one_class=False))
     )
 
-    assert (first.class_sizes[:, 0].max(axis=1) == 500).all()
+    assert_array_equal(first.class_sizes[:, 0].max(axis=1), 500)
     both = np.concatenate([later.log_likelihood, annealed.log_likelihood])
     assert diagnostics.r_hat(both) < 1.05
 
@@ -257,7 +253,7 @@ def test_cell_log_prob_is_the_log_of_the_sum_over_classes(
 ):
     draws = small_draws(n_classes=n_classes)
     cells = all_cells(LEVELS)
-    grouped = partial(group_variables, max_cells=max_cells)
+    grouped = partial(kernels.group_variables, max_cells=max_cells)
     monkeypatch.setattr(predict, "group_variables", grouped)
 
     log_prob = cell_log_prob(draws, cells)
@@ -303,10 +299,10 @@ def test_many_variables_do_not_underflow():
 def test_log_likelihood_is_that_of_the_data():
     draws = small_draws(seed=1, n_classes=4, burn_in=5, n_draws=4)
 
-    codes = uniform_codes(default_rng(1), 40)
+    codes = uniform_codes(default_rng(1))
     log_prob = cell_log_prob(draws, codes).sum(axis=2)
     assert_allclose(draws.log_likelihood, log_prob, rtol=1e-5)
-    assert (draws.class_sizes.sum(axis=2) == 40).all()
+    assert_array_equal(draws.class_sizes.sum(axis=2), 40)
     assert_allclose(draws.pi.sum(axis=2), 1, rtol=1e-12)
     assert len(np.unique(draws.alpha)) == draws.alpha.size
 
@@ -350,7 +346,7 @@ def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data():
             np.mean(rng.permutation(release) == codes) for _ in range(n_permutations)
         ]
         difference = np.mean(release == codes) - np.mean(permuted)
-        return float(difference / np.std(permuted))
+        return difference / np.std(permuted)
 
     assert abs(excess(release, 400)) < 4.5
     # The same check sees a release drawn from each record's own class.
@@ -359,7 +355,7 @@ def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data():
 
 
 def test_draws_behind_releases_are_far_apart():
-    draws = small_draws(n_draws=6, n_chains=2)
+    draws = small_draws()
     places = [
         (0, 2),
         (0, 5),
@@ -372,20 +368,18 @@ def test_draws_behind_releases_are_far_apart():
     by_one_stream = draws.release(2, 30, rng=default_rng(0))
 
     assert_array_equal(draws.spaced(4), np.transpose(places))
-    rng = default_rng(0)
+
+    def drawn(place, rng):
+        return synthesize(draws.pi[place], draws.phi[place], LEVELS, 30, rng=rng)
+
     for seed, place in enumerate(places):
-        pi = draws.pi[place]
-        phi = draws.phi[place]
-        own = default_rng(seed)
-        expected = synthesize(pi, phi, LEVELS, 30, rng=own)
-        assert_array_equal(by_streams[seed], expected)
-        if place[1] == 5:
-            expected = synthesize(pi, phi, LEVELS, 30, rng=rng)
-            assert_array_equal(by_one_stream[place[0]], expected)
+        assert_array_equal(by_streams[seed], drawn(place, default_rng(seed)))
+    rng = default_rng(0)
+    for chain in (0, 1):
+        assert_array_equal(by_one_stream[chain], drawn((chain, 5), rng))
     with value_error("n is 13; it must lie in 1 to 12"):
         draws.spaced(13)
-    message = "rng has 4 generators; it must be one, or 3, one each"
-    with value_error(message):
+    with value_error("rng has 4 generators; it must be one, or 3, one each"):
         draws.release(3, 30, rng=streams)
 
 
@@ -395,14 +389,10 @@ def test_draws_behind_releases_are_far_apart():
 def test_draws_do_not_depend_on_the_order_of_records():
     codes, _ = latent_class_data(default_rng(0), 200)
 
-    settings: dict[str, Any] = {
-        "n_classes": 4,
-        "burn_in": 10,
-        "n_draws": 3,
-    }
-
-    in_order = sampled(codes, SIX_LEVELS, default_rng(1), **settings)
-    reversed_order = sampled(codes[::-1], SIX_LEVELS, default_rng(1), **settings)
+    in_order, reversed_order = (
+        sampled(rows, SIX_LEVELS, default_rng(1), n_classes=4, burn_in=10, n_draws=3)
+        for rows in (codes, codes[::-1])
+    )
 
     assert_array_equal(in_order.phi, reversed_order.phi)
 
@@ -412,7 +402,7 @@ def test_groups_of_variables_cover_every_cell_once():
     cells = all_cells(n_levels[:5])
     codes = np.pad(cells, ((0, 0), (0, 9)))
 
-    grouping = group_variables(n_levels)
+    grouping = kernels.group_variables(n_levels)
 
     assert np.diff(grouping.row_start).max() <= kernels.GROUP_CELLS
     rows = grouping.rows(codes).astype(np.uint8)
@@ -470,7 +460,6 @@ def test_kept_allocations_give_all_counts():
         n_chains=2,
     )
     kept = draws.allocations
-    assert kept is not None
     rows = np.array([0, 2, 5, 9]) + kept.combinations
 
     for place in np.ndindex(2, 4):
@@ -486,7 +475,6 @@ def test_kept_allocations_give_all_counts():
 def left_out_log_prob(draws, place, record, candidates):
     """Log probability of candidates in a draw, from counts without a record."""
     kept = draws.allocations
-    assert kept is not None
     row = 3 * np.arange(len(draws.n_levels))
     own_class = kept.class_of[place][record]
     sizes = draws.class_sizes[place].astype(float)
@@ -521,18 +509,18 @@ def test_left_out_ratios_are_those_of_plain_sums(n_variables):
         prior=Prior(concentration=0.6),
     )
     kept = draws.allocations
-    assert kept is not None
 
     ratios, log_prob = leave_one_out_log_ratios(draws, kept.combinations[::-1])
 
     for chain, record in np.ndindex(2, len(kept.combinations)):
         candidates = kept.combinations[[record] * 4].astype(int)
         candidates[1:, 1] = [0, 1, 2]
-        by_draw = [
-            left_out_log_prob(draws, (chain, draw), record, candidates)
-            for draw in range(3)
-        ]
-        expected = np.array(by_draw)
+        expected = np.array(
+            [
+                left_out_log_prob(draws, (chain, draw), record, candidates)
+                for draw in range(3)
+            ]
+        )
         assert_allclose(log_prob[chain, :, -1 - record], expected[:, 0], rtol=1e-5)
         log_ratios = expected[:, 1:] - expected[:, :1]
         log_mean = logsumexp(log_ratios, axis=0) - np.log(3)
@@ -564,8 +552,7 @@ def test_left_out_ratios_say_what_they_need(rng, keep_allocations, message):
 def test_thinning_keeps_the_last_draw_of_each_stretch():
     draws = small_draws(n_draws=8)
     thinned_while_sampled = small_draws(n_draws=4, thin=2)
-    last_of_three = draws.alpha[:, [1, 4, 7]]
-    assert_array_equal(draws.thin(3).alpha, last_of_three)
+    assert_array_equal(draws.thin(3).alpha, draws.alpha[:, [1, 4, 7]])
     assert_array_equal(draws.thin(2).phi, thinned_while_sampled.phi)
     assert_array_equal(draws.thin(1, 1).pi, draws.pi[:1])
 
@@ -617,5 +604,4 @@ def test_a_point_at_the_total_falls_into_a_class_with_weight(n_classes):
         just_below = kernels._draw_class(cumulated, lanes, below)
 
         for class_drawn in (at_total, just_below):
-            assert class_drawn < n_classes
             assert weights[class_drawn] > 0
