@@ -1,7 +1,6 @@
 """The command line and parameters: errors in one line before a kernel starts."""
 
 import html
-import importlib.metadata
 import json
 import os
 import re
@@ -14,6 +13,7 @@ import pytest
 import toy
 from toy import ROOT, call
 
+import srlib
 from srlib.runner import parameters
 from srlib.runner.parameters import find_outputs, find_root, hash_inputs, resolve
 
@@ -33,8 +33,7 @@ def refused(*arguments):
 
 def test_help_is_one_page_and_has_the_parameters_of_the_assessment():
     assert len(call("--help").output.splitlines()) < 40
-    version = importlib.metadata.version("srlib")
-    assert call("--version").output.endswith(f"version {version}\n")
+    assert call("--version").output.endswith(f"version {srlib.__version__}\n")
     options = re.findall(r"--(\w+) ", call("assess", "--help").output)
     names = {"schema", "keys", "target", "within", "by", "holdout", "synthesizer"}
     assert names <= {*options}
