@@ -94,7 +94,7 @@ def records(n, seed):
     sick = np.where(rng.random(n) < 0.2 + 0.3 * job, "yes", "no")
     return pd.DataFrame(
         {
-            "job": np.array(["a", "b", "c"])[job],
+            "job": np.array([*"abc"])[job],
             "town": town,
             "sick": sick,
         }

@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_right
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -430,7 +429,7 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path):
     write_frame(original, files[0])
     write_frame(released, files[1])
     schema = write(tmp_path / "schema.yaml", "leave_out: [id, one]")
-    wishes: list[tuple[Any, dict[str, Any]]] = [
+    wishes = [
         (files, {"leave_out": ["id", "one"]}),
         (frames, {"leave_out": ["id", "one"]}),
         (files, {"schema": schema}),
