@@ -29,8 +29,9 @@ def table_of(value, caption):
     return displayed({"text/html": shown.html})
 
 
-def page_of(*cells, title="# Title", reports=()):
-    html = render(notebook(*cells, title=title), {"n": 1}, COMPLETE, reports=reports)
+def page_of(*cells, title="# Title", data="", reports=()):
+    parameters = {"n": 1, "data": data}
+    html = render(notebook(*cells, title=title), parameters, COMPLETE, reports=reports)
     return BeautifulSoup(html, "html.parser")
 
 
@@ -266,8 +267,7 @@ def test_code_that_lays_out_is_folded_and_in_a_users_report_all_code():
     blocks = page_of(*cells).select("details.code")
     assert [block.has_attr("open") for block in blocks] == [True, False]
     assert [len(block.select(".highlight")) for block in blocks] == [2, 1]
-    html = render(notebook(*cells), {"data": "people.csv"}, COMPLETE)
-    (block,) = BeautifulSoup(html, "html.parser").select("details.code")
+    (block,) = page_of(*cells, data="people.csv").select("details.code")
     assert not block.has_attr("open")
 
 
@@ -292,7 +292,7 @@ def test_code_and_small_print_are_folded():
 
 
 def test_how_a_report_was_made_stands_at_its_end():
-    about: dict[str, Any] = COMPLETE | {
+    about = COMPLETE | {
         "versions": {"numpy": "2.5"},
         "seed": 48151623,
         "inputs": {"people.csv": "e3b0c442"},

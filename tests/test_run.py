@@ -80,8 +80,12 @@ def test_a_run_is_whole_and_its_owners_alone(project, work):
         assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
     assert read_json(final / "results.json") == {"threads": 1, "total": 5.0}
     provenance = read_json(final / "provenance.json")
-    expected = {"status": "complete", "changed_parameters": {"names": ["x", "y"]}}
-    assert provenance == provenance | expected | {"seed": 1}
+    expected = {
+        "status": "complete",
+        "changed_parameters": {"names": ["x", "y"]},
+        "seed": 1,
+    }
+    assert provenance == provenance | expected
     assert len(provenance["source_sha256"]) == 64
 
 
@@ -185,7 +189,7 @@ def test_a_run_not_to_be_trusted_is_kept_as_failed(project, changed, reason):
     """And a complete run stays."""
     Path("records.csv").write_text("1")
     complete = execute(project, data="records.csv") / "provenance.json"
-    before = complete.read_text()
+    before = read_json(complete)
 
     message = f"^toy: {reason}\nkept: outputs/toy/default.failed"
     error = STOPPED if reason == STOPPED else ""
@@ -194,8 +198,8 @@ def test_a_run_not_to_be_trusted_is_kept_as_failed(project, changed, reason):
 
     failed = read_json(Path("outputs/toy/default.failed/provenance.json"))
     assert (failed["status"], failed["error"]) == ("failed", reason)
-    assert failed["source_sha256"] == json.loads(before)["source_sha256"]
-    assert complete.read_text() == before
+    assert failed["source_sha256"] == before["source_sha256"]
+    assert read_json(complete) == before
 
 
 @pytest.mark.parametrize("name", ["default", "default.failed"])
@@ -243,7 +247,7 @@ def killed_at_once(final, number, when):
 @pytest.mark.parametrize("earlier", ["earlier", "nothing"])
 def test_nothing_that_was_finished_is_lost(tmp_path, earlier, when, end):
     """At any system call: nothing incomplete is in place, no hidden folder stays."""
-    outcomes: list[str] = []
+    outcomes = []
     for number in itertools.count(1):
         final = tmp_path / f"{number}/run"
         if earlier == "earlier":
