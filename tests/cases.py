@@ -30,7 +30,6 @@ from srlib.assessment.files import Files
 from srlib.assessment.identity import identity_disclosure
 from srlib.assessment.inference import inference
 from srlib.data import microdata
-from srlib.data.codes import Codes
 
 FILE = Path(__file__).with_suffix(".json")
 POPULATION = microdata.embedded_population(200_000, rng=default_rng(1))
@@ -87,7 +86,7 @@ SURVEY = """variables:
 """
 
 
-def records(n: int, seed: int) -> pd.DataFrame:
+def records(n, seed):
     """A small survey in which the last variable depends on the first."""
     rng = default_rng(seed)
     job = rng.integers(0, 3, n)
@@ -95,14 +94,14 @@ def records(n: int, seed: int) -> pd.DataFrame:
     sick = np.where(rng.random(n) < 0.2 + 0.3 * job, "yes", "no")
     return pd.DataFrame(
         {
-            "job": np.array(["a", "b", "c"])[job],
+            "job": np.array([*"abc"])[job],
             "town": town,
             "sick": sick,
         }
     )
 
 
-def table(*rows: str) -> Codes:
+def table(*rows):
     """Codes of records that are written as digits."""
     return np.array([[int(code) for code in row] for row in rows])
 

@@ -13,14 +13,14 @@ from srlib.data.schema import Schema, Variable
 
 def all_cells(n_levels):
     """Every combination of levels in lexicographic order, (n_cells, n_variables)."""
-    ranges = map(range, n_levels)
-    return np.array([*product(*ranges)], dtype=np.uint8)
+    return np.array([*product(*map(range, n_levels))], dtype=np.uint8)
 
 
 def schema(*n_levels):
     """A schema of the variables v0, v1, ..., whose levels are numbers."""
-    levels = [tuple(map(str, range(n))) for n in n_levels]
-    variables = [Variable(f"v{k}", texts) for k, texts in enumerate(levels)]
+    variables = [
+        Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(n_levels)
+    ]
     return Schema(tuple(variables))
 
 

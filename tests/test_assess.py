@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import SURVEY, records
-from click.testing import CliRunner
 from markupsafe import escape
+from numpy.testing import assert_allclose
+from pandas.testing import assert_frame_equal
+from toy import call
 
 from srlib.assessment import assess, ratings, run, run_assessment, verdict
-from srlib.data.schema import Microdata, Schema, Variable
+from srlib.data.schema import Microdata, Schema
 from srlib.display import NOT_SHOWN
-from srlib.runner.cli import main
 
 ORIGINAL = records(60, 1)
 MADE = records(50, 2)
@@ -75,11 +76,11 @@ def test_numbers_are_those_of_counts_by_hand():
     unique_keys = keys[~keys.duplicated(keep=False)]
     is_matched = unique_keys.isin(released_keys)
     assert identity["n"] == len(unique_keys) > 0
-    assert identity["estimate"] == pytest.approx(is_matched.mean())
+    assert_allclose(identity["estimate"], is_matched.mean())
 
     values = MADE["sick"].groupby(released_keys).agg(set)
     is_disclosed = keys.map(values) == ORIGINAL["sick"].map(lambda sick: {sick})
-    assert attribute["estimate"] == pytest.approx(is_disclosed.mean())
+    assert_allclose(attribute["estimate"], is_disclosed.mean())
 
 
 def test_frames_files_and_codes_have_the_same_numbers(folder):
@@ -93,9 +94,9 @@ def test_frames_files_and_codes_have_the_same_numbers(folder):
     by_codes = survey(original, codes, keys=keys)
 
     assert by_files.tables.keys == ((1, 0),)
-    pd.testing.assert_frame_equal(by_files.table, by_frames.table)
+    assert_frame_equal(by_files.table, by_frames.table)
     numbers = ["question", "estimate", "se", "baseline", "z"]
-    pd.testing.assert_frame_equal(by_codes.table[numbers], by_files.table[numbers])
+    assert_frame_equal(by_codes.table[numbers], by_files.table[numbers])
 
 
 def test_releases_are_judged_one_by_one_the_worst_first(made_and_copy):
@@ -110,7 +111,7 @@ def test_releases_are_judged_one_by_one_the_worst_first(made_and_copy):
 def test_the_rows_of_a_release_depend_on_no_name_and_no_other_release(made_and_copy):
     rows = made_and_copy.table.query("release == 'made'").reset_index(drop=True)
     renamed = survey(released={"renamed": MADE}).table
-    pd.testing.assert_frame_equal(rows.assign(release="renamed"), renamed)
+    assert_frame_equal(rows.assign(release="renamed"), renamed)
 
 
 def test_the_document_is_json_with_the_headline_and_the_notes(made_and_copy):
@@ -142,13 +143,13 @@ def test_releases_of_one_synthesizer_are_judged_together(tmp_path):
     note = f"{name}: a folder of 2 releases, judged together."
     assert by_folder.tables.notes[0] == note
     assert len(by_folder.verdicts) == 1
-    pd.testing.assert_frame_equal(by_folder.table, together.table)
+    assert_frame_equal(by_folder.table, together.table)
     assert together.records()["matched"].max() == 2
     for question in ("identity", "attribute", "TCAP"):
         estimates = [row(one, question)["estimate"] for one in single]
         mean = row(together, question)
         between = np.std(estimates, ddof=1) / np.sqrt(2)
-        assert mean["estimate"] == pytest.approx(np.mean(estimates))
+        assert_allclose(mean["estimate"], np.mean(estimates))
         assert mean["se"] >= between - 1e-12
     assert 0 < between == pytest.approx(mean["se"])
 
@@ -204,9 +205,8 @@ def test_disclosure_is_compared_with_the_holdout():
     compared = assessment.table.set_index("question")[["holdout", "z_holdout"]]
     questions = ["full match", "identity", "attribute", "inference"]
     assert compared.loc[questions].notna().all(axis=None)
-    is_released = HOLDOUT.merge(MADE.drop_duplicates(), "left", indicator=True)
-    share = (is_released["_merge"] == "both").mean()
-    assert compared.loc["full match", "holdout"] == pytest.approx(share)
+    share = len(HOLDOUT.merge(MADE.drop_duplicates())) / 80
+    assert_allclose(compared.loc["full match", "holdout"], share)
     assert "holdout: 80 records." in assessment.tables.notes
     assert any("job 10 of 60" in note for note in assessment.tables.notes)
 
@@ -366,10 +366,7 @@ def test_a_variable_named_as_a_column_of_records_keeps_its_values():
     assert table["identical"].dtype == bool
 
 
-SICK = Variable("sick", ("no", "yes", "N"), not_applicable=("N",))
-NO_TARGET = MADE.assign(sick="N")[["job", "sick"]]
-HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
-STREETS = records(60, 1).assign(street=[f"street {i % 40}" for i in range(60)])
+STREETS = ORIGINAL.assign(street=[f"street {i % 40}" for i in range(60)])
 
 
 @pytest.mark.parametrize(
@@ -395,10 +392,6 @@ STREETS = records(60, 1).assign(street=[f"street {i % 40}" for i in range(60)])
             "released": ORIGINAL.replace({"a": "z"}),
             "schema": CODING,
         },
-        "release 2: the values of 'job'": {
-            "original": HALF,
-            "released": [MADE, records(200, 5)],
-        },
         r"holdout: an estimated 100.0\s% of the \d+ sample uniques": {
             "holdout": ORIGINAL[::-1]
         },
@@ -423,9 +416,8 @@ STREETS = records(60, 1).assign(street=[f"street {i % 40}" for i in range(60)])
         },
         "no variable may be repeated": {"target": ["sick", "sick"]},
         "target is 'sick', which is missing or not applicable in every record": {
-            "original": NO_TARGET,
-            "released": NO_TARGET,
-            "schema": Schema((Variable("job", tuple("abc")), SICK)),
+            "original": ORIGINAL.assign(sick=""),
+            "schema": CODING,
         },
         "'sick' is the only variable": {
             "original": ORIGINAL[["sick"]],
@@ -453,7 +445,7 @@ def test_errors_are_one_line_before_anything_long_starts(monkeypatch, change, me
 
 
 def command(*arguments):
-    return CliRunner().invoke(main, ["assess", *arguments, "--output", "out"])
+    return call("assess", *arguments, "--output", "out")
 
 
 def command_output(*arguments):
@@ -476,13 +468,11 @@ def test_the_command_prints_the_verdicts_that_the_call_returns(folder, tool):
     lines = command_output("original.csv", "made.csv", "tool", *GIVEN).splitlines()
     (report,) = Path("out/assess").glob("made_and_1_more-*/report.html")
     assert [*lines[:2], lines[3], lines[-1]] == [
-        "2 releases: 1 do not release, 1 no sign of disclosure.",
+        tool.to_dict()["headline"],
         "Original: 60 records, 3 variables. Keys: town, job. Target: sick.",
-        'Do not release "tool": it is the original itself.',
+        tool.verdicts[0].sentence,
         f"report: {report}",
     ]
-    assert lines[0] == tool.to_dict()["headline"]
-    assert lines[3] == tool.verdicts[0].sentence
     assert sum(line.startswith("  ") for line in lines) == 18
 
 
@@ -529,9 +519,8 @@ def test_only_the_owner_can_read_what_the_command_writes(folder):
 
 def test_the_terminal_shows_how_files_were_read_and_no_value(folder):
     for name, frame in {"original": ORIGINAL, "made": MADE}.items():
-        n = len(frame)
-        secrets = [f"SECRET{i}" for i in range(n)]
-        frame = frame.assign(height=np.arange(n) / 40, id=secrets)
+        secrets = "SECRET" + frame.index.astype(str)
+        frame = frame.assign(height=frame.index / 40, id=secrets)
         frame.to_csv(f"{name}.csv", index=False, sep=";", decimal=",")
 
     output = command_output("original.csv", "made.csv", "--leave-out", "id")
@@ -612,38 +601,21 @@ def test_a_file_that_changes_during_an_assessment_makes_no_report(folder, monkey
 @pytest.mark.parametrize(
     ("message", "arguments"),
     {
-        "'.' is a directory": [".", "made.csv"],
-        "file 'no.yaml' does not exist": [
-            "original.csv",
-            "made.csv",
-            "--schema",
-            "no.yaml",
-        ],
+        "'.' is a directory": ". made.csv",
+        "file 'no.yaml' does not exist": "original.csv made.csv --schema no.yaml",
         "values.csv: values outside the levels: job has '...' (line 3), allowed "
-        "are '...'; sick has '...' (line 4), allowed are '...'": [
-            "original.csv",
-            "values.csv",
-            *GIVEN,
-        ],
-        "columns.csv: missing columns sick; unknown columns 'ill'": [
-            "original.csv",
-            "columns.csv",
-        ],
-        "header.csv: the file has a header but no records": ["header.csv", "made.csv"],
-        "empty contains no releases": ["original.csv", "empty"],
-        "synthesizer is 'cart'; it must be rpart or trees": [  # before files are read
-            "header.csv",
-            "made.csv",
-            "--synthesizer",
-            "cart",
-        ],
-        "'x' is not a valid float": [
-            "original.csv",
-            "made.csv",
-            "--within",
-            "town",
-            "x",
-        ],
+        "are '...'; sick has '...' (line 4), allowed are '...'": (
+            "original.csv values.csv --schema schema.yaml"
+        ),
+        "columns.csv: missing columns sick; unknown columns 'ill'": (
+            "original.csv columns.csv"
+        ),
+        "header.csv: the file has a header but no records": "header.csv made.csv",
+        "empty contains no releases": "original.csv empty",
+        "synthesizer is 'cart'; it must be rpart or trees": (
+            "header.csv made.csv --synthesizer cart"  # before files are read
+        ),
+        "'x' is not a valid float": "original.csv made.csv --within town x",
     }.items(),
 )
 def test_bad_input_is_one_error_without_values(folder, arguments, message):
@@ -654,7 +626,7 @@ def test_bad_input_is_one_error_without_values(folder, arguments, message):
         "job,town,sick\na,north,no\nSECRET,north,no\na,south,SECRET\n"
     )
 
-    result = command(*arguments)
+    result = command(*arguments.split())
 
     assert (result.exit_code, result.stdout) == (2, "")
     error = " ".join(result.stderr.replace("│", " ").split())

@@ -1,7 +1,6 @@
 """The command line and parameters: errors in one line before a kernel starts."""
 
 import html
-import importlib.metadata
 import json
 import os
 import re
@@ -14,13 +13,14 @@ import pytest
 import toy
 from toy import ROOT, call
 
+import srlib
 from srlib.runner import parameters
 from srlib.runner.parameters import find_outputs, find_root, hash_inputs, resolve
 
 pytestmark = pytest.mark.usefixtures("project")
 
 
-def refused(*arguments: object) -> str:
+def refused(*arguments):
     """Return the error message, in one line, before anything was started."""
     result = call(*arguments)
     assert result.exit_code == 2, result.exception
@@ -31,10 +31,9 @@ def refused(*arguments: object) -> str:
     return message
 
 
-def test_help_is_one_page_and_has_the_parameters_of_the_assessment() -> None:
+def test_help_is_one_page_and_has_the_parameters_of_the_assessment():
     assert len(call("--help").output.splitlines()) < 40
-    version = importlib.metadata.version("srlib")
-    assert call("--version").output.endswith(f"version {version}\n")
+    assert call("--version").output.endswith(f"version {srlib.__version__}\n")
     options = re.findall(r"--(\w+) ", call("assess", "--help").output)
     names = {"schema", "keys", "target", "within", "by", "holdout", "synthesizer"}
     assert names <= {*options}
@@ -59,7 +58,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_a_bad_value_is_one_line_and_starts_nothing(name: str) -> None:
+def test_a_bad_value_is_one_line_and_starts_nothing(name):
     allowed, values = VALUES[name]
     for value in values:
         message = refused("run", "toy", "-p", name, value)
@@ -83,7 +82,7 @@ USAGE = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), USAGE.items())
-def test_bad_usage_starts_no_kernel(arguments: str, message: str) -> None:
+def test_bad_usage_starts_no_kernel(arguments, message):
     assert message in refused(*arguments.split())
 
 
@@ -100,8 +99,8 @@ EARLY = [  # errors that show without reading the files, or from their first lin
 
 @pytest.mark.parametrize(("options", "message", "unneeded"), EARLY)
 def test_a_wrong_option_is_reported_before_libraries_are_loaded(
-    options: str, message: str, unneeded: set[str]
-) -> None:
+    options, message, unneeded
+):
     toy.write_records(Path())
     command = [sys.executable, "-X", "importtime", "-m", "srlib", "assess"]
     command += ["original.csv", "made.csv", *options.split()]
@@ -125,12 +124,12 @@ SWEEPS = {
 
 
 @pytest.mark.parametrize(("text", "message"), SWEEPS.items())
-def test_a_wrong_sweep_starts_nothing(text: str, message: str) -> None:
+def test_a_wrong_sweep_starts_nothing(text, message):
     Path("sweep_x.yaml").write_text(f"paper: toy\n{text}\n")
     assert message in refused("sweep", "sweep_x.yaml")
 
 
-def test_all_errors_are_reported_at_once() -> None:
+def test_all_errors_are_reported_at_once():
     Path("params/toy/published.yaml").write_text("n: 0\nshare: 2\nnam: 3\n")
     result = call("run", "toy", "--profile", "published", "-p", "names", "[1]")
     names = re.findall(r"toy: (\w+)", result.stderr.partition("Error: ")[2])
@@ -147,7 +146,7 @@ CELLS = {
 
 
 @pytest.mark.parametrize(("cell", "message"), CELLS.items())
-def test_a_wrong_parameters_cell_is_refused(cell: str, message: str) -> None:
+def test_a_wrong_parameters_cell_is_refused(cell, message):
     text = f'# %% tags=["parameters"]\n{cell}\n# %%\noutput_dir: str = ""\n'
     Path("toy.py").write_text(text)
     with pytest.raises(parameters.UsageError, match=re.escape(message)):
@@ -157,9 +156,7 @@ def test_a_wrong_parameters_cell_is_refused(cell: str, message: str) -> None:
 # --------------------------------------------------------------------------- parameters
 
 
-def test_values_come_from_defaults_profile_file_and_command_in_this_order(
-    project: Path,
-) -> None:
+def test_values_come_from_defaults_profile_file_and_command_in_this_order(project):
     Path("params/toy/published.yaml").write_text("n: 5\nshare: 1\nnames: [b]\n")
     Path("010").write_text("share: 0.25\nmethod: simulated\nwithin: {a: 2}\n")
     given = {"names": "[c]", "data": "010", "seed": str(2**128), "delta": "null"}
@@ -178,7 +175,7 @@ def test_values_come_from_defaults_profile_file_and_command_in_this_order(
 
 
 @pytest.mark.parametrize("paper", parameters.find_papers(ROOT))
-def test_no_count_of_a_notebook_is_without_end_and_no_file_a_text(paper: str) -> None:
+def test_no_count_of_a_notebook_is_without_end_and_no_file_a_text(paper):
     declared = parameters.read_parameters(ROOT / f"notebooks/{paper}.py")
     for name, parameter in declared.items():
         is_number = re.fullmatch(r"(list\[)?(int|float)\]?", parameter.annotation)
@@ -188,7 +185,7 @@ def test_no_count_of_a_notebook_is_without_end_and_no_file_a_text(paper: str) ->
             assert name in parameters.FILE_PARAMETERS
 
 
-def test_files_count_by_their_contents(tmp_path: Path) -> None:
+def test_files_count_by_their_contents(tmp_path):
     (tmp_path / "tool").mkdir()
     for name in ("tool/b.csv", "tool/a.csv", "tool/.hidden", "one.csv"):
         (tmp_path / name).write_text(name)
@@ -201,7 +198,7 @@ def test_files_count_by_their_contents(tmp_path: Path) -> None:
     assert hash_inputs({"data": "one.csv"}) == {"one.csv": hashes["tool/a.csv"]}
 
 
-def test_where_papers_come_from_and_outputs_go(project: Path) -> None:
+def test_where_papers_come_from_and_outputs_go(project):
     """Results are never written beside papers elsewhere."""
     below = project / "params/toy"
     elsewhere = project.parent
@@ -216,9 +213,7 @@ def test_where_papers_come_from_and_outputs_go(project: Path) -> None:
 
 @pytest.mark.parametrize("output", ["README/x", "x" * 300])
 @pytest.mark.parametrize("command", ["run toy", "sweep sweep_x.yaml"])
-def test_a_folder_that_cannot_be_made_is_reported_in_one_line(
-    command: str, output: str
-) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_in_one_line(command, output):
     Path("README").touch()
     Path("sweep_x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
     result = call(*command.split(), "--output", output)
@@ -228,7 +223,7 @@ def test_a_folder_that_cannot_be_made_is_reported_in_one_line(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
 @pytest.mark.parametrize("name", [b"caf\xe9.csv", b"a\x1b[31mb.csv", b"a\nb.csv"])
-def test_names_that_a_terminal_obeys_or_cannot_show_are_quoted(name: bytes) -> None:
+def test_names_that_a_terminal_obeys_or_cannot_show_are_quoted(name):
     file = os.fsdecode(name)
     folder = f"folder-{file}"
     damaged = f"damaged-{file}"
@@ -261,7 +256,7 @@ def test_names_that_a_terminal_obeys_or_cannot_show_are_quoted(name: bytes) -> N
         assert "/toy/default'; its path must be UTF-8" in refusal
 
 
-def test_no_assessment_replaces_another() -> None:
+def test_no_assessment_replaces_another():
     toy.write_records(Path())
     for _ in range(2):
         assert call("assess", "original.csv", "made.csv").exit_code == 0
@@ -286,7 +281,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> None:
+def test_reports_name_the_file_that_is_damaged(tmp_path, name):
     run = toy.finished(tmp_path)
     for content in DAMAGED[name]:
         (run / name).write_text(content, encoding="latin-1")
@@ -300,7 +295,7 @@ def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", [*DAMAGED, "figures/first.svg", "tables"])
-def test_a_report_follows_no_links(tmp_path: Path, name: str) -> None:
+def test_a_report_follows_no_links(tmp_path, name):
     """A page may be passed on, and a link's target is not part of the run."""
     run = toy.finished(tmp_path)
     (run / "figures").mkdir()
@@ -313,9 +308,7 @@ def test_a_report_follows_no_links(tmp_path: Path, name: str) -> None:
     assert not (run / "report.html").exists()
 
 
-def test_a_report_is_written_and_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_is_written_and_opened(tmp_path, monkeypatch):
     """Also of a run that a killed process was about to replace."""
     opened: list[str] = []
     monkeypatch.setattr("click.launch", opened.append)

@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_right
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,18 +37,18 @@ SEX_OWN = Schema(
 )
 
 
-def schema_of(*arguments: Any, **options: Any) -> Schema:
+def schema_of(*arguments, **options):
     """A schema of one variable."""
     return Schema((Variable(*arguments, **options),))
 
 
-def codes_of(values: Any, schema: Schema) -> list[int]:
+def codes_of(values, schema):
     """The codes of a table of one column, which the schema has."""
     frame = pd.DataFrame({schema.names[0]: values})
     return Microdata.from_frame(frame, schema).codes[:, 0].tolist()
 
 
-def table() -> pd.DataFrame:
+def table():
     rng = default_rng(4)
     frame = pd.DataFrame({"age": rng.integers(16, 96, 300)})
     has_no_income = rng.random(300) < 0.4
@@ -62,7 +61,7 @@ def table() -> pd.DataFrame:
     return frame
 
 
-def with_ids() -> pd.DataFrame:
+def with_ids():
     """The table with a column that is unique for every record."""
     return table().assign(id=[f"P{i:04d}" for i in range(300)])
 
@@ -430,7 +429,7 @@ def test_columns_are_left_out_on_a_users_wish(tmp_path):
     write_frame(original, files[0])
     write_frame(released, files[1])
     schema = write(tmp_path / "schema.yaml", "leave_out: [id, one]")
-    wishes: list[tuple[Any, dict[str, Any]]] = [
+    wishes = [
         (files, {"leave_out": ["id", "one"]}),
         (frames, {"leave_out": ["id", "one"]}),
         (files, {"schema": schema}),

@@ -1,7 +1,6 @@
 """The report: it loads nothing, runs nothing from a user's file, and loses nothing."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import nbformat
@@ -16,29 +15,30 @@ from srlib.runner.report import TEMPLATES, _environment, render
 COMPLETE = {"status": "complete", "paper": "toy", "profile": "people", "seconds": 1}
 
 
-def notebook(*cells: Any, title: str = "# Title") -> Any:
+def notebook(*cells, title="# Title"):
     return nbformat.v4.new_notebook(cells=[text(title), *cells])
 
 
-def chart(label: str) -> Any:
+def chart(label):
     spec = {"description": label, "mark": "bar", "data": {"values": [{"x": label}]}}
     return displayed({charts.MIME_TYPE: spec, "image/svg+xml": f"<svg>{label}</svg>"})
 
 
-def table_of(value: object, caption: str) -> Any:
+def table_of(value, caption):
     shown = display.show(pd.DataFrame({caption: [value]}), caption=caption)
     return displayed({"text/html": shown.html})
 
 
-def page_of(*cells: Any, title: str = "# Title", reports: Sequence[str] = ()) -> Any:
-    html = render(notebook(*cells, title=title), {"n": 1}, COMPLETE, reports=reports)
+def page_of(*cells, title="# Title", data="", reports=()):
+    parameters = {"n": 1, "data": data}
+    html = render(notebook(*cells, title=title), parameters, COMPLETE, reports=reports)
     return BeautifulSoup(html, "html.parser")
 
 
 # --------------------------------------------------------------------- what is kept out
 
 
-def test_a_report_is_one_file_that_loads_nothing() -> None:
+def test_a_report_is_one_file_that_loads_nothing():
     html = str(page_of(code("1", chart("a"), tags=("hero",))))
     assert "default-src 'none'" in html
     assert "vegaEmbed(" in html
@@ -84,7 +84,7 @@ WRAPS = [
 
 @pytest.mark.parametrize("html", EVIL)
 @pytest.mark.parametrize("wrap", WRAPS)
-def test_no_text_runs_or_leads_away_from_the_page(html: str, wrap: str) -> None:
+def test_no_text_runs_or_leads_away_from_the_page(html, wrap):
     evil = wrap.format(html)
     callout = display.callout(f'C1 fails"><b {html}', evil)
     kinds = ("markdown", "latex", "html", "plain")
@@ -114,9 +114,7 @@ def test_no_text_runs_or_leads_away_from_the_page(html: str, wrap: str) -> None:
     assert main.select_one("header > section > h1")
 
 
-def test_what_a_library_lets_through_is_cleaned(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_a_library_lets_through_is_cleaned(monkeypatch):
     monkeypatch.setitem(_environment.filters, "ansi", str)
     page = page_of(code("1", nbformat.v4.new_output("stream", text=EVIL[0])))
     assert len(page("script")) == 1
@@ -146,11 +144,11 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize(("source", "html"), HARMLESS.items())
-def test_harmless_elements_stay_and_formulas_are_mathml(source: str, html: str) -> None:
+def test_harmless_elements_stay_and_formulas_are_mathml(source, html):
     assert html in str(page_of(text(source), reports=["other"]))
 
 
-def test_links_to_the_guide_are_plain_text_where_a_report_stands_alone() -> None:
+def test_links_to_the_guide_are_plain_text_where_a_report_stands_alone():
     link = "[sample unique](../docs/guide/glossary.md#sample-unique)"
     page = page_of(text(f"A {link} is rare."))
     assert "A sample unique is rare." in page.get_text()
@@ -161,7 +159,7 @@ PNG = {"image/png": "aGk=\n"}
 
 
 @pytest.mark.parametrize("spec", [[], 5, None, "a"])
-def test_a_chart_that_is_none_is_shown_as_its_best_picture(spec: Any) -> None:
+def test_a_chart_that_is_none_is_shown_as_its_best_picture(spec):
     chart = displayed({charts.MIME_TYPE: spec, "image/svg+xml": "<svg/>", **PNG})
     page = page_of(code("1", displayed(PNG), chart))
     pictures = page.select(".chart > img")
@@ -231,7 +229,7 @@ def test_a_users_report_leaves_out_what_needs_a_parameter_that_is_empty(by, show
 # --------------------------------------------------------------------------- the layout
 
 
-def test_a_report_opens_with_title_lead_picture_paper_and_verdicts() -> None:
+def test_a_report_opens_with_title_lead_picture_paper_and_verdicts():
     opening = "# A finding\n\n**Hu, J. (2014).** A paper.\n\nThe lead."
     claims = "| |b|c|\n|-|-|-|\n|**C1**|It is $x$.|depends on $n$|\n|**C1**|1|2|"
     decided = display.callout("C1 depends on $n$", "It is 3.")._repr_markdown_()
@@ -255,7 +253,7 @@ def test_a_report_opens_with_title_lead_picture_paper_and_verdicts() -> None:
     assert link["href"] == f"#{callout['id']}"
 
 
-def test_what_is_for_students_stays_in_the_notebook() -> None:
+def test_what_is_for_students_stays_in_the_notebook():
     tags = ("hint", "solution", "notebook-only", "parameters", "injected-parameters")
     hidden = [code("n = 4", tags=(tag,)) for tag in tags]
     hidden += [text("a", tag) for tag in tags]
@@ -264,17 +262,16 @@ def test_what_is_for_students_stays_in_the_notebook() -> None:
     assert shown == ["Title", "After it."]
 
 
-def test_code_that_lays_out_is_folded_and_in_a_users_report_all_code() -> None:
+def test_code_that_lays_out_is_folded_and_in_a_users_report_all_code():
     cells = [code("a = 1"), code("b = 2"), code("show(b)", tags=("hide-input",))]
     blocks = page_of(*cells).select("details.code")
     assert [block.has_attr("open") for block in blocks] == [True, False]
     assert [len(block.select(".highlight")) for block in blocks] == [2, 1]
-    html = render(notebook(*cells), {"data": "people.csv"}, COMPLETE)
-    (block,) = BeautifulSoup(html, "html.parser").select("details.code")
+    (block,) = page_of(*cells, data="people.csv").select("details.code")
     assert not block.has_attr("open")
 
 
-def test_code_and_small_print_are_folded() -> None:
+def test_code_and_small_print_are_folded():
     page = page_of(
         code("a = 1"),
         code("b", table_of(1, "A & b"), chart("c")),
@@ -294,8 +291,8 @@ def test_code_and_small_print_are_folded() -> None:
     assert contents == ["Proof", "Next", "How this report was made"]
 
 
-def test_how_a_report_was_made_stands_at_its_end() -> None:
-    about: dict[str, Any] = COMPLETE | {
+def test_how_a_report_was_made_stands_at_its_end():
+    about = COMPLETE | {
         "versions": {"numpy": "2.5"},
         "seed": 48151623,
         "inputs": {"people.csv": "e3b0c442"},

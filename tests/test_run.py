@@ -8,9 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import killed
@@ -40,9 +38,7 @@ STOPPED = "cell 4: stopped"
 REPLACE = [sys.executable, killed.__file__]
 
 
-def srlib(
-    work: Path, *arguments: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def srlib(work, *arguments, **environment):
     done = subprocess.run(
         [SCRIPT, *arguments],
         cwd=work,
@@ -55,16 +51,16 @@ def srlib(
     return done
 
 
-def read_json(path: Path) -> Any:
+def read_json(path):
     return json.loads(path.read_text())
 
 
-def write_notebook(line: str, more: str = "") -> None:
+def write_notebook(line, more=""):
     """Write the notebook with another line in the place of the marked one."""
     Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, line) + more)
 
 
-def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
+def test_a_run_is_whole_and_its_owners_alone(project, work):
     write_notebook(LOOK, toy.TABLE)
     long = project / ("long" * 30)  # for a path of a socket
     long.mkdir()
@@ -84,19 +80,23 @@ def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
         assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
     assert read_json(final / "results.json") == {"threads": 1, "total": 5.0}
     provenance = read_json(final / "provenance.json")
-    expected = {"status": "complete", "changed_parameters": {"names": ["x", "y"]}}
-    assert provenance == provenance | expected | {"seed": 1}
+    expected = {
+        "status": "complete",
+        "changed_parameters": {"names": ["x", "y"]},
+        "seed": 1,
+    }
+    assert provenance == provenance | expected
     assert len(provenance["source_sha256"]) == 64
 
 
-def test_the_assessment_imports_nothing_from_the_working_folder(work: Path) -> None:
+def test_the_assessment_imports_nothing_from_the_working_folder(work):
     toy.write_records(work)
     done = srlib(work, "assess", "original.csv", "made.csv", "--fail-on", "review")
     assert (done.returncode, done.stderr) == (3, "made.csv: do not release\n")
 
 
 @toy.posix
-def test_a_run_that_is_told_to_end_leaves_nothing(project: Path) -> None:
+def test_a_run_that_is_told_to_end_leaves_nothing(project):
     write_notebook(toy.WAITS)
     process = subprocess.Popen(
         [SCRIPT, "run", "toy"],
@@ -116,13 +116,13 @@ def test_a_run_that_is_told_to_end_leaves_nothing(project: Path) -> None:
 class Ends:
     """An object whose destructor, where Python ignores errors, gets a signal to end."""
 
-    def __del__(self) -> None:
+    def __del__(self):
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 @toy.posix
-def test_a_signal_ends_what_runs_wherever_it_comes() -> None:
-    def in_a_destructor() -> None:
+def test_a_signal_ends_what_runs_wherever_it_comes():
+    def in_a_destructor():
         with ended_by_signals():
             Ends()
             toy.wait_until(lambda: False)
@@ -134,9 +134,7 @@ def test_a_signal_ends_what_runs_wherever_it_comes() -> None:
 
 
 @toy.posix
-def test_a_second_signal_ends_what_has_caught_the_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_second_signal_ends_what_has_caught_the_first(monkeypatch):
     with ended_by_signals():
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
@@ -146,9 +144,7 @@ def test_a_second_signal_ends_what_has_caught_the_first(
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_a_built_notebook_has_no_paths(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_built_notebook_has_no_paths(project, monkeypatch):
     """And a failed build replaces nothing."""
     result = toy.call("build", "toy")
     assert (result.exit_code, result.output) == (0, "toy: notebooks/toy.ipynb\n")
@@ -168,12 +164,10 @@ def test_a_built_notebook_has_no_paths(
 # --------------------------------------------------------------------- without a kernel
 
 
-def execute(
-    project: Path, changed: str = "unread", error: str = "", **given: str
-) -> Path:
+def execute(project, changed="unread", error="", **given):
     """Run the notebook without a kernel, while a file changes or the run fails."""
 
-    def executed(source: Path, saved: Path, *_: object, **__: object) -> str:
+    def executed(source, saved, *_, **__):
         saved.write_text("{}")
         (project / changed).write_text("2")
         return error
@@ -191,13 +185,11 @@ CHANGED = {
 
 
 @pytest.mark.parametrize(("changed", "reason"), CHANGED.items())
-def test_a_run_not_to_be_trusted_is_kept_as_failed(
-    project: Path, changed: str, reason: str
-) -> None:
+def test_a_run_not_to_be_trusted_is_kept_as_failed(project, changed, reason):
     """And a complete run stays."""
     Path("records.csv").write_text("1")
     complete = execute(project, data="records.csv") / "provenance.json"
-    before = complete.read_text()
+    before = read_json(complete)
 
     message = f"^toy: {reason}\nkept: outputs/toy/default.failed"
     error = STOPPED if reason == STOPPED else ""
@@ -206,17 +198,15 @@ def test_a_run_not_to_be_trusted_is_kept_as_failed(
 
     failed = read_json(Path("outputs/toy/default.failed/provenance.json"))
     assert (failed["status"], failed["error"]) == ("failed", reason)
-    assert failed["source_sha256"] == json.loads(before)["source_sha256"]
-    assert complete.read_text() == before
+    assert failed["source_sha256"] == before["source_sha256"]
+    assert read_json(complete) == before
 
 
 @pytest.mark.parametrize("name", ["default", "default.failed"])
 @pytest.mark.parametrize(
     "files", [["thesis.txt"], [".thesis"], ["provenance.json", "notes.md"]]
 )
-def test_a_folder_that_no_run_has_written_stays(
-    project: Path, name: str, files: list[str]
-) -> None:
+def test_a_folder_that_no_run_has_written_stays(project, name, files):
     folder = project / "outputs/toy" / name
     folder.mkdir(parents=True)
     for file in files:
@@ -227,10 +217,10 @@ def test_a_folder_that_no_run_has_written_stays(
     assert sorted(path.name for path in folder.iterdir()) == sorted(files)
 
 
-def interrupted(final: Path, number: int, when: str) -> bool:
+def interrupted(final, number, when):
     """Return whether replacing a run reached a system call, where it is interrupted."""
 
-    def interrupt() -> None:
+    def interrupt():
         raise KeyboardInterrupt
 
     try:
@@ -242,7 +232,7 @@ def interrupted(final: Path, number: int, when: str) -> bool:
     return False
 
 
-def killed_at_once(final: Path, number: int, when: str) -> bool:
+def killed_at_once(final, number, when):
     """Do the same in another process, which is killed."""
     command = [*REPLACE, str(final), str(number), when]
     return subprocess.run(command, timeout=60).returncode == -signal.SIGKILL
@@ -255,11 +245,9 @@ def killed_at_once(final: Path, number: int, when: str) -> bool:
 )
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("earlier", ["earlier", "nothing"])
-def test_nothing_that_was_finished_is_lost(
-    tmp_path: Path, earlier: str, when: str, end: Callable[[Path, int, str], bool]
-) -> None:
+def test_nothing_that_was_finished_is_lost(tmp_path, earlier, when, end):
     """At any system call: nothing incomplete is in place, no hidden folder stays."""
-    outcomes: list[str] = []
+    outcomes = []
     for number in itertools.count(1):
         final = tmp_path / f"{number}/run"
         if earlier == "earlier":
@@ -276,14 +264,12 @@ def test_nothing_that_was_finished_is_lost(
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_run_goes_on_whenever_another_command_begins(
-    tmp_path: Path, when: str
-) -> None:
+def test_a_run_goes_on_whenever_another_command_begins(tmp_path, when):
     """Also if its folder exists but not yet the lock that shows that it is alive."""
     final = tmp_path / "run"
     settled = list[int]()
 
-    def settle() -> None:
+    def settle():
         settled.append(number)
         files.settle_leftovers(tmp_path)
 
@@ -299,8 +285,8 @@ def test_a_run_goes_on_whenever_another_command_begins(
 
 
 def test_where_files_cannot_be_locked_nothing_of_others_is_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     no_locks = Mock(side_effect=OSError(errno.ENOLCK, "No locks available"))
     monkeypatch.setattr(files, "_lock", no_locks)
     killed.write(final := tmp_path / "run", "earlier")
@@ -311,7 +297,7 @@ def test_where_files_cannot_be_locked_nothing_of_others_is_removed(
 
 
 @toy.posix
-def test_a_run_in_another_container_goes_on(tmp_path: Path) -> None:
+def test_a_run_in_another_container_goes_on(tmp_path):
     """Two containers may share a folder, host name and process IDs."""
     container = [
         "unshare",
@@ -337,10 +323,8 @@ def test_a_run_in_another_container_goes_on(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"run", "other"}
 
 
-def test_a_full_disk_leaves_what_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(path: Path, content: bytes) -> None:
+def test_a_full_disk_leaves_what_is_there(tmp_path, monkeypatch):
+    def full(path, content):
         path.open("wb").close()
         raise OSError(28, "No space left on device")
 

@@ -3,15 +3,13 @@
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import nbformat
 import pandas as pd
 import psutil
 import pytest
-from click.testing import CliRunner, Result
-from nbformat import NotebookNode
+from click.testing import CliRunner
 
 from srlib import charts
 from srlib.display import show
@@ -162,7 +160,7 @@ assert suspects == {"smith", "cook"}
 """
 
 
-def make(folder: Path, text: str = TEXT) -> Path:
+def make(folder, text=TEXT):
     """Write the project to a folder, and return the folder."""
     contents = {"notebooks/toy.py": text, "params/toy/published.yaml": "n: 5\n"}
     for file, content in contents.items():
@@ -171,7 +169,7 @@ def make(folder: Path, text: str = TEXT) -> Path:
     return folder
 
 
-def write_records(folder: Path) -> None:
+def write_records(folder):
     """Write two files of the same people."""
     folder.mkdir(exist_ok=True)
     rows = "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
@@ -179,12 +177,12 @@ def write_records(folder: Path) -> None:
         (folder / name).write_text(f"job,town,sick\n{rows}")
 
 
-def call(*arguments: object) -> Result:
+def call(*arguments):
     """Call the command in this process."""
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
+def wait_until(condition, seconds=90):
     """Wait until a condition is true, but not forever."""
     end = time.monotonic() + seconds
     while not condition():
@@ -192,7 +190,7 @@ def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
         time.sleep(0.05)
 
 
-def leave_hidden(final: Path) -> None:
+def leave_hidden(final):
     """Leave a run like a process that was killed while it replaced the run."""
     place = final.with_name(f".{final.name}.srlib-a1b2c3d4")
     place.mkdir()
@@ -200,30 +198,30 @@ def leave_hidden(final: Path) -> None:
     final.rename(place / f"earlier-{final.name}")
 
 
-def kernel(n: int = 3) -> list[int]:
+def kernel(n=3):
     """Return the process of a waiting notebook's kernel, and its parent process."""
     file = Path(f"kernel-{n}")
     wait_until(lambda: file.exists() and " " in file.read_text())
     return [int(process) for process in file.read_text().split()]
 
 
-def text(source: str, *tags: str) -> NotebookNode:
+def text(source, *tags):
     """Return a Markdown cell."""
     return nbformat.v4.new_markdown_cell(source, metadata={"tags": [*tags]})
 
 
-def code(source: str, *outputs: NotebookNode, tags: Sequence[str] = ()) -> NotebookNode:
+def code(source, *outputs, tags=()):
     """Return an executed code cell."""
     metadata = {"tags": [*tags]}
     return nbformat.v4.new_code_cell(source, outputs=[*outputs], metadata=metadata)
 
 
-def displayed(data: Mapping[str, object]) -> NotebookNode:
+def displayed(data):
     """Return a displayed output with data of several types."""
     return nbformat.v4.new_output("display_data", data=data)
 
 
-def finished(outputs: Path, data: str = "") -> Path:
+def finished(outputs, data=""):
     """Write the folder of a published run, with every kind of output, and return it.
 
     With data it is a run on a user's file, whose first picture is public.
@@ -233,7 +231,7 @@ def finished(outputs: Path, data: str = "") -> Path:
     frame = pd.DataFrame({"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]})
     wide = pd.DataFrame({f"a rather long name {i}": [1000.0 * i] for i in range(9)})
 
-    def chart(name: str) -> NotebookNode:
+    def chart(name):
         chart = charts.lines(
             frame, f"{name} in years", "risk", description="Two lines."
         )
