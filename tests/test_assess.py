@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from cases import SURVEY, records
 from markupsafe import escape
@@ -334,6 +335,14 @@ def test_levels_taken_from_the_original_are_noted():
     assert (tables.keys, tables.targets) == (((0,),), (2,))
     assert "No schema given; levels are taken from the original." in notes
     assert "Levels that the original does not have: job 'd'." in notes
+
+
+def test_tables_of_other_libraries_are_assessed_as_those_of_pandas():
+    arrow = pa.Table.from_pandas
+    original, made = (frame.mask(frame == "b") for frame in (ORIGINAL, MADE))  # nulls
+    assert survey(arrow(original), arrow(made)).table.equals(
+        survey(original, made).table
+    )
 
 
 def test_a_known_synthesizer_adds_rows_and_the_risks_of_records():

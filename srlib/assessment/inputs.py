@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,13 +26,16 @@ from srlib.data.microdata import (
     read_uncoded,
 )
 from srlib.data.notation import harmonize_notation
-from srlib.data.schema import Microdata, Schema
+from srlib.data.schema import Microdata, Schema, as_pandas
 from srlib.data.size_limits import check_width
 from srlib.display import percent
 
-# Records: a DataFrame of categorical, text or number columns, microdata, or a file's
-# path.
-type Table = pd.DataFrame | Microdata | str | Path
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+# Records: a DataFrame of categorical, text or number columns (of pandas, polars,
+# PyArrow or DuckDB), microdata, or a file's path.
+type Table = pd.DataFrame | Microdata | str | Path | IntoFrame
 # Tables, or folders or named sequences of them: the releases of one synthesizer.
 type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
 type Names = str | Sequence[str]
@@ -75,7 +78,7 @@ class _Source(NamedTuple):
 
     def texts(self, schema: Schema | None, leave_out: Collection[str]) -> UncodedTable:
         """Return the variables as text, checked against the declared schema."""
-        table = self.table
+        table = as_pandas(self.table)
         if isinstance(table, str | Path):
             return read_uncoded(table, schema, leave_out=leave_out)
         notes: list[str] = []

@@ -230,7 +230,8 @@ def assess(
     Parameters
     ----------
     original : DataFrame, Microdata, str or Path
-        Records of people, in categorical, text or number columns; or a file of them.
+        Records of people, in categorical, text or number columns, of pandas, polars,
+        PyArrow or DuckDB; or a file of them.
     released : the same, a sequence of them, or a mapping from names to either
         Releases by any synthesizer, with the variables of the original, all of them
         synthetic. A folder, or a sequence under a name, has the releases of one

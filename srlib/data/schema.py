@@ -596,8 +596,27 @@ class Microdata:
         return self.schema.decode(self.codes, labels=labels)
 
 
+def as_pandas(table: Any) -> Any:
+    """Return a table of polars, PyArrow or DuckDB as a DataFrame of pandas.
+
+    Values and nulls stay as they are: no integer becomes a float beside a null. Lazy
+    tables are computed. Anything else is returned unchanged.
+    """
+    if isinstance(table, pd.DataFrame | Microdata | str | Path):
+        return table
+    import narwhals
+
+    frame = narwhals.from_native(table, pass_through=True)
+    if isinstance(frame, narwhals.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, narwhals.DataFrame):
+        return table
+    return pd.DataFrame(frame.to_dict(as_series=False), dtype=object)
+
+
 def as_microdata(data: pd.DataFrame | Microdata, schema: Schema | None) -> Microdata:
     """Return a table as Microdata; raise a ValueError if it is of another type."""
+    data = as_pandas(data)
     if isinstance(data, pd.DataFrame):
         return Microdata.from_frame(data, schema)
     if not isinstance(data, Microdata):

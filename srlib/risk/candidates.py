@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,13 @@ import pandas as pd
 from srlib.arrays import ArrayLike, Ints
 from srlib.data import Codes, Microdata, Schema, distinct
 from srlib.data.codes import Levels
+from srlib.data.schema import as_pandas
 
-type Data = pd.DataFrame | Microdata
-"""A table as `posterior_risk` takes it."""
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+type Data = pd.DataFrame | Microdata | IntoFrame
+"""A table as `posterior_risk` takes it: of pandas, polars, PyArrow or DuckDB."""
 type LogPrior = ArrayLike | Callable[[pd.DataFrame], ArrayLike]
 """Log prior probabilities, or a function that returns those of candidates."""
 type Rows = Sequence[int] | Ints
@@ -188,6 +193,7 @@ def _checked_rows(rows: Rows, n_records: int) -> Ints:
 
 def encode(table: Data, name: str, schema: Schema | None = None) -> Microdata:
     """Return a table as codes of a schema; error messages call it by its name."""
+    table = as_pandas(table)
     if isinstance(table, pd.DataFrame):
         try:
             return Microdata.from_frame(table, schema)
@@ -205,6 +211,7 @@ def encode(table: Data, name: str, schema: Schema | None = None) -> Microdata:
 
 def encode_releases(released: Data | Sequence[Data], schema: Schema) -> list[Codes]:
     """Return the codes of one or more releases."""
+    released = as_pandas(released)
     is_single = isinstance(released, pd.DataFrame | Microdata | str)
     if is_single or not isinstance(released, Iterable):
         released = [released]

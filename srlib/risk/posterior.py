@@ -222,8 +222,8 @@ def posterior_risk(
     Parameters
     ----------
     original : DataFrame or Microdata
-        The confidential table, with categorical columns, or with strings or numbers
-        that stand for categories.
+        The confidential table, of pandas, polars, PyArrow or DuckDB, with categorical
+        columns, or with strings or numbers that stand for categories.
     released : DataFrame or Microdata, or a sequence of these
         The releases, with the same variables.
     schema : Schema, optional
