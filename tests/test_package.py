@@ -102,27 +102,20 @@ import doctest, importlib, pkgutil, srlib
 for found in pkgutil.walk_packages(srlib.__path__, "srlib."):
     if found.name.split(".")[1] not in ("__main__", "runner", "charts", "shipped"):
         print(importlib.import_module(found.name).__name__)
-for call in (srlib.posterior_risk, srlib.assess):  # what fails is printed
-    doctest.run_docstring_examples(call, vars(sys.modules[call.__module__]))
+called = vars(sys.modules[srlib.assess.__module__])
+doctest.run_docstring_examples(srlib.assess, called)  # what fails is printed
 """
 
 
 def with_the_core(code: str) -> subprocess.CompletedProcess[str]:
     """Run code where what only extras require is missing."""
     missing = modules(DIRECT - CORE) - modules(CORE)
-    assert {
-        "altair",
-        "click",
-        "papermill",
-        "xarray",
-        "distributed",
-        "pytest",
-    } <= missing
+    assert {"altair", "numba", "nbformat", "xarray", "distributed", "pytest"} <= missing
     command = [sys.executable, "-c", WITH_THE_CORE.format(missing=missing) + code]
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_the_core_alone_has_every_method_and_runs_the_two_calls() -> None:
+def test_the_core_alone_has_every_method_and_assesses() -> None:
     done = with_the_core(METHODS)
     assert done.returncode == 0, done.stderr
     imported = done.stdout.splitlines()
@@ -132,13 +125,28 @@ def test_the_core_alone_has_every_method_and_runs_the_two_calls() -> None:
     assert [line for line in imported if not line.startswith("srlib.")] == []
 
 
-def test_the_command_says_which_extra_it_needs() -> None:
-    told = with_the_core("from srlib.__main__ import main\nmain()").stderr
-    needed = 'needs click, which is not installed: pip install "srlib[notebooks]"'
-    assert told == f"srlib: the command {needed}\n"
+TREES = "srlib.fit_trees(pandas.DataFrame({'job': ['a', 'b']}))"
+FILE = toy.ROOT / "notebooks/charest.csv"
+MAIN = "from srlib.__main__ import main; sys.argv[1:] = '{}'.split(); main()"
 
 
-GROUND = {"arrays", "display", "rng", "checks", "progress", "threads", "yaml_io"}
+@pytest.mark.parametrize(
+    ("code", "extra"),
+    [
+        ("from srlib import charts", "charts"),
+        (f"import pandas, srlib; {TREES}", "samplers"),
+        (MAIN.format(f"assess {FILE} {FILE} --synthesizer rpart"), "samplers"),
+        (MAIN.format("run charest"), "notebooks"),
+    ],
+)
+def test_what_is_missing_is_told_with_its_extra(code: str, extra: str) -> None:
+    *trace, told = with_the_core(code).stderr.splitlines()
+    assert told.endswith(f'not installed: pip install "srlib[{extra}]"')
+    assert bool(trace) == ("main()" not in code)  # the command tells it in one line
+
+
+GROUND = {"arrays", "checks", "compiled", "display"}
+GROUND |= {"progress", "rng", "threads", "yaml_io"}
 
 
 # A module of srlib, or names of several.
@@ -239,17 +247,14 @@ def test_a_fresh_install_assesses_and_runs_a_paper(own: Path) -> None:
     scripts = folder / "venv/bin"
     run("git", "clone", "--quiet", toy.ROOT, folder / "clone")
     run(sys.executable, "-m", "venv", folder / "venv")
-    run(
-        scripts / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        f"{folder}/clone[notebooks]",
-    )
-    run(scripts / "srlib", "assess", "original.csv", "made.csv", cwd=own)
-    told = run(scripts / "srlib", "run", "charest_han", cwd=own)
-    assert "outputs/charest_han/default" in told
+    for extra, typed, shown in (
+        ("", "assess original.csv made.csv", "outputs/assess/made-"),
+        ("[notebooks]", "run charest_han", "outputs/charest_han/default"),
+        ("[notebooks]", "course charest", "outputs/course/source: charest"),
+    ):
+        install = f"-m pip install --quiet {folder}/clone{extra}"
+        run(scripts / "python", *install.split())
+        assert shown in run(scripts / "srlib", *typed.split(), cwd=own)
     assert {path.name for path in own.iterdir()} == {
         "original.csv",
         "made.csv",
