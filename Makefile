@@ -2,7 +2,7 @@
 # make site     the guide with all reports, outputs/site/index.html; runs missing papers first
 # make pictures update README's pictures from the runs that the site shows
 # make test     set up .venv, check the code and run the tests
-# make test-all the same with slow tests (a fresh install, the browser, larger ones), after make lowest
+# make test-all the same with slow tests (sdist and fresh install, the browser, larger ones), after make lowest
 # make lowest   all tests at the lowest versions that pyproject.toml allows (needs uv, Python 3.12)
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
 # make mutants  change lines of the library one at a time: do the tests fail each time? (an hour)

@@ -6,6 +6,7 @@ import importlib.metadata
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tokenize
@@ -240,26 +241,39 @@ def test_an_installed_package_assesses_files_in_a_folder_of_their_own(
     assert files(site) == before
 
 
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist, unpacked."""
+    folder = tmp_path_factory.mktemp("source")
+    build = f"-q egg_info --egg-base={folder} sdist --dist-dir={folder}"
+    setup = "import setuptools; setuptools.setup()"
+    run(sys.executable, "-c", setup, *build.split())
+    (archive,) = folder.glob("*.tar.gz")
+    shutil.unpack_archive(archive, folder, filter="data")
+    return folder / archive.name.removesuffix(".tar.gz")
+
+
 @pytest.mark.slow
-def test_a_fresh_install_assesses_and_runs_a_paper(own: Path) -> None:
-    """A wheel of the last commit in an environment of its own."""
-    folder = own.with_name("fresh")
-    scripts = folder / "venv/bin"
-    run("git", "clone", "--quiet", toy.ROOT, folder / "clone")
-    run(sys.executable, "-m", "venv", folder / "venv")
+def test_an_sdist_holds_what_its_tests_need(source: Path) -> None:
+    assert {"CHANGELOG.md", "CITATION.cff", "environment.yml"} < files(source)
+    run(sys.executable, "-m", "pytest", "--collect-only", "-q", cwd=source)
+
+
+@pytest.mark.slow
+def test_a_fresh_install_assesses_runs_a_paper_and_makes_a_course(
+    source: Path, own: Path
+) -> None:
+    """From the sdist, in an environment of its own, without and with notebooks."""
+    scripts = own.with_name("venv") / "bin"
+    run(sys.executable, "-m", "venv", scripts.parent)
     for extra, typed, shown in (
         ("", "assess original.csv made.csv", "outputs/assess/made-"),
         ("[notebooks]", "run charest_han", "outputs/charest_han/default"),
         ("[notebooks]", "course charest", "outputs/course/source: charest"),
     ):
-        install = f"-m pip install --quiet {folder}/clone{extra}"
+        install = f"-m pip install --quiet {source}{extra}"
         run(scripts / "python", *install.split())
         assert shown in run(scripts / "srlib", *typed.split(), cwd=own)
-    assert {path.name for path in own.iterdir()} == {
-        "original.csv",
-        "made.csv",
-        "outputs",
-    }
 
 
 # ---------------------------------------------------------------------- how large it is
