@@ -6,6 +6,7 @@ import importlib.metadata
 import io
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -201,7 +202,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "build_py",
         f"--build-lib={folder}/site",
     ]
-    run(sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", *build)
+    run(sys.executable, "setup.py", "-q", *build)
     return folder / "site"
 
 
@@ -245,12 +246,20 @@ def test_an_installed_package_assesses_files_in_a_folder_of_their_own(
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sdist, unpacked."""
     folder = tmp_path_factory.mktemp("source")
-    build = f"-q egg_info --egg-base={folder} sdist --dist-dir={folder}"
-    setup = "import setuptools; setuptools.setup()"
-    run(sys.executable, "-c", setup, *build.split())
+    build = f"setup.py -q egg_info --egg-base={folder} sdist --dist-dir={folder}"
+    run(sys.executable, *build.split())
     (archive,) = folder.glob("*.tar.gz")
     shutil.unpack_archive(archive, folder, filter="data")
     return folder / archive.name.removesuffix(".tar.gz")
+
+
+def test_links_of_the_readme_lead_from_the_index_to_the_repository() -> None:
+    build = runpy.run_path(str(toy.ROOT / "setup.py"))
+    readme = (toy.ROOT / "README.md").read_text("utf-8")
+    text = build["with_addresses"](readme, "https://host", "1.0")
+    assert (
+        re.findall(r"\]\((?!https://host/(?:raw/v1.0/.*svg|blob/v1.0/)).*", text) == []
+    )
 
 
 @pytest.mark.slow
