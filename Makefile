@@ -2,12 +2,13 @@
 # make site     the guide with all reports, outputs/site/index.html; runs missing papers first
 # make pictures update README's pictures from the runs that the site shows
 # make test     set up .venv, check the code and run the tests
-# make test-all the same with slow tests (a fresh install, the browser, larger ones), after make lowest
+# make test-all the same with slow tests (sdist and fresh install, the browser, larger ones), after make lowest
 # make lowest   all tests at the lowest versions that pyproject.toml allows (needs uv, Python 3.12)
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
 # make mutants  change lines of the library one at a time: do the tests fail each time? (an hour)
 # make bench    time sampler and tables (the tests assert no times)
 # make lock     update requirements.lock (needs uv)
+# make dist     sdist and wheel for the index of packages, checked, in dist/ (needs uv)
 # make lab      open JupyterLab at notebooks/START_HERE.md; text files open as notebooks
 # make clean    remove .venv, .venv-lowest and the results of runs
 
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 
-.PHONY: papers site pictures test test-all lowest mutants build bench lock lab clean help
+.PHONY: papers site pictures test test-all lowest mutants build bench lock dist lab clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -94,8 +95,15 @@ lock:
 	uv pip compile --universal --python-version 3.12 --no-annotate --no-header --no-emit-index-url \
 	    --no-emit-find-links --extra dev --quiet --upgrade pyproject.toml -o requirements.lock
 
+# The links of README need the address of the repository: see setup.py.
+dist:
+	@grep -q '^Repository = ' pyproject.toml || { echo 'pyproject.toml: [project.urls] has no Repository'; exit 1; }
+	rm -rf dist
+	uv build --quiet
+	uvx --quiet twine check --strict dist/*
+
 clean:
-	rm -rf $(VENV) $(LOWEST) outputs/*/ outputs/.papers outputs/.companions outputs/.doctrees
+	rm -rf $(VENV) $(LOWEST) dist outputs/*/ outputs/.papers outputs/.companions outputs/.doctrees
 
 $(READY): requirements.lock pyproject.toml
 	./tools/setup $(VENV)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+# Where packages are from that neither the core nor the extra ``notebooks`` requires.
+_EXTRAS = {"distributed": "cluster", "numba": "samplers"}
 _APART = 1.0  # seconds; closing terminals and service managers send signals in pairs
 
 
@@ -72,7 +74,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] == "srlib":
             raise
-        extra = "cluster" if error.name == "distributed" else "notebooks"
+        extra = _EXTRAS.get(str(error.name), "notebooks")
         sys.exit(
             f"srlib: the command needs {error.name}, which is not installed: "
             f'pip install "srlib[{extra}]"'

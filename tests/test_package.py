@@ -6,6 +6,8 @@ import importlib.metadata
 import io
 import json
 import re
+import runpy
+import shutil
 import subprocess
 import sys
 import tokenize
@@ -102,27 +104,19 @@ import doctest, importlib, pkgutil, srlib
 for found in pkgutil.walk_packages(srlib.__path__, "srlib."):
     if found.name.split(".")[1] not in ("__main__", "runner", "charts", "shipped"):
         print(importlib.import_module(found.name).__name__)
-for call in (srlib.posterior_risk, srlib.assess):  # what fails is printed
-    doctest.run_docstring_examples(call, vars(sys.modules[call.__module__]))
+called = vars(sys.modules[srlib.assess.__module__])
+doctest.run_docstring_examples(srlib.assess, called)  # what fails is printed
 """
 
 
 def with_the_core(code: str) -> subprocess.CompletedProcess[str]:
     """Run code where what only extras require is missing."""
     missing = modules(DIRECT - CORE) - modules(CORE)
-    assert {
-        "altair",
-        "click",
-        "papermill",
-        "xarray",
-        "distributed",
-        "pytest",
-    } <= missing
     command = [sys.executable, "-c", WITH_THE_CORE.format(missing=missing) + code]
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_the_core_alone_has_every_method_and_runs_the_two_calls() -> None:
+def test_the_core_alone_has_every_method_and_assesses() -> None:
     done = with_the_core(METHODS)
     assert done.returncode == 0, done.stderr
     imported = done.stdout.splitlines()
@@ -132,13 +126,28 @@ def test_the_core_alone_has_every_method_and_runs_the_two_calls() -> None:
     assert [line for line in imported if not line.startswith("srlib.")] == []
 
 
-def test_the_command_says_which_extra_it_needs() -> None:
-    told = with_the_core("from srlib.__main__ import main\nmain()").stderr
-    needed = 'needs click, which is not installed: pip install "srlib[notebooks]"'
-    assert told == f"srlib: the command {needed}\n"
+TREES = "srlib.fit_trees(pandas.DataFrame({'job': ['a', 'b']}))"
+FILE = toy.ROOT / "notebooks/charest.csv"
+MAIN = "from srlib.__main__ import main; sys.argv[1:] = '{}'.split(); main()"
 
 
-GROUND = {"arrays", "display", "rng", "checks", "progress", "threads", "yaml_io"}
+@pytest.mark.parametrize(
+    ("code", "extra"),
+    [
+        ("from srlib import charts", "charts"),
+        (f"import pandas, srlib; {TREES}", "samplers"),
+        (MAIN.format(f"assess {FILE} {FILE} --synthesizer rpart"), "samplers"),
+        (MAIN.format("run charest"), "notebooks"),
+    ],
+)
+def test_what_is_missing_is_told_with_its_extra(code: str, extra: str) -> None:
+    *trace, told = with_the_core(code).stderr.splitlines()
+    assert told.endswith(f'not installed: pip install "srlib[{extra}]"')
+    assert bool(trace) == ("main()" not in code)  # the command tells it in one line
+
+
+GROUND = {"arrays", "checks", "compiled", "display"}
+GROUND |= {"progress", "rng", "threads", "yaml_io"}
 
 
 # A module of srlib, or names of several.
@@ -192,7 +201,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "build_py",
         f"--build-lib={folder}/site",
     ]
-    run(sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", *build)
+    run(sys.executable, "setup.py", "-q", *build)
     return folder / "site"
 
 
@@ -232,29 +241,47 @@ def test_an_installed_package_assesses_files_in_a_folder_of_their_own(
     assert files(site) == before
 
 
-@pytest.mark.slow
-def test_a_fresh_install_assesses_and_runs_a_paper(own: Path) -> None:
-    """A wheel of the last commit in an environment of its own."""
-    folder = own.with_name("fresh")
-    scripts = folder / "venv/bin"
-    run("git", "clone", "--quiet", toy.ROOT, folder / "clone")
-    run(sys.executable, "-m", "venv", folder / "venv")
-    run(
-        scripts / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        f"{folder}/clone[notebooks]",
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist, unpacked."""
+    folder = tmp_path_factory.mktemp("source")
+    build = f"setup.py -q egg_info --egg-base={folder} sdist --dist-dir={folder}"
+    run(sys.executable, *build.split())
+    (archive,) = folder.glob("*.tar.gz")
+    shutil.unpack_archive(archive, folder, filter="data")
+    return folder / archive.name.removesuffix(".tar.gz")
+
+
+def test_links_of_the_readme_lead_from_the_index_to_the_repository() -> None:
+    build = runpy.run_path(str(toy.ROOT / "setup.py"))
+    readme = (toy.ROOT / "README.md").read_text("utf-8")
+    text = build["with_addresses"](readme, "https://host", "1.0")
+    assert (
+        re.findall(r"\]\((?!https://host/(?:raw/v1.0/.*svg|blob/v1.0/)).*", text) == []
     )
-    run(scripts / "srlib", "assess", "original.csv", "made.csv", cwd=own)
-    told = run(scripts / "srlib", "run", "charest_han", cwd=own)
-    assert "outputs/charest_han/default" in told
-    assert {path.name for path in own.iterdir()} == {
-        "original.csv",
-        "made.csv",
-        "outputs",
-    }
+
+
+@pytest.mark.slow
+def test_an_sdist_holds_what_its_tests_need(source: Path) -> None:
+    assert {"CHANGELOG.md", "CITATION.cff", "environment.yml"} < files(source)
+    run(sys.executable, "-m", "pytest", "--collect-only", "-q", cwd=source)
+
+
+@pytest.mark.slow
+def test_a_fresh_install_assesses_runs_a_paper_and_makes_a_course(
+    source: Path, own: Path
+) -> None:
+    """From the sdist, in an environment of its own, without and with notebooks."""
+    scripts = own.with_name("venv") / "bin"
+    run(sys.executable, "-m", "venv", scripts.parent)
+    for extra, typed, shown in (
+        ("", "assess original.csv made.csv", "outputs/assess/made-"),
+        ("[notebooks]", "run charest_han", "outputs/charest_han/default"),
+        ("[notebooks]", "course charest", "outputs/course/source: charest"),
+    ):
+        install = f"-m pip install --quiet {source}{extra}"
+        run(scripts / "python", *install.split())
+        assert shown in run(scripts / "srlib", *typed.split(), cwd=own)
 
 
 # ---------------------------------------------------------------------- how large it is

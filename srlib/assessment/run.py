@@ -340,7 +340,7 @@ def _exact_intruder(tables: Tables, synthesizer: "str | Density") -> _Intruder |
     """Return the function that answers for an intruder who knows the synthesizer."""
     if synthesizer == "":
         return None
-    # This needs numba, and nothing else here does.
+    # This loads numba, and nothing else here does.
     from srlib.assessment.exact import exact_rows, read_synthesizer
     from srlib.risk.synthesizers import check_density
 

@@ -9,7 +9,14 @@ imported.
 import sys
 
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
-import altair  # noqa: E402, F401
+try:
+    import altair  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"charts need {error.name}, which is not installed: "
+        'pip install "srlib[charts]"',
+        name=error.name,
+    ) from None
 
 if sys.modules["rfc3987_syntax"] is None:
     del sys.modules["rfc3987_syntax"]

@@ -77,7 +77,7 @@ def _readable(suffix: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # each reader has its own kinds
-        hint = "; reading it requires pyreadstat" if suffix == ".sav" else ""
+        hint = "; it requires srlib[files]" if suffix == ".sav" else ""
         raise ValueError(
             f"the file cannot be read as {suffix} ({type(error).__name__}){hint}"
         ) from None

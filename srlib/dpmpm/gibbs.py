@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from srlib.arrays import Generator, Ints, NDArray
+from srlib.compiled import THREADS
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Microdata, Schema, as_microdata
 from srlib.dpmpm.kernels import (
-    THREADS,
     empty_tables,
     fill_tables,
     group_variables,

@@ -12,10 +12,10 @@ from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
-from numba import config, njit
 from numpy.typing import NDArray
 
 from srlib.arrays import Floats, Ints
+from srlib.compiled import njit
 from srlib.data.codes import Codes
 
 # Classes are padded to whole vectors of this many; a padded class has probability zero.
@@ -27,9 +27,6 @@ GROUP_CELLS = 128
 UNDERFLOW = 1e-25
 # The same for float64 sums over classes.
 TINY = 1e-200
-# Chains or blocks run in parallel: the number of processors, or the limit of the
-# environment.
-THREADS: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
 _compiled = njit(nogil=True, cache=True)

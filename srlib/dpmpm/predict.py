@@ -8,9 +8,9 @@ from scipy.special import logsumexp
 
 from srlib import checks
 from srlib.arrays import Floats, Generator, Ints, NDArray, log_or_minus_inf
+from srlib.compiled import THREADS
 from srlib.data.codes import Codes, row_numbers
 from srlib.dpmpm.kernels import (
-    THREADS,
     Grouping,
     cell_log_probs,
     empty_tables,

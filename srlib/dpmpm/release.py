@@ -1,10 +1,10 @@
 """Fully synthetic records from a draw of the DPMPM's parameters."""
 
 import numpy as np
-from numba import njit
 
 from srlib import checks
 from srlib.arrays import Floats, Generator, Ints, NDArray
+from srlib.compiled import njit
 
 
 @njit(nogil=True, cache=True)

@@ -220,7 +220,7 @@ def _check_synthesizer(text: str) -> None:
     """Refuse an unknown synthesizer before files are read."""
     if not text:
         return
-    from srlib.assessment.exact import read_synthesizer  # this needs numba
+    from srlib.assessment.exact import read_synthesizer  # this loads numba
 
     try:
         read_synthesizer(text)
@@ -235,6 +235,8 @@ def _assessment(tables: Values, synthesizer: str) -> "Assessment":
 
     try:
         return run_assessment(read_inputs(**tables), synthesizer=synthesizer, seed=SEED)
+    except ModuleNotFoundError:
+        raise  # `srlib.__main__` names the extra
     except Exception as error:
         kind = type(error).__name__
         message = confidential.without_values(kind, str(error), tables)

@@ -20,12 +20,13 @@ import copy
 import itertools
 import re
 from collections.abc import Collection
-
-import nbformat
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING
 
 from srlib.display import MIN_RECORDS, NOT_SHOWN
 from srlib.runner.parameters import FILE_PARAMETERS, UsageError, Values, input_files
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 RULE = (
     f"For a run on a user's file, only words over at least {MIN_RECORDS} records "
@@ -57,8 +58,8 @@ def of_users_file(parameters: Values, provenance: Values) -> bool:
 
 
 def public_run(
-    notebook: NotebookNode, parameters: Values, provenance: Values
-) -> tuple[NotebookNode, Values, Values]:
+    notebook: "NotebookNode", parameters: Values, provenance: Values
+) -> tuple["NotebookNode", Values, Values]:
     """Return the public part of a run: notebook, parameters and provenance.
 
     If the run is on no user's file, everything is public. Else text stays, source code
@@ -86,8 +87,10 @@ def public_run(
     return public, values, about
 
 
-def _make_public(cell: NotebookNode) -> None:
+def _make_public(cell: "NotebookNode") -> None:
     """Leave what is public in a cell of a run on a user's file."""
+    from nbformat.v4 import new_output  # assessments do without
+
     tags = cell.metadata.get("tags", [])
     outputs = cell.get("outputs", [])
     if {"parameters", "injected-parameters"} & {*tags}:
@@ -102,7 +105,7 @@ def _make_public(cell: NotebookNode) -> None:
         ]
         return
     rule = {"text/markdown": f"*Not shown. {RULE}*"}
-    cell.outputs = [nbformat.v4.new_output("display_data", rule)]
+    cell.outputs = [new_output("display_data", rule)]
     kinds = str([[*output.get("data", {})] for output in outputs])
     if "vega" in kinds or "image/" in kinds:  # its caption goes as well
         cell.metadata["tags"] = [*tags, "lost-figure"]

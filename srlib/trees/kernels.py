@@ -12,10 +12,10 @@ Nothing here is random, and equal counts give equal splits in any order of the r
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from srlib.arrays import Bools, Floats, Ints
+from srlib.compiled import njit
 
 LEAF = -1
 # Smallest gain per record of a split, and smallest difference in gain between two
