@@ -158,12 +158,12 @@ def test_the_error_of_a_power_includes_that_of_the_chains():
             data, [released], small.n_levels, chains, rng=default_rng(seed)
         )
         test = membership_test(original, [made], holdout, draws=sets)
-        errors = [
-            one.power([0.2], rng=default_rng(1))["power_se"].item()
+        given, of_people = (
+            one.power([0.2], rng=default_rng(1)).iloc[0]
             for one in (test, replace(test, without_one_chain=()))
-        ]
-        powers.append(test.power([0.2], rng=default_rng(1))["power"].item())
-        variances.append(errors[0] ** 2 - errors[1] ** 2)
+        )
+        powers.append(given["power"])
+        variances.append(given["power_se"] ** 2 - of_people["power_se"] ** 2)
     between = np.var(powers, ddof=1)
     assert 0 < between < 2 * np.mean(variances) < 12 * between
 
