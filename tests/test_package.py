@@ -116,7 +116,7 @@ def with_the_core(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_the_core_alone_has_every_method_and_assesses() -> None:
+def test_the_core_has_every_method_and_assesses() -> None:
     done = with_the_core(METHODS)
     assert done.returncode == 0, done.stderr
     imported = done.stdout.splitlines()
@@ -140,10 +140,10 @@ MAIN = "from srlib.__main__ import main; sys.argv[1:] = '{}'.split(); main()"
         (MAIN.format("run charest"), "notebooks"),
     ],
 )
-def test_what_is_missing_is_told_with_its_extra(code: str, extra: str) -> None:
-    *trace, told = with_the_core(code).stderr.splitlines()
-    assert told.endswith(f'not installed: pip install "srlib[{extra}]"')
-    assert bool(trace) == ("main()" not in code)  # the command tells it in one line
+def test_an_error_names_the_extra_that_is_missing(code: str, extra: str) -> None:
+    *trace, message = with_the_core(code).stderr.splitlines()
+    assert message.endswith(f'not installed: pip install "srlib[{extra}]"')
+    assert bool(trace) == ("main()" not in code)  # one line from the command
 
 
 GROUND = {"arrays", "checks", "compiled", "display"}
