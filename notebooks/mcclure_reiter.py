@@ -1246,7 +1246,7 @@ about = (
 chart = (refused + thin + thick).properties(width=540, height=320, description=about)
 outputs.figure("region", chart)
 
-# %% [markdown] tags=["appendix"]
+# %% [markdown]
 # **The riskiest releases of the largest budgets are unacceptable for some priors, those of small budgets for none.**
 # $RR - 1$ against $R$ of the riskiest pair at each budget, over all priors. The shaded region is unacceptable; lines are
 # thick inside it.
@@ -1326,7 +1326,7 @@ about = (
 chart = chart.properties(width=540, height=280, description=about)
 outputs.figure("which_epsilon", chart)
 
-# %% [markdown] tags=["appendix"]
+# %% [markdown]
 # **A lower limit needs a smaller epsilon.** Risks are below the limit to the left of the points.
 
 # %% [markdown] tags=["written"]
