@@ -300,7 +300,7 @@ risk/candidates
 or np.isnan(values).any(): => or False: # a prior may be missing
 counts[combination_of[chosen]] => counts[combination_of[: len(chosen)]] # repetitions of other records
 risk/errors
-squares * (count - 1) / count => squares / (count - 1) # variance of a mean
+(len(values) - 1) * values.var(axis=0) => values.var(axis=0) # variance of a mean
 yield total - np.log(last) => yield total - np.log(len(log_values)) # mean of one fewer
 risk/estimators
 largest - smallest[:, None] => largest # the record's own probability

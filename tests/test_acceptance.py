@@ -16,7 +16,6 @@ from srlib.mechanism.acceptance import (
     Rule,
     acceptable_releases,
     largest_epsilon,
-    largest_log_ratio,
     read_rules,
     redraw,
     release_first_acceptable,
@@ -26,6 +25,7 @@ from srlib.mechanism.acceptance import (
     unacceptable_share,
     violates_rules,
 )
+from srlib.mechanism.budget import epsilon_for_risk
 
 PAPER = (
     Rule(10, r_at_most=0.1),
@@ -193,11 +193,10 @@ def test_share_of_unacceptable_records_and_how_sure_it_is(prior, expected):
 
 def test_the_corner_of_each_rule_binds():
     rules = [*PAPER, Rule(2, 0.2, 0.9)]
-    largest = largest_log_ratio(rules)
+    largest = epsilon_for_risk(rules, neighbors="replace")
     assert_allclose(largest, np.log(1.5))
     assert not unacceptable(largest - 1e-9, rules)
     assert unacceptable(largest + 1e-9, rules)
-    assert largest_log_ratio([Rule(0.5, 0.6, 1.0)]) == -np.inf
 
 
 MECHANISMS = [
@@ -214,10 +213,9 @@ def test_the_first_mechanism_is_published_where_everything_is_acceptable():
 
 
 def test_nothing_is_published_where_nothing_is_acceptable():
-    names = ["loose", "tight"]
-    published = release_first_acceptable(MECHANISMS, [Rule(1.0)], names)
+    published = release_first_acceptable(MECHANISMS, [Rule(1.0)])
     assert_allclose(probabilities(published)[2, -1], 1)
-    assert published.outputs[0] == ("loose", 0)
+    assert published.outputs[0] == (0, 0)
     assert published.outputs[-1] is None
 
 

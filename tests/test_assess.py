@@ -382,13 +382,13 @@ STREETS = ORIGINAL.assign(street=[f"street {i % 40}" for i in range(60)])
     ("message", "change"),
     {
         "this is not a regular file": {"original": ""},
-        "original is of type dict; it must be a DataFrame": {"original": {"job": [1]}},
+        "original: the table is of type dict; it must be": {"original": {"job": [1]}},
         "original: the table has fewer than two records": {"original": ORIGINAL[:1]},
         "released is empty; it must contain at least one table": {"released": []},
         "tool contains no releases; it must contain at least one": {
             "released": {"tool": []}
         },
-        "release 1 is of type int; it must be a DataFrame": {"released": 3},
+        "release 1: the table is of type int; it must be a DataFrame": {"released": 3},
         "No such file or directory: 'nowhere.csv'": {"released": "nowhere.csv"},
         "made: the table has 1 record; it needs 2 or more": {
             "released": {"made": MADE[:1]}

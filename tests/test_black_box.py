@@ -189,7 +189,7 @@ test_bad_input = refused_changes(
         "rng": default_rng(1),
     },
     {
-        "data is of type ndarray; it must be a DataFrame": {"data": CODES},
+        "the table is of type ndarray; it must be a DataFrame": {"data": CODES},
         "row is 20; it must lie in 0 to 19": {"row": 20},
         "has the true record itself": {"alternatives": table("01")},
         "alternatives has codes out of range": {"alternatives": table("02")},

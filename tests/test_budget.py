@@ -149,8 +149,6 @@ def test_a_lower_limit_has_a_smaller_epsilon(risk, share, **known):
 def test_the_papers_region_has_the_epsilon_of_its_tightest_corner():
     epsilon = epsilon_for_risk(PAPER, neighbors="replace")
     assert epsilon == pytest.approx(np.log(1.5))
-    half = epsilon_for_risk(PAPER, neighbors="add or remove")
-    assert half == pytest.approx(epsilon / 2)
 
 
 def test_the_formula_of_kazan_and_reiter():
@@ -185,8 +183,7 @@ def test_no_table_needs_a_smaller_epsilon(x):
 
 def test_advantage_and_power_of_two_steps_by_their_formulas():
     two_steps = 0.01 * (1 + np.exp(0.5))  # delta
-    known: Any = {"neighbors": "add or remove", "delta": 0.01}
-    row = risk_at(0.5, 0.3, **known).iloc[0]
+    row = risk_at(0.5, 0.3, neighbors="add or remove", delta=0.01).iloc[0]
     assert row["power"] == pytest.approx(np.exp(1) * 0.01 + two_steps)
     advantage = (np.exp(1) - 1 + 2 * two_steps) / (np.exp(1) + 1)
     assert row["advantage"] == pytest.approx(advantage)

@@ -532,3 +532,10 @@ def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
     assert_array_equal(first.codes, sampled(1, 40).codes)
     assert (first.codes != sampled(2, 40).codes).any()
     assert load("", "acs", rng=RNG, n_records=5).schema is ACS
+
+
+def test_an_enum_of_polars_declares_its_levels():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"job": ["a", "b"]}, {"job": polars.Enum(["c", "b", "a"])})
+    (variable,) = Microdata.from_frame(frame).schema.variables
+    assert variable.levels == ("c", "b", "a")

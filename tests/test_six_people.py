@@ -142,7 +142,6 @@ def test_the_power_is_that_of_all_releases_by_their_probability(synthesizer, min
             holdout_statistic=np.repeat(test.holdout_statistic.round(9), times, axis=0),
         ).roc()[::20]
 
-        assert_allclose(times / 1296, p_release)
         rates = roc["false_positive_rate"]
         expected = [exact_power(members, others, p_release, rate) for rate in rates]
         assert_allclose(roc["power"], expected, atol=1e-9)

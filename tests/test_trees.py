@@ -591,7 +591,7 @@ test_bad_input_of_fit = refused_changes(
         "order is 'v0'; it must name each of v0, v1 once": {"order": "v0"},
         r"order is Growth\(min_leaf=5.*; it must name": {"order": Growth(5)},
         "growth is 5; it must be of type Growth": {"growth": 5},
-        "data is of type ndarray; it must be a DataFrame or": {"data": WRONG.codes},
+        "the table is of type ndarray; it must be": {"data": WRONG.codes},
         "schema is of type str; it must be a Sch": {"data": FRAME, "schema": "v"},
         "record": {"data": FRAME[:0]},
         "v1 has 70 levels; trees take at most 64": {"data": people(9, (2, 70), 1)},
@@ -644,7 +644,7 @@ test_bad_input_of_risk = refused_changes(
     tree_risk,
     {"data": WRONG, "released": WRONG, "synthesizer": TREES},
     {
-        "released, table 1 is of type str; it must be": {"released": "a.csv"},
+        "released, table 1: the table is of type str": {"released": "a.csv"},
         "has another schema than the": {"released": people(20, (3, 3), 1)},
         "must be Trees, or have the functions": {"synthesizer": object()},
         "it must be Trees, or have the functions": {"synthesizer": Trees},

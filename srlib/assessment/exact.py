@@ -64,7 +64,7 @@ def read_synthesizer(text: str) -> Callable[[Schema], Density | str]:
             return lambda schema: SequentialTrees(schema, names, growth)
         if name == "margins":
             family = LaplaceMargins if settings else PlugInMargins
-            family(np.array([2]), **settings)  # whatever the levels
+            family(np.array([2]), **settings)  # refuses settings
             return lambda schema: family(schema.n_levels, **settings)
         if name == MIXTURE and not settings:
             return lambda schema: MIXTURE

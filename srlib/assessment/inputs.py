@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,16 +26,12 @@ from srlib.data.microdata import (
     read_uncoded,
 )
 from srlib.data.notation import harmonize_notation
-from srlib.data.schema import Microdata, Schema, as_pandas
+from srlib.data.schema import Frame, Microdata, Schema, as_pandas
 from srlib.data.size_limits import check_width
 from srlib.display import percent
 
-if TYPE_CHECKING:
-    from narwhals.typing import IntoFrame
-
-# Records: a DataFrame of categorical, text or number columns (of pandas, polars,
-# PyArrow or DuckDB), microdata, or a file's path.
-type Table = pd.DataFrame | Microdata | str | Path | IntoFrame
+# Records: a table of categorical, text or number columns, microdata, or a file's path.
+type Table = Frame | Microdata | str | Path
 # Tables, or folders or named sequences of them: the releases of one synthesizer.
 type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
 type Names = str | Sequence[str]
@@ -78,7 +74,7 @@ class _Source(NamedTuple):
 
     def texts(self, schema: Schema | None, leave_out: Collection[str]) -> UncodedTable:
         """Return the variables as text, checked against the declared schema."""
-        table = as_pandas(self.table)
+        table = self.table
         if isinstance(table, str | Path):
             return read_uncoded(table, schema, leave_out=leave_out)
         notes: list[str] = []
@@ -86,14 +82,9 @@ class _Source(NamedTuple):
             schema = schema or table.schema
             notes += table.notes
             table = table.to_frame(labels=False)
-        if not isinstance(table, pd.DataFrame):
-            raise ValueError(
-                f"{self.name} is of type {type(table).__name__}; "
-                "it must be a DataFrame, Microdata, or the path of a file"
-            )
-        frame = table.rename(columns=str)
         known, excluded = exclude_columns(schema, leave_out)
         with self.named():
+            frame = as_pandas(table).rename(columns=str)
             if repeated := duplicates(frame):
                 raise ValueError(f"duplicate column names {quoted(repeated)}")
             check_width(frame.shape[1])

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,12 @@ from srlib.data.codes import (
     replace_texts,
     strip_zeros,
 )
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+type Frame = pd.DataFrame | IntoFrame
+"""A table of pandas, polars, PyArrow or DuckDB."""
 
 MISSING_LEVEL = "missing"
 MAX_LEVELS = 100  # of a column without a schema
@@ -519,6 +525,31 @@ class Schema:
             )
 
 
+def as_pandas(table: Frame) -> pd.DataFrame:
+    """Return a table of another library as a DataFrame of pandas.
+
+    Values and nulls stay as they are: no integer becomes a float beside a null. An Enum
+    keeps its categories. Lazy tables are computed.
+    """
+    if isinstance(table, pd.DataFrame):
+        return table
+    import narwhals
+
+    frame = narwhals.from_native(table, pass_through=True)
+    if isinstance(frame, narwhals.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, narwhals.DataFrame):
+        raise ValueError(
+            f"the table is of type {type(table).__name__}; it must be a DataFrame or "
+            "Microdata"
+        )
+    columns = pd.DataFrame(frame.to_dict(as_series=False), dtype=object)
+    for name, dtype in frame.schema.items():
+        if isinstance(dtype, narwhals.Enum):
+            columns[name] = pd.Categorical(columns[name], dtype.categories)
+    return columns
+
+
 @dataclass(frozen=True)
 class Microdata:
     """Categorical records as integers.
@@ -553,24 +584,24 @@ class Microdata:
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Frame,
         schema: Schema | None = None,
         *,
         drop_missing: bool = False,
     ) -> Self:
-        """Return the coded records of a DataFrame, in their order.
+        """Return the coded records of a table, in their order.
 
-        Columns may be in any order. Values are compared with the levels as text,
-        without surrounding spaces. Labels are read as levels if all values are labels
-        and none is a level, and if they are categories as `to_frame` writes them. The
-        default schema is `Schema.from_frame`. A ValueError names columns, and the first
-        rows by the frame's index. Records with a missing value are an error unless they
-        are to be dropped.
+        It is of pandas, polars, PyArrow or DuckDB, with columns in any order. Values
+        are compared with the levels as text, without surrounding spaces. Labels are
+        read as levels if all values are labels and none is a level, and if they are
+        categories as `to_frame` writes them. The default schema is `Schema.from_frame`.
+        A ValueError names columns, and the first rows by the frame's index. Records
+        with a missing value are an error unless they are to be dropped.
         """
         if not isinstance(schema, Schema | None):
             kind = type(schema).__name__
             raise ValueError(f"schema is of type {kind}; it must be a Schema")
-        frame = frame.rename(columns=str)
+        frame = as_pandas(frame).rename(columns=str)
         schema = schema or Schema.from_frame(frame)
         schema.check_columns(frame)
         columns = {}
@@ -596,34 +627,10 @@ class Microdata:
         return self.schema.decode(self.codes, labels=labels)
 
 
-def as_pandas(table: Any) -> Any:
-    """Return a table of polars, PyArrow or DuckDB as a DataFrame of pandas.
-
-    Values and nulls stay as they are: no integer becomes a float beside a null. Lazy
-    tables are computed. Anything else is returned unchanged.
-    """
-    if isinstance(table, pd.DataFrame | Microdata | str | Path):
-        return table
-    import narwhals
-
-    frame = narwhals.from_native(table, pass_through=True)
-    if isinstance(frame, narwhals.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, narwhals.DataFrame):
-        return table
-    return pd.DataFrame(frame.to_dict(as_series=False), dtype=object)
-
-
-def as_microdata(data: pd.DataFrame | Microdata, schema: Schema | None) -> Microdata:
+def as_microdata(data: Frame | Microdata, schema: Schema | None) -> Microdata:
     """Return a table as Microdata; raise a ValueError if it is of another type."""
-    data = as_pandas(data)
-    if isinstance(data, pd.DataFrame):
-        return Microdata.from_frame(data, schema)
     if not isinstance(data, Microdata):
-        raise ValueError(
-            f"data is of type {type(data).__name__}; "
-            "it must be a DataFrame or Microdata"
-        )
+        return Microdata.from_frame(data, schema)
     if schema is not None:
         raise ValueError("schema is given, but the Microdata have their own schema")
     return data

@@ -142,18 +142,6 @@ def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> Bools:
     return is_violated
 
 
-def largest_log_ratio(rules: Sequence[Rule]) -> float:
-    """Return the largest log L that is acceptable for every prior.
-
-    Each rule binds at its corner, the smallest R to which it applies. There RR = R + L
-    (1 - R) is at its limit.
-    """
-    largest = min(
-        (rule.rr_at_most - rule.r_at_least) / (1 - rule.r_at_least) for rule in rules
-    )
-    return float(log_or_minus_inf(max(largest, 0)))
-
-
 def violates_rules(
     risk: ArrayLike,
     relative_risk: ArrayLike,
@@ -274,7 +262,6 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
 def release_first_acceptable(
     mechanisms: Sequence[Mechanism],
     rules: Sequence[Rule],
-    names: Sequence = (),
 ) -> Mechanism:
     """Return the mechanism that draws from each and releases the first acceptable draw.
 
@@ -284,23 +271,21 @@ def release_first_acceptable(
     confidential data. The choice is therefore itself a mechanism, with its own epsilon.
 
     The mechanisms must have the same rows and neighbors, and the most useful comes
-    first. Columns of the result are named (name, release); names are positions by
-    default. In the last column, ``None``, no release is acceptable and nothing is
-    released.
+    first. Columns of the result are named (position of the mechanism, release). In the
+    last column, ``None``, no release is acceptable and nothing is released.
     """
     first = mechanisms[0]
     log_rejected = np.zeros((first.n_inputs, 1))  # of all mechanisms so far
     columns = []
     outputs: list = []
-    names = names or range(len(mechanisms))
-    for name, mechanism in zip(names, mechanisms, strict=True):
+    for position, mechanism in enumerate(mechanisms):
         has_neighbors = np.array_equal(mechanism.neighbors, first.neighbors)
         if mechanism.n_inputs != first.n_inputs or not has_neighbors:
             raise ValueError("mechanisms must all have the same rows and neighbors")
         table = _whole_table(mechanism)
         is_rejected = ~acceptable_releases(mechanism, rules)
         columns.append(log_rejected + np.where(is_rejected, -np.inf, table))
-        outputs.extend((name, release) for release in mechanism.outputs)
+        outputs.extend((position, release) for release in mechanism.outputs)
         rejected = np.exp(table) * is_rejected
         log_rejected += log_or_minus_inf(rejected.sum(axis=1, keepdims=True))
     return Mechanism.from_table(

@@ -3,7 +3,8 @@ r"""Epsilon from the disclosure risks that are acceptable, and risks from epsilo
 An intruder believes that a person is in the data with probability p, and that a person
 in the data has a value with probability q. Let Z be what an epsilon-differentially
 private mechanism publishes. By Bayes' rule the risk R, the posterior probability that
-the person is in the data and has the value, is
+the person is in the data and has the value, is, for an intruder who knows all other
+records,
 
 .. math:: \frac{R}{p q} = \frac{1}{p q + p (1 - q) \, L_1 + (1 - p) \, L_0},
 
@@ -12,7 +13,9 @@ person is not in the data) to p(Z | the person has the value). Let x = exp(-epsi
 neighbors differ in one replaced record, L1 and L0 are at least x. If they differ in one
 added or removed record, two such steps lead from one value to another: L1 is at least
 x^2, L0 at least x. So the risk has an upper limit whatever the data and the mechanism
-(Kazan and Reiter 2024). Randomized response attains it.
+(Kazan and Reiter 2024). Randomized response attains it. The limit also holds for an
+intruder who knows less, if the other records are independent of the person in the
+intruder's prior; where they tell something about the person, it does not.
 
 References
 ----------
@@ -66,8 +69,9 @@ def epsilon_for_risk(
 ) -> float:
     """Return the largest epsilon that keeps all limits, whatever data and mechanism.
 
-    The intruder may know everybody else in the data. The limits are those of one
-    release, or of all releases together that share the epsilon.
+    The intruder knows all other records, or takes them to be independent of the person.
+    The limits are those of one release, or of all releases together that share the
+    epsilon.
 
     Parameters
     ----------
@@ -223,6 +227,8 @@ def risk_at(
 ) -> pd.DataFrame:
     """Return the largest risks that epsilon allows, whatever data and mechanism.
 
+    The intruder is that of `epsilon_for_risk`.
+
     Parameters
     ----------
     epsilon : float or sequence of float
@@ -244,13 +250,20 @@ def risk_at(
     DataFrame
         A row for each epsilon and prior: epsilon, prior; risk, the largest posterior
         probability R that the person is in the data with the value; relative_risk, R
-        over its prior probability; tail, the largest probability of an output with a
-        larger risk; advantage, the largest true-positive rate less the false-positive
-        rate of a test of this against all else, with the intruder's weights; and power,
-        its largest true-positive rate at the false-positive rate. The tail is 0 for
-        pure differential privacy. With a delta, the risk is that of a privacy loss log
-        2 above epsilon, and the tail 2 delta (Kasiviswanathan and Smith 2014, lemma
-        3.3); advantage and power hold without a tail.
+        over its prior probability; tail; advantage, the largest true-positive rate less
+        the false-positive rate of a test of this against all else, with the intruder's
+        weights; and power, its largest true-positive rate at the false-positive rate.
+
+        With a delta, the risk is that of privacy losses log 2 above those of epsilon.
+        The tail limits the probability, given the value, of a larger risk: it is twice
+        the sum of the deltas of the alternatives, where two steps have delta (1 +
+        exp(epsilon)). It is zero without a delta. Advantage and power hold without a
+        tail.
+
+    Notes
+    -----
+    A loss is more than t above epsilon with a probability of at most delta / (1 -
+    exp(-t)), after Kasiviswanathan and Smith (2014); here t = log 2.
 
     References
     ----------

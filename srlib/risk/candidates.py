@@ -1,10 +1,9 @@
 """Target records of an intruder, and the candidates for each, the true record first."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,13 +11,10 @@ import pandas as pd
 from srlib.arrays import ArrayLike, Ints
 from srlib.data import Codes, Microdata, Schema, distinct
 from srlib.data.codes import Levels
-from srlib.data.schema import as_pandas
+from srlib.data.schema import Frame
 
-if TYPE_CHECKING:
-    from narwhals.typing import IntoFrame
-
-type Data = pd.DataFrame | Microdata | IntoFrame
-"""A table as `posterior_risk` takes it: of pandas, polars, PyArrow or DuckDB."""
+type Data = Frame | Microdata
+"""A table as `posterior_risk` takes it."""
 type LogPrior = ArrayLike | Callable[[pd.DataFrame], ArrayLike]
 """Log prior probabilities, or a function that returns those of candidates."""
 type Rows = Sequence[int] | Ints
@@ -193,32 +189,23 @@ def _checked_rows(rows: Rows, n_records: int) -> Ints:
 
 def encode(table: Data, name: str, schema: Schema | None = None) -> Microdata:
     """Return a table as codes of a schema; error messages call it by its name."""
-    table = as_pandas(table)
-    if isinstance(table, pd.DataFrame):
-        try:
-            return Microdata.from_frame(table, schema)
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
-    if not isinstance(table, Microdata):
-        raise ValueError(
-            f"{name} is of type {type(table).__name__}; it must be a DataFrame or "
-            "Microdata"
-        )
-    if schema not in (None, table.schema):
-        raise ValueError(f"{name} has another schema than the original")
-    return table
+    if isinstance(table, Microdata):
+        if schema not in (None, table.schema):
+            raise ValueError(f"{name} has another schema than the original")
+        return table
+    try:
+        return Microdata.from_frame(table, schema)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 def encode_releases(released: Data | Sequence[Data], schema: Schema) -> list[Codes]:
     """Return the codes of one or more releases."""
-    released = as_pandas(released)
-    is_single = isinstance(released, pd.DataFrame | Microdata | str)
-    if is_single or not isinstance(released, Iterable):
+    if isinstance(released, str) or not isinstance(released, Sequence):
         released = [released]
-    releases = list(released)
-    if not releases:
+    if not released:
         raise ValueError("released is empty; it must hold one table or more")
     return [
         encode(release, f"released, table {i}", schema).codes
-        for i, release in enumerate(releases, 1)
+        for i, release in enumerate(released, 1)
     ]

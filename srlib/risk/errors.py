@@ -23,12 +23,6 @@ def jackknife(statistic: Statistic, sets: Sequence[Floats]) -> tuple[Floats, Flo
     (n_chains, ...). The standard errors come from leaving out one chain of one set at a
     time; without sets they are zero.
     """
-    if any(len(chains) < 2 for chains in sets):
-        raise ValueError(
-            f"the sets have {[len(chains) for chains in sets]} chains; each needs two "
-            "or more, because the standard errors come from the differences between "
-            "chains"
-        )
     value = statistic(*map(log_mean, sets))
     variances = map(jackknife_variance, leave_one_out(statistic, sets))
     return value, np.sqrt(sum(variances, np.zeros_like(value)))
@@ -38,6 +32,12 @@ def leave_one_out(
     statistic: Statistic, sets: Sequence[Floats]
 ) -> Iterator[Iterator[Floats]]:
     """Yield, for each set, the values of a statistic without one chain at a time."""
+    if any(len(chains) < 2 for chains in sets):
+        raise ValueError(
+            f"the sets have {[len(chains) for chains in sets]} chains; each needs two "
+            "or more, because the standard errors come from the differences between "
+            "chains"
+        )
     means = [log_mean(chains) for chains in sets]
     for i, chains in enumerate(sets):
         yield (
@@ -63,16 +63,6 @@ def leave_one_out_log_means(log_values: Floats) -> Iterator[Floats]:
 
 
 def jackknife_variance(replicates: Iterable[Floats]) -> Floats:
-    """Return the variance of an estimate from its values without one chain at a time.
-
-    The values are taken one by one (Welford 1962): those of a hundred chains would fill
-    memory.
-    """
-    count = 0
-    mean = np.zeros(())
-    squares = np.zeros(())
-    for count, value in enumerate(replicates, 1):
-        deviation = value - mean
-        mean = mean + deviation / count
-        squares = squares + deviation * (value - mean)
-    return squares * (count - 1) / count
+    """Return the variance of an estimate from its values without one chain each."""
+    values = np.array([*replicates])
+    return (len(values) - 1) * values.var(axis=0)

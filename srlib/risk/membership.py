@@ -323,18 +323,20 @@ def _test_by_draws(comparison: "_Comparison", draws: DrawSets) -> MembershipTest
     likelihood = draws.people_likelihood(
         comparison.records.combinations, comparison.people, comparison.holdout_rows
     )
-    statistic, error, of_people = log_likelihood_ratios(likelihood.log_likelihood)
-    _, chain_error = likelihood.estimate(lambda x: log_likelihood_ratios(x)[0])
-    error = np.hypot(error, chain_error)
-    test = comparison.test(statistic[None], error[None], of_people[None])
+
+    def test_of(log_likelihood: Floats) -> MembershipTest:
+        ratios = log_likelihood_ratios(log_likelihood)
+        return comparison.test(*(part[None] for part in ratios))
+
+    test = test_of(likelihood.log_likelihood)
     without_one_chain = [
-        [
-            comparison.test(*(part[None] for part in log_likelihood_ratios(column)))
-            for column in replicates
-        ]
-        for replicates in leave_one_out(likelihood.from_log_means, likelihood.sets)
+        [*map(test_of, columns)]
+        for columns in leave_one_out(likelihood.from_log_means, likelihood.sets)
     ]
-    return replace(test, without_one_chain=without_one_chain)
+    variance = test.mcse**2
+    for tests in without_one_chain:
+        variance += jackknife_variance(one.statistic for one in tests)
+    return replace(test, mcse=np.sqrt(variance), without_one_chain=without_one_chain)
 
 
 def score_test(
