@@ -191,8 +191,13 @@ def test_advantage_and_power_of_two_steps_by_their_formulas():
 
 
 def test_the_power_against_two_alternatives_by_its_formula():
-    known: Any = {"neighbors": "add or remove", "membership": 0.5}
-    row = risk_at(1, 0.5, **known, false_positive_rate=0.9).iloc[0]
+    row = risk_at(
+        1,
+        0.5,
+        neighbors="add or remove",
+        membership=0.5,
+        false_positive_rate=0.9,
+    ).iloc[0]
     mean_ratio = (np.exp(2) + 2 * np.exp(1)) / 3  # of another value, and of absence
     assert row["power"] == pytest.approx(1 - 0.1 / mean_ratio)
 
