@@ -53,7 +53,7 @@ def test_the_document_keeps_its_schema(several):
 @pytest.mark.parametrize(
     ("part", "value"),
     [
-        ("format", "srlib-assessment 1.0"),
+        ("format", "srlib-assessment 2.0"),
         ("verdicts", []),
         ("more", 1),
         ("table", [{"release": "x"}]),

@@ -68,6 +68,11 @@ def test_every_name_has_an_example_that_runs(name: str) -> None:
     assert runner.failures == 0 < runner.tries
 
 
+def test_a_change_of_the_public_api_is_seen() -> None:
+    committed = (toy.ROOT / "docs" / "signatures.txt").read_text("utf-8")
+    assert run(sys.executable, "tools/signatures.py") == committed
+
+
 def test_the_version_is_the_packages() -> None:
     assert srlib.__version__ == PROJECT["version"]
     assert f"version: {srlib.__version__}" in (toy.ROOT / "CITATION.cff").read_text(

@@ -41,7 +41,7 @@ from srlib.rng import stream
 if TYPE_CHECKING:
     from srlib.risk.synthesizers import Density
 
-FORMAT = "srlib-assessment 2.0"  # of the JSON document; docs/assessment.schema.json
+FORMAT = "srlib-assessment 1.0"  # of the JSON document; docs/assessment.schema.json
 PUBLIC_FACTS = ("Date", "Version")
 MAX_KEYS_SHOWN = 100  # characters of their names on the terminal
 # Gives the rows of one synthesizer's releases, and the risks of the people tested.
