@@ -505,7 +505,8 @@ leak["increase"] = leak["exact epsilon"] - leak["weakest prior"]
 
 # %% tags=["hide-input"]
 caption = "Priors that meet a target for EDP; exact epsilon of choosing, and of the weakest prior."
-show(outputs.table("trial_and_error", leak).round(9), digits=2, caption=caption)
+outputs.table("trial_and_error", leak)
+show(leak.round(9), digits=2, caption=caption)
 
 # %% [markdown] tags=["appendix"]
 # With removed records, the definition of EDP, most of the epsilon comes from the weak prior, which EDP accepts. The
@@ -584,9 +585,9 @@ for size in (5, 10, 100, 1000):
 
 # %%
 medians = figure_2.groupby(["n", "bins"])["edp"].median().reset_index()
-rows.append(medians.assign(neighbors="remove", case="normal, median"))
+medians = medians.assign(neighbors="remove", case="normal, median")
 setting = ["case", "neighbors", "bins"]
-by_n = pd.concat(rows).set_index([*setting, "n"])[["edp"]].sort_index()
+by_n = pd.concat([*rows, medians]).set_index([*setting, "n"])[["edp"]].sort_index()
 by_n["smaller_n"] = by_n.groupby(setting)["edp"].shift()
 
 # %% tags=["hide-input"]
@@ -812,8 +813,8 @@ assert round(empty, 3) == 0.571
 assert thousands == 83
 
 # %% [markdown]
-# Are bins empty where EDP is small? The table of five records at all numbers of bins (section *Why EDP grows with the
-# bins*) has three kinds of neighbors and two $x$ at 20 bins. With $p$ the least probability of a bin, given the neighbor,
+# Are bins empty where EDP is small? `edp_by_bins` (section *Why EDP grows with the bins*) has three kinds of neighbors and
+# two $x$ of five records at 20 bins. With $p$ the least probability of a bin, given the neighbor,
 # this bin is empty with probability $(1 - p)^{10{,}000}$. Its logarithm for each of the six cases, by EDP:
 
 # %%
@@ -844,7 +845,7 @@ claims.check(
 # ## How the paper's tables came about
 #
 # *Table 2.* At the prior that spends exactly 2.4, to which the text rounds $\epsilon$, all but one of its entries round to
-# the printed ones. With $\alpha = 1/2$ as stated, 21 of the 36 do so. Both, beside the printed ones:
+# the printed ones. With $\alpha = 1/2$ as stated, 21 of the 36 do so. Each entry, at both priors:
 
 # %%
 paper = printed("charest_han").set_index("id")  # each printed number has an id
@@ -868,7 +869,7 @@ for a in np.arange(4985, 4993) / 10_000:
         matching_priors.append(f"{a:.4f}")
 callout(
     f"All 18 entries round to the printed ones only at α = {' and '.join(matching_priors)}",
-    f"of .4985 to .4992 in steps of .0001. The rounded ε has {ALPHA_OF_2_4:.5f}.",
+    f"Tried: .4985 to .4992 in steps of .0001. The rounded ε has {ALPHA_OF_2_4:.5f}.",
 )
 
 # %% [markdown]
@@ -896,11 +897,8 @@ treatments = rounded.groupby(["draws", "smoothing"]).agg(
 # %% tags=["hide-input"]
 names = {"within_two_errors": "of six within two errors", "smoothing": "treatment"}
 caption = "Difference of printed and computed biases (percentage points), by draws and treatment."
-show(
-    outputs.table("table_3_treatments", treatments.reset_index()),
-    caption=caption,
-    names=names,
-)
+shown = outputs.table("table_3_treatments", treatments.reset_index())
+show(shown, caption=caption, names=names)
 
 # %% [markdown]
 # At the published settings each column of Table 3 has a different treatment: *dropped* for 10,000 draws, *1 added* for
@@ -948,8 +946,8 @@ for number, m in product((3, 4), DRAWS):
 show(shown, caption="Imprecisions printed in the paper, under its headings.")
 
 # %% [markdown]
-# Under 100,000 and 1,000,000 draws Table 4 has the imprecisions of Table 3 for a tenth of them, those of **ten times fewer
-# draws** than its headings say. (Its row for 100 bins has two misprints, 0.041 for 0.400 and 0.790 for 0.122.) The first
+# Under 100,000 and 1,000,000 draws Table 4 has the imprecisions of Table 3 at **ten times fewer draws** than its headings
+# say. (Its row for 100 bins has two misprints, 0.041 for 0.400 and 0.790 for 0.122.) The first
 # column then has 1,000 draws, and of 250 bins at least one is always empty. The estimate is $\log\{(M + aB)/(aB)\}$ for an
 # added $a$: $\log 401$ with 0.01, which is the printed 5.99, and $\log 41$ with 0.1.
 #
@@ -1032,7 +1030,7 @@ def at_distance(z, n_draws, n_bins, added):
 
 
 # %% [markdown]
-# The distance that a printed bias implies, in the first of 32 intervals that cross it:
+# The smallest distance that gives a printed bias, sought in 32 intervals:
 
 
 # %% tags=["monte-carlo"]
@@ -1068,7 +1066,8 @@ for b in BINS:
 caption = (
     "Distance implied by each printed bias of Table 4; blank: none from 1.7 to 4.9."
 )
-show(outputs.table("distances", implied), digits=2, caption=caption)
+outputs.table("distances", implied)
+show(implied, digits=2, caption=caption)
 
 # %% [markdown]
 # With the stated numbers of draws nearly all printed biases imply no distance. With a tenth of them, those of 5 to 50
@@ -1543,16 +1542,16 @@ for m, b in product(DRAWS, BINS):
 # And for the imprecisions of both tables:
 
 # %% tags=["monte-carlo"]
-imprecision = imprecision.set_index(["draws", "bins"])
+by_cell = imprecision.set_index(["draws", "bins"])
 # The printed means of 100 have 4 * replicates / 100 times the variance of ours.
-errors = imprecision["imprecision_se"] * np.sqrt(1 + 4 * replicates / 100)
+errors = by_cell["imprecision_se"] * np.sqrt(1 + 4 * replicates / 100)
 for number, m, b in product((3, 4), DRAWS, BINS):
     cell = (m if number == 3 else m // 10, b)
     row = {
         "id": f"table{number}_emi_{b}_{m}",
-        "computed": imprecision["imprecision"][cell],
+        "computed": by_cell["imprecision"][cell],
         "error": errors[cell],
-        "stated": f"0.01 added; {imprecision['imprecision'][m, b]:.3f} as stated",
+        "stated": f"0.01 added; {by_cell['imprecision'][m, b]:.3f} as stated",
     }
     rows.append(row)
 entries_4 = pd.DataFrame(rows).set_index("id")

@@ -186,8 +186,7 @@ assert np.allclose(np.exp(log_prob), probability_of_three)
 # $X^* = 0$. Only one logarithm remains there, farthest from zero at $X = 0$ and at $X = n - 1$.
 # With $\alpha = \beta$ this is $\epsilon = n_s \log(1 + 1/\alpha)$ exactly, which the paper's $\alpha$
 # solves. The budget is spent at two corners. In one, $X$ is 0 or 1 and *all*
-# synthetic records are ones; in the other it is the same with zeros. Here are the tables, one for each budget of run and
-# paper:
+# synthetic records are ones; the other is its mirror image. The tables, one for each budget of the run and the paper:
 
 # %%
 P0 = [0.001, 0.3, 0.5, 0.999]  # of the paper
@@ -317,9 +316,9 @@ caption = "The worked example, ε = 1,000: parameters, probabilities and the ris
 show(pd.DataFrame([example]), digits=4, caption=caption)
 
 # %% [markdown]
-# Table 1 has the expected rise of the intruder's probability of the true value, a fall counted as 0. The record at risk has
-# $Y_j = 1$, or 0 if the data hold no ones, so the rows to compare are $X$ and $|X - 1|$. Equation 7 is the probability of a
-# pair, equation 6 the sum:
+# Table 1 has the expected increase in the intruder's probability of the true value; a decrease counts as 0. The record at
+# risk has $Y_j = 1$, or 0 if the data hold no ones, so the rows to compare are $X$ and $|X - 1|$. Equation 7 is the
+# probability of a pair, equation 6 the sum:
 #
 # $$p(X, X^*) = p(X^* \mid X) \binom{n}{X} p_0^X (1 - p_0)^{n - X}, \qquad ER = \sum_{X, X^*} \max(R - w, 0)\; p(X, X^*).$$
 #
@@ -373,7 +372,7 @@ caption = (
 show(pd.DataFrame(of_ten), caption=caption)
 
 # %% [markdown]
-# Now all pairs at every $p_0$ and $\epsilon$ of run and paper:
+# Now all pairs at every $p_0$ and $\epsilon$ of the run and the paper:
 
 # %%
 changed = np.abs(counts - 1)  # X with the record at risk changed
@@ -492,7 +491,8 @@ claims.check(
 # At the paper's settings the rare value stays exposed in relative terms, but only for the few records that have it. Over
 # all records the release discloses, at these budgets, fewer nats about a rare attribute than about a common one, but
 # *more* as a share of the attribute's entropy. At small $\epsilon$ the columns of Table 1 hardly differ, because $\alpha$ is
-# so large that the release is nearly all coin flips. At .01 the increase is even slightly *smaller* at .3 than at .5.
+# so large that the release is nearly all coin flips. At .01 the increase is even slightly *smaller* at .3 than at .5, in digits
+# not shown.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 2: which sentence does the table not support?
@@ -660,7 +660,8 @@ caption = "Largest budget of the run with small risks."
 show(largest_budget.rename_axis("p0").reset_index(), caption=caption, names=names)
 
 # %% [markdown] tags=["appendix"]
-# At the paper's settings 1000 stands by both criteria; with .95, ten itself is small enough.
+# At the paper's settings both criteria give 1000 for common values; with .95, ten itself is small enough
+# for rare ones.
 #
 # ## Relative risk
 #
@@ -734,7 +735,7 @@ claims.check(
 #
 # The paper computes $E\big((p - p_0)^2 \mid X^*\big)$ from 99,000 draws of a chain (after Charest
 # 2010). A step of $X$ by one is accepted by the Metropolis–Hastings rule, given $p$; then $p$ is drawn given $X$.
-# From 0 and $n$ the only proposal is inwards, twice as probable as the proposal back; the acceptance ratio corrects for this.
+# From 0 and $n$ the only proposal is inward, twice as probable as the proposal back; the acceptance ratio corrects for this.
 #
 # The appendix proposes $X \pm 1$ "for $2 \le X \le n - 1$". Taken literally, this leaves $X = 1$ without a
 # proposal, and a chain never reaches 0 or 1 unless it started there; here the rule holds from 1 on. `log_target` is
@@ -896,7 +897,8 @@ caption = (
     f"Convergence of {n_chains} chains for each pair, and single chains within 0.1 of "
     "the exact sum, by budget (last columns: also by p₀)."
 )
-show(outputs.table("chains", chains), caption=caption)
+outputs.table("chains", chains)
+show(chains, caption=caption)
 
 # %% tags=["monte-carlo", "hide-input"]
 claims.check(
@@ -938,7 +940,7 @@ chart = charts.trace(diagnostics.long_format(walks), description=about)
 outputs.figure("trace", chart)
 
 # %% [markdown]
-# **Converged chains overlap; the others drift apart.** $X$ after the longer burn-in, at the largest and at the smallest
+# **Converged chains overlap; the others drift apart.** $X$ after the longer burn-in, at the largest and the smallest
 # budget.
 
 # %% [markdown]
@@ -1266,8 +1268,8 @@ region_epsilon = np.log(min(largest_ratios))
 callout("Largest ε that keeps the region", f"{region_epsilon:.4f}")
 
 # %% [markdown]
-# `epsilon_for_risk` also solves it for neighbors that differ in one added or removed record, of which two lead from one
-# value to another, and if the intruder doubts that the person is in the data:
+# `epsilon_for_risk` also solves it for neighbors that differ in one added or removed record (to change a value takes two
+# such steps), and for an intruder who doubts that the person is in the data:
 
 # %%
 rows = []
@@ -1276,13 +1278,20 @@ for neighbors, membership in product(["replace", "add or remove"], [1.0, 0.5]):
     row = {"neighbors": neighbors, "prior of being in the data": membership}
     rows.append(row | {"epsilon": e})
 assert np.isclose(rows[0]["epsilon"], region_epsilon)
-show(outputs.table("which_epsilon", pd.DataFrame(rows)), digits=3)
+
+# %% tags=["hide-input"]
+shown = outputs.table("which_epsilon", pd.DataFrame(rows))
+caption = (
+    "Largest ε that keeps the region, by kind of neighbors and the intruder's prior "
+    "probability that the person is in the data."
+)
+show(shown, digits=3, caption=caption)
 
 # %% [markdown]
-# The largest risk of someone known to be in the data, by a prior and a limit that can be dragged:
+# The largest risk of someone known to be in the data is $1/\{1+e^{-k\epsilon}(1-w)/w\}$, where $k$ steps change a value.
+# A grid, and sliders:
 
 # %%
-odds = "limit / (1 - limit) * (1 - prior) / prior"
 lines = pd.DataFrame(
     product(np.geomspace(0.01, 20, 120), ["replace", "add or remove"]),
     columns=["epsilon", "neighbors"],
@@ -1300,6 +1309,7 @@ sliders = [
 ]
 
 # %% tags=["hide-input"]
+odds = "limit / (1 - limit) * (1 - prior) / prior"
 risk = alt.Y("risk:Q", title="Largest risk R").scale(domain=[0, 1])
 x = alt.X("epsilon:Q", title="Epsilon (log scale)").scale(type="log", nice=False)
 color = alt.Color("neighbors:N", title="Neighbors", sort=None)
@@ -1333,9 +1343,11 @@ outputs.figure("which_epsilon", chart)
 # ### Exercise 5: what does the worst case cost?
 #
 # Which $\epsilon$ keeps the paper's region for all priors and data (`for_all`)? How many times as large may it be for this
-# mechanism, $n = n_s = 1000$ and $X = 500$ (`times`, both three decimal places)? May it then be published (`may_publish`)?
+# mechanism, $n = n_s = 1000$ and $X = 500$ (`times`, both three decimal places)? May this larger $\epsilon$ be published
+# (`may_publish`, true or false)?
 #
-# *You will need:* `acceptance.largest_epsilon(lambda e: mechanism.private_plugin(e, 1000, 1000), 500, 499, rules, 0.01, 10)`.
+# *You will need:* `acceptance.largest_epsilon(lambda e: mechanism.private_plugin(e, 1000, 1000), 500, 499, rules, 0.01, 10)`
+# compares 500 ones with 499, for $\epsilon$ from 0.01 to 10.
 
 # %% tags=["solution"]
 # Solution
@@ -1580,7 +1592,7 @@ outputs.figure("release_size", chart)
 # %%
 of_paper = printed("mcclure_reiter").set_index("id")
 printed_number = of_paper["printed"].astype(float)
-inner = counts[(counts > 0) & (counts < n)]  # where both neighbors are proposed
+inner = counts[1:-1]  # where both neighbors are proposed
 keys = ["alpha", "one", "total", "p_y_0", "p_y_1", "risk"]
 computed = {
     f"example_{key}": example[name] for key, name in zip(keys, example, strict=True)
@@ -1651,8 +1663,7 @@ settings = {
 }
 
 # %% [markdown]
-# The others get no verdict, for a reason in `skip`: the spread of the paper's own ten pairs is not a tolerance; the named
-# sections have our results.
+# The others get no verdict, for a reason in `skip`: the spread of the paper's own ten pairs is not a tolerance.
 
 # %%
 of_draws = "the paper's own ten pairs; section "
@@ -1699,8 +1710,8 @@ outputs.ledger(book)
 # - **The paper's equation 11** has $\binom{n}{X^*}$ for $\binom{n_s}{X^*}$, which cancels. Equations 5 and 7 and Appendix B
 #   write $n$ for $n_s$ in the probability of $X^*$, and Appendix B divides a sum of $T - B$ terms by $T - (B + 1)$. For the
 #   slips in its equation 10 and in the proposals see Exercise 1 and [The Markov chain](#The-Markov-chain).
-# - **Some last digits of Table 1** look truncated (.0367 is printed as .036); none is further than one unit of its last
-#   digit from the exact value.
+# - **Some last digits of Table 1** look truncated (.0367 is printed as .036); none is off by more than one unit of
+#   that digit.
 #
 # ## References
 #

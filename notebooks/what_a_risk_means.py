@@ -23,8 +23,8 @@
 # Agencies report the [posterior probability](../docs/guide/glossary.md#posterior-disclosure-risk) that an intruder
 # gives to a record's true values. If each true record is drawn from the
 # intruder's prior and the intruder knows the synthesizer, a probability of $p$ is right for a share $p$: that is Bayes'
-# rule. For records as they are, released by trees, the best guesses of an intruder with a uniform prior are right more
-# often than they claim. An intruder who assumes another synthesizer can be sure and wrong.
+# rule. For records as they are, released by trees with small leaves, the best guesses of an intruder with a uniform prior
+# are right more often than they claim. An intruder who assumes another synthesizer can be sure and wrong.
 
 # %% [markdown] tags=["notebook-only"]
 # ## Parameters
@@ -167,22 +167,8 @@ for other, release in product([1, 0], [0, 1, 2]):
     likelihood = np.exp(two_records.block(ones, [release]))[:, 0]  # (no, yes)
     joint = prior / 2 * likelihood
     claimed = joint.max() / joint.sum()
-    cases.append(
-        (
-            other,
-            release,
-            joint.sum(),
-            claimed,
-            joint.max(),
-        )
-    )
-columns = [
-    "other",
-    "released yes",
-    "P(case)",
-    "claimed",
-    "P(case, identified)",
-]
+    cases.append((other, release, joint.sum(), claimed, joint.max()))
+columns = ["other", "released yes", "P(case)", "claimed", "P(case, identified)"]
 cases = pd.DataFrame(cases, columns=columns)
 cases
 
@@ -289,23 +275,9 @@ for name, table in tables.items():
     posterior = joint / joint.sum(axis=1, keepdims=True)
     risk = (joint * posterior).sum()
     identified = joint.max(axis=1).sum()
-    rows.append(
-        (
-            name,
-            risk,
-            identified,
-            np.sqrt(risk),
-        )
-    )
-families = pd.DataFrame(
-    rows,
-    columns=[
-        "synthesizer",
-        "risk",
-        "identified",
-        "bound",
-    ],
-)
+    rows.append((name, risk, identified, np.sqrt(risk)))
+columns = ["synthesizer", "risk", "identified", "bound"]
+families = pd.DataFrame(rows, columns=columns)
 _ = outputs.table("families", families, public=True)
 
 # %% tags=["hide-input"]
@@ -403,11 +375,7 @@ def score(log_prob, truth, data_set):
 
 # %%
 chains = dpmpm.Chains(
-    n_classes=n_classes,
-    burn_in=burn_in,
-    n_draws=n_draws,
-    thin=8,
-    n_chains=4,
+    n_classes=n_classes, burn_in=burn_in, n_draws=n_draws, thin=8, n_chains=4
 )
 drawn = []
 for rng in stream(seed, "known").spawn(n_sets):
@@ -450,13 +418,7 @@ truth = np.zeros(n_targets, int)  # the first candidate
 for data_set, rng in enumerate(stream(seed, "as they are").spawn(n_sets)):
     data, rows, candidates = draw_targets(rng)
     release = trees.release(data, rng=rng)
-    log_p = log_likelihoods(
-        trees,
-        [release],
-        data,
-        rows,
-        candidates,
-    )
+    log_p = log_likelihoods(trees, [release], data, rows, candidates)
     uniform = score(log_posterior(log_p), truth, data_set)
     scores.append(uniform.assign(targets="as they are"))
 
@@ -485,8 +447,8 @@ def averages(scores, keys):
 best_guesses = pd.concat(scores)
 as_they_are = outputs.table("as_they_are", averages(best_guesses, ["targets"]))
 by_targets = as_they_are.set_index("targets")
-means = by_targets.loc["as they are", ["risk", "claimed", "identified"]]
-risk, claimed, identified = means
+quantities = ["risk", "claimed", "identified"]
+risk, claimed, identified = by_targets.loc["as they are", quantities]
 _ = outputs.result("found_as_they_are", identified)
 
 # %% tags=["monte-carlo", "hide-input"]
@@ -524,22 +486,8 @@ def reliability(claims, curve):
         residuals = (part["true"] - share).groupby(part["data_set"]).sum()
         error = np.nan_to_num(residuals.sem()) * len(residuals) / len(part)
         low, high = np.clip([share - 2 * error, share + 2 * error], 0, 1)
-        rows.append(
-            (
-                curve,
-                part["claimed"].mean(),
-                share,
-                low,
-                high,
-            )
-        )
-    columns = [
-        "curve",
-        "predicted",
-        "observed",
-        "low",
-        "high",
-    ]
+        rows.append((curve, part["claimed"].mean(), share, low, high))
+    columns = ["curve", "predicted", "observed", "low", "high"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -566,8 +514,8 @@ outputs.figure("as_they_are", chart)
 # Releases by trees, which the intruder knows; the prior is uniform where the legend names no other. Bins from a single
 # data set, or in which all guesses are true, have no interval, which understates the error.
 #
-# Synthesizer and likelihood are the same in all rows of the table, and the first two have the same uniform prior. Data sets and
-# people differ, and all drawn targets of a data set are replaced at once, so each is among other replaced records.
+# Synthesizer and likelihood are the same in all rows, and the first two have the same uniform prior. Data sets and people
+# differ, and all drawn targets of a data set are replaced at once, so each is among other replaced records.
 # Drawn records follow the prior, so claimed minus identified is zero in expectation. People's values do not follow it:
 # the uniform prior takes a record for as probable as a neighbor that hardly occurs. The last row tests this explanation
 # with the same people and releases: with the margins as prior, best guesses no longer claim too little on average, and
@@ -626,13 +574,7 @@ for data_set, (data, rows, candidates, truth, releases) in enumerate(drawn):
     is_true = (np.arange(candidates.shape[1]) == truth[:, None]).ravel()
     for synthesizer, model in pairs:
         release = [releases[synthesizer]]
-        log_p = log_likelihoods(
-            assumed[model],
-            release,
-            data,
-            rows,
-            candidates,
-        )
+        log_p = log_likelihoods(assumed[model], release, data, rows, candidates)
         log_prob = log_posterior(log_p)
         refuted = np.isneginf(log_p).all(axis=1)
         labels = {"synthesizer": synthesizer, "assumed": model}
@@ -663,9 +605,9 @@ show(with_errors(wrong, heads), caption=caption)
 
 # %% [markdown]
 # Where *gain* is below zero the intruder would do better without the release. *Refuted*, the share of targets of which
-# no candidate could have led to the release, is 1 for trees without smoothing after the mixture. The intruder who takes the mixture for smoothed trees gives the best
-# guesses most of the probability, and hardly any is true. Independent margins claim little, and for the mixture still
-# more than they identify.
+# no candidate could have led to the release, is 1 for trees without smoothing after the mixture. The intruder who takes
+# the mixture for smoothed trees gives the best guesses most of the probability, and hardly any is true. Independent
+# margins claim little, and for the mixture still more than they identify.
 #
 # The figure tests the probabilities of all candidates, not only of the best guesses, with a curve for each of three
 # pairs:
@@ -752,7 +694,7 @@ def expected_log(known, released=20):
 assert np.allclose([expected_log(k, 1)[0] for k in (0, 1)], expected)
 
 # %% [markdown]
-# The table has a row for 0 to 19 known records and a column for each prior. The figure draws it.
+# `small` has a row for 0 to 19 known records and a column for each prior. The figure draws it.
 
 # %% tags=["public"]
 rows = [(known, *expected_log(known)) for known in range(20)]
@@ -838,13 +780,7 @@ assert not holds_own
 # draws the model's parameters:
 
 # %%
-without = [
-    "LANX",
-    "WAOB",
-    "MIL",
-    "MIG",
-    "SCH",
-]
+without = ["LANX", "WAOB", "MIL", "MIG", "SCH"]
 nine = Schema(tuple(v for v in ACS.variables if v.name not in without))
 unknown = nine.positions(["WKL", "DIS", "HICOV"], "unknown")
 
@@ -860,10 +796,7 @@ def population(n):
 people = population(n_people)
 half = len(people) // 2
 chains_people = dpmpm.Chains(
-    n_classes=n_classes,
-    burn_in=burn_in_people,
-    n_draws=n_draws_people,
-    thin=8,
+    n_classes=n_classes, burn_in=burn_in_people, n_draws=n_draws_people, thin=8
 )
 
 
@@ -939,11 +872,7 @@ for pair, rng in enumerate(stream(seed, "divisions").spawn(n_pairs)):
         uniform = bayes.posterior(own - without_release)
         r_hat = max(mixing(release_fit, people), mixing(both_fit, people))
         for prior, stronger in {"uniform": uniform, "the model's own": own}.items():
-            labels = {
-                "pair": pair,
-                "prior": prior,
-                "r_hat": r_hat,
-            }
+            labels = {"pair": pair, "prior": prior, "r_hat": r_hat}
             rows.append(labels | dict(compare(weaker, stronger, takes_part)))
 divisions = outputs.table("divisions", pd.DataFrame(rows))
 
@@ -953,9 +882,8 @@ divisions = outputs.table("divisions", pd.DataFrame(rows))
 # %% tags=["monte-carlo"]
 by_pair = divisions.groupby(["prior", "pair"], sort=False).mean()
 by_prior = by_pair.groupby("prior", sort=False)
-knowing_less = by_prior.mean().join(by_prior.sem().add_suffix("_se")).reset_index()
-outputs.table("knowing_less", knowing_less)
-r_hat = divisions.groupby("pair")["r_hat"].max()
+means = by_prior.mean().join(by_prior.sem().add_suffix("_se"))
+knowing_less = outputs.table("knowing_less", means.reset_index())
 
 # %% tags=["monte-carlo", "hide-input"]
 heads = {
@@ -973,6 +901,7 @@ caption = (
 show(with_errors(knowing_less, heads), caption=caption)
 
 # %% tags=["monte-carlo", "hide-input"]
+r_hat = divisions.groupby("pair")["r_hat"].max()
 callout(
     "Chains",
     f"R-hat of the mean log probability exceeds {diagnostics.MAX_R_HAT}, the limit for mixed chains, "
@@ -980,9 +909,9 @@ callout(
 )
 
 # %% [markdown]
-# The intruder who knows nobody assumes the model and is the same in both rows. Against the uniform prior, the one who knows nobody gives the true record a far higher log probability on
-# average; against the model's own prior, a slightly lower one. Even there knowing less means more risk for some
-# records, whose share the table gives. Against the uniform prior both numbers are far from the yardstick, *if
+# The intruder who knows nobody assumes the model and is the same in both rows. Against the uniform prior, this intruder
+# gives the true record a far higher log probability on average; against the model's own prior, a slightly lower one. Even
+# there knowing less means more risk for some records, whose share the table gives. Against the uniform prior both numbers are far from the yardstick, *if
 # calibrated*. Against the model's own prior the share agrees with it, but the difference is nearer to zero than its
 # yardstick. Unmixed chains may explain it, or people who are not drawn from the stronger intruder's posterior; neither is
 # tested. Errors are between pairs of splits of one draw of people, and omit that draw.
@@ -992,7 +921,8 @@ callout(
 #
 # What a release discloses about outsiders is statistics. What it discloses about participants beyond that is due to
 # their participation, as in [membership inference](../docs/guide/glossary.md#membership-disclosure) (Shokri and others
-# 2017). For trees, [attacks find little of it](sequential_trees.ipynb). Let person $i$ hold a place in the data and let $o$ be an outsider; halves are random, so either could hold it.
+# 2017). After trees, [attacks without exact probabilities](sequential_trees.ipynb) find little of it. Let person $i$ hold
+# a place in the data and let $o$ be an outsider; halves are random, so either could hold it.
 # The release then has the density $p_i$ or $p_o$. An intruder who knows all others gives the true values of the two the
 # probabilities $s_i(Z)$ and $s_o(Z)$. Participants are ahead by
 #
@@ -1012,25 +942,14 @@ for n in (10, 100, 1000):
     p_i, p_o = np.exp(table.block(data, np.arange(n + 1)))
     ahead = ((p_i - p_o) ** 2 / (p_i + p_o)).sum() / 2
     bound = np.tanh(mechanism.exact_epsilon(table).value / 2)
-    rows.append(
-        (
-            n,
-            ahead,
-            n * ahead,
-            bound,
-        )
-    )
+    rows.append((n, ahead, n * ahead, bound))
 
 # %% tags=["public", "hide-input"]
-columns = [
-    "people",
-    "participants ahead",
-    "times people",
-    "bound tanh(epsilon/2)",
-]
+columns = ["people", "participants ahead", "times people", "bound tanh(epsilon/2)"]
 one_answer = pd.DataFrame(rows, columns=columns)
 caption = "Increase in the probability of a true answer by participation, exact."
-show(outputs.table("one_answer", one_answer, public=True), caption=caption)
+outputs.table("one_answer", one_answer, public=True)
+show(one_answer, caption=caption)
 
 # %% [markdown]
 # Here $i$ says yes and $o$ says no. For equal answers the difference is 0, so with random halves the average is
@@ -1143,11 +1062,7 @@ for n in sizes:
                 release, log_p = by_chains(groups, rng)
             else:
                 release, log_p = by_density(
-                    synthesizers[name],
-                    groups,
-                    candidates,
-                    places,
-                    rng,
+                    synthesizers[name], groups, candidates, places, rng
                 )
 
             log_probs = {"nobody": predicted_by_trees(release, candidates)}
@@ -1201,8 +1116,8 @@ callout(
 # part of these rows.
 #
 # An intruder who knows nobody learns statistics about outsiders: on average, after each synthesizer their true values
-# are more probable than under the uniform prior. Whoever knows the common values starts from more: independent margins
-# release nothing else, and already give much more.
+# are more probable than under the uniform prior. An intruder who knows how common values are starts from more:
+# independent margins release nothing else, and already give much more.
 #
 # **Limits.** Targets are drawn uniformly from their candidates, which makes some unlike real people. A check on average
 # over records can pass where probabilities are too high for one kind of record and too low for another. The bound covers
