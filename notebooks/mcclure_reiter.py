@@ -794,8 +794,8 @@ def run_chains(table, x_star, n_steps, size, rng):
 
 # %% tags=["monte-carlo"]
 ten = mechanism.private_plugin(2.0, n=10, n_s=10)
-# X* = 3, 50,000 steps, four chains
-draws = run_chains(ten, 3, 50_000, 4, stream(2012, "ten records"))
+# X* = 3, a million steps, four chains
+draws = run_chains(ten, 3, 1_000_000, 4, stream(2012, "ten records"))
 errors = (draws[:, 0, 1000:] - 0.3) ** 2  # of p, without the first steps
 # The summary has mean, mcse (its error), ess_bulk, r_hat and a verdict
 mcse = diagnostics.summary({"squared error": errors[:, ::10]})["mcse"][0]
