@@ -15,6 +15,8 @@ MIN_RECORDS = 10
 """Least number of records behind a public number or verdict."""
 NOT_SHOWN = "not shown"
 """Public replacement for results on fewer records."""
+OVERVIEW_ROWS = 8
+"""Most rows of the table below a result's sentence."""
 
 NAMES = {
     "burn_in": "burn-in",
@@ -73,6 +75,29 @@ class DisplayGroup:
 
     def __repr__(self) -> str:
         return "\n\n".join(map(repr, self.parts))
+
+
+class Overview:
+    """A result that notebooks show as a sentence and a small table.
+
+    Both come at once from what the result holds, and neither shows a record. The
+    sentence says how many rows there are, where the table has only the first.
+    """
+
+    def _overview(self) -> tuple:
+        """Return the sentence and the data of the table's DataFrame."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        sentence, _ = self._overview()
+        return f"<{type(self).__name__}: {sentence}>"
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        sentence, rows = self._overview()
+        table = show(pd.DataFrame(rows).head(OVERVIEW_ROWS))
+        return f"<p>{escape(sentence)}</p>\n{table.html}"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Progress bars for long computations, on terminals only."""
+"""Progress bars for long computations, where somebody may watch them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
@@ -16,7 +16,7 @@ def progress(
     label: str,
     unit: str = "it",
 ) -> tqdm:
-    """Return a progress bar, which is drawn only on a terminal.
+    """Return a progress bar, drawn on a terminal or for the reader of a notebook.
 
     Parameters
     ----------
@@ -38,8 +38,19 @@ def progress(
         unit=unit,
         unit_scale=unit == "B",
         leave=False,
-        disable=_SILENT.get() or None,  # None: only if stderr is no terminal
+        disable=is_hidden(),
     )
+
+
+def is_hidden() -> bool | None:
+    """Return whether progress is hidden; None, as tqdm takes it, if off a terminal.
+
+    A notebook counts as watched if its reader could be asked for input: a notebook that
+    is executed for a report or a test keeps the same outputs.
+    """
+    kernel = getattr(input, "__self__", None)  # in a notebook, a method of its kernel
+    is_watched = getattr(kernel, "_allow_stdin", False)
+    return _SILENT.get() or (False if is_watched else None)
 
 
 @contextmanager

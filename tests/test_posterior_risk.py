@@ -157,7 +157,6 @@ def test_chains_that_agree_are_reliable():
     risk = risk_of(chains=replace(SHORT, burn_in=50, n_draws=2000, n_chains=4))
     assert risk.converged
     assert "have not converged" not in risk.summary()
-    assert repr(risk) == f"<PosteriorRisk: {risk.summary()}>"
     # With few draws Pareto k is unknown, which says nothing against a record.
     unknown = replace(risk, pareto_k=risk.pareto_k * np.nan)
     assert unknown.reliable.mean() > 0.95

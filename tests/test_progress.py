@@ -1,18 +1,17 @@
-"""Progress bars show on a terminal and nowhere else."""
+"""Progress bars show on a terminal, for a notebook's reader, and nowhere else."""
 
 import io
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from jupyter_client.manager import run_kernel
 
 from srlib.progress import in_blocks, progress, silent
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_drawn_on_a_terminal_only(
-    terminal: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drawn_on_a_terminal_only(terminal, monkeypatch):
     stderr = io.StringIO()
     monkeypatch.setattr(stderr, "isatty", lambda: terminal)
     monkeypatch.setattr("sys.stderr", stderr)
@@ -24,10 +23,23 @@ def test_drawn_on_a_terminal_only(
     assert "nothing" not in stderr.getvalue()
 
 
-def test_blocks_that_have_not_begun_are_taken_back_at_an_error() -> None:
+@pytest.mark.parametrize("reader", [False, True])
+def test_a_notebook_with_a_reader_has_one_line_and_others_none(reader):
+    cell = "from srlib.progress import progress; progress(2, 'chains').close()"
+    messages = []  # type: ignore[var-annotated]
+    with run_kernel() as client:
+        client.execute_interactive(  # type: ignore[attr-defined]
+            cell, allow_stdin=reader, output_hook=messages.append
+        )
+    shown = str(messages)
+    assert ("chains: " in shown) == reader
+    assert r"\n" not in shown
+
+
+def test_blocks_that_have_not_begun_are_taken_back_at_an_error():
     begun, go = [], threading.Event()
 
-    def work(shared: str, letters: str) -> str:
+    def work(shared, letters):
         begun.append(letters)
         if letters == "b":
             raise KeyboardInterrupt

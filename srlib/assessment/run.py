@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,8 @@ from srlib.checks import quoted
 from srlib.data.codes import distinct
 from srlib.data.microdata import SchemaSource
 from srlib.data.schema import Microdata
+from srlib.display import Overview
+from srlib.progress import is_hidden
 from srlib.rng import stream
 
 if TYPE_CHECKING:
@@ -49,8 +51,8 @@ type _Intruder = Callable[..., tuple[list[Row], pd.DataFrame]]
 _NAMED = 5  # variables where all others are known, and lines of a combination
 
 
-@dataclass(frozen=True)
-class Assessment:
+@dataclass(frozen=True, repr=False)
+class Assessment(Overview):
     """Verdicts on the releases of an original, and the table that they follow from.
 
     Attributes
@@ -86,7 +88,13 @@ class Assessment:
     verdicts: tuple[verdict.Verdict, ...]
     table: pd.DataFrame
     synthesizer: str
-    _records: pd.DataFrame = field(repr=False)
+    _records: pd.DataFrame
+
+    def _overview(self) -> tuple:
+        rows = verdict.overview(self.verdicts, self.table)
+        if len(rows) == 1:
+            rows = card.card(self.table)
+        return verdict.headline(self.verdicts), rows
 
     def verdict(self) -> str:
         """Return the verdict and a card of each release, as text."""
@@ -418,7 +426,7 @@ def _answer_questions(
     groups: list[Row] = []
     counts: dict[str, Ints] = {}
     asked = questions(tables)
-    for question, attack in tqdm(asked, "assessing", leave=False, disable=None):
+    for question, attack in tqdm(asked, "assessing", leave=False, disable=is_hidden()):
         variables = _name_variables(tables, attack)
         # The name of a stream of randomness never changes.
         answers = [

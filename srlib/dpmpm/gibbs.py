@@ -12,6 +12,7 @@ from srlib.arrays import Generator, Ints, NDArray
 from srlib.compiled import THREADS
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Microdata, Schema, as_microdata
+from srlib.display import Overview
 from srlib.dpmpm.kernels import (
     empty_tables,
     fill_tables,
@@ -219,13 +220,21 @@ CHAINS = Chains(n_classes=40, burn_in=3000, n_draws=100, thin=10)
 """Settings to synthesize a survey of 10,000 records: a minute on two cores."""
 
 
-@dataclass(frozen=True)
-class FittedDPMPM:
+@dataclass(frozen=True, repr=False)
+class FittedDPMPM(Overview):
     """A DPMPM fitted to a table: draws from the posterior of its parameters."""
 
     schema: Schema
     n_records: int
     draws: Draws
+
+    def _overview(self) -> tuple:
+        draws = self.draws
+        sentence = (
+            f"DPMPM fitted to {self.n_records:,} records: {draws.n_chains} chains, a "
+            f"row each, of {draws.n_draws:,} draws."
+        )
+        return sentence, {"mean log likelihood": draws.log_likelihood.mean(axis=1)}
 
     def release(
         self, n: int = 1, size: int | None = None, *, rng: Generator

@@ -11,21 +11,22 @@ entries needs a few megabytes.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from srlib import checks
 from srlib.arrays import ArrayLike, Floats, Generator, Ints
+from srlib.display import OVERVIEW_ROWS, Overview
 
 BLOCK_ENTRIES = 1 << 20
 BLOCK_WIDTH = 4096
 Block = Callable[[Ints, Ints], Floats]
 
 
-@dataclass(frozen=True)
-class Mechanism:
+@dataclass(frozen=True, repr=False)
+class Mechanism(Overview):
     """A table of log p(output | data set) with its neighbor relation.
 
     Parameters
@@ -54,8 +55,8 @@ class Mechanism:
     n_inputs: int
     n_outputs: int
     neighbors: Ints
-    inputs: Sequence = field(default=(), repr=False)
-    outputs: Sequence = field(default=(), repr=False)
+    inputs: Sequence = ()
+    outputs: Sequence = ()
 
     def __post_init__(self) -> None:
         checks.at_least(1, n_inputs=self.n_inputs, n_outputs=self.n_outputs)
@@ -74,6 +75,15 @@ class Mechanism:
                 f"different rows in 0 to {self.n_inputs - 1}"
             )
         object.__setattr__(self, "neighbors", pairs)
+
+    def _overview(self) -> tuple:
+        rows = np.arange(self.n_inputs)[:OVERVIEW_ROWS]
+        columns = np.arange(self.n_outputs)[:OVERVIEW_ROWS]
+        sentence = (
+            f"Probabilities of {self.n_outputs:,} releases, a column each, given "
+            f"{self.n_inputs:,} data sets, a row each."
+        )
+        return sentence, np.exp(self.block(rows, columns))
 
     @classmethod
     def from_table(

@@ -33,6 +33,7 @@ import pandas as pd
 from srlib import checks
 from srlib.arrays import Bools, Floats, Generator, Ints, NDArray
 from srlib.data import Codes, Schema
+from srlib.display import Overview, percent_with_error
 from srlib.margins import chow_liu_tree, log_density
 from srlib.risk.candidates import (
     Data,
@@ -70,7 +71,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, repr=False)
-class MembershipTest:
+class MembershipTest(Overview):
     """A membership test, applied to target records and to people not in the data.
 
     The test classifies a person as a member above a threshold that is the same for all
@@ -94,6 +95,8 @@ class MembershipTest:
     without_one_chain : sequence of sequences of MembershipTest
         With draws of the DPMPM, the tests without one chain at a time, for each set of
         chains; empty if the statistic is exact.
+    intruder : str
+        Who tests, and what this intruder knows.
 
     Examples
     --------
@@ -115,6 +118,17 @@ class MembershipTest:
     holdout_statistic: Floats
     holdout_rows: Ints
     without_one_chain: Sequence[Sequence["MembershipTest"]] = ()
+    intruder: str = "An intruder who knows all other records and the synthesizer"
+
+    def _overview(self) -> tuple:
+        # Without the error of the power, whose bootstrap takes long.
+        curve = self.roc()
+        rate, power = map(percent_with_error, curve.iloc[0])
+        sentence = (
+            f"{self.intruder} detects the membership of {power} of "
+            f"{len(self.combinations):,} target records, with {rate} false positives."
+        )
+        return sentence, curve[::10]
 
     @cached_property
     def _sorted(self) -> tuple[Floats, Ints]:
@@ -370,9 +384,10 @@ def score_test(
         score(everybody, np.concatenate(tables)) for tables in comparison.release_sets
     ]
     statistic, of_people = np.split(np.stack(statistics), [len(records)], axis=1)
-    return comparison.test(
+    test = comparison.test(
         statistic, np.zeros_like(statistic), of_people[:, comparison.holdout_rows]
     )
+    return replace(test, intruder="An intruder who scores people by the releases")
 
 
 def closeness(people: Codes, released: Codes) -> Floats:

@@ -11,7 +11,7 @@ import pandas as pd
 from srlib import diagnostics
 from srlib.arrays import ArrayLike, Bools, Floats, Generator, Ints, NDArray
 from srlib.data import Codes, Microdata, Schema
-from srlib.display import percent
+from srlib.display import Overview, percent
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
 from srlib.risk.candidates import (
@@ -56,7 +56,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, repr=False)
-class PosteriorRisk:
+class PosteriorRisk(Overview):
     """Posterior disclosure risk of each combination of a table, with its diagnostics.
 
     Attributes
@@ -111,9 +111,6 @@ class PosteriorRisk:
     pareto_k: Floats
     share_not_converged: Floats
 
-    def __repr__(self) -> str:
-        return f"<PosteriorRisk: {self.summary()}>"
-
     @property
     def exact(self) -> bool:
         """Whether the risks come from a density, and so have no Monte Carlo error."""
@@ -139,6 +136,23 @@ class PosteriorRisk:
         columns = {name: getattr(self, name) for name in _COLUMNS}
         return self.schema.decode(self.combinations).assign(**columns)
 
+    def _overview(self) -> tuple:
+        counts, edges = np.histogram(self.probability, 5, (0, 1))
+        sentence = (
+            f"{self._risk_clause()}; {percent(self.reliable.mean())} of the "
+            "combinations are reliable."
+        )
+        return sentence, {"probability from": edges[:-1], "combinations": counts}
+
+    def _risk_clause(self) -> str:
+        """Say what the intruder finds, in the middle and at most."""
+        return (
+            "For an intruder who knows all other records and the synthesizer, the "
+            "posterior probability of the true record has a median of "
+            f"{np.median(self.probability):.2g} and a maximum of "
+            f"{self.probability.max():.2g}"
+        )
+
     def summary(self) -> str:
         """Return a text that says how high the risks are and how reliable."""
         threshold = 10 / self.support_size
@@ -154,10 +168,7 @@ class PosteriorRisk:
         return (
             f"{len(self.combinations):,} combinations of {self.repetitions.sum():,} "
             f"records, with {self.support_size:,} candidates each. "
-            "For an intruder who knows all other records and the synthesizer, the "
-            "posterior probability of the true record has a median of "
-            f"{np.median(self.probability):.2g} and a maximum of "
-            f"{self.probability.max():.2g}; it is above {threshold:.2g}, {meaning}, "
+            f"{self._risk_clause()}; it is above {threshold:.2g}, {meaning}, "
             f"for {n_above:,} of the combinations. "
             f"The true record is the most probable candidate for {n_first:,}. "
             f"{reliability}"
@@ -255,7 +266,7 @@ def posterior_risk(
         of `concurrent.futures`, or a Dask cluster's ``client.get_executor()``. The
         threads of this process if not given. The risks do not depend on it.
     progress : bool
-        Whether progress bars are shown, if there is a terminal.
+        Whether progress bars are shown, on a terminal or in a notebook.
 
     Raises
     ------

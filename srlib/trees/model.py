@@ -11,6 +11,7 @@ from srlib import checks
 from srlib.arrays import Bools, Floats, Generator, Ints, log_or_minus_inf
 from srlib.data import Microdata, Schema, distinct
 from srlib.data.schema import as_microdata
+from srlib.display import Overview
 from srlib.trees import kernels
 from srlib.trees.kernels import Task, Tree
 
@@ -88,8 +89,8 @@ AS_RPART = Growth(max_depth=30, minsplit=15, cp=1e-8)
 """Trees pruned as by rpart in R with synthpop's default settings (minbucket 5)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Trees:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trees(Overview):
     """Sequential trees fitted to a table; see `fit_trees`.
 
     Attributes
@@ -121,6 +122,14 @@ class Trees:
     ordered: Bools
     growth: Growth
     trees: tuple[Tree, ...]
+
+    def _overview(self) -> tuple:
+        names = [self.schema.names[k] for k in self.order]
+        sentence = (
+            f"{len(names)} sequential trees fitted to {len(self.codes):,} records, "
+            "each variable given those before it."
+        )
+        return sentence, {"variable": names, "leaves": self.n_leaves}
 
     def task(
         self,
