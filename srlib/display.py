@@ -81,7 +81,8 @@ class Overview:
     """A result that notebooks show as a sentence and a small table.
 
     Both come at once from what the result holds, and neither shows a record. The
-    sentence says how many rows there are, where the table has only the first.
+    sentence says how many rows there are, where the table has only the first. Where the
+    table has a name and a number in each row, a bar is drawn beside them.
     """
 
     def _overview(self) -> tuple:
@@ -96,8 +97,11 @@ class Overview:
         import pandas as pd
 
         sentence, rows = self._overview()
-        table = show(pd.DataFrame(rows).head(OVERVIEW_ROWS))
-        return f"<p>{escape(sentence)}</p>\n{table.html}"
+        table = pd.DataFrame(rows).head(OVERVIEW_ROWS)
+        if table.shape[1] == 2:
+            sizes = table.iloc[:, 1]
+            table[""] = ["█" * round(20 * share) for share in sizes / max(*sizes, 1e-9)]
+        return f"<p>{escape(sentence)}</p>\n{show(table).html}"
 
 
 @dataclass(frozen=True)

@@ -121,12 +121,12 @@ class MembershipTest(Overview):
     intruder: str = "An intruder who knows all other records and the synthesizer"
 
     def _overview(self) -> tuple:
-        # Without the error of the power, whose bootstrap takes long.
         curve = self.roc()
         rate, power = map(percent_with_error, curve.iloc[0])
         sentence = (
             f"{self.intruder} detects the membership of {power} of "
-            f"{len(self.combinations):,} target records, with {rate} false positives."
+            f"{len(self.combinations):,} target records, with {rate} false positives; "
+            "`power` has the error of this."
         )
         return sentence, curve[::10]
 
