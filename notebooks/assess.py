@@ -64,9 +64,9 @@ outputs = Outputs(output_dir)
 # **The example** releases a simulated table of 500 records in three ways. *Independent margins* draws each column by
 # itself. *DPMPM* draws records from a [Dirichlet process mixture of products of
 # multinomials](../docs/guide/glossary.md#dpmpm) fitted to the table. *Half copied* releases about half of the rows
-# unchanged, and such draws in place of the others. Variables have the names of the American Community Survey: AGEP is
+# unchanged, and DPMPM draws in place of the others. Variables have the names of the American Community Survey: AGEP is
 # age, RACE1P race, SCHL schooling, MAR marital status, HICOV health insurance. Here are the three synthesizers as
-# functions, then the table and its releases. Each is an array of codes with a row for each record.
+# functions, then the table and its releases, arrays of codes with a row for each record.
 
 
 # %% tags=["hide-input"]
@@ -100,7 +100,7 @@ if is_example:
     margins = independent_margins(people.codes, rng)
 
 # %% [markdown] tags=["example"]
-# The intruder of the example knows five of the variables, the keys, and wants to learn the target, whether a person has
+# The intruder of the example knows five of the variables, the keys, and wants to learn the target: whether a person has
 # health insurance.
 
 # %% tags=["monte-carlo", "hide-input"]
@@ -135,9 +135,9 @@ assessed = assessment.run_assessment(inputs, synthesizer=synthesizer, seed=seed)
 #
 # For each release, the worst first, here are the verdict in a sentence and a card. The card has a line for each kind of
 # disclosure (membership, attribute, identity, copies) and for the utility, with what two intruders learn: anyone with the release, and one who also knows the
-# synthesizer and everybody else. A number stands with its standard error; in parentheses is its *baseline*, the larger of
-# the risk of a fresh sample and that of [independent margins](../docs/guide/glossary.md#independent-margins); behind the
-# colon the *rating*, by the rules below. What was not tested says which option tests it.
+# synthesizer and everybody else. Estimates have standard errors. In parentheses is its *baseline*, the larger of
+# the risk of a fresh sample and that of [independent margins](../docs/guide/glossary.md#independent-margins). After the
+# colon is its *rating*, by the rules below. What was not tested says which option tests it.
 
 # %% tags=["monte-carlo", "hide-input"]
 verdicts = assessed.verdicts
@@ -158,7 +158,7 @@ for v in verdicts:
 # many of the sample uniques could be copied undetected.
 
 # %% [markdown]
-# All results stand in `assessed.table`, a row for each release, measure (its column `question`) and group of people;
+# All results are in `assessed.table`, a row for each release, measure (its column `question`) and group of people;
 # `in_verdict` marks the measures that the verdict uses. The chart has these for everybody: a panel for each release and
 # a line for each measure, with the value, two standard errors to each side, and a tick at the baseline. Measures that
 # were computed for several sets of keys or several targets are labeled with these variables.
@@ -215,8 +215,8 @@ show(outputs.table("in_public", in_public, public=True), caption=caption)
 # *z* in standard errors, *z permutation* of a random split (explained below), and the rating. The measures:
 #
 # **identical records.** Take five original records a, a, b, c, d. Three of them are sample uniques. Leave out one record at
-# a time: the remaining records contain it in two cases of five, the a's. A stranger's record is identical to one of the
-# file with about that probability, one minus the share of sample uniques (Good 1953). A sharper test looks at single
+# a time: the remaining records contain it in two cases of five, the a's. A stranger's record is identical to one in the
+# file with about that probability: one minus the share of sample uniques (Good 1953). A sharper test looks at single
 # combinations: where both files together contain one twice, a random split into files of equal size separates the
 # two in half of the cases, while a copied record and its original are always separated (the column
 # *z permutation*). Combinations with few near neighbors weigh most, because strangers hardly ever coincide there.
@@ -230,12 +230,12 @@ show(outputs.table("in_public", in_public, public=True), caption=caption)
 # neighbors of a record agree with it in most variables. A random split leaves them in the other file about half of the
 # time; the nearest neighbor of a copied and changed record lies there. The test tries all distances and shows the
 # clearest one. *repeated unique* looks for the one unique record that is released more often than a fresh sample would have it.
-# *identical before binning* compares exact numbers. It gives a sign only, because a synthesizer that draws numbers from real
-# people makes some. *row order* compares rows of the same number. *identifiers* counts the values that left-out columns
-# have in common.
+# *identical before binning* compares exact numbers. It is only a sign, because a synthesizer that copies single numbers
+# from real people also produces identical ones. *row order* compares rows with the same number. *identifiers* counts the
+# values that left-out columns have in common.
 #
-# **identity.** What share of the people who are unique on the keys is matched by a released record? How many are unique in
-# parts of the file predicts how many a fresh sample would match. Numbers among the keys are matched exactly, because an
+# **identity.** What share of the people who are unique on the keys is matched by a released record? The number of uniques in
+# parts of the file predicts how many people a fresh sample would match. Numbers among the keys are matched exactly, because an
 # intruder knows an age in years; all other measures bin them.
 #
 # **attribute.** For what share of people do all key matches agree on the true target ([DiSCO](../docs/guide/glossary.md#disco);
@@ -280,8 +280,8 @@ for v in verdicts:
 # %% [markdown] tags=["needs-by"]
 # ### Which groups carry the risk?
 #
-# The same measures for the people of each level of one variable, beside the baseline for the same people: a row for each
-# measure and group. Groups of fewer than ten people are not rated.
+# With the parameter `by`, the same measures for the people of each level of that variable, beside the baseline for the
+# same people: a row for each measure and group. Groups of fewer than ten people are not rated.
 
 # %% tags=["monte-carlo", "needs-by", "hide-input"]
 worst = verdicts[0].release

@@ -22,7 +22,7 @@
 #
 # A statistical agency wants to release records that describe nobody: every value is drawn from a
 # model fitted to the confidential file. Can an [intruder](../docs/guide/glossary.md#intruder) who knows *all other records* still infer
-# the last one from the release? Hardly, the paper answers by Bayes' rule, for 10,000 adults of the American
+# the last one from the release? By Bayes' rule the paper answers: hardly, for 10,000 adults of the American
 # Community Survey. On the embedded population, which is not the paper's file, most probabilities also stay within a
 # factor of two of the prior. But the paper's estimator is unreliable: one or two of all posterior draws carry most
 # of the weight.
@@ -138,7 +138,8 @@ claims
 # $$p(Z \mid D_i^x) \approx \frac{\sum_j p(Z \mid \theta_j)\, r_j}{\sum_j r_j},
 # \qquad r_j = \frac{p(x \mid \theta_j)}{p(x_i \mid \theta_j)} .$$
 #
-# For the true record every $r_j$ is 1, and the estimate is the mean weight. The posterior probability of the true *yes*:
+# For the true record every $r_j$ is 1, and the estimate is the mean weight. The posterior probability of the true *yes*
+# (`by_importance`):
 
 # %% tags=["monte-carlo"]
 rng = stream(seed, "one variable")
@@ -156,7 +157,7 @@ by_importance = likelihood_true / (likelihood_true + likelihood_other)
 #
 # The first factor is the same for all candidates. The others are two posterior predictive probabilities of *one record*.
 # Relative to those of the true record, they are averages of $r_j$: over draws given the data joined with the release, and
-# over draws given the data. The same probability:
+# over draws given the data. The same probability (`by_prediction`):
 
 # %% tags=["monte-carlo"]
 theta_joined = rng.beta(1 + 13 + 14, 1 + 7 + 6, 1000)  # given data and release
@@ -186,8 +187,9 @@ callout(
 def library_risks(log_weights, log_r, log_r_joined):
     """Return one record's risks by both estimators, from log r_j, (draws, candidates).
 
-    The library takes (chains, records, candidates): `importance_sampling` with and
-    without weights, `predictive_ratio` given the data and given data and release.
+    The library takes (chains, records, candidates): `predictive_ratio` given the data
+    and given data and release, `importance_sampling` with weights and without, and
+    with a first axis of releases.
     """
     log_r = log_r[:, None]  # (chains of a draw each, one record, candidates)
     log_weighted_r = log_weights[:, None, None] + log_r
@@ -208,8 +210,8 @@ assert np.allclose(by_library, [by_importance, by_prediction])
 #
 # A release is as large as the data, and its likelihood as narrow as the posterior of the draws. In one direction, two
 # normal densities of equal width, whose centers differ by chance, leave an effective share of $e^{-0.477} \approx 0.62$
-# of the draws, as a geometric mean. Directions multiply: $d$ of them typically leave $0.62^d$. That is typical over
-# releases; an estimate from draws cannot fall below one draw.
+# of the draws, as a geometric mean. Directions multiply: over releases, $d$ of them typically leave $0.62^d$. An
+# estimate from draws cannot fall below one draw.
 #
 # To see it, take $d$ independent yes/no variables. `sample_posterior` returns draws given records, `synthesize` a release
 # from one draw:
@@ -220,7 +222,7 @@ def draw_example(d):
     """Return 200 records of d variables, a release, 1,000 draws given the data and given both."""
     rng = stream(seed, f"smallest {d}")
     two_levels = np.full(d, 2)
-    chains = dpmpm.Chains(n_classes=1, burn_in=0, n_draws=250)  # four
+    chains = dpmpm.Chains(n_classes=1, burn_in=0, n_draws=250)  # four chains
     data = rng.integers(0, 2, (200, d))
     generating = dpmpm.sample_posterior(data, two_levels, chains, rng=rng)
     given_data = dpmpm.sample_posterior(data, two_levels, chains, rng=rng)
@@ -294,11 +296,10 @@ show(outputs.table("smallest_example", smallest), caption=about)
 # %% [markdown] tags=["appendix"]
 # ### An average that fails without weights
 #
-# An average of $r_j$ can fail even without weights. One of five records of a single variable is a *yes*, and it is the
-# target. Given all five, the probability $p$ of a *yes* is Beta(2, 5), and $r = (1 - p)/p$ has mean 5 and infinite
-# variance, because $E\,p^{-2}$ diverges. Given the other four it is Beta(1, 5); the ratio of the means of $1 - p$ and of
-# $p$ is also 5, and its estimate has a finite variance. So below the risks of whole records leave each record out, with
-# the parameters integrated out.
+# One of five records of a single variable is a *yes*, and it is the target. Given all five, the probability $p$ of a
+# *yes* is Beta(2, 5), and $r = (1 - p)/p$ has mean 5 and infinite variance, because $E\,p^{-2}$ diverges. Given the other four it is Beta(1, 5); the ratio of the means of $1 - p$ and of
+# $p$ is also 5, and its estimate has a finite variance. Below, therefore, the risks of whole records leave each record
+# out and integrate the parameters out.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 1: a release half as large
@@ -351,6 +352,12 @@ table = microdata.load(
     vintage=vintage,
     rng=stream(seed, "records"),
 )
+callout("Note", " ".join(table.notes))
+
+# %% [markdown]
+# The names given as parameters are checked:
+
+# %%
 # Columns of the tables below, which no variable may have as its name:
 names = ["repetitions", "estimator", "probability", "rank", "support_size"]
 table.schema.check_reserved_names([*names, "log_mcse", "pareto_k"])
@@ -358,11 +365,9 @@ if unknown:
     table.schema.positions(unknown, "unknown")
 if outcome:
     table.schema.positions([outcome, *predictors], "outcome with predictors")
-callout("Note", " ".join(table.notes))
 
 # %% [markdown]
-# Unless others are given, the paper's variables are used where the file has them: for the regression, equation 16 and the
-# figures.
+# Unless others are given, the paper's variables are used where the file has them: for the regression and equation 16:
 
 # %%
 is_acs = table.schema == microdata.ACS
@@ -373,6 +378,9 @@ if paper_names <= {*table.schema.names} and not (outcome or predictors):
     predictors = paper_predictors
 if not unknown:
     unknown = ["WKL", "DIS", "HICOV", "MIG"] if is_acs else [*table.schema.names[-2:]]
+
+# %% [markdown]
+# For the figures:
 
 # %%
 if is_acs and not pairs:
@@ -511,7 +519,7 @@ quantities = {
     "log p, most frequent": log_p[..., 0],
     "log p, one of the rarest": log_p[..., 1],
 }
-healthy = outputs.table("diagnostics", diagnostics.summary(quantities))
+summary_given_data = outputs.table("diagnostics", diagnostics.summary(quantities))
 
 # %% [markdown] tags=["appendix"]
 # Two of them for four short chains without burn-in that start from one class:
@@ -534,12 +542,12 @@ summary_from_one = outputs.table(
 # %% tags=["monte-carlo", "hide-input"]
 display(
     show(
-        pd.concat([healthy, summary_from_one]),
+        pd.concat([summary_given_data, summary_from_one]),
         caption="A row per quantity: mean over the draws and convergence of the chains; "
         "log p is the log probability of a combination.",
     )
 )
-diagnostics.verdict(healthy)
+diagnostics.verdict(summary_given_data)
 
 # %% tags=["monte-carlo", "hide-input"]
 about = (
@@ -551,9 +559,9 @@ traces = diagnostics.long_format(shown | quantities_from_one)
 outputs.figure("trace", charts.trace(traces, description=about))
 
 # %% [markdown] tags=["appendix"]
-# **Converged chains overlap.** A chain at a level of its own may have a class more or less than the others, which Gibbs
-# steps rarely add or dissolve. Errors of risks are between chains and include that, but not states that no chain has
-# reached: chains that start alike may agree far from the posterior.
+# **Converged chains overlap.** A chain at a level of its own may have a class more or less, which Gibbs steps rarely add
+# or dissolve. Errors between chains include that, but not states that no chain has reached: chains that start alike
+# may agree far from the posterior.
 #
 # ## Is the release useful?
 #
@@ -658,7 +666,7 @@ def regression(records):
 
 
 # %% [markdown]
-# Two intervals overlap by the length that they share, as a part of each, averaged.
+# The overlap of two intervals is their common length as a share of each, averaged:
 
 
 # %% tags=["monte-carlo"]
@@ -683,6 +691,9 @@ def compare_regressions():
         }
     )
 
+
+# %% [markdown]
+# The comparison, or the reason why there is none:
 
 # %% tags=["monte-carlo"]
 heads = [
@@ -765,7 +776,7 @@ assert not still_positive
 # ## The paper's estimator
 #
 # The same estimator now serves the mixture and its $m$ releases, whose likelihoods multiply (equation 12). The paper does
-# not say whether the draws that generated the releases are among the $\theta_j$, which no intruder could arrange. When
+# not say whether the draws that generated the releases are among the $\theta_j$. No intruder could arrange that. When
 # these draws are left out, their weight is zero. The table summarizes each release's weights, with and without them. A
 # hundred effective draws estimate an average to within a tenth of the spread of its terms. Above a [Pareto
 # $k$](../docs/guide/glossary.md#pareto-k) of 0.7 no practicable number of draws helps (Vehtari and others 2024).
@@ -878,13 +889,13 @@ show(
 # %% [markdown] tags=["written"]
 # ### Exercise 3: the predictive ratio, derived and used
 #
-# Derive $P(Z \mid D_i^x) = P(Z \mid D_{-i})\, p(x \mid D_{-i}, Z) / p(x \mid D_{-i})$ for a model in which
+# Derive $p(Z \mid D_i^x) = p(Z \mid D_{-i})\, p(x \mid D_{-i}, Z) / p(x \mid D_{-i})$ for a model in which
 # records and releases are independent given $\theta$. Then use it for one yes/no variable with a uniform prior
 # on its proportion. Of the 199 records that the intruder knows, 120 have the true value of the target record; of
 # 200 released ones, 130 have it. With prior 1/2, what is the `posterior` probability of the true value, to
 # three decimal places? Check it against the beta-binomial probabilities of the release.
 #
-# *You will need:* $P(Z, x \mid D_{-i})$, factored in two ways, and `stats.betabinom.pmf` for the check.
+# *You will need:* $p(Z, x \mid D_{-i})$, factored in two ways, and `stats.betabinom.pmf` for the check.
 
 # %% tags=["solution"]
 # Solution
@@ -898,10 +909,10 @@ assert round(posterior, 3) == 0.525
 # %% [markdown] tags=["solution"]
 # <details><summary>Solution</summary>
 #
-# $P(Z, x \mid D_{-i})$ factors in two ways: the record first and then the release,
-# $p(x \mid D_{-i})\, P(Z \mid x, D_{-i})$, or the release first and then the record,
-# $P(Z \mid D_{-i})\, p(x \mid D_{-i}, Z)$. Given $\theta$ the record and the release are independent, so
-# each factor is an integral of a likelihood over a posterior, and $P(Z \mid x, D_{-i}) = P(Z \mid D_i^x)$.
+# $p(Z, x \mid D_{-i})$ factors in two ways: the record first and then the release,
+# $p(x \mid D_{-i})\, p(Z \mid x, D_{-i})$, or the release first and then the record,
+# $p(Z \mid D_{-i})\, p(x \mid D_{-i}, Z)$. Given $\theta$ the record and the release are independent, so
+# each factor is an integral of a likelihood over a posterior, and $p(Z \mid x, D_{-i}) = p(Z \mid D_i^x)$.
 # Dividing gives the ratio. Here $p(x \mid D_{-i}) = 121/201$ and $p(x \mid D_{-i}, Z) = 251/401$ for the
 # true value; the denominators are the same for the other value and cancel.
 #
@@ -910,7 +921,7 @@ assert round(posterior, 3) == 0.525
 # %% [markdown]
 # ## Twice on the same release
 #
-# To show the effect of the weights, each estimator runs twice on the same releases, once on each half of the chains.
+# Each estimator runs twice on the same releases, once on each half of the chains.
 # First importance sampling: `one_variable_log_ratios` returns each chain's log sums of weighted $r_j$, first with equal
 # weights, for the denominator, then with each release's.
 
@@ -944,18 +955,18 @@ predictive_runs = [
 runs = {"importance sampling": importance_runs, "predictive ratio": predictive_runs}
 
 # %% [markdown]
-# `repeatability` compares an estimator's two runs. Errors from half the chains are rough: two of them need not cover 95 %
-# of the differences. The last column rests on few records.
+# `repeatability` compares an estimator's two runs. Errors from half the chains are rough: two standard errors need
+# not cover 95 % of the differences. The last column rests on few records.
 
 # %% tags=["monte-carlo"]
-repeated = {name: disclosure.repeatability(*pair) for name, pair in runs.items()}
-repeated = pd.DataFrame(repeated).T.rename_axis("estimator").reset_index()
+by_estimator = {name: disclosure.repeatability(*pair) for name, pair in runs.items()}
+repeated = pd.DataFrame(by_estimator).T.rename_axis("estimator").reset_index()
 
 # %% tags=["monte-carlo", "hide-input"]
 show(
     outputs.table("repeatability", repeated),
-    caption="Two runs on the same release: differences in the log probability of the true record, "
-    "and the share of one run's top three that the other keeps.",
+    caption="Two runs on the same release: differences and correlation of the true record's "
+    "log probability, and the share of one run's top three that the other keeps.",
 )
 
 # %% [markdown]
@@ -978,6 +989,7 @@ share_left = [softmax(heaviest_first[:, k:], axis=1)[:, :8] for k in range(10)]
 numbers = [range(10), range(1, n_releases + 1), range(1, 9)]
 index = pd.MultiIndex.from_product(numbers, names=["away", "release", "draw"])
 weights_left = pd.DataFrame({"share": np.ravel(share_left)}, index).reset_index()
+# the share of the heaviest draw, in the release where that is least
 _ = outputs.result("heaviest_draw_least", share_left[0].max(axis=1).min())
 
 # %% tags=["monte-carlo", "hero", "hide-input"]
@@ -1011,8 +1023,8 @@ chart = alt.vconcat(agreement, bars).properties(description=about)
 outputs.figure("agreement", chart.add_params(which, away))
 
 # %% [markdown]
-# **Two runs of the predictive ratio agree; two runs of the paper's estimator hardly agree.** $r$ is the correlation of
-# the logarithms. Distance from the line is Monte Carlo error.
+# **Two runs of the predictive ratio agree; two runs of the paper's estimator hardly agree.** In the chart $r$ is the
+# correlation of the logarithms. Distance from the line is Monte Carlo error.
 #
 # ## How high are the risks?
 #
@@ -1122,8 +1134,8 @@ def shares(log_mean_r, *log_mean_r_joined):
 # ### Another set of releases
 #
 # One more released record of some value moves the probabilities of all combinations that share the value. So combinations
-# are not independent, and another set of $m$ releases from the same fit gives other shares. Here are three more sets,
-# with fewer and shorter chains:
+# are not independent, and another set of $m$ releases from the same fit gives other shares. Here are three of
+# eight more sets, with fewer and shorter chains:
 
 # %% tags=["monte-carlo"]
 # 8 m releases of n records each
@@ -1209,7 +1221,7 @@ _ = outputs.table("release_sets", release_sets.reset_index())
 # %% [markdown]
 # The error of a mean over $S$ sets has three parts: the standard deviation between sets over $\sqrt S$; the error of the
 # chains, by leaving out one at a time; and $\sqrt{p(1 - p)/n}$ for another file, where $p$ among $n$ combinations is the
-# share (as if half a combination more had it and half a one had not) or the claim's limit, whichever is nearer to one half.
+# share (with half a combination added on either side) or the claim's limit, whichever is nearer to one half.
 
 
 # %% tags=["monte-carlo"]
@@ -1250,9 +1262,8 @@ error_in_file = error_of_mean(
 text_in_file = list(map(percent_with_error, mean_in_file, error_in_file))
 text_outside = list(map(percent_with_error, mean_outside, error_outside))
 first_set_text = list(map(with_error, 100 * first_set_share, 100 * first_set_error))
-importance_share = shares(
-    np.zeros(1), importance_risk.log_prob
-)  # log_prob in place of log likelihoods
+# Log posteriors for log likelihoods: with a uniform prior they differ by a constant.
+importance_share = shares(np.zeros(1), importance_risk.log_prob)
 shares_table = pd.DataFrame(
     {
         "combinations whose true record has": share_names,
@@ -1266,7 +1277,8 @@ shares_table = pd.DataFrame(
 
 # %% tags=["monte-carlo", "hide-input"]
 about = (
-    "Shares of the combinations in percent: the first set of releases with errors from the chains, "
+    "Shares of the combinations in percent, for an intruder who knows all other records: "
+    "the first set of releases with errors from the chains, "
     "means of four sets with all errors, and the limits of the claims."
 )
 show(outputs.table("shares", shares_table), caption=about)
@@ -1282,8 +1294,8 @@ callout(
 )
 
 # %% [markdown]
-# So few first ranks do not show protection. A likely reason, not tested here: a true record is a common combination among
-# rarer neighbors, whose probabilities a release moves more. The claims' words are those for the paper's 10,000 records
+# Few first ranks therefore do not show protection. A likely reason, not tested here: a true record is a common
+# combination among rarer neighbors, whose probabilities a release moves more. The claims' words are those for the paper's 10,000 records
 # (`--profile published`); a smaller run that leaves them open says so. C3 needs the error of a difference:
 
 # %% tags=["monte-carlo"]
@@ -1391,7 +1403,7 @@ def five_counts(risk):
 
 # %% [markdown] tags=["appendix"]
 # The likelihood is the probability of the paper's counts if its true records are like the run's. These are few, so each
-# share is averaged over what the run leaves open: a beta-binomial probability. The logarithms add
+# share has its posterior given the run: a beta-binomial probability. The logarithms add
 # if combinations are independent, which they are not, so all are too sharp.
 
 # %% tags=["monte-carlo"]
@@ -1415,6 +1427,9 @@ about = (
 )
 names = {f"of, {name}": "of" for name in estimators}
 show(outputs.table("table_3", table_3), caption=about, names=names)
+
+# %% [markdown] tags=["appendix"]
+# How many counts favor importance sampling:
 
 # %% tags=["monte-carlo"]
 # by count: the log likelihood by the predictive ratio, less that by importance sampling
@@ -1490,7 +1505,8 @@ values["true record"] = np.arange(len(values)) == 0
 # %% tags=["monte-carlo", "confidential", "hide-input"]
 show(
     values.nlargest(6, "probability"),
-    caption=f"The most probable values of the most exposed record; the prior is 1/{part_risk.support_size}.",
+    caption="The most probable values of the most exposed record, to an intruder who knows "
+    f"all else; the prior is 1/{part_risk.support_size}.",
     names=titles,
 )
 
@@ -1535,7 +1551,8 @@ part_and_whole.insert(0, "unknown", ["part of a record", "whole record"])
 # %% tags=["monte-carlo", "hide-input"]
 show(
     outputs.table("part_and_whole", part_and_whole),
-    caption="Factor by which the releases multiply the prior of the true record.",
+    caption="Factor by which the releases multiply the prior of the true record, for an "
+    "intruder who knows all other records.",
 )
 
 # %% [markdown] tags=["appendix"]
@@ -1570,7 +1587,7 @@ claims.verdicts()
 #
 # ## The ledger
 #
-# *No empirical number of the paper is recomputed here*: they belong to a sample of 10,000 North Carolinians and to
+# *The paper's empirical numbers are not recomputed here*: they belong to a sample of 10,000 North Carolinians and to
 # releases that were never published. The [ledger](../docs/guide/glossary.md#ledger) compares printed numbers with those
 # below. *Match* means arithmetic on Table 1 and on printed digits. Section 4.2 prints 1.46 for 0.0585 / 0.0398, which is
 # 1.470: it was cut off, not rounded.
@@ -1613,8 +1630,8 @@ for term in terms:
     consistent[f"table2_{term}_high"] = 2 * center - low, reason
 
 # %% [markdown] tags=["appendix"]
-# With all variables of the survey a run shows its own counts beside the paper's. The tables: printed numbers by source
-# and verdict; those without one.
+# With all variables of the survey a run shows its own counts beside the paper's. The tables show printed numbers by
+# source and verdict, and those without one.
 
 # %% tags=["monte-carlo"]
 settings = {
@@ -1649,7 +1666,7 @@ outputs.ledger(
 # reproduced without those very draws. The paper gives no number of effective draws.
 #
 # **Removing risky records** (section 5) is computed neither there nor here. A release made without a record discloses
-# nothing about its values to an intruder who knows the list. The cost to all others depends on the synthesizer.
+# nothing about its values to an intruder who knows which were removed. The cost to all others depends on the synthesizer.
 #
 # **Fewer candidates.** With a uniform prior, fewer candidates give larger probabilities and better ranks, as section 3.1
 # says. That does not bound their ratio to the prior.
