@@ -23,8 +23,8 @@
 # Many agencies synthesize one variable after another, each by a [classification tree](../docs/guide/glossary.md#sequential-trees) on those
 # before it: a value is copied from a random donor in the tree's leaf (Reiter 2005). Where a tree stops decides how much
 # a release discloses about a person's values to an intruder who knows all others. Whether the person is in the file at
-# all is another question. Attacks as the field runs them hardly tell; the exact answer to an intruder who knows everybody
-# else, which trees allow, tells for most of the people tested. The mixture model of the paper ([hu_reiter_wang](hu_reiter_wang.ipynb)) is compared as far
+# all is another question. Attacks as the field runs them hardly tell. The exact test of an intruder who knows everybody
+# else, which trees allow, finds most of the people tested. The mixture model of the paper ([hu_reiter_wang](hu_reiter_wang.ipynb)) is compared as far
 # as its chains allow.
 
 # %% [markdown] tags=["notebook-only"]
@@ -128,7 +128,7 @@ def record_probability(job, sick):
 
 
 # %% [markdown]
-# A released cook is sick with probability 1/10, a released smith with 3/5:
+# A released cook is sick with probability 1/10, a released smith with 3/5. The joint probabilities:
 
 # %% tags=["public"]
 example = people.drop_duplicates(ignore_index=True)
@@ -150,7 +150,7 @@ codes = records.codes  # (records, variables)
 assert np.allclose(np.exp(trees_if_sick.record_log_prob(codes)), example["probability"])
 
 # %% [markdown]
-# Now the intruder wonders whether the sick cook is sick. If that cook were well, the leaf of the cooks
+# Now an intruder knows all but the health of the sick cook. If that cook were well, the leaf of the cooks
 # would hold no sick donor, and *no release could show a sick cook*. One released sick cook proves the
 # disease. If a release shows ten cooks, all well, its probability under the truth is
 # $(9/10)^{10} = .35$ times that under the alternative, and a prior of 1/2 falls to .26. The intruder
@@ -400,7 +400,7 @@ def growth_rules(leaf):
 
 
 # %%
-stream_of = {  # names of their streams of chance
+stream_of = {  # names of random streams, for larger leaves below
     "unpruned trees": "grown to impurity",
     "pruned as rpart": "pruned as rpart",
 }
@@ -525,8 +525,8 @@ HEADS = {
     "loss_se": "its error",
 }
 about = (
-    f"Median probability of the true record, of {len(targets)} sample uniques, with the "
-    "standard error over sets; the share of them above one half after "
+    f"Median probability of the true record, of {len(targets)} sample uniques, for an "
+    "intruder who knows all other records, with the standard error over sets; the share of them above one half after "
     f"{n_releases} releases; candidates excluded by one release; and utility loss."
 )
 show(two_rules.drop(columns="one_sd"), caption=about, names=HEADS)
@@ -650,7 +650,9 @@ outputs.figure("trace", charts.trace(traces, description=about))
 # The chains given the data and one release are shorter:
 
 # %% tags=["monte-carlo"]
-shorter = replace(chains, burn_in=burn_in // 5, n_draws=n_draws // 2, thin=1 + thin // 3)
+shorter = replace(
+    chains, burn_in=burn_in // 5, n_draws=n_draws // 2, thin=1 + thin // 3
+)
 given_both = []
 for codes, rng in zip(mixture_releases[:n_releases], rngs[2:], strict=True):
     both = np.vstack([table.codes, codes])
@@ -702,7 +704,8 @@ _ = outputs.table("frontier", frontier)
 shown = ["synthesizer", "leaves", "one", "one_sd", "several", "several_se"]
 shown = [*shown, "loss", "above_half", "unreliable"]
 about = (
-    f"Risk and utility loss; trees by their minimum leaf size. The prior is {prior:.3f}. "
+    "Risk, for an intruder who knows all other records, and utility loss; trees by their "
+    f"minimum leaf size. The prior is {prior:.3f}. "
     "Medians are over the target records, the mixture's over all unique combinations; "
     "SD over releases, other columns as above."
 )
@@ -783,7 +786,7 @@ for i, point in compared.iterrows():
 compared["unpruned"] = compared["several"] / np.exp(compared["log_ratio"])
 
 # %% [markdown]
-# Does each point disclose more or less than unpruned trees? The answer is a word:
+# Does each point disclose more or less than unpruned trees?
 
 # %% tags=["monte-carlo"]
 compared["comparison"] = "a tie"
@@ -843,8 +846,7 @@ about = "The one record with these values."
 show(outputs.table("one_person", card), caption=about)
 
 # %% [markdown]
-# The chart has three bars: the true record, the most probable of the others, and the rest of them together. Each is
-# computed after every release, for every rule and leaf size.
+# The chart has three bars: the true record, the most probable of the others, and the rest of them together.
 
 # %% tags=["monte-carlo"]
 n_rest = len(values) - 2
@@ -1019,9 +1021,9 @@ show(outputs.table("cooks_by_hand", cooks, public=True), caption=about, names=na
 # - (d) everybody but one person, and the exact probability of each release.
 #
 # A test has a score for each person, and says "in the file" above a threshold. Its power is the share of people in the file
-# whom it finds, its false positives the share of other cases above the threshold. For (a) and (d) these are other
-# people of the population whose values nobody in the file has, as nobody else has those of a sample unique; for (b) and (c)
-# the same people, in runs without them. Below, `outside` are these other people, and `reference` what (a) knows of the
+# whom it finds, its false positives the share of other cases above the threshold. For (a) and (d) these are
+# people outside the file whose values nobody in it has, as nobody else has those of a sample unique. For (b) and (c)
+# they are the same people, in runs without them. Below, `outside` are these other people, and `reference` what (a) knows of the
 # population.
 
 # %%
@@ -1042,7 +1044,7 @@ tested = stream(seed, "places").permutation(uniques)[:n_places]
 # ### (a) The release and other people
 #
 # The field's usual scores need no synthesizer. The first is closeness, minus the number of variables in which the
-# nearest released record differs from the person. (People and released records are arrays, one row each.)
+# nearest released record differs from the person.
 
 
 # %%
@@ -1160,7 +1162,7 @@ def agreement(person, released):
 
 # %% [markdown]
 # In each run a half of the tested people, at random, is in the file; people drawn from the population with replacement
-# have the places of the rest and, for (b), all others. For (c) these are those of the file.
+# take the places of the rest. For (b) they take all other places too; for (c) the file's people keep these.
 
 
 # %% tags=["monte-carlo"]
@@ -1213,6 +1215,9 @@ def power_of_runs(scores, is_in, rate):
     return mean_and_error(np.nanmean(is_found, axis=0))
 
 
+# %% [markdown]
+# The runs of all programs for both intruders:
+
 # %% tags=["monte-carlo"]
 runs = {}  # features and who is in, by generator and whether the others are known
 for generator, program in programs.items():
@@ -1223,6 +1228,9 @@ for generator, program in programs.items():
         ]
         features, is_in = zip(*results, strict=True)
         runs[generator, others_known] = np.array(features), np.array(is_in)
+
+# %% [markdown]
+# Their power, added to the ladder:
 
 # %% tags=["monte-carlo"]
 for (generator, others_known), (features, is_in) in runs.items():
@@ -1391,7 +1399,10 @@ more_runs = run_many(tested, 3 * n_runs, stream(seed, "more runs"))
 many_runs = [np.concatenate(pair) for pair in zip(few_runs, more_runs, strict=True)]
 rng = stream(seed, "one person")
 one_by_one = [run_many(tested[[i]], n_runs, rng) for i in range(5)]
-alone = [np.concatenate(parts, axis=1) for parts in zip(*one_by_one, strict=True)]
+one_unknown = [np.concatenate(parts, axis=1) for parts in zip(*one_by_one, strict=True)]
+
+# %% [markdown]
+# The power for each explanation:
 
 # %% tags=["monte-carlo"]
 boosting = HistGradientBoostingClassifier(max_iter=50, random_state=seed)
@@ -1399,7 +1410,7 @@ variants = {
     "as above": (*few_runs, None),
     "four times the runs": (*many_runs, None),
     "gradient boosting": (*few_runs, boosting),
-    "one unknown, five people": (*alone, None),
+    "one unknown, five people": (*one_unknown, None),
 }
 rows = []
 for name, (seen, present, classifier) in variants.items():
@@ -1423,7 +1434,7 @@ callout(
 )
 
 # %% [markdown]
-# ### Two exact measures, two orders
+# ### Two exact measures, two orders under a uniform prior
 #
 # Membership and values are two questions with exact answers. Do they order releases alike? Unpruned trees are grown to
 # leaves of different sizes, with releases of their own. The posterior risk is the mean probability of the true values among
@@ -1481,13 +1492,13 @@ names = {
     "risk_if_not": "if not released",
 }
 about = (
-    "Exact membership test and posterior risk of the same people, for an intruder who "
-    "knows all others; and the power by whether a person's values are in the release."
+    "Exact membership test and posterior risk (uniform prior) of the same people, for an "
+    "intruder who knows all others; and the power by whether a person's values are in the release."
 )
 show(orders, caption=about, names=names)
 
 # %% [markdown]
-# The two part at leaves of one record, where a released value of one variable belongs to a single donor and whole records
+# The two measures disagree at leaves of one record, where a released value of one variable belongs to a single donor and whole records
 # are copied. Where does each change?
 
 # %% tags=["monte-carlo", "hide-input"]
@@ -1502,8 +1513,8 @@ callout(
 )
 
 # %% [markdown]
-# A member's rival in the test is any other person, and in the posterior risk a near neighbor. Who is copied
-# whole stands out from both; who is not, hardly from either. Leaves of two mix a person's values into other records, which
+# A member's rival in the test is any other person, and in the posterior risk a near neighbor. A person copied
+# whole stands out from both; other people hardly do from either. Leaves of two mix a person's values into other records, which
 # still tell the person from strangers, but not from every neighbor.
 
 # %% [markdown]
