@@ -35,7 +35,7 @@
 # %% tags=["parameters"]
 original: str = ""  # file of the original records; empty: an example
 released: list[str] = []  # releases: files, or a folder for each synthesizer
-schema: str = ""  # YAML file that declares the variables; empty: inferred
+schema: str = ""  # YAML file of the variables, or SDV metadata; empty: inferred
 keys: list[list[str]] = []  # sets of key variables; empty: all but the target
 target: list[str] = []  # sensitive variables; empty: the last non-key column
 within: dict[str, float] = {}  # by number, the distance that counts as disclosure

@@ -188,7 +188,7 @@ def test_codes_that_say_that_a_variable_does_not_apply():
     assert x.levels == ("below 2", "2 or more", "-9", "N", "missing")
     assert notes == ["x is binned at the declared cut points 2."]
     assert codes_of(values, binned) == [0, 1, 1, 2, 2, 3, 4, 4]
-    with value_error("columns 'x' are not binned; read_table bins"):
+    with value_error("columns 'x' are not binned, or have no"):
         codes_of(values, declared)
     assert x.codes_without_value == (2, 3, 4)
     numbers = x.numbers_of(["1", "-9.0", "N", "x"])
@@ -279,9 +279,9 @@ def test_numbers_are_binned_and_texts_and_codes_are_levels():
     assert income.levels[-1] == "N"
     assert len(income.levels) == len(income.cut_points) + 2
     categories = infer_schema(table().astype({"age": "category"}))
-    assert not categories.variables[0].needs_binning
+    assert not categories.variables[0].bins
     weights = default_rng(1).random(300)  # all of them differ
-    assert infer_schema(pd.DataFrame({"weight": weights})).variables[0].needs_binning
+    assert infer_schema(pd.DataFrame({"weight": weights})).variables[0].bins
 
 
 DATES = [f"2020-01-{i % 40 + 1:02d}" for i in range(300)]
@@ -554,6 +554,11 @@ BAD_SCHEMAS = {
     "variables: 3": "the file must have a list 'variables', or leave_out",
     "variables: []\nvariables: 3": "repeats 'variables'",
     "variables: [[]": "expected",
+    '{"columns": {"a": {"sdtype": "email"}}}': (
+        "the sdtype of 'a' is email; it must be boolean, .* or another with pii true"
+    ),
+    '{"tables": {"a": {}, "b": {}}}': "the metadata has 2 tables; it must have one",
+    '{"tables": [{"fields": []}]}': "the metadata must have columns, each with its sd",
 }
 
 
@@ -562,6 +567,35 @@ def test_wrong_declarations_are_refused(tmp_path, text, message):
     path = write(tmp_path / "schema.yaml", text)
     with value_error(f"schema.yaml: .*{message}"):
         Schema.from_yaml(path)
+
+
+METADATA = """{"tables": {"people": {"primary_key": "income", "columns": {
+    "age": {"sdtype": "categorical"},
+    "income": {"sdtype": "numerical"},
+    "code": {"sdtype": "postcode", "pii": true},
+    "sex": {"sdtype": "city", "pii": false},
+    "size": {"sdtype": "numerical"},
+    "day": {"sdtype": "datetime", "datetime_format": "%d %b %Y"}
+}}}, "relationships": [], "METADATA_SPEC_VERSION": "V1"}"""
+
+
+def test_metadata_of_sdv_are_a_schema(tmp_path):
+    """Numbers may be levels, and other releases may have more of them."""
+    path = write(tmp_path / "metadata.json", METADATA)
+    days = ["27 Dec 2020", "3 Jan 2021"] * 150
+    original = table().drop(columns="own").assign(day=days, size=range(300))
+    released = original[::-1].replace({"sex": {"m": "x"}})
+
+    inputs = read_inputs(original, released, schema=path)
+
+    age, sex, size, day = inputs.schema.variables
+    assert len(age.levels) == original["age"].nunique()
+    assert sex.levels == ("f", "m", "x")
+    assert len(size.levels) == 10
+    assert day.levels == ("below 2021-01-03", "2021-01-03 or more")
+    assert "original: Columns left out: 'income', 'code'." in inputs.choices
+    with value_error("missing columns sex; the schema has age, sex"):
+        read_inputs(original.drop(columns="sex"), released, schema=path)
 
 
 def test_the_command_suggests_a_schema(tmp_path):
@@ -592,6 +626,15 @@ def test_the_command_suggests_a_schema(tmp_path):
     assert own.levels == ("no", "yes", "missing")
     names = read_inputs(*files, schema=path).schema.names
     assert names == ("age", "income", "code", "sex", "own")
+
+
+def test_numbers_with_a_label_for_one_code_are_binned(tmp_path):
+    path = tmp_path / "a.sav"
+    labels = {"age": {95: "refused"}}
+    write_frame(table()[["age", "sex"]], path, variable_value_labels=labels)
+    age, _ = read_inputs(path, path).schema.variables
+    assert age.cut_points
+    assert age.levels[-1] == "refused"
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "dta", "sav"])

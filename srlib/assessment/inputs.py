@@ -384,10 +384,11 @@ def _read(sources: Sequence[_Source], schema: SchemaSource, leave_out: Names) ->
     with first.named():
         known = text.schema or infer.infer_schema(text.frame)
         complete, notes = infer.bin_numbers(known, text.frame)
+    is_open = text.schema is None or not known.n_levels.any()  # no levels declared
     texts = [text]
     for source in others:
         texts.append(source.texts(known, excluded))
-        if text.schema is None:
+        if is_open:
             with source.named():
                 complete, unseen = infer.add_unseen_levels(complete, texts[-1].frame)
             notes += unseen

@@ -29,14 +29,12 @@ from srlib.data.codes import (
     observed_levels,
     strip_zeros,
 )
-from srlib.data.schema import MAX_LEVELS, MISSING_LEVEL, Schema, Variable
+from srlib.data.schema import MAX_LEVELS, MISSING_LEVEL, N_BINS, Schema, Variable
 
 # Distinct numbers with which an undeclared column still is categorical.
 MAX_NUMERIC_LEVELS = 30
 # Distinct texts that a column of numbers may have, such as codes for "does not apply".
 MAX_TEXT_CODES = 5
-# Bins of a numeric column.
-N_BINS = 10
 
 SINGLE_VALUE = "it has the same value in every record, or none"
 _UNCLEAR_DATES = (
@@ -169,13 +167,16 @@ def _categorical(name: str, column: pd.Series) -> Variable | str:
 
 
 def bin_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, list[str]]:
-    """Return a schema whose numeric variables are binned by a table, and notes."""
+    """Return a schema whose bins and open levels are those of a table, and notes."""
     variables = []
     notes = []
     for variable in schema.variables:
-        if variable.needs_binning:
-            variable, note = _binned(variable, frame[variable.name])
+        column = frame[variable.name]
+        if not variable.levels and (variable.bins or variable.cut_points):
+            variable, note = _binned(variable, column)
             notes.append(note)
+        elif not variable.levels:
+            variable = replace(variable, levels=observed_levels(column))
         variables.append(variable)
     if any(variable.bins for variable in schema.variables):
         notes.append(

@@ -74,7 +74,11 @@ def _harmonize(
         numbers = filter(_WITH_COMMA.fullmatch, texts)
         points = {n: n.replace(".", "").replace(",", ".") for n in numbers}
         return replace_texts(column, points), _COMMAS
-    if dates := _iso_dates(str(column.name), sorted(texts)):
+    if variable and variable.date_format:
+        dates = {text: _formatted_date(text, variable.date_format) for text in texts}
+    else:
+        dates = _iso_dates(str(column.name), sorted(texts))
+    if dates:
         return replace_texts(column, dates), _DATES
     pointed = [text for text in texts if "." in text]
     # Every point stands before three digits, as between thousands.
@@ -119,6 +123,14 @@ def _iso_dates(name: str, texts: list[str]) -> dict[str, str]:
         )
     dates = by_day if all(by_day) else by_month
     return dict(zip(texts, dates, strict=True)) if all(dates) else {}
+
+
+def _formatted_date(text: str, date_format: str) -> str:
+    """Return the ISO date of a text in a format; any other text unchanged."""
+    try:
+        return str(datetime.strptime(text, date_format))
+    except ValueError:
+        return text
 
 
 def _iso_date(text: str, *, day_first: bool) -> str:

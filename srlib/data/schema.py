@@ -37,6 +37,7 @@ type Frame = pd.DataFrame | IntoFrame
 
 MISSING_LEVEL = "missing"
 MAX_LEVELS = 100  # of a column without a schema
+N_BINS = 10  # of a numeric column without a schema
 # Rules for missing values, and whether each drops the records with a missing value.
 MISSING_RULES = {"level": None, "drop": True, "error": False}
 
@@ -48,6 +49,18 @@ _UNDRAWN = re.compile(
     "|^(constructor|hasOwnProperty|isPrototypeOf|toString|propertyIsEnumerable"
     "|toLocaleString|valueOf|__proto__|__(define|lookup)[GS]etter__)$"
 )
+# Bins of a column in the metadata of SDV, by its "pii" or else its sdtype: 0 if it is
+# categorical, None if it is left out.
+_BINS = {
+    "boolean": 0,
+    "categorical": 0,
+    "datetime": N_BINS,
+    "numerical": N_BINS,
+    "id": None,
+    "unknown": None,
+    "true": None,
+    "false": 0,
+}
 # What an entry of a YAML file may have, and which of these are lists.
 _LISTS = ("levels", "labels", "cut_points", "missing_codes", "not_applicable")
 _KEYS = (
@@ -75,7 +88,7 @@ class Variable:
         be drawn.
     levels : tuple of str
         Its values as a file has them, in order; at least two. Empty while numbers are
-        still to be binned, which `read_table` does.
+        still to be binned, or levels to be taken from a table, which `read_table` does.
     labels : tuple of str
         A short text for readers for each level; default: the levels.
     title : str
@@ -98,6 +111,9 @@ class Variable:
         Number of bins, with about the same number of records, that a table is to form.
     dates : bool
         Whether the numbers are dates, counted in days from 1970-01-01.
+    date_format : str
+        How a file writes its dates, as for ``datetime.strptime``; if not given, or if a
+        text is written otherwise, dates are recognized.
     """
 
     name: str
@@ -111,9 +127,10 @@ class Variable:
     not_applicable: tuple[str, ...] = ()
     bins: int = 0
     dates: bool = False
+    date_format: str = ""
 
     def __post_init__(self) -> None:
-        if not self.needs_binning:
+        if self.levels:
             added = tuple(t for t in self.not_applicable if t not in self.levels)
             object.__setattr__(self, "labels", (self.labels or self.levels) + added)
             object.__setattr__(self, "levels", self.levels + added)
@@ -135,7 +152,7 @@ class Variable:
             )
         n_levels = len(self.levels)
         n_required = max(len(self.cut_points), 1) + 1
-        if n_levels < n_required and not self.needs_binning:
+        if 0 < n_levels < n_required:
             raise ValueError(
                 f"{self.name} has {n_levels} levels; it needs at least {n_required}"
             )
@@ -143,16 +160,11 @@ class Variable:
             raise ValueError(
                 f"{self.name} has {n_levels} levels and {len(self.labels)} labels"
             )
-        if self.missing not in ("", *self.levels) and not self.needs_binning:
+        if self.levels and self.missing not in ("", *self.levels):
             raise ValueError(
                 f"missing of {self.name} is {self.missing!r}; "
                 "it must be one of the levels"
             )
-
-    @property
-    def needs_binning(self) -> bool:
-        """Whether the numbers are still to be binned by a table."""
-        return bool(self.bins or self.cut_points) and not self.levels
 
     @property
     def codes_without_value(self) -> tuple[int, ...]:
@@ -239,7 +251,7 @@ class Variable:
 
     def add_missing_level(self) -> "Variable":
         """Return the variable with a level for missing values, if it has none."""
-        if self.missing or self.needs_binning:
+        if self.missing or not self.levels:
             return replace(self, missing=self.missing or MISSING_LEVEL)
         taken = MISSING_LEVEL in self.levels + self.labels
         level = f"{MISSING_LEVEL} 2" if taken else MISSING_LEVEL
@@ -323,8 +335,8 @@ class Schema:
         return list(map(self.names.index, names))
 
     @classmethod
-    def from_yaml(cls, path: str | Path) -> Self:
-        """Read a schema from a YAML file.
+    def from_yaml(cls, path: str | Path) -> "Schema":
+        """Read a schema from a YAML file, or from JSON metadata of SDV and SDMetrics.
 
         A categorical variable has ``levels``: a list, or a mapping from level to label.
         A numeric variable has ``bins``, their number, or ``cut_points``, a list;
@@ -347,9 +359,16 @@ class Schema:
                 title: income
                 bins: 10
                 missing_codes: [N, -9]
+
+        Metadata must be of one table. Its numerical and datetime columns are binned;
+        categorical and boolean ones have the levels of the table that is read. The
+        primary key, IDs, unknown columns and kinds of personal data are left out; with
+        ``"pii": false`` they are categorical.
         """
         try:
             document = yaml_io.read(path, texts=True)
+            if isinstance(document, dict) and {"tables", "columns"} & {*document}:
+                return _read_metadata(document)
             is_schema = isinstance(document, dict) and (
                 "variables" in document or "leave_out" in document
             )
@@ -366,6 +385,11 @@ class Schema:
             return cls(variables, _texts(document, "leave_out", "the file"))
         except ValueError as error:
             raise ValueError(f"{printable(path)}: {error}") from error
+        except (AttributeError, KeyError, TypeError):
+            raise ValueError(
+                f"{printable(path)}: the metadata must have columns, each with its "
+                "sdtype; in YAML, columns: {job: {sdtype: categorical}}"
+            ) from None
 
     @classmethod
     def from_frame(
@@ -433,10 +457,11 @@ class Schema:
 
     def _encode(self, frame: pd.DataFrame) -> Ints:
         """Return the codes of all records, ``MISSING`` where a value is missing."""
-        unbinned = [v.name for v in self.variables if v.needs_binning]
-        if unbinned:
+        undefined = [v.name for v in self.variables if not v.levels]
+        if undefined:
             raise ValueError(
-                f"columns {quoted(unbinned)} are not binned; read_table bins them"
+                f"columns {quoted(undefined)} are not binned, or have no levels yet; "
+                "read_table takes both from its file"
             )
         codes = np.empty((len(frame), len(self.variables)), np.int32)
         problems = []
@@ -652,6 +677,32 @@ def _check_texts(what: str, texts: Sequence[str]) -> None:
         raise ValueError(
             f"{what}: {quoted(unclear)} must be unique, and without surrounding spaces"
         )
+
+
+def _read_metadata(document: Any) -> Schema:
+    """Return the schema of the one table that metadata of SDV describe."""
+    tables = document.get("tables", {"": document})
+    if len(tables) != 1:
+        raise ValueError(f"the metadata has {len(tables)} tables; it must have one")
+    (table,) = tables.values()
+    variables = []
+    leave_out = []
+    for name, column in table["columns"].items():
+        sdtype = column["sdtype"]
+        kind = column.get("pii", sdtype)
+        if kind not in _BINS:
+            raise ValueError(
+                f"the sdtype of {name!r} is {printable(sdtype)}; it must be boolean, "
+                "categorical, datetime, id, numerical or unknown, or another with pii "
+                "true (left out) or false (categorical)"
+            )
+        bins = _BINS[kind]
+        if bins is None or name == table.get("primary_key"):
+            leave_out.append(name)
+        else:
+            written = column.get("datetime_format", "")
+            variables.append(Variable(name, bins=bins, date_format=written))
+    return Schema(tuple(variables), tuple(leave_out))
 
 
 def _declared_variable(entry: Any, default_rule: Any) -> Variable:

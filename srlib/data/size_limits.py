@@ -60,7 +60,15 @@ def read_typed(path: Path) -> pd.DataFrame:
                 f"columns {quoted(nested)} hold lists; a value is one number or text"
             )
     with _readable(suffix):
-        return READERS[suffix](path)
+        frame = READERS[suffix](path)
+    for name, column in frame.items():
+        # Numbers of which some have a label, as 99 for "refused", are no categories.
+        if (
+            column.dtype == "category"
+            and "mixed" in column.cat.categories.inferred_type
+        ):
+            frame[name] = column.astype(object)
+    return frame
 
 
 def check_width(n_columns: int) -> None:
