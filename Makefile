@@ -55,7 +55,7 @@ site: outputs/.papers outputs/.companions
 # Still pictures for README, from the runs that the site shows.
 pictures: outputs/.papers outputs/.companions
 	cp $(foreach name,sequential_trees/published/figures/one_person \
-	    sequential_trees/published/figures/ladder hu_reiter_wang/published/figures/agreement \
+	    sequential_trees/published/figures/ladder \
 	    one_table_two_readings/default/figures/larger,outputs/$(name).svg) docs/pictures
 
 PYTEST := python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \

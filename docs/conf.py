@@ -8,7 +8,10 @@ are MathML.
 
 import re
 import sys
+import tomllib
+from html import escape
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from bs4 import BeautifulSoup
@@ -22,9 +25,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import live
 
 import srlib
+from srlib import yaml_io
 from srlib.runner import report
 
 ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+ADDRESSES = PROJECT.get("urls", {})  # none before the first release
+CITATION = yaml_io.load((ROOT / "CITATION.cff").read_text("utf-8"))
 
 project = "srlib"
 html_title = "srlib: disclosure risk of synthetic data"
@@ -42,8 +49,17 @@ autodoc_default_options = {
 }
 autodoc_typehints = "none"  # docstrings have types, shapes and units
 numpydoc_show_class_members = False
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
+code = ADDRESSES.get("Repository")
+released = CITATION.get("date-released", "not yet released")
+myst_substitutions = {
+    "code": f"[Code]({code})" if code else "",
+    "citation": (
+        f"{author}. *{CITATION['title']}*. Version {version}, {released}. "
+        f"{CITATION['license']} license."
+    ),
+}
 
 html_theme = "furo"
 html_static_path = ["_static", "../srlib/runner/templates/fonts"]
@@ -51,7 +67,16 @@ TYPE = {"font-stack": "var(--serif)", "font-stack--headings": "var(--sans)"}
 GROUND = {
     "color-background-primary": "#15191e"
 }  # the background of charts in a dark theme
-html_theme_options = {"light_css_variables": TYPE, "dark_css_variables": GROUND}
+html_theme_options: dict[str, Any] = {
+    "light_css_variables": TYPE,
+    "dark_css_variables": GROUND,
+}
+if code:
+    link = {"name": "Code", "url": code, "html": "Code", "class": ""}
+    html_theme_options["footer_icons"] = [link]
+html_baseurl = ADDRESSES.get("Documentation", "")
+html_favicon = "_static/icon.svg"
+html_last_updated_fmt = "%B %d, %Y"
 html_css_files = ["guide.css"]
 html_js_files = ["sections.js"]
 html_show_sphinx = html_copy_source = False
@@ -113,6 +138,42 @@ def skip_exported(
     return True if kind == "module" and of_package and exported else None
 
 
+PREVIEW = "_static/preview.png"
+
+
+def describe(app: Sphinx, page: str, template: str, context: Any, tree: Any) -> None:
+    """Add what search engines show, and hosts that preview a link (Open Graph).
+
+    A picture there needs an absolute address, so there is none without the site's.
+    """
+    paragraphs = tree.findall(nodes.paragraph) if tree else iter([])
+    first = next(paragraphs, nodes.paragraph("", PROJECT["description"])).astext()
+    about = shorten(first.rstrip(":"), 200, placeholder=" ...")
+    title = BeautifulSoup(context.get("title", ""), "html.parser").get_text()
+    tags = {
+        "og:type": "website",
+        "og:site_name": html_title,
+        "og:title": title or html_title,
+        "og:description": about,
+    }
+    if html_baseurl:
+        tags |= {"og:url": context["pageurl"], "og:image": html_baseurl + PREVIEW}
+    html = f'<meta name="description" content="{escape(about)}">'
+    for name, content in tags.items():
+        html += f'\n<meta property="{name}" content="{escape(content)}">'
+    context["metatags"] = context.get("metatags", "") + html
+
+
+def write_preview(app: Sphinx, error: Exception | None) -> None:
+    """Write the picture of previews, which hosts show as PNG only."""
+    if error is None and html_baseurl:
+        import vl_convert
+
+        drawing = (ROOT / "docs/pictures/one_person.svg").read_text("utf-8")
+        picture = vl_convert.svg_to_png(drawing, scale=2)
+        Path(app.outdir, PREVIEW).write_bytes(picture)
+
+
 ACCESSIBILITY = {  # fixes for screen readers and keyboards that the theme lacks
     '<p class="caption" role="heading">': (
         '<p class="caption" role="heading" aria-level="2">'
@@ -149,4 +210,6 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", lead_to_reports)
     app.connect("html-collect-pages", write_reports)
     app.connect("autodoc-skip-member", skip_exported)
+    app.connect("html-page-context", describe)
+    app.connect("build-finished", write_preview)
     app.connect("build-finished", fix_accessibility)

@@ -252,6 +252,15 @@ def test_the_page_of_comparison_shows_its_table() -> None:
     assert script["fill_page"](page, table) == page
 
 
+def test_the_readme_has_rows_of_the_comparison_and_fits_on_a_page() -> None:
+    readme = text(ROOT / "README.md")
+    assert len(readme.splitlines()) <= 80
+    rows = re.findall(r"(?m)^\|.+ \d of \d .+", readme)
+    assert rows
+    page = text(ROOT / "docs/guide/compare.md").splitlines()
+    assert {*rows} <= {*page}
+
+
 # --------------------------------------------------------------------------- references
 
 TEXTS = paths("*.md", "docs/*.*", "docs/guide/*.md", "srlib/**/*.py", "notebooks/*.py")

@@ -151,6 +151,23 @@ def test_an_error_names_the_extra_that_is_missing(code: str, extra: str) -> None
     assert bool(trace) == ("main()" not in code)  # one line from the command
 
 
+FIRST_HOUR = """
+import sys
+import jupytext
+from IPython.core.interactiveshell import InteractiveShell
+lacking = "arviz_stats numba pooch pyarrow sklearn statsmodels vl_convert"
+sys.modules.update(dict.fromkeys(lacking.split()))
+for cell in jupytext.read("notebooks/one_table_two_readings.py").cells:
+    if cell.cell_type == "code":
+        InteractiveShell.instance().run_cell(cell.source).raise_error()
+"""
+
+
+def test_the_first_hour_runs_without_what_a_browser_lacks() -> None:
+    """Pyodide has no Numba, pooch, ArviZ and vl-convert; the others are large."""
+    assert "Chart: " in run(sys.executable, "-c", FIRST_HOUR)
+
+
 GROUND = {"arrays", "checks", "compiled", "display"}
 GROUND |= {"progress", "rng", "threads", "yaml_io"}
 

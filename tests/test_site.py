@@ -90,6 +90,8 @@ def test_the_front_page_leads_agencies_teachers_and_researchers(site: Path) -> N
     front = {"guide/assess.html", "guide/teaching.html", "notebooks.html"}
     assert front <= links(site / "index.html")
     assert links(site / "notebooks.html") >= REPORTS
+    tags = values(site / "index.html", "property")
+    assert {"og:title", "og:description"} <= tags
 
 
 def test_the_reference_has_each_name_once_and_all_of_the_front_door(site: Path) -> None:

@@ -20,6 +20,7 @@ import hashlib
 import json
 import re
 from html import escape
+from importlib.util import find_spec
 from typing import Any
 
 import altair as alt
@@ -191,20 +192,27 @@ def svg(spec: dict[str, Any]) -> str:
 def _renderer(
     spec: dict[str, Any], **metadata: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
+    spec = spec | {"$schema": SCHEMA}
+    bundle = {
+        MIME_TYPE: spec,
+        "text/plain": f"Chart: {spec.get('description', 'no description')}",
+    }
+    if find_spec("vl_convert"):  # has no wheel for Python in a browser
+        bundle |= _pictures(spec)
+    return bundle, {MIME_TYPE: {"embed_options": {"renderer": "svg"}}}
+
+
+def _pictures(spec: dict[str, Any]) -> dict[str, str]:
     import vl_convert
 
-    spec = spec | {"$schema": SCHEMA}
     # JupyterLab adds a large PNG to a notebook unless there is one.
     small = vl_convert.vegalite_to_png(
         spec, vl_version=VEGA_LITE, scale=0.3, ppi=72, allowed_base_urls=[]
     )
-    bundle = {
-        MIME_TYPE: spec,
+    return {
         "image/svg+xml": svg(spec),
         "image/png": base64.b64encode(small).decode(),
-        "text/plain": f"Chart: {spec.get('description', 'no description')}",
     }
-    return bundle, {MIME_TYPE: {"embed_options": {"renderer": "svg"}}}
 
 
 alt.renderers.register("srlib", _renderer)

@@ -16,7 +16,9 @@ async function show(data) {
     // The theme's colors replace the chart's. Nothing is evaluated, and a click leads to the web only.
     const settings = { config, ast: true, renderer: "svg", actions: false, mode: "vega-lite" };
     const dark = { light: false, dark: true }[document.body.dataset.theme] ?? system.matches;
-    const room = chart.clientWidth || 640;
+    // In a grid the chart has no box, but its picture has.
+    chart.classList.remove("drawn");
+    const room = chart.clientWidth || chart.querySelector(":scope > img")?.clientWidth || 640;
     const drawn = (by) => vegaEmbed(target,
       { ...narrower(structuredClone(spec), by, room < 500), datasets, config: dark ? DARK : {} }, settings);
     let { view } = await drawn(0);
