@@ -23,7 +23,6 @@ from srlib.mechanism.contingency import (
     log_linear_draws,
     log_predictive,
     log_predictive_score,
-    records_moved,
     sensitivity_bound,
 )
 
@@ -34,16 +33,6 @@ CELLS = RNG.dirichlet(FLAT, 30)  # (n_draws, n_cells)
 LOG_CELLS = np.log(CELLS)
 UNEQUAL = RNG.normal(size=30)
 BY_DRAW = np.array([multinomial.pmf(TABLES, 5, p) for p in CELLS])
-
-
-def test_distance_by_hand():
-    data = np.array([3, 0, 1, 1])
-    releases = [
-        [1, 2, 1, 1],
-        [3, 0, 1, 1],
-    ]
-    moved = records_moved(np.array(releases), data)
-    assert moved.tolist() == [2, 0]
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,6 @@ from srlib.mechanism.families import log_multinomial
 from srlib.threads import one_blas_thread
 
 
-def records_moved(tables: Ints, data: Ints) -> Floats:
-    """Return the number of records that change cell, (n_tables,).
-
-    It is half the sum of ``|r - d|`` over the cells.
-    """
-    return np.abs(tables - data).sum(axis=-1) / 2
-
-
 @one_blas_thread
 def log_predictive(
     log_cell_prob: ArrayLike,
