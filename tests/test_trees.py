@@ -527,7 +527,7 @@ def places_of_truths(levels, growth, believed, seed):
 
 def distance_from_uniform(*growths):
     """Scaled Kolmogorov-Smirnov distance of the places of truths."""
-    places: list[float] = []
+    places = []
     for seed, (growth, believed) in enumerate(growths):
         for levels in ((2, 3, 2), (2, 3, 4, 2)):
             places += places_of_truths(levels, growth, believed, seed)
