@@ -10,9 +10,7 @@ from srlib.progress import in_blocks, progress, silent
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_drawn_on_a_terminal_only(
-    terminal: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drawn_on_a_terminal_only(terminal, monkeypatch):
     stderr = io.StringIO()
     monkeypatch.setattr(stderr, "isatty", lambda: terminal)
     monkeypatch.setattr("sys.stderr", stderr)
@@ -24,10 +22,10 @@ def test_drawn_on_a_terminal_only(
     assert "nothing" not in stderr.getvalue()
 
 
-def test_blocks_that_have_not_begun_are_taken_back_at_an_error() -> None:
+def test_blocks_that_have_not_begun_are_taken_back_at_an_error():
     begun, go = [], threading.Event()
 
-    def work(shared: str, letters: str) -> str:
+    def work(shared, letters):
         begun.append(letters)
         if letters == "b":
             raise KeyboardInterrupt
