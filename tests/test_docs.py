@@ -107,7 +107,7 @@ def terms():
 
 def named(kind):
     """Return names of a kind, as columns, with their owner: a name of srlib or ""."""
-    owned: list[tuple[str, str]] = []
+    owned = []
     listed = rf"\b{kind}s? {NAMES}(?: of `(srlib[\w.]+)`)?"
     for names, owner in re.findall(listed, text(GLOSSARY)):
         owned += [(name, owner) for name in re.findall(r"`([^`]+)`", names)]
