@@ -19,7 +19,7 @@ def ended_by_signals() -> Iterator[None]:
     """End the process on SIGTERM and SIGHUP as on Ctrl-C, with the same cleanup."""
     hook = sys.unraisablehook
     main_thread = threading.get_ident()
-    handlers: dict[int, Any] = {}
+    handlers = {}
     last_end = -_APART
 
     def end(number: int, _: object) -> None:

@@ -25,3 +25,6 @@ else:
     # Chains or blocks run in parallel: the number of processors, or the limit of the
     # environment.
     THREADS = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+
+compiled = njit(nogil=True, cache=True)
+inlined = njit(nogil=True, cache=True, inline="always")

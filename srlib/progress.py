@@ -1,9 +1,10 @@
 """Progress bars for long computations, where somebody may watch them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import starmap
 from typing import Any
 
 from tqdm import tqdm
@@ -76,16 +77,12 @@ def in_blocks[Result](
     another. The length of a block's first item is its number of steps. If an error or
     an interrupt ends the iteration, blocks that have not begun are canceled.
     """
-    futures: list[Future[Result]] = []
-    try:
-        with progress(sum(len(block[0]) for block in blocks), label) as bar:
-            if executor:
-                futures += [
-                    executor.submit(function, *shared, *block) for block in blocks
-                ]
-            for i, block in enumerate(blocks):
-                yield futures[i].result() if futures else function(*shared, *block)
-                bar.update(len(block[0]))
-    finally:
-        for future in futures:
-            future.cancel()
+    tasks = [(*shared, *block) for block in blocks]
+    if executor:
+        results = executor.map(function, *zip(*tasks, strict=True))
+    else:
+        results = starmap(function, tasks)
+    with progress(sum(len(block[0]) for block in blocks), label) as bar:
+        for block, result in zip(blocks, results, strict=True):
+            yield result
+            bar.update(len(block[0]))

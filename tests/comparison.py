@@ -13,8 +13,6 @@ import platform
 import re
 import sys
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
 RELATIVE = 1e-6  # difference of two numbers
 ABSOLUTE = 1e-9
@@ -41,7 +39,7 @@ COMPUTING = [
 class Output(str):
     """Text of an output; it equals another with the same words and rounded numbers."""
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other):
         if not isinstance(other, Output):
             return NotImplemented
         words = _words(self)
@@ -49,13 +47,13 @@ class Output(str):
         same_length = len(words) == len(other_words)
         return same_length and all(map(_agree, words, other_words))
 
-    def __ne__(self, other: object) -> bool:
+    def __ne__(self, other):
         return not self == other
 
     __hash__ = str.__hash__
 
 
-def comparable(value: Any) -> Any:
+def comparable(value):
     """Return text, or a chart's specification, in the form in which it is compared."""
     if isinstance(value, dict):
         text = json.dumps({**value, "datasets": {}}, sort_keys=True)
@@ -73,7 +71,7 @@ def comparable(value: Any) -> Any:
     return Output(value)
 
 
-def other_than_locked(lock: Path) -> list[str]:
+def other_than_locked(lock):
     """Return the platform and versions here that are not those of the lock."""
     text = lock.read_text("utf-8")
     locked = dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.M))
@@ -86,7 +84,7 @@ def other_than_locked(lock: Path) -> list[str]:
     return other
 
 
-def number(text: str) -> float:
+def number(text):
     """Return the number that a text found by `NUMBER` stands for."""
     plain = text.replace(",", "").replace("−", "-")
     mantissa, *exponent = re.split(r"\s×\s10", plain)
@@ -95,7 +93,7 @@ def number(text: str) -> float:
     return float(mantissa)
 
 
-def _words(text: str) -> list[str]:
+def _words(text):
     # Numbers and HTML tags stand alone; rules of a table, as wide as its numbers, are
     # left out.
     text = re.sub(r"<[^<>]*>", lambda match: f" {match[0]} ", text)
@@ -103,7 +101,7 @@ def _words(text: str) -> list[str]:
     return [word for word in words if word.strip("-")]
 
 
-def _agree(a: str, b: str) -> bool:
+def _agree(a, b):
     if NUMBER.fullmatch(a) and NUMBER.fullmatch(b):
         return math.isclose(number(a), number(b), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
     return a == b

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,14 +25,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path, monkeypatch):
     """A project with one paper, as the working folder."""
     monkeypatch.chdir(tmp_path)
     return toy.make(tmp_path)
 
 
 @pytest.fixture
-def work(project: Path) -> Path:
+def work(project):
     """A folder below the project, with modules in it that end whatever imports them."""
     folder = project / "work"
     folder.mkdir()
@@ -45,6 +44,6 @@ def work(project: Path) -> Path:
 
 
 @pytest.fixture
-def rng() -> np.random.Generator:
+def rng():
     """The same stream in every test that needs a stream of no certain seed."""
     return np.random.default_rng(1)

@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from srlib.runner import files
@@ -12,23 +11,23 @@ CALLS = [(os, name) for name in ("mkdir", "rename", "replace", "unlink", "rmdir"
 CALLS += [(files, "_lock")]
 
 
-def write(final: Path, content: str) -> None:
+def write(final, content):
     """Write a run with one file."""
     with files.whole(final) as folder:
         (folder / "provenance.json").write_text(content)
 
 
-def kill() -> None:
+def kill():
     """End this process, which cannot clean up."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def end_at(
-    number: int,
-    when: str,
-    end: Callable[[], object],
-    replace: Callable[..., None] = setattr,
-) -> None:
+    number,
+    when,
+    end,
+    replace=setattr,
+):
     """End before or after the system call with this number."""
     calls = list[str]()
 

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -358,7 +357,7 @@ class Mutant(NamedTuple):  # one wrong line
     survives: str = ""
 
 
-def mutants() -> Iterator[Mutant]:
+def mutants():
     """Read the table."""
     module = ""
     for line in MUTANTS.strip().splitlines():
@@ -370,7 +369,7 @@ def mutants() -> Iterator[Mutant]:
         yield Mutant(module, old, new, *reasons)
 
 
-def places(mutant: Mutant, source: str) -> list[re.Match[str]]:
+def places(mutant, source):
     """Return where the text stands, whatever the line breaks and the commas that end them."""
     characters = "".join(mutant.old.split())
     forms = [
@@ -379,7 +378,7 @@ def places(mutant: Mutant, source: str) -> list[re.Match[str]]:
     return list(re.finditer(r"\s*".join(forms), source))
 
 
-def dies(mutant: Mutant, folder: Path) -> bool | None:
+def dies(mutant, folder):
     """Whether the tests fail with the change; None where its text does not stand there once."""
     path = folder / "srlib" / f"{mutant.module}.py"
     source = path.read_text(encoding="utf-8")
@@ -407,7 +406,7 @@ def dies(mutant: Mutant, folder: Path) -> bool | None:
     return done.returncode == 1
 
 
-def main(*words: str) -> None:
+def main(*words):
     """Print what became of each; the exit status is 1 where one survives without a reason."""
     surprises = 0
     with tempfile.TemporaryDirectory() as name:

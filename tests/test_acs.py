@@ -5,12 +5,10 @@ import itertools
 import socket
 import threading
 import zipfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +29,7 @@ NC = "acs:2012:nc"
 PERSON_FILE = Path(__file__).parents[2] / "shared/data/acs2011_pums_person_sample.csv"
 
 
-def recoded(*codes: int) -> dict[int, int]:
+def recoded(*codes):
     """The recoded values of the raw codes 1, 2, ..."""
     return dict(enumerate(codes, start=1))
 
@@ -78,7 +76,7 @@ RECODED = [
 ]
 
 
-def persons(**columns: Any) -> pd.DataFrame:
+def persons(**columns):
     """Return adults that differ in the given columns."""
     n = len(next(iter(columns.values())))
     return pd.DataFrame(ADULT, index=range(n)).assign(**columns)
@@ -230,7 +228,7 @@ def smallest_p_value(first, second):
     return min(p_values)
 
 
-def person_zip(member: str) -> bytes:
+def person_zip(member):
     rng = default_rng(2)
     ages = rng.integers(0, 90, 4000)
     frame = persons(AGEP=ages, SERIALNO=rng.integers(0, 10**9, 4000))
@@ -249,7 +247,7 @@ WRONG_BIT[len(BODY) // 2] ^= 1
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path, monkeypatch):
     """The folder of downloaded files."""
     folder = tmp_path / "cache"
     monkeypatch.setattr(acs, "user_cache_dir", lambda _: folder)
@@ -257,7 +255,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def served(tmp_path, monkeypatch):
     """A file that a server has for the address of the Census Bureau."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)

@@ -5,7 +5,6 @@ import itertools
 import json
 import re
 import urllib.parse
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -38,7 +37,7 @@ LEVELS = {
 }
 
 
-def people() -> pd.DataFrame:
+def people():
     towns = pd.Series(["north", "south"] * 60).sample(frac=1, random_state=1)
     columns = {
         "job": ["clerk", "cook"] * 60,
@@ -51,13 +50,13 @@ def people() -> pd.DataFrame:
     return frame
 
 
-def write_schema(file: Path, levels: dict[str, list[str]]) -> None:
+def write_schema(file, levels):
     variables = [{"name": name, "levels": values} for name, values in levels.items()]
     file.write_text(yaml.safe_dump({"variables": variables}), "utf-8")
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(tmp_path_factory):
     """Two notebooks and the command, on a user's files."""
     outputs = tmp_path_factory.mktemp("outputs")
     folder = tmp_path_factory.mktemp(FOLDER)
@@ -87,7 +86,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return outputs
 
 
-def canaries_in(text: str) -> list[str]:
+def canaries_in(text):
     """Return the canaries in a text: plain, URL-encoded or in base64 at any offset."""
     plain = f"{text}\n{urllib.parse.unquote(text)}".casefold()
     canaries = [canary for canary in CANARIES if canary.casefold() in plain]
@@ -99,11 +98,11 @@ def canaries_in(text: str) -> list[str]:
     return canaries
 
 
-def canaries_of(file: Path) -> set[str]:
+def canaries_of(file):
     return {*canaries_in(file.read_text("utf-8"))}
 
 
-def refused(*arguments: object) -> str:
+def refused(*arguments):
     """Return what the command prints when it refuses a file, without a canary."""
     result = call(*arguments)
     assert result.exit_code == 2
@@ -112,7 +111,7 @@ def refused(*arguments: object) -> str:
 
 
 @pytest.fixture(scope="module")
-def leaving(runs: Path) -> dict[str, str]:
+def leaving(runs):
     """All public content: public reports, also on the site, and files marked public."""
     pages = {}
     for run in (runs / "hu_reiter_wang/default", runs / "assess/default"):
@@ -124,7 +123,7 @@ def leaving(runs: Path) -> dict[str, str]:
     return pages
 
 
-def test_canaries_are_where_they_should_be(runs: Path) -> None:
+def test_canaries_are_where_they_should_be(runs):
     """Otherwise the search below would prove nothing."""
     full = [*runs.glob("*/*/report.html"), *runs.glob("*/default/notebook.ipynb")]
     assert len(full) == 5
@@ -139,7 +138,7 @@ def test_canaries_are_where_they_should_be(runs: Path) -> None:
         assert canaries_in(encoded.decode())
 
 
-def test_no_canary_leaves(leaving: dict[str, str]) -> None:
+def test_no_canary_leaves(leaving):
     pages = {
         "assess/default/public/in_public.csv",
         "assess/default/report-public.html",
@@ -153,9 +152,7 @@ def test_no_canary_leaves(leaving: dict[str, str]) -> None:
         assert canaries_in(text) == [], name
 
 
-def test_no_chart_and_no_coefficient_leaves(
-    runs: Path, leaving: dict[str, str]
-) -> None:
+def test_no_chart_and_no_coefficient_leaves(runs, leaving):
     """And no number of an assessment's table."""
     coefficients = pd.read_csv(runs / "hu_reiter_wang/default/tables/coefficients.csv")
     answers = pd.concat(map(pd.read_csv, runs.glob("assess/*/tables/answers.csv")))
@@ -173,9 +170,7 @@ def test_no_chart_and_no_coefficient_leaves(
             assert shown not in {f"{number:.{n_decimals}f}" for number in numbers}
 
 
-def test_the_words_of_a_verdict_leave_and_the_rule(
-    runs: Path, leaving: dict[str, str]
-) -> None:
+def test_the_words_of_a_verdict_leave_and_the_rule(runs, leaving):
     words = pd.read_csv(runs / "assess/default/tables/in_public.csv")
     rules = {
         "default": confidential.RULE,
@@ -188,14 +183,14 @@ def test_the_words_of_a_verdict_leave_and_the_rule(
 
 
 @pytest.fixture
-def lacking(tmp_path: Path) -> Path:
+def lacking(tmp_path):
     """A folder with a file, and a schema that lacks the level of one record."""
     people().to_csv(tmp_path / "people.csv", index=False)
     write_schema(tmp_path / "schema.yaml", LEVELS | {"job": ["clerk", "cook"]})
     return tmp_path
 
 
-def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
+def test_a_failing_run_names_the_place_and_no_value(lacking):
     file = f"{lacking}/people.csv"
     schema = f"{lacking}/schema.yaml"
     base = {"original": file, "schema": schema, "released": [file]}
@@ -215,7 +210,7 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
     assert not (failed / "report-public.html").exists()
 
 
-def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
+def test_wrong_files_are_told_by_column_and_line(lacking):
     file = lacking / "people.csv"
     schema = lacking / "schema.yaml"
     message = refused("assess", file, file, "--schema", schema, "--output", lacking)
@@ -243,9 +238,7 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(("message", "masked"), MESSAGES)
-def test_values_are_cut_from_messages(
-    tmp_path: Path, message: str, masked: str
-) -> None:
+def test_values_are_cut_from_messages(tmp_path, message, masked):
     file = tmp_path / "a.csv"
     file.write_text("ill,o'k,say 'a'\n1,2,3\n")
     typed = {"data": str(file), "keys": ["jobb"]}
@@ -253,7 +246,7 @@ def test_values_are_cut_from_messages(
     assert reason == f"ValueError: {masked}"
 
 
-def test_columns_are_named_wherever_they_stand(tmp_path: Path) -> None:
+def test_columns_are_named_wherever_they_stand(tmp_path):
     """In the command and in a notebook, but never their values."""
     values = np.random.default_rng(1).choice([JOB, TOWN, SICK, "a"], (200, 3))
     frame = pd.DataFrame(values, columns=["job", "t own", "x"])
@@ -291,7 +284,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("rows", ROWS)
-def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
+def test_no_reader_tells_a_value(tmp_path, rows):
     schema = Schema(
         (Variable("job", ("clerk", "cook")), Variable("town", ("north", "south")))
     )
@@ -319,7 +312,7 @@ FRAMES = {
 
 
 @pytest.mark.parametrize(("last_frame", "ours"), FRAMES.items())
-def test_messages_of_other_code_are_cut_altogether(last_frame: str, ours: bool) -> None:
+def test_messages_of_other_code_are_cut_altogether(last_frame, ours):
     frames = ["-----", "Cell In[2], line 1", last_frame, "ValueError: job is x"]
     assert _is_ours(frames) == ours
     assert confidential.without_values("KeyError", "'secret'", {}) == "KeyError"

@@ -48,7 +48,7 @@ NOTEBOOKS = {
 CHANCE = {("what_a_risk_means", "0.25")}  # another share of the same example
 
 
-def nbgrader(folder: Path, *arguments: str) -> None:
+def nbgrader(folder, *arguments):
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [sys.executable, "-m", "nbgrader", *arguments]
     # The path is that of alembic.
@@ -56,7 +56,7 @@ def nbgrader(folder: Path, *arguments: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def released(tmp_path_factory):
     """Return the folder of a course with one assignment, released."""
     project = toy.make(tmp_path_factory.mktemp("course"), toy.EXERCISES)
     notebook = jupytext.reads(toy.EXERCISES, "py:percent")
@@ -68,11 +68,11 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def version(released: Path) -> Any:
+def version(released):
     return nbformat.read(released / "release/toy/toy.ipynb", as_version=4)
 
 
-def check(version: Any, name: str, answer: str) -> int:
+def check(version, name, answer):
     """Return the points of an answer by the check of its name."""
     (cell,) = [c for c in version.cells if c.source.startswith(f"# Is {name} right?")]
     *statements, points = cell.source.rstrip().splitlines()
@@ -82,7 +82,7 @@ def check(version: Any, name: str, answer: str) -> int:
     return int(eval(points, names))
 
 
-def test_a_student_version_has_no_solution(version: Any) -> None:
+def test_a_student_version_has_no_solution(version):
     text = "\n".join(cell.source for cell in version.cells)
     for secret in SECRETS:
         assert secret not in text
@@ -137,7 +137,7 @@ def test_a_name_defined_again_earns_no_point(version, name):
     assert check(version, "sixth", f"0; {name} = lambda *_, **__: True") == 0
 
 
-def test_each_right_name_is_a_point(released: Path, version: Any) -> None:
+def test_each_right_name_is_a_point(released, version):
     for i, (name, answers) in enumerate(ANSWERS.items()):
         answer = f"{name} = {answers[i % 3]}"
         for cell in version.cells:
@@ -153,7 +153,7 @@ def test_each_right_name_is_a_point(released: Path, version: Any) -> None:
     assert float(row["max_score"]) == 7  # words are still to read
 
 
-def student_sources(paper: str) -> list[str]:
+def student_sources(paper):
     return [
         cell.source
         for cell in course.assignment_source(NOTEBOOKS[paper]).cells
@@ -161,7 +161,7 @@ def student_sources(paper: str) -> list[str]:
     ]
 
 
-def solutions(paper: str) -> list[str]:
+def solutions(paper):
     return [
         cell.source
         for cell in NOTEBOOKS[paper].cells
@@ -169,7 +169,7 @@ def solutions(paper: str) -> list[str]:
     ]
 
 
-def test_no_student_version_has_an_answer() -> None:
+def test_no_student_version_has_an_answer():
     """Neither a solution's code nor its number, to three digits in other ones."""
     versions = {paper: "\n".join(student_sources(paper)) for paper in NOTEBOOKS}
     revealed = set()
@@ -188,7 +188,7 @@ def test_no_student_version_has_an_answer() -> None:
 
 
 @pytest.mark.parametrize("paper", NOTEBOOKS)
-def test_what_a_question_asks_for_is_checked(paper: str) -> None:
+def test_what_a_question_asks_for_is_checked(paper):
     version = student_sources(paper)
     solution = "\n".join(solutions(paper))
     questions = [text for text in version if text.startswith("### Exercise ")]
@@ -204,11 +204,11 @@ def test_what_a_question_asks_for_is_checked(paper: str) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_notebooks_must_have_been_built() -> None:
+def test_notebooks_must_have_been_built():
     assert "No such file" in toy.call("course", "toy").output
 
 
-def test_an_exercise_without_an_answer_to_check_is_refused() -> None:
+def test_an_exercise_without_an_answer_to_check_is_refused():
     unasked = toy.EXERCISES.replace("`sixth`", "a number")
     message = "exercise-1: the solution asserts none of the names"
     with pytest.raises(UsageError, match=message):

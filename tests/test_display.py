@@ -13,7 +13,7 @@ from IPython.core.formatters import DisplayFormatter
 
 from srlib.display import callout, numbers, percent, show, with_minus
 
-COLUMNS: dict[str, list[float]] = {
+COLUMNS = {
     "": [],
     "1,000 25": [1000, 25],
     "17  8,709,120": [17, math.nan, 8709120],

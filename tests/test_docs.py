@@ -11,8 +11,6 @@ import re
 import runpy
 import shlex
 import sys
-from pathlib import Path
-from typing import Any
 
 import nbformat
 import numpy as np
@@ -25,7 +23,7 @@ import srlib
 from srlib.runner.cli import main
 
 
-def paths(*patterns: str) -> list[Path]:
+def paths(*patterns):
     """Return the files of the project that match a pattern, sorted."""
     return sorted(itertools.chain(*map(ROOT.glob, patterns)))
 
@@ -35,7 +33,7 @@ NOTEBOOKS = paths("notebooks/*.md", "notebooks/*.ipynb")
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
-def text(page: Path) -> str:
+def text(page):
     """Return a page's text, of a notebook that of its text cells."""
     if page.suffix != ".ipynb":
         return page.read_text("utf-8")
@@ -43,12 +41,12 @@ def text(page: Path) -> str:
     return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
 
-def blocks(page: Path, *languages: str) -> list[str]:
+def blocks(page, *languages):
     fenced = re.findall(r"(?ms)^```(\w*)\n(.*?)^```", text(page))
     return [body for language, body in fenced if language in languages]
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     headings = "\n".join(re.findall(r"(?m)^#+ (.+)$", text(page)))
     if page.suffix != ".ipynb":
         headings = re.sub(r"[^\w\n -]", "", headings).lower()
@@ -56,7 +54,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=lambda p: p.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_somewhere(page):
     """On GitHub; those of the site are followed in its own test."""
     for link in re.findall(r"\]\((?!https?:)((?:[^()\s]|\([^()\s]*\))+)\)", text(page)):
         file, _, anchor = link.partition("#")
@@ -65,13 +63,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), link
 
 
-def options_of(command: str) -> set[str]:
+def options_of(command):
     parameters = main.commands[command].params
     return set[str]().union(*(parameter.opts for parameter in parameters))
 
 
 @every_page
-def test_commands_and_targets_exist_and_take_their_options(page: Path) -> None:
+def test_commands_and_targets_exist_and_take_their_options(page):
     examples = [command.epilog or "" for command in main.commands.values()]
     typed = "\n".join([*blocks(page, "", "bash"), *examples]).replace("\\\n", " ")
     for line in re.findall(r"(?m)^(?:\.venv/bin/|Example: )?srlib (.*)", typed):
@@ -85,7 +83,7 @@ def test_commands_and_targets_exist_and_take_their_options(page: Path) -> None:
 
 
 @every_page
-def test_code_and_text_name_what_the_library_has(page: Path) -> None:
+def test_code_and_text_name_what_the_library_has(page):
     names = set(re.findall(r"\bsrlib(?:\.[A-Za-z]\w*)+", text(page)))
     for module, imported in re.findall(r"from (srlib[\w.]*) import (.+)", text(page)):
         names |= {f"{module}.{name}" for name in imported.split(", ")}
@@ -102,21 +100,21 @@ SOURCE = r"\*Source:\* (none; .+|.*(https://doi\.org/10\.|\((?:19|20)\d\d\), \w)
 NAMES = r"((?:`[^`]+`(?: \([^)]+\))?(?:, | and )?)+)"
 
 
-def terms() -> dict[str, str]:
+def terms():
     """Return the text of each term of the glossary, by its heading."""
     return dict(re.findall(r"(?ms)^### (.+?)\n(.*?)(?=^###? |\Z)", text(GLOSSARY)))
 
 
-def named(kind: str) -> list[tuple[str, str]]:
+def named(kind):
     """Return names of a kind, as columns, with their owner: a name of srlib or ""."""
-    owned: list[tuple[str, str]] = []
+    owned = []
     listed = rf"\b{kind}s? {NAMES}(?: of `(srlib[\w.]+)`)?"
     for names, owner in re.findall(listed, text(GLOSSARY)):
         owned += [(name, owner) for name in re.findall(r"`([^`]+)`", names)]
     return owned
 
 
-def test_every_term_that_is_linked_to_is_in_the_glossary() -> None:
+def test_every_term_that_is_linked_to_is_in_the_glossary():
     """In the sources of notebooks as well, also of those that are not built yet."""
     sources = "\n".join(map(text, SOURCES))
     linked = {*re.findall(r"glossary\.(?:md|html)#([\w-]+)", sources)}
@@ -124,7 +122,7 @@ def test_every_term_that_is_linked_to_is_in_the_glossary() -> None:
     assert linked - anchors(GLOSSARY) == set()
 
 
-def test_every_term_is_named_in_the_software_and_has_a_source_or_a_reason() -> None:
+def test_every_term_is_named_in_the_software_and_has_a_source_or_a_reason():
     entries = terms()
     assert len(entries) > 50
     for term, entry in entries.items():
@@ -133,13 +131,13 @@ def test_every_term_is_named_in_the_software_and_has_a_source_or_a_reason() -> N
         assert re.search(SOURCE, line), term
 
 
-def owner_of(name: str, owner: str) -> Any:
+def owner_of(name, owner):
     """Return the function or class of srlib that the glossary gives as owner."""
     assert pydoc.locate(owner), f"{owner} of {name}"
     return pydoc.locate(owner)
 
 
-def test_options_arguments_and_attributes_of_the_glossary_exist() -> None:
+def test_options_arguments_and_attributes_of_the_glossary_exist():
     options = set().union(*map(options_of, main.commands))
     assert {*re.findall(r"`(--[a-z-]+)`", text(GLOSSARY))} <= options
     for name, owner in named("argument"):
@@ -150,7 +148,7 @@ def test_options_arguments_and_attributes_of_the_glossary_exist() -> None:
         assert name in {*dir(of_class), *of_class.__dataclass_fields__}, owner
 
 
-def test_columns_and_rows_of_the_glossary_exist() -> None:
+def test_columns_and_rows_of_the_glossary_exist():
     """Columns without an owner, and rows, are those of the table of an assessment."""
     columns = {"job": ["cook", "smith"] * 30, "sick": ["no"] * 45 + ["yes"] * 15}
     people = pd.DataFrame(columns)
@@ -166,20 +164,20 @@ def test_columns_and_rows_of_the_glossary_exist() -> None:
         assert f'"{name}"' in source
 
 
-def test_the_tests_of_the_promises_exist() -> None:
+def test_the_tests_of_the_promises_exist():
     promised = re.findall(r"`(tests/\w+\.py)::(\w+)`", text(ROOT / "CONTRIBUTING.md"))
     assert len(promised) > 20
     for module, test in promised:
         assert f"\ndef {test}(" in text(ROOT / module)
 
 
-def test_jupyterlab_opens_with_a_page_that_leads_to_every_notebook() -> None:
+def test_jupyterlab_opens_with_a_page_that_leads_to_every_notebook():
     linked = re.findall(r"\]\((.+?)\)", text(ROOT / "notebooks/START_HERE.md"))
     notebooks = [path.name for path in ROOT.glob("notebooks/*.ipynb")]
     assert sorted(linked) == sorted(notebooks)
 
 
-def shown(notebook: str) -> str:
+def shown(notebook):
     """Return what a committed notebook shows, without bold type."""
     texts = []
     for cell in nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", 4).cells:
@@ -220,9 +218,7 @@ PARAGRAPHS = [
 
 
 @pytest.mark.parametrize(("page", "words", "notebook", "computed"), PARAGRAPHS)
-def test_numbers_are_those_of_the_notebook(
-    page: str, words: str, notebook: str, computed: list[str]
-) -> None:
+def test_numbers_are_those_of_the_notebook(page, words, notebook, computed):
     """Decimals of the paragraph that has the words, in their order."""
     paragraphs = text(ROOT / page).split("\n\n")
     (paragraph,) = filter(re.compile(words).search, paragraphs)
@@ -238,14 +234,14 @@ def test_numbers_are_those_of_the_notebook(
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/start.md", "docs/guide/assess.md"])
-def test_examples_are_what_the_notebook_shows(page: str) -> None:
+def test_examples_are_what_the_notebook_shows(page):
     (example,) = blocks(ROOT / page, "text")
     output = shown("assess")
     for line in example.splitlines():
         assert line.removesuffix("...").strip() in output
 
 
-def test_the_page_of_comparison_shows_its_table() -> None:
+def test_the_page_of_comparison_shows_its_table():
     page = text(ROOT / "docs/guide/compare.md")
     table = pd.read_csv(ROOT / "docs/guide/compare.csv", keep_default_na=False)
     script = runpy.run_path(str(ROOT / "tools/compare_tools.py"))
@@ -281,7 +277,7 @@ MALFORMED = [
 ]
 
 
-def faults(text: str) -> list[str]:
+def faults(text):
     """Links and DOIs in a text that are not of the form that resolves."""
     links = re.findall(r"https?:/*[^\s<>\"'`\])}]+", text)
     bad = [link for link in links if not re.fullmatch(WELL_FORMED, link)]
@@ -293,15 +289,15 @@ def faults(text: str) -> list[str]:
     return bad + re.findall(r"\b10\.\d{4,9}/\S+", unlinked)
 
 
-def test_links_are_well_formed() -> None:
+def test_links_are_well_formed():
     for path in TEXTS:
         assert faults(text(path)) == [], path
     for malformed in MALFORMED:
         assert faults(malformed), malformed
 
 
-def test_the_papers_have_one_title_wherever_they_are_cited() -> None:
-    def plain(text: str) -> str:
+def test_the_papers_have_one_title_wherever_they_are_cited():
+    def plain(text):
         """Letters and figures, small, without addresses and the marks between them."""
         return re.sub(r"(<\S+>|[\W_])+", " ", text.lower()).strip()
 
@@ -314,7 +310,7 @@ def test_the_papers_have_one_title_wherever_they_are_cited() -> None:
         assert n_citations == [text.count(beginning) for text in texts], title
 
 
-def test_files_that_a_notebook_names_exist() -> None:
+def test_files_that_a_notebook_names_exist():
     sources = "\n".join(map(text, ROOT.glob("notebooks/*.py")))
     files = re.findall(r"`((?:docs|params|srlib|tests|notebooks)/[\w./-]+)`", sources)
     for file in files:

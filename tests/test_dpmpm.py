@@ -1,7 +1,6 @@
 """The DPMPM: full conditionals, closed forms, recovery, synthesis, reproducibility."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -23,7 +22,6 @@ from srlib.dpmpm import (
     kernels,
     leave_one_out_log_ratios,
     neighbor_log_ratios,
-    predict,
     sample_posterior,
     synthesize,
 )
@@ -253,8 +251,7 @@ def test_cell_log_prob_is_the_log_of_the_sum_over_classes(
 ):
     draws = small_draws(n_classes=n_classes)
     cells = all_cells(LEVELS)
-    grouped = partial(kernels.group_variables, max_cells=max_cells)
-    monkeypatch.setattr(predict, "group_variables", grouped)
+    monkeypatch.setattr(kernels, "GROUP_CELLS", max_cells)
 
     log_prob = cell_log_prob(draws, cells)
     ratios = neighbor_log_ratios(draws, cells)[0]

@@ -30,7 +30,7 @@ from srlib.trees import Growth, SequentialTrees
 SCHEMA = schema(2, 2)
 
 
-def table(*numbers: int) -> Microdata:
+def table(*numbers):
     return Microdata(all_cells([2, 2])[[*numbers]], SCHEMA)
 
 

@@ -3,7 +3,7 @@
 from mutants import ROOT, mutants, places
 
 
-def test_each_text_stands_once_in_its_module() -> None:
+def test_each_text_stands_once_in_its_module():
     rows = list(mutants())
     assert rows
     for row in rows:

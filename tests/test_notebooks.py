@@ -3,8 +3,6 @@
 import dis
 import re
 import statistics
-from pathlib import Path
-from typing import Any
 
 import jupytext
 import nbformat
@@ -21,19 +19,19 @@ NOTEBOOKS_PAGE = (ROOT / "docs/notebooks.md").read_text("utf-8")
 pytestmark = pytest.mark.parametrize("text", NOTEBOOKS, ids=lambda path: path.stem)
 
 
-def executed(text: Path) -> Any:
+def executed(text):
     return nbformat.read(text.with_suffix(".ipynb"), as_version=4)
 
 
-def code_cells(text: Path) -> list[Any]:
+def code_cells(text):
     return [cell for cell in executed(text).cells if cell.cell_type == "code"]
 
 
-def tags(cell: Any) -> set[str]:
+def tags(cell):
     return set(cell.metadata.get("tags", []))
 
 
-def test_text_and_notebook_agree(text: Path) -> None:
+def test_text_and_notebook_agree(text):
     pairs = zip(executed(text).cells, jupytext.read(text).cells, strict=True)
     for cell, written in pairs:
         assert cell.cell_type == written.cell_type
@@ -42,12 +40,12 @@ def test_text_and_notebook_agree(text: Path) -> None:
     assert executed(text).metadata.jupytext.formats == "ipynb,py:percent"
 
 
-def test_saving_in_jupyterlab_leaves_the_text_as_it_is(text: Path) -> None:
+def test_saving_in_jupyterlab_leaves_the_text_as_it_is(text):
     saved = jupytext.writes(jupytext.read(text), "py:percent")
     assert saved == text.read_text("utf-8")
 
 
-def test_hints_and_solutions_are_folded(text: Path) -> None:
+def test_hints_and_solutions_are_folded(text):
     for cell in executed(text).cells:
         is_details = re.fullmatch("(?s)<details><summary>.*</details>", cell.source)
         if {"hint", "solution"} & tags(cell) and not is_details:
@@ -55,7 +53,7 @@ def test_hints_and_solutions_are_folded(text: Path) -> None:
             assert "# Solution\n" in cell.source
 
 
-def test_what_only_lays_out_is_folded_and_what_computes_is_not(text: Path) -> None:
+def test_what_only_lays_out_is_folded_and_what_computes_is_not(text):
     """But for assess, whose readers want to know about their release."""
     for cell in code_cells(text):
         is_folded = "jupyter" in cell.metadata
@@ -65,19 +63,19 @@ def test_what_only_lays_out_is_folded_and_what_computes_is_not(text: Path) -> No
             assert re.search(rf"^import |^from |{shows}", cell.source)
 
 
-def test_every_code_cell_was_executed_in_order(text: Path) -> None:
+def test_every_code_cell_was_executed_in_order(text):
     for number, cell in enumerate(code_cells(text), 1):
         assert cell.execution_count == number
 
 
-def test_no_error_and_no_warning_is_stored(text: Path) -> None:
+def test_no_error_and_no_warning_is_stored(text):
     for cell in code_cells(text):
         for output in cell.outputs:
             assert output.output_type != "error"
             assert output.get("name") != "stderr"
 
 
-def test_a_notebook_is_one_sitting_and_a_cell_one_thought(text: Path) -> None:
+def test_a_notebook_is_one_sitting_and_a_cell_one_thought(text):
     """A tenth of the tokens counts as words. Reading leaves out the exercises."""
     cells = executed(text).cells
     prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
@@ -121,7 +119,7 @@ EXACT = {
 }
 
 
-def argument(text: Path) -> str:
+def argument(text):
     """The prose without exercises, which have their own settings, and references."""
     cells = [c for c in jupytext.read(text).cells if c.cell_type == "markdown"]
     source = "\n".join(
@@ -130,13 +128,13 @@ def argument(text: Path) -> str:
     return re.sub(r"(?ms)^#+ (?:Exercise|References).*?(?=^#|\Z)", "", source)
 
 
-def without_code(source: str) -> str:
+def without_code(source):
     """Prose without places in papers, code and the targets of links."""
     source = re.sub(r"[Ss]ections? \d[\d.]*(?:,? (?:and|to) \d[\d.]*)*", "", source)
     return re.sub(r"`[^`]*`|\]\([^)]*\)", "", source)
 
 
-def test_typed_numbers_are_exact_or_printed(text: Path) -> None:
+def test_typed_numbers_are_exact_or_printed(text):
     """What a run decides is printed by a cell: no profile contradicts its text."""
     code = "\n".join(cell.source for cell in code_cells(text))
     literals = re.findall(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)", code)
@@ -150,13 +148,13 @@ def test_typed_numbers_are_exact_or_printed(text: Path) -> None:
         assert {value, value / 100, round(1 - value, 12)} & sourced, number
 
 
-def test_cells_that_record_public_files_are_tagged(text: Path) -> None:
+def test_cells_that_record_public_files_are_tagged(text):
     for cell in code_cells(text):
         if re.search(r"\bpublic=", cell.source):
             assert "public" in tags(cell)
 
 
-def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text: Path) -> None:
+def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text):
     """Cells marked public run without both, except those with words on the file."""
     declared = read_parameters(text)
     if declared.keys().isdisjoint(FILE_PARAMETERS):
@@ -174,7 +172,7 @@ def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text: Path) -> No
             exec(cell.source, given)
 
 
-def test_a_cell_that_needs_something_names_a_parameter(text: Path) -> None:
+def test_a_cell_that_needs_something_names_a_parameter(text):
     declared = read_parameters(text)
     for cell in jupytext.read(text).cells:
         for tag in tags(cell):
@@ -182,7 +180,7 @@ def test_a_cell_that_needs_something_names_a_parameter(text: Path) -> None:
                 assert {*tag.removeprefix("needs-").split("-or-")} <= declared.keys()
 
 
-def test_solutions_leave_the_names_of_the_notebook_alone(text: Path) -> None:
+def test_solutions_leave_the_names_of_the_notebook_alone(text):
     """So that a cell above can be run again after an exercise."""
     of_solutions: set[str] = set()
     of_notebook: set[str] = set()

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from html import unescape
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -22,7 +21,7 @@ REPORT = "reports/what_a_risk_means.html"
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     """The site of the committed notebooks as runs, and of one run on a user's file."""
     runs = tmp_path_factory.mktemp("runs")
     built = tmp_path_factory.mktemp("site")
@@ -42,22 +41,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def read(page: Path) -> str:
+def read(page):
     return page.read_text("utf-8")
 
 
-def values(page: Path, attribute: str) -> set[str]:
+def values(page, attribute):
     """Return the values of an attribute of a page's elements."""
     html = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", read(page))
     return {*map(unescape, re.findall(rf'<[^<>]*?\s(?:{attribute})="([^"]*)"', html))}
 
 
-def links(page: Path) -> set[str]:
+def links(page):
     """Return what a page leads to and loads."""
     return values(page, "href|src")
 
 
-def test_links_lead_to_what_is_there(site: Path) -> None:
+def test_links_lead_to_what_is_there(site):
     places = {page.resolve(): values(page, "id") for page in site.rglob("*.html")}
     for page in places:
         for address in links(page):
@@ -72,7 +71,7 @@ def test_links_lead_to_what_is_there(site: Path) -> None:
     assert re.search(r'href="hu_reiter_wang\.html[#"]', read(site / REPORT))
 
 
-def test_the_search_leads_to_sections_of_reports(site: Path) -> None:
+def test_the_search_leads_to_sections_of_reports(site):
     index = read(site / "searchindex.js")
     names = json.loads(re.findall(r'"docnames":(\[.+?\]),"\w+":', index)[0])
     sections = [name.partition("#") for name in names if "#" in name]
@@ -84,7 +83,7 @@ def test_the_search_leads_to_sections_of_reports(site: Path) -> None:
     assert "reports/charest#References" not in names
 
 
-def test_the_front_page_leads_agencies_teachers_and_researchers(site: Path) -> None:
+def test_the_front_page_leads_agencies_teachers_and_researchers(site):
     html = read(site / "index.html")
     assert html.count('<img alt="') == html.count('class="vega-lite"') == 4
     front = {"guide/assess.html", "guide/teaching.html", "notebooks.html"}
@@ -94,7 +93,7 @@ def test_the_front_page_leads_agencies_teachers_and_researchers(site: Path) -> N
     assert {"og:title", "og:description"} <= tags
 
 
-def test_the_reference_has_each_name_once_and_all_of_the_front_door(site: Path) -> None:
+def test_the_reference_has_each_name_once_and_all_of_the_front_door(site):
     heading = re.compile(r'<dt class="sig[^>]* id="([\w.]+)">')
     at_the_door = heading.findall(read(site / "api.html"))
     described = at_the_door + heading.findall(read(site / "packages.html"))
@@ -105,7 +104,7 @@ def test_the_reference_has_each_name_once_and_all_of_the_front_door(site: Path) 
     assert shown.isdisjoint(below)
 
 
-def test_the_site_shows_of_a_users_file_what_is_public(site: Path) -> None:
+def test_the_site_shows_of_a_users_file_what_is_public(site):
     html = read(site / "reports/assess.html")
     assert "first in years" in html
     text = html + read(site / "searchindex.js")

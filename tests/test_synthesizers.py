@@ -38,7 +38,7 @@ SUPPORTS = one_variable_supports(DATA, LEVELS)
 
 FAMILY = MechanismSynthesizer(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
 SMOOTHED = Growth(1, smoothing=1.0)
-DENSITIES: dict[str, Density] = {
+DENSITIES = {
     "family": FAMILY,
     "trees": SequentialTrees(SCHEMA, growth=Growth(1)),
     "pruned trees": SequentialTrees(SCHEMA, growth=Growth(1, cp=0.0)),

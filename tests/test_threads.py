@@ -8,7 +8,6 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from subprocess import PIPE, Popen
 
@@ -27,7 +26,7 @@ from srlib.mechanism.families import beta_binomial, compositions
 LEVELS = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2])
 
 
-def computed() -> Iterator[tuple[str, object]]:
+def computed():
     """Results of every part of the library that has threads, or calls BLAS on much."""
     rng = default_rng(1)
     uniform = rng.random((3, 20_000, len(LEVELS)))
@@ -64,7 +63,7 @@ def computed() -> Iterator[tuple[str, object]]:
     yield "log predictive", contingency.log_predictive(tables_of_four, counts)
 
 
-def start(n_threads: int) -> Popen[bytes]:
+def start(n_threads):
     """Start this file as a script on so many threads."""
     environment = dict(os.environ)
     for library in ("NUMBA", "OPENBLAS", "OMP"):
@@ -72,7 +71,7 @@ def start(n_threads: int) -> Popen[bytes]:
     return Popen([sys.executable, __file__], env=environment, stdout=PIPE)
 
 
-def test_results_do_not_depend_on_the_number_of_threads() -> None:
+def test_results_do_not_depend_on_the_number_of_threads():
     processes = [start(n_threads) for n_threads in (1, 2)]
 
     printed = [process.communicate()[0] for process in processes]

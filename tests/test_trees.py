@@ -527,7 +527,7 @@ def places_of_truths(levels, growth, believed, seed):
 
 def distance_from_uniform(*growths):
     """Scaled Kolmogorov-Smirnov distance of the places of truths."""
-    places: list[float] = []
+    places = []
     for seed, (growth, believed) in enumerate(growths):
         for levels in ((2, 3, 2), (2, 3, 4, 2)):
             places += places_of_truths(levels, growth, believed, seed)
@@ -632,7 +632,7 @@ test_bad_input_of_log_likelihoods = refused_changes(
     },
     {
         "rows has type float64; it must be of integers": {"rows": [0.5]},
-        "rows must lie in 0 to 19": {"rows": [20]},
+        "rows is 20; it must lie in 0 to 19": {"rows": [20]},
         "candidates has type float64": {"candidates": [[[0.5, 0]]]},
         "candidates has codes out of range": {"candidates": [[[0, 3]]]},
         r"candidates has shape \(1, 2\)": {"candidates": [[0, 1]]},

@@ -3,7 +3,6 @@
 import math
 import os
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -37,13 +36,13 @@ VALUES = {
 
 
 @pytest.mark.parametrize(("text", "value"), VALUES.items())
-def test_values_are_those_of_the_core_schema(text: str, value: object) -> None:
+def test_values_are_those_of_the_core_schema(text, value):
     loaded = yaml_io.load(text)
     assert loaded == value
     assert type(loaded) is type(value)
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_what_is_written_is_read_back():
     words = dict.fromkeys(
         ["yes", "off", "1:30", "2020-01-01", "~", "5.", "a: b", "é"], "on"
     )
@@ -59,7 +58,7 @@ def test_what_is_written_is_read_back() -> None:
     assert list(yaml_io.load(yaml_io.dump(values)).items()) == list(values.items())
 
 
-def test_every_scalar_can_be_the_text_that_stands_there() -> None:
+def test_every_scalar_can_be_the_text_that_stands_there():
     texts = ["1e-3", "~", "yes", "2020-01-01"]
     assert yaml_io.load("{010: [1e-3, ~, yes, 2020-01-01]}", texts=True) == {
         "010": texts
@@ -82,7 +81,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.items())
-def test_refuses_in_one_line(text: str, message: str) -> None:
+def test_refuses_in_one_line(text, message):
     with value_error(re.escape(message)) as caught:
         yaml_io.load(text)
     assert len(str(caught.value)) < 300
@@ -99,13 +98,13 @@ def test_refuses_in_one_line(text: str, message: str) -> None:
         "- Mary-7\nb: 1",
     ],
 )
-def test_no_message_quotes_a_value(text: str) -> None:
+def test_no_message_quotes_a_value(text):
     with value_error(r"^line \d") as caught:
         yaml_io.load(text)
     assert "Mary" not in str(caught.value)
 
 
-def test_files_that_never_end_are_refused(tmp_path: Path) -> None:
+def test_files_that_never_end_are_refused(tmp_path):
     for content, message in (
         (b"\xff", "not UTF-8"),
         (b"a" * (yaml_io.MAX_BYTES + 1), "too large"),

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from srlib.arrays import Floats
-from srlib.mechanism import Mechanism, exact_epsilon
+from srlib.mechanism import exact_epsilon
 
 
-def probabilities(mechanism: Mechanism) -> Floats:
+def probabilities(mechanism):
     """Return the probability of each output given each data set."""
     rows = np.arange(mechanism.n_inputs)
     columns = np.arange(mechanism.n_outputs)
@@ -14,7 +13,7 @@ def probabilities(mechanism: Mechanism) -> Floats:
     return np.exp(log_prob)
 
 
-def assert_spent(mechanism: Mechanism, epsilon: float) -> None:
+def assert_spent(mechanism, epsilon):
     """The exact epsilon is the budget, and no more."""
     spent = exact_epsilon(mechanism).value
     assert epsilon * (1 - 1e-9) <= spent <= epsilon

@@ -135,9 +135,7 @@ class Disclosure:
         One pair of people more than observed: without pairs the fresh sample would have
         no error.
         """
-        above = self.release - self.fresh_sample
-        error = np.sqrt(clustered_se(above, self.cluster) ** 2 + MIN_ERROR**2)
-        return z_score(above.sum(), error)
+        return self._z_above(self.release - self.fresh_sample, MIN_ERROR)
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def _most_telling(distances: Sequence[_Distance]) -> Row:
     """Return what the row shows: z of the clearest distance, and the shares of one."""
     n_tests = len(distances)
     clearest = max(distances, key=lambda distance: distance.z)
-    row: Row = {"z_permutation": bonferroni_z(clearest.z, n_tests)}
+    row = {"z_permutation": bonferroni_z(clearest.z, n_tests)}
     clear = [one for one in distances if bonferroni_z(one.z, n_tests) >= CLEAR]
     different = [one for one in clear if one.difference >= DIFFERENT]
     if different:

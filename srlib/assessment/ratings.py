@@ -103,7 +103,7 @@ def summarize(disclosures: Sequence[Disclosure], group: Bools | None = None) -> 
     between releases is divided by their number.
     """
     rows = pd.DataFrame([disclosure.compare(group) for disclosure in disclosures])
-    row: Row = rows.mean(skipna=False).to_dict()
+    row = rows.mean(skipna=False).to_dict()
     row["n"] = int(row["n"])
     row["se"] = np.fmax(row["se"], rows["estimate"].sem())
     if row["margins"] > row["fresh_sample"]:

@@ -325,8 +325,8 @@ def run_assessment(
 ) -> Assessment:
     """Assess tables from `read_inputs`; each purpose has its own random stream."""
     intruder = _exact_intruder(tables, synthesizer)
-    rows: list[Row] = []
-    records: list[pd.DataFrame] = []
+    rows = []
+    records = []
     for name in tables.synthesizers:
         of_synthesizer, listed = _assess_synthesizer(tables, name, seed, intruder)
         rows += [row | {"release": name} for row in of_synthesizer]
@@ -422,9 +422,9 @@ def _answer_questions(
     The third result has columns of the table of records. They and the groups are about
     the first keys and the first target, on which each question comes first.
     """
-    rows: list[Row] = []
+    rows = []
     groups: list[Row] = []
-    counts: dict[str, Ints] = {}
+    counts = {}
     asked = questions(tables)
     for question, attack in tqdm(asked, "assessing", leave=False, disable=is_hidden()):
         variables = _name_variables(tables, attack)

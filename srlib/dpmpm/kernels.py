@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib.arrays import Floats, Ints
-from srlib.compiled import njit
+from srlib.compiled import compiled, inlined, njit
 from srlib.data.codes import Codes
 
 # Classes are padded to whole vectors of this many; a padded class has probability zero.
@@ -27,10 +27,6 @@ GROUP_CELLS = 128
 UNDERFLOW = 1e-25
 # The same for float64 sums over classes.
 TINY = 1e-200
-
-
-_compiled = njit(nogil=True, cache=True)
-_inlined = njit(nogil=True, cache=True, inline="always")
 
 
 class Grouping(NamedTuple):
@@ -67,13 +63,13 @@ class Tables(NamedTuple):
     log_scale: Floats
 
 
-def group_variables(n_levels: Ints, max_cells: int = GROUP_CELLS) -> Grouping:
-    """Return groups of adjacent variables, with tables of at most `max_cells` cells."""
+def group_variables(n_levels: Ints) -> Grouping:
+    """Return groups of adjacent variables, with tables of at most `GROUP_CELLS`."""
     group_of = np.zeros(n_levels.size, dtype=np.int64)
     stride = np.ones(n_levels.size, dtype=np.int64)
     cells = [1]
     for variable, levels in enumerate(n_levels):
-        if cells[-1] > 1 and cells[-1] * levels > max_cells:
+        if cells[-1] > 1 and cells[-1] * levels > GROUP_CELLS:
             cells.append(1)
         group_of[variable] = len(cells) - 1
         stride[variable] = cells[-1]
@@ -100,7 +96,7 @@ def empty_tables(groups: Grouping, n_classes: int, dtype: type) -> Tables:
 # ----------------------------------------------------------------- products over groups
 
 
-@_compiled
+@compiled
 def fill_tables(pi, phi, tables):
     """Fill the products of phi over each group's variables (and pi in group 0)."""
     groups, products, log_scale = tables
@@ -117,7 +113,7 @@ def fill_tables(pi, phi, tables):
         log_scale[row] = _divide_by_largest(products, row, n_classes)
 
 
-@_compiled
+@compiled
 def _multiply_by_variable(phi, groups, variable, products):
     """Multiply the rows of a variable's group by the probabilities of its levels."""
     group = groups.group_of[variable]
@@ -128,7 +124,7 @@ def _multiply_by_variable(phi, groups, variable, products):
             products[row, f] *= phi[level, f]
 
 
-@_compiled
+@compiled
 def _divide_by_largest(table, row, n_classes):
     """Divide a row by its largest value; return the logarithm of that, 0 if it is 0."""
     largest = table[row, 0]
@@ -143,7 +139,7 @@ def _divide_by_largest(table, row, n_classes):
     return np.log(np.float64(largest))
 
 
-@_inlined
+@inlined
 def _class_weights(table, rows, i, starts, weights):
     """Fill the product of combination i's table rows over the groups.
 
@@ -176,7 +172,7 @@ def _class_weights(table, rows, i, starts, weights):
             weights[f] *= table[row + np.uint64(f)]
 
 
-@_compiled
+@compiled
 def _class_weights_in_logs(table, starts, weights):
     """Fill the same weights divided by the largest; return the log of the divisor."""
     padded = weights.shape[0]
@@ -193,7 +189,7 @@ def _class_weights_in_logs(table, starts, weights):
     return largest
 
 
-@_inlined
+@inlined
 def _cumulate(weights, lanes):
     """Replace weights by their cumulative sums in each lane; return the total.
 
@@ -213,7 +209,7 @@ def _cumulate(weights, lanes):
     return total
 
 
-@_compiled
+@compiled
 def mixture_log_prob(tables, rows, log_prob):
     """Fill log p(x | pi, phi) of each combination from the groups' tables."""
     _, products, log_scale = tables
@@ -233,7 +229,7 @@ def mixture_log_prob(tables, rows, log_prob):
             log_prob[i] += log_scale[rows[i, group]]
 
 
-@_compiled
+@compiled
 def cell_log_probs(
     pi,
     phi,
@@ -250,7 +246,7 @@ def cell_log_probs(
 # ---------------------------------------------------------- an iteration of the sampler
 
 
-@_compiled
+@compiled
 def _log_gamma_draw(shape, rng):
     """Return the log of a Gamma(shape, 1) draw, which may be too small for a double."""
     if shape >= 1.0:
@@ -259,7 +255,7 @@ def _log_gamma_draw(shape, rng):
     return np.log(rng.standard_gamma(shape + 1.0)) - rng.standard_exponential() / shape
 
 
-@_compiled
+@compiled
 def _draw_class(cumulated, lanes, u):
     """Return the class at the point u of [0, total); classes are ordered by lane.
 
@@ -285,7 +281,7 @@ def _draw_class(cumulated, lanes, u):
     return f
 
 
-@_compiled
+@compiled
 def _last_class(cumulated, lanes):
     """Return the last class with a weight, in the last lane with one."""
     lane = LANES - 1
@@ -297,7 +293,7 @@ def _last_class(cumulated, lanes):
     return np.uint64(f)
 
 
-@_compiled
+@compiled
 def _allocate(
     products,
     rows,
@@ -343,7 +339,7 @@ def _allocate(
         class_of[i] = f
 
 
-@_compiled
+@compiled
 def _allocate_many(cumulated, n_records, n_classes, starts, cells, rng):
     """Draw classes of many records of one combination; return their number.
 
@@ -370,7 +366,7 @@ def _allocate_many(cumulated, n_records, n_classes, starts, cells, rng):
     return n_records - left
 
 
-@_compiled
+@compiled
 def _relabel(sizes, alpha, by_size, rng):
     """Return a new order of the classes: by size, or after swaps of adjacent labels.
 
@@ -405,7 +401,7 @@ def _relabel(sizes, alpha, by_size, rng):
     return order
 
 
-@_compiled
+@compiled
 def _draw_sticks(sizes, alpha, rng, log_pi):
     """Draw V given the class sizes; fill log pi, return the sum of log(1 - V_f), f < F.
 
@@ -427,7 +423,7 @@ def _draw_sticks(sizes, alpha, rng, log_pi):
     return log_left
 
 
-@_compiled
+@compiled
 def _flatten(pi, phi, power):
     """Raise all probabilities to a power, in place."""
     for f in range(pi.shape[0]):
@@ -436,7 +432,7 @@ def _flatten(pi, phi, power):
             phi[level, f] **= np.float32(power)
 
 
-@_compiled
+@compiled
 def _draw_alpha(prior, n_classes, sum_log_left, rng):
     """Draw alpha | V from Gamma(a + F - 1, b - sum log(1 - V)), F > 1."""
     alpha_shape, alpha_rate, _ = prior
@@ -446,7 +442,7 @@ def _draw_alpha(prior, n_classes, sum_log_left, rng):
     return np.exp(log_gamma - np.log(alpha_rate - sum_log_left))
 
 
-@_compiled
+@compiled
 def _count_levels(groups, cell_counts, new_label, level_counts):
     """Fill the records by level and new label of all variables, from their groups'."""
     level_counts[:] = 0
@@ -459,7 +455,7 @@ def _count_levels(groups, cell_counts, new_label, level_counts):
                 level_counts[level, new_label[f]] += cell_counts[row, f]
 
 
-@_compiled
+@compiled
 def _draw_phi(level_start, level_counts, concentration, rng, phi):
     """Draw phi of each variable from Dirichlet(a + counts): gammas over their sum."""
     gammas = np.empty(level_counts.shape)
@@ -473,7 +469,7 @@ def _draw_phi(level_start, level_counts, concentration, rng, phi):
         phi[start:stop] = gammas[start:stop] / gammas[start:stop].sum(axis=0)
 
 
-@_compiled
+@compiled
 def iterate(
     n_iterations,
     power,
@@ -534,7 +530,7 @@ def _dot(a, b):
     return total
 
 
-@_compiled
+@compiled
 def _other_groups(table, rows, i, group, others):
     """Fill the product of combination i's table rows over all groups but one."""
     others[:] = 1.0
@@ -545,7 +541,7 @@ def _other_groups(table, rows, i, group, others):
                 others[f] *= table[row, f]
 
 
-@_compiled
+@compiled
 def _other_groups_in_logs(table, rows, i, group, others):
     """Fill the same product divided by its largest value; return that value's log."""
     others[:] = 0.0
@@ -558,7 +554,7 @@ def _other_groups_in_logs(table, rows, i, group, others):
     return largest
 
 
-@_compiled
+@compiled
 def neighbor_ratio_sums(
     pi,
     phi,
@@ -605,7 +601,7 @@ def neighbor_ratio_sums(
                             sums[w, i, start + level] += draw_weights[w, draw] * ratio
 
 
-@_compiled
+@compiled
 def _posterior_means(
     level_counts, sizes, concentration, level_start, weights, mean_phi
 ):
@@ -619,7 +615,7 @@ def _posterior_means(
                 mean_phi[level, f] = weights[f, level] / total
 
 
-@_compiled
+@compiled
 def _mean_sticks(sizes, alpha, mean):
     """Fill the expectation of pi given the class sizes and alpha.
 
@@ -634,7 +630,7 @@ def _mean_sticks(sizes, alpha, mean):
     mean[sizes.shape[0] - 1] = left
 
 
-@_compiled
+@compiled
 def _mean_sticks_without_one(sizes, alpha, means):
     """Fill row f with the expectation of pi without one record of class f."""
     without = sizes.copy()
@@ -645,7 +641,7 @@ def _mean_sticks_without_one(sizes, alpha, means):
             without[f] += 1
 
 
-@_compiled
+@compiled
 def _log_own_class(log_pi, weights, size, concentration, codes, groups):
     """Return the log of the term of a record's own class, without the record.
 
@@ -665,7 +661,7 @@ def _log_own_class(log_pi, weights, size, concentration, codes, groups):
     return log_product
 
 
-@_compiled
+@compiled
 def _weigh_other_classes(products, pi, own):
     """Multiply products over classes by pi; set that of the record's own class to 0."""
     for f in range(products.shape[0]):
@@ -673,7 +669,7 @@ def _weigh_other_classes(products, pi, own):
     products[own] = 0.0
 
 
-@_compiled
+@compiled
 def leave_one_out_ratio_sums(
     alpha,
     sizes,

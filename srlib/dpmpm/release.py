@@ -4,10 +4,10 @@ import numpy as np
 
 from srlib import checks
 from srlib.arrays import Floats, Generator, Ints, NDArray
-from srlib.compiled import njit
+from srlib.compiled import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes):
     """Draw each record's class from pi, then each variable given the class.
 

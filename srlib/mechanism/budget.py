@@ -170,32 +170,21 @@ def _read(limit: Limit) -> Rule | RiskLimit:
 
 
 def _under(limit: Rule | RiskLimit, membership: float, steps: int) -> float:
-    """Return the largest epsilon that keeps a limit; infinite if every one does."""
+    """Return the largest epsilon that keeps a limit; infinite if every one does.
+
+    R grows with the prior, and R <= r means p q (1 / r - 1) <= p (1 - q) x^steps +
+    (1 - p) x. The largest RR at a risk R = a is (1 - a (1 - x^steps)) / (p x^steps +
+    (1 - p) x), which falls with a. So a rule binds at the smallest R to which it
+    applies.
+    """
     if isinstance(limit, RiskLimit):
-        return _under_risk_limit(limit, membership, steps)
-    return _under_rule(limit, membership, steps)
-
-
-def _under_risk_limit(limit: RiskLimit, membership: float, steps: int) -> float:
-    """Return the largest epsilon that keeps a limit of R, which grows with the prior.
-
-    R <= r means p q (1 / r - 1) <= p (1 - q) x^steps + (1 - p) x.
-    """
-    q = limit.prior_at_most
-    if limit.risk_at_most == 0:
-        return -np.inf
-    needed = membership * q * (1 / limit.risk_at_most - 1)
-    return _solve(needed, membership * (1 - q), 1 - membership, steps)
-
-
-def _under_rule(rule: Rule, membership: float, steps: int) -> float:
-    """Return the largest epsilon that keeps a rule for every prior of the value.
-
-    The largest RR at a risk R = a is (1 - a (1 - x^steps)) / (p x^steps + (1 - p) x),
-    which falls with a. So the rule binds at the smallest R to which it applies.
-    """
-    a = rule.r_at_least
-    c = rule.rr_at_most
+        q = limit.prior_at_most
+        if limit.risk_at_most == 0:
+            return -np.inf
+        needed = membership * q * (1 / limit.risk_at_most - 1)
+        return _solve(needed, membership * (1 - q), 1 - membership, steps)
+    a = limit.r_at_least
+    c = limit.rr_at_most
     # RR is then at least a / p where R is a or more, and R at most p / (p + (1 - p) x).
     if c * membership < a:
         return float(logit(a) - logit(membership))

@@ -15,14 +15,6 @@ from srlib.mechanism.families import log_multinomial
 from srlib.threads import one_blas_thread
 
 
-def records_moved(tables: Ints, data: Ints) -> Floats:
-    """Return the number of records that change cell, (n_tables,).
-
-    It is half the sum of ``|r - d|`` over the cells.
-    """
-    return np.abs(tables - data).sum(axis=-1) / 2
-
-
 @one_blas_thread
 def log_predictive(
     log_cell_prob: ArrayLike,
@@ -69,10 +61,11 @@ def log_linear_draws(
     n_draws: int,
     *,
     rng: Generator,
-    sd: float = 1.0,
     pairwise: bool = True,
 ) -> Floats:
     """Draw log cell probabilities, (n_draws, K), from the prior of a log-linear model.
+
+    All effects have independent standard normal priors.
 
     Parameters
     ----------
@@ -82,16 +75,13 @@ def log_linear_draws(
         Number of draws, 1 or more.
     rng : numpy.random.Generator
         Random number generator.
-    sd : float
-        Standard deviation of the independent normal priors of all effects, positive.
     pairwise : bool
         Whether the model has two-way interactions; without them the variables are
         independent.
     """
     checks.at_least(1, n_draws=n_draws)
-    checks.positive(sd=sd)
     design = _log_linear_design(shape, pairwise)
-    effects = rng.normal(0.0, sd, (n_draws, len(design)))
+    effects = rng.standard_normal((n_draws, len(design)))
     logits = effects @ design
     return logits - logsumexp(logits, axis=1, keepdims=True)
 

@@ -231,15 +231,11 @@ class PosteriorEDP(EDP):
     method : (n_neighbors,) str
         `RAW` or `SMOOTHED` weights, `REFIT` if the weights are unreliable, or "refit"
         after one.
-    bins, draws : int
-        Numbers of bins and draws.
     """
 
     mcse: float
     pareto_k: Floats
     method: NDArray[np.str_]
-    bins: int
-    draws: int
 
     @property
     def refit_needed(self) -> Ints:
@@ -300,8 +296,6 @@ def from_draws(
         method=np.select(
             [pareto_k > HIGH_K, pareto_k > LOW_K], [unreliable, SMOOTHED], RAW
         ),
-        bins=bins,
-        draws=chains.size,
     )
 
 

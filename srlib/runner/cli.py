@@ -335,7 +335,7 @@ def _operands(value: Any) -> list[list[str]]:
 # The other options of `assess` are the parameters of its notebook, with their defaults.
 _DISTANCE = click.FloatRange(0, math.inf, min_open=True, max_open=True)
 _DISTANCE.name = "float"
-_TYPES: Values = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
+_TYPES = {"bool": bool, "dict[str, float]": (str, _DISTANCE)}
 for _name, _parameter in read_parameters(ASSESSMENT).items():
     if _name not in ("original", "released", "seed"):
         _option = click.Option(

@@ -78,7 +78,7 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
     """
     cell = _CELL.search(notebook.read_text("utf-8") + "\n")
     source = cell[1] if cell else ""
-    declared: dict[str, Parameter] = {}
+    declared = {}
     errors: list[str] = []
     for node in ast.parse(source).body:
         try:
@@ -243,7 +243,7 @@ def _named_files(parameters: Values) -> list[str]:
 
 def input_files(parameters: Values) -> list[Path]:
     """Return the files that parameters name, and those in folders, unless hidden."""
-    files: list[Path] = []
+    files = []
     for path in map(Path, _named_files(parameters)):
         files += sorted(path.glob("[!.]*")) if path.is_dir() else [path]
     return list(filter(Path.is_file, files))

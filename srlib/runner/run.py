@@ -170,7 +170,7 @@ def run(request: Request, *, bar: bool = False) -> Path:
         Such a run is kept in ``<profile>.failed``.
     """
     paper = request.notebook.stem
-    provenance: Values = {
+    provenance = {
         "paper": paper,
         "profile": request.folder.name,
         "changed_parameters": request.changed,
@@ -248,7 +248,7 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
     between cells in the text, the pairing with the text, and the kernel's language.
     The code of solutions, and of cells tagged ``hide-input``, is collapsed.
     """
-    seen: set[str] = set()
+    seen = set()
     for cell in notebook.cells:
         metadata = NotebookNode()
         for name in ("lines_to_next_cell", "tags"):

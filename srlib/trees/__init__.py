@@ -7,10 +7,16 @@ change of the data: `log_likelihoods` returns the exact log probability of the r
 for any record and any candidates.
 """
 
-from srlib.trees.changes import log_likelihoods as log_likelihoods
-from srlib.trees.model import AS_RPART as AS_RPART
-from srlib.trees.model import UNPRUNED as UNPRUNED
-from srlib.trees.model import Growth as Growth
-from srlib.trees.model import Trees as Trees
-from srlib.trees.model import fit_trees as fit_trees
-from srlib.trees.synthesizer import SequentialTrees as SequentialTrees
+from srlib.trees.changes import log_likelihoods
+from srlib.trees.model import AS_RPART, UNPRUNED, Growth, Trees, fit_trees
+from srlib.trees.synthesizer import SequentialTrees
+
+__all__ = [
+    "AS_RPART",
+    "UNPRUNED",
+    "Growth",
+    "SequentialTrees",
+    "Trees",
+    "fit_trees",
+    "log_likelihoods",
+]

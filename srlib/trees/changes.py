@@ -7,6 +7,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 
+from srlib import checks
 from srlib.arrays import Floats, Ints
 from srlib.data import Microdata, distinct
 from srlib.progress import in_blocks
@@ -88,8 +89,7 @@ def _check_ranges(trees: Trees, rows: Ints, candidates: Ints) -> None:
             f"candidates has shape {candidates.shape}; "
             f"it must be ({len(rows)}, support_size, {n_variables})"
         )
-    if ((rows < 0) | (rows >= n)).any():
-        raise ValueError(f"rows must lie in 0 to {n - 1}")
+    checks.within(0, n - 1, rows=rows)
     if ((candidates < 0) | (candidates >= trees.schema.n_levels)).any():
         raise ValueError(
             "candidates has codes out of range; they must be 0 to n_levels - 1"

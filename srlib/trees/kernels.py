@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib.arrays import Bools, Floats, Ints
-from srlib.compiled import njit
+from srlib.compiled import compiled, inlined
 
 LEAF = -1
 # Smallest gain per record of a split, and smallest difference in gain between two
@@ -26,10 +26,6 @@ TIE = 1e-10
 KEPT = 32
 NO_LEVELS = np.uint64(0)
 ALL_LEVELS = ~NO_LEVELS
-
-
-_compiled = njit(nogil=True, cache=True)
-_inlined = njit(nogil=True, cache=True, inline="always")
 
 
 class Task(NamedTuple):
@@ -133,7 +129,7 @@ class Change(NamedTuple):
 # --------------------------------------------------------------------------- best split
 
 
-@_compiled
+@compiled
 def _scratch(task):
     """Allocate the work arrays that one thread needs for a tree."""
     n_classes = task.start[task.response + 1] - task.start[task.response]
@@ -141,7 +137,7 @@ def _scratch(task):
     return Scratch(counts, np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64))
 
 
-@_compiled
+@compiled
 def _purity(counts):
     """Return sum_c n_c^2 / n: the size minus Gini's impurity; 0 for no records."""
     n = 0
@@ -152,23 +148,23 @@ def _purity(counts):
     return squares / n if n else 0.0
 
 
-@_compiled
+@compiled
 def _errors(total):
     """Count the records that are not of the most frequent level."""
     return total.sum() - total.max()
 
 
-@_compiled
+@compiled
 def _bit(level):
     return np.uint64(1) << np.uint64(level)
 
 
-@_compiled
+@compiled
 def _has(mask, level):
     return mask & _bit(level) != NO_LEVELS
 
 
-@_compiled
+@compiled
 def _levels_in_node(counts, first, stop):
     """Return the levels of a variable that occur in a node, in order."""
     levels = np.empty(stop - first, np.int64)
@@ -180,7 +176,7 @@ def _levels_in_node(counts, first, stop):
     return levels[:n_found]
 
 
-@_compiled
+@compiled
 def _by_share(counts, first, levels, total):
     """Order levels by share of the node's most frequent response; ties by level."""
     major = np.argmax(total)
@@ -190,13 +186,13 @@ def _by_share(counts, first, levels, total):
     return levels[np.argsort(share, kind="mergesort")]
 
 
-@_compiled
+@compiled
 def _up_to(level):
     """Return the mask of the levels up to one; as a threshold, midway between two."""
     return ALL_LEVELS >> np.uint64(63 - level)
 
 
-@_compiled
+@compiled
 def _absent(levels, n_levels):
     """Return the mask of the levels of a variable that a node does not have."""
     mask = _up_to(n_levels - 1)
@@ -205,7 +201,7 @@ def _absent(levels, n_levels):
     return mask
 
 
-@_compiled
+@compiled
 def _lowest_bit(number):
     """Return the position of the lowest bit that is set."""
     position = 0
@@ -214,7 +210,7 @@ def _lowest_bit(number):
     return position
 
 
-@_compiled
+@compiled
 def _divisible(task, total, depth):
     """Return whether a node with these counts of the response may be split."""
     n = total.sum()
@@ -225,7 +221,7 @@ def _divisible(task, total, depth):
     return _purity(total) <= n - TIE * n
 
 
-@_compiled
+@compiled
 def _best_split(task, counts, total):
     """Return the variable and mask of the best split, or `LEAF` and 0 without a gain.
 
@@ -288,13 +284,13 @@ def _best_split(task, counts, total):
 # ------------------------------------------------------------------------------ growing
 
 
-@_inlined
+@inlined
 def _rows_of(tree, node):
     """Return the records of a node, or its released records."""
     return tree.records[tree.first[node] : tree.last[node]]
 
 
-@_inlined
+@inlined
 def _add_record(task, row, weight, counts):
     """Add a row of the codes to a node's table, with a weight that may be negative."""
     c = task.codes[row, task.response]
@@ -302,7 +298,7 @@ def _add_record(task, row, weight, counts):
         counts[task.start[j] + task.codes[row, j], c] += weight
 
 
-@_compiled
+@compiled
 def _fill_table(task, rows, counts):
     """Fill a node's table from its rows."""
     for j in task.predictors:
@@ -311,7 +307,7 @@ def _fill_table(task, rows, counts):
         _add_record(task, row, task.weights[row], counts)
 
 
-@_compiled
+@compiled
 def _fill_total(codes, weights, rows, response, total):
     """Fill the counts of the response of some rows."""
     total[:] = 0
@@ -319,7 +315,7 @@ def _fill_total(codes, weights, rows, response, total):
         total[codes[row, response]] += weights[row]
 
 
-@_compiled
+@compiled
 def _split(task, rows, depth, work):
     """Return the best split of some rows, or `LEAF` and 0; fill their `work.total`."""
     _fill_total(task.codes, task.weights, rows, task.response, work.total)
@@ -329,7 +325,7 @@ def _split(task, rows, depth, work):
     return _best_split(task, work.counts, work.total)
 
 
-@_compiled
+@compiled
 def _partition(codes, records, variable, mask):
     """Put the rows that go left before the others, in place; return their number.
 
@@ -348,13 +344,13 @@ def _partition(codes, records, variable, mask):
     return low
 
 
-@_compiled
+@compiled
 def _threshold(task, errors):
     """Return the pruning threshold, a share of the root's errors; below 0: none."""
     return task.cp * errors if task.cp >= 0 else -1.0
 
 
-@_compiled
+@compiled
 def _prune(tree, threshold):
     """Return the errors and leaves of the nodes' cheapest subtrees.
 
@@ -374,7 +370,7 @@ def _prune(tree, threshold):
     return errors, leaves
 
 
-@_compiled
+@compiled
 def _sum_leaves(tree, leaves, log_prob):
     """Return the log probability below each node, from that of each node as a leaf."""
     log_prob = log_prob.copy()
@@ -385,7 +381,7 @@ def _sum_leaves(tree, leaves, log_prob):
     return log_prob
 
 
-@_compiled
+@compiled
 def _grow(task, records, released, depth, only_released, work):
     """Grow a tree from rows of the codes, with released rows in it; permute both.
 
@@ -421,7 +417,7 @@ def _grow(task, records, released, depth, only_released, work):
     return tree, routed, log_prob[:n_nodes]
 
 
-@_compiled
+@compiled
 def _tree_of(nodes, records):
     """Return a tree, given the arrays over its nodes."""
     return Tree(
@@ -438,7 +434,7 @@ def _tree_of(nodes, records):
     )
 
 
-@_compiled
+@compiled
 def _unsplit_tree(records, released, most):
     """Return a tree whose root has all rows, and arrays for `most` nodes of it."""
     nodes = np.zeros((11, most), np.int64)
@@ -450,7 +446,7 @@ def _unsplit_tree(records, released, most):
     return nodes, tree, routed
 
 
-@_compiled
+@compiled
 def _add_children(task, tree, routed, node, left):
     """Add the children of a node that is split, and divide its rows among them."""
     tree.left[node] = left
@@ -462,7 +458,7 @@ def _add_children(task, tree, routed, node, left):
     _route_node(task, tree, routed, node)
 
 
-@_compiled
+@compiled
 def _divide(first, last, node, left, n_left):
     """Give the range of a node to its children, the first `n_left` to the left one."""
     middle = first[node] + n_left
@@ -472,7 +468,7 @@ def _divide(first, last, node, left, n_left):
     last[left + 1] = last[node]
 
 
-@_compiled
+@compiled
 def _route_node(task, tree, routed, node):
     """Route the released records of a node to its children."""
     rows = _rows_of(routed, node)
@@ -480,7 +476,7 @@ def _route_node(task, tree, routed, node):
     _divide(routed.first, routed.last, node, tree.left[node], n_left)
 
 
-@_compiled
+@compiled
 def grow(task):
     """Grow a tree from all rows of the codes but the spare one."""
     records = np.arange(len(task.codes) - 1).astype(np.int32)
@@ -490,7 +486,7 @@ def grow(task):
     return tree
 
 
-@_compiled
+@compiled
 def leaf_of(tree, codes):
     """Return the leaf that each record falls into."""
     leaves = np.zeros(len(codes), np.int64)
@@ -503,7 +499,7 @@ def leaf_of(tree, codes):
     return leaves
 
 
-@_compiled
+@compiled
 def synthesize(tree, response, distribution, uniforms, codes):
     """Draw one variable of all records from the distribution functions of the nodes."""
     leaves = leaf_of(tree, codes)
@@ -516,7 +512,7 @@ def synthesize(tree, response, distribution, uniforms, codes):
 # ------------------------------------------------------------------ a release in a tree
 
 
-@_compiled
+@compiled
 def _leaf_log_prob(total, released, smoothing):
     """Return the log probability of released counts in a leaf with the given counts.
 
@@ -534,7 +530,7 @@ def _leaf_log_prob(total, released, smoothing):
     return log_prob
 
 
-@_compiled
+@compiled
 def _released_log_prob(task, rows, work):
     """Return the log probability of released rows in a leaf with `work.total`."""
     weights = task.released_weights
@@ -542,7 +538,7 @@ def _released_log_prob(task, rows, work):
     return _leaf_log_prob(work.total, work.released, task.smoothing)
 
 
-@_compiled
+@compiled
 def _node_log_prob(task, tree, routed, node, work):
     """Return the log probability of a node's released records, if it is a leaf."""
     rows = _rows_of(tree, node)
@@ -550,7 +546,7 @@ def _node_log_prob(task, tree, routed, node, work):
     return _released_log_prob(task, _rows_of(routed, node), work)
 
 
-@_compiled
+@compiled
 def route(task, tree):
     """Route the released records through a tree; keep what a changed record needs."""
     rows = _route_to_all_nodes(task, tree)
@@ -577,7 +573,7 @@ def route(task, tree):
     )
 
 
-@_compiled
+@compiled
 def _route_to_all_nodes(task, tree):
     """Return the released records in each node of a tree."""
     n_nodes = len(tree.variable)
@@ -589,7 +585,7 @@ def _route_to_all_nodes(task, tree):
     return rows
 
 
-@_compiled
+@compiled
 def _keep_tables(task, tree, work):
     """Return the tables of the large nodes, and each node's place among them."""
     kept = np.flatnonzero(tree.last - tree.first >= KEPT)
@@ -602,7 +598,7 @@ def _keep_tables(task, tree, work):
     return table_of, tables
 
 
-@_compiled
+@compiled
 def _prune_by_version(task, tree, of_leaf):
     """Return log probabilities, errors and leaves below each node, by version."""
     log_prob = np.zeros((3, len(of_leaf)))
@@ -618,7 +614,7 @@ def _prune_by_version(task, tree, of_leaf):
 # ------------------------------------------------------------------- one record changed
 
 
-@_inlined
+@inlined
 def _fill_changed_total(task, release, work, node, change):
     """Fill the counts of the response of a node after the change, `work.total`."""
     work.total[:] = release.totals[node]
@@ -628,7 +624,7 @@ def _fill_changed_total(task, release, work, node, change):
         work.total[task.codes[-1, task.response]] += 1
 
 
-@_compiled
+@compiled
 def _split_changed(task, tree, release, work, node, change):
     """Return the best split of a node after the change; fill its `work.total`."""
     _fill_changed_total(task, release, work, node, change)
@@ -645,7 +641,7 @@ def _split_changed(task, tree, release, work, node, change):
     return _best_split(task, work.counts, work.total)
 
 
-@_compiled
+@compiled
 def _regrown(task, tree, release, work, node, change):
     """Return the subtree of a node that is grown anew after the change."""
     rows = _rows_of(tree, node)
@@ -664,7 +660,7 @@ def _regrown(task, tree, release, work, node, change):
     return Subtree(log_prob[0], errors[0], leaves[0])
 
 
-@_compiled
+@compiled
 def _add_pruned(task, tree, routed, leaves, log_prob, work):
     """Fill the log probability of the released records of leaves that were split."""
     for node in range(len(leaves)):
@@ -673,14 +669,14 @@ def _add_pruned(task, tree, routed, leaves, log_prob, work):
             log_prob[node] = _node_log_prob(task, tree, routed, node, work)
 
 
-@_compiled
+@compiled
 def _as_leaf(task, release, work, node):
     """Return a node as a leaf, with the counts in `work.total`."""
     log_prob = _leaf_log_prob(work.total, release.released_totals[node], task.smoothing)
     return Subtree(log_prob, _errors(work.total), 1)
 
 
-@_compiled
+@compiled
 def _down(task, tree, release, work, node, change):
     """Follow a change down to where its effect is known, or where the paths separate.
 
@@ -701,7 +697,7 @@ def _down(task, tree, release, work, node, change):
     return node, False, Subtree(0.0, 0, 1)
 
 
-@_compiled
+@compiled
 def _joined(
     task,
     release,
@@ -722,7 +718,7 @@ def _joined(
     return Subtree(log_prob, below, leaves)
 
 
-@_compiled
+@compiled
 def _up(
     task,
     tree,
@@ -752,14 +748,14 @@ def _up(
     return subtree
 
 
-@_compiled
+@compiled
 def _child_changed(task, tree, release, work, child, change):
     """Return the subtree of a node that loses a record or gains one."""
     end, _, subtree = _down(task, tree, release, work, child, change)
     return _up(task, tree, release, work, end, child, subtree, change)
 
 
-@_compiled
+@compiled
 def _changed(task, tree, release, work, truth, losers):
     """Return the log probability of the released values with one record changed.
 
@@ -779,7 +775,7 @@ def _changed(task, tree, release, work, truth, losers):
     return _up(task, tree, release, work, node, 0, subtree, both).log_prob
 
 
-@_compiled
+@compiled
 def _divided(
     task,
     tree,
@@ -809,7 +805,7 @@ def _divided(
     return _joined(task, release, work, node, subtree, gained, both)
 
 
-@_compiled
+@compiled
 def changed(task, tree, release, rows, candidates, out):
     """Add log p(released values of the response | one record changed) to `out`.
 

@@ -28,7 +28,7 @@ RUN += f"<math><mtext><style>{IMAGE}"
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
+def seen(tmp_path_factory):
     """Observations of a report with active content, in both themes and two widths."""
     names = ("chromium", "google-chrome", "chrome")
     installed = next(filter(None, map(shutil.which, names)), None)
@@ -91,7 +91,5 @@ FOUND = {
 
 
 @pytest.mark.parametrize("what", FOUND)
-def test_a_page_is_safe_readable_and_accessible(
-    seen: list[dict[str, object]], what: str
-) -> None:
+def test_a_page_is_safe_readable_and_accessible(seen, what):
     assert [view[what] for view in seen] == [FOUND[what]] * 4
