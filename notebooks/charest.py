@@ -363,7 +363,7 @@ predictive = binary_scores(50, 1.0)["P"][30]
 
 def mean_at(rate_of_score, values):
     """Return the expected value under weights P to the power of a rate."""
-    return float(np.average(values, weights=predictive**rate_of_score))
+    return np.average(values, weights=predictive**rate_of_score)
 
 
 outcomes = np.arange(51)
@@ -1245,7 +1245,7 @@ by_hand = contingency.sensitivity_bound(three_draws)
 five_tables = mechanism.compositions(5, 2)
 five_score = contingency.log_predictive_score(three_draws, five_tables)
 of_five = mechanism.sensitivity(five_score, mechanism.table_neighbors(five_tables))
-floor = float(np.exp(contingency.limit_log_ratios(three_draws, 1.0)).min())
+floor = np.exp(contingency.limit_log_ratios(three_draws, 1.0)).min()
 assert np.isclose(by_hand, np.log(6))
 assert round(by_hand, 3) == 1.792
 assert round(of_five, 3) == 1.212

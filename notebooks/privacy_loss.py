@@ -612,7 +612,7 @@ both_kinds = {
 }
 announcements = np.round([*both_kinds.values()], 2)
 still_possible = np.flatnonzero(announcements == announcements[3]).tolist()
-bounded = bool((announcements == announcements[0]).all())  # else two neighbors differ
+bounded = (announcements == announcements[0]).all()  # else two neighbors differ
 assert round(for_one, 2) == 0.69
 assert round(for_three, 2) == 0.96
 assert round(for_any, 2) == 0.69
