@@ -234,8 +234,7 @@ def rate_of(convention, score):
 
 
 # %% [markdown]
-# `mechanism.gibbs` makes the table of a score at a rate: the weights, divided by their sum in each row. Its `row(x)` has
-# the log probabilities of the releases for the data $x$.
+# `mechanism.gibbs` makes the table of a score at a rate: the weights, divided by their sum in each row.
 
 # %%
 synthesizers = {}
@@ -243,6 +242,11 @@ for name, score in scores.items():
     for convention in ("as printed", "as defined", "calibrated"):
         rate = rate_of(convention, score)
         synthesizers[name, convention] = mechanism.gibbs(score, rate, neighbors)
+
+# %% [markdown]
+# `row(x)` of such a table has the log probabilities of the releases for the data $x$. We check one row:
+
+# %%
 weight = np.exp(epsilon * scores["log P"][x])
 as_printed = np.exp(synthesizers["log P", "as printed"].row(x))
 assert np.allclose(as_printed, weight / weight.sum())
@@ -336,9 +340,9 @@ outputs.figure("delivered", chart)
 #
 # In twenty minutes. For $\log P$, Table 1 prints the expected outcome 29.53010 and the expected distance 5.308439
 # ($n = 50$, $x = 30$, $\gamma = 1$). Weights $\exp(\epsilon \log P)$ with $\epsilon = 0.5$ give a different
-# outcome. Perhaps the author used another rate. Find the `rate_printed` near 0.5 at which the expected
-# outcome is 29.53010 (four decimal places) and the expected `distance_there` (three). Then
-# decide whether the printed outcome is a `misprint` (`True` or `False`). Why does the second number settle it?
+# outcome. Find the rate near 0.5 at which the expected outcome is 29.53010 (`rate_printed`, four decimal places), and
+# the expected distance at this rate (`distance_there`, three). Then decide whether the printed outcome is a
+# `misprint` (`True` or `False`). Why does the second number settle it?
 #
 # *You will need:* `binary_scores` above, numpy, and `scipy.optimize.brentq` or a search by hand.
 
@@ -346,7 +350,7 @@ outputs.figure("delivered", chart)
 # <details><summary>Hint 1</summary>
 #
 # One rate must give both printed numbers. At the rate $\rho$ the weights of the releases are $P(r \mid 30)^\rho$.
-# Which of the two numbers can you match, and what is the other then?
+# Match one number. What is the other then?
 #
 # </details>
 
@@ -359,7 +363,7 @@ predictive = binary_scores(50, 1.0)["P"][30]
 
 def mean_at(rate_of_score, values):
     """Return the expected value under weights P to the power of a rate."""
-    return float(np.average(values, weights=predictive**rate_of_score))
+    return np.average(values, weights=predictive**rate_of_score)
 
 
 outcomes = np.arange(51)
@@ -398,7 +402,7 @@ def expected_distance(synthesizer):
 
 
 # %% [markdown]
-# A column for each of the five mechanisms, a row for each data set:
+# `distances` has a column for each mechanism, a row for each data set:
 
 # %%
 at_equal_epsilon = {
@@ -427,7 +431,7 @@ outputs.figure("distance_by_data", chart)
 
 # %% [markdown]
 # **The synthesizers are close to the data only in the middle; the score distance is about equally close everywhere.**
-# Expected distance of the release from the data, for every data set, at the same exact epsilon.
+# Expected distance from the data, at the same exact epsilon.
 #
 # The beta-binomial has both prior parameters $\alpha = n/(e^\epsilon - 1)$, which pull every release towards one half:
 
@@ -437,7 +441,7 @@ callout(
 )
 
 # %% [markdown]
-# Is $\log P$ closer than $P$ under other priors and budgets? For each, `closer` is the share of data sets for which it is.
+# `calibrated` returns the mechanism with a stated exact epsilon:
 
 
 # %%
@@ -447,10 +451,13 @@ def calibrated(score, epsilon, neighbors):
     return mechanism.gibbs(score, rate, neighbors)
 
 
+# %% [markdown]
+# Is $\log P$ closer than $P$ under other priors and budgets? For each, `closer` is the share of data sets for which it is.
+
 # %%
 rows = []
 for budget in (epsilon / 5, epsilon, 4 * epsilon):
-    for g in (gamma, 5.0, 10.0, 20.0, 100.0):
+    for g in sorted({gamma, 5.0, 10.0, 20.0, 100.0}):
         far = pd.DataFrame()
         for name, score in binary_scores(n, g).items():
             far[name] = expected_distance(calibrated(score, budget, neighbors))
@@ -473,8 +480,8 @@ cases = [
 claims.check(
     "C3",
     "depends on the prior and epsilon",
-    "log P is closer for all data sets under the weakest prior. The larger epsilon, the weaker the "
-    "prior from which on P is closer for most of them.",
+    "At the paper's settings log P is closer for all data sets under the weakest prior. The larger "
+    "epsilon, the weaker the prior from which on P is closer for most of them.",
     measured="share of data sets for which log P is closer",
     value=priors["closer"].set_axis(cases),
     relation=">=",
@@ -482,7 +489,7 @@ claims.check(
 )
 
 # %% [markdown]
-# $P$ gains most from a strong prior, which makes the predictive distributions of neighbors similar. At the paper's
+# A strong prior makes the predictive distributions of neighbors similar, which favors $P$. At the paper's
 # settings a still stronger prior brings $\log P$ back at the largest epsilon, for some data sets.
 #
 # ### Reading a column
@@ -500,6 +507,10 @@ other_data = [d for d in (x - 1, x + 1) if 0 <= d <= n]
 share_of_records = np.array([x / n if d < x else 1 - x / n for d in other_data])
 
 
+# %% [markdown]
+# `posteriors` applies Bayes' rule to every release:
+
+
 # %%
 def posteriors(synthesizer):
     """Return the posterior of the true value, (records with a one and a zero, releases)."""
@@ -509,9 +520,9 @@ def posteriors(synthesizer):
 
 
 # %% [markdown]
-# For each mechanism and the data $x$: mean and largest posterior of the true value, mean log of posterior over prior, and
-# the probability of the release that attains the exact epsilon over all data, under the data set that makes it more
-# likely.
+# For each mechanism and the data $x$ we compute the mean and largest posterior of the true value, the mean log of
+# posterior over prior, and the probability of the release that attains the exact epsilon over all data, under the data
+# set that makes it more likely.
 
 # %%
 rows = []
@@ -531,6 +542,9 @@ for name, synthesizer in at_equal_epsilon.items():
     rows.append(row)
 disclosure = outputs.table("disclosure", pd.DataFrame(rows))
 
+# %% [markdown]
+# No posterior exceeds what epsilon allows:
+
 # %%
 most_allowed = 1 / (1 + np.exp(-epsilon))
 assert disclosure["largest posterior"].max() <= most_allowed + 1e-9
@@ -542,7 +556,7 @@ callout(
 # %% tags=["hide-input"]
 caption = (
     f"Posterior of the true value, over releases and records of x = {x}, for an intruder who "
-    "knows all other records. Last column: the release that attains the exact epsilon."
+    "knows all other records. Last column: for the release that attains the exact epsilon."
 )
 shown = disclosure.copy()
 shown["worst release"] = shown["worst release"].map("{:.2g}".format)
@@ -624,7 +638,7 @@ callout(
 )
 
 # %% [markdown]
-# And for several sizes, with each $\alpha_i$ set to .98, 1 or 3 times the bound for $\epsilon = 0.9$: is the release
+# For several sizes, with each $\alpha_i$ set to .98, 1 or 3 times the bound for $\epsilon = 0.9$, is the release
 # private exactly if the condition holds?
 
 
@@ -663,13 +677,13 @@ claims.check(
 # %% [markdown] tags=["appendix"]
 # ## Contingency tables
 #
-# Now the outputs are all tables of $n$ records on $2 \times 2$ or $2 \times 2 \times 2$ cells, and neighbors differ
+# The outputs are all tables of $n$ records on $2 \times 2$ or $2 \times 2 \times 2$ cells, and neighbors differ
 # in the cell of one record. Three models supply a $\log P$: the Dirichlet-multinomial with all $\alpha_i = 1$, and
 # log-linear models with and without pairwise effects (500 draws from their prior, common to all data sets). They are
 # compared with two distances as scores: the number of records moved to another cell, and Euclidean distance. All
 # scores, and direct Dirichlet-multinomial draws, get the *same exact epsilon*.
 #
-# First the scores of every release for every data set, three by models and two by distances:
+# Two functions return the scores of every release for every data set, by models and by distances:
 
 
 # %%
@@ -696,7 +710,18 @@ def distance_scores(tables):
 
 
 # %% [markdown]
-# Then the data, of five kinds. `apportion` rounds shares of the cells to counts.
+# `compositions` returns all tables of $n$ records, for either shape:
+
+# %%
+n_of = {(2, 2): n_table, (2, 2, 2): n_three}
+spaces = {}
+for shape, n_records in n_of.items():
+    tables = mechanism.compositions(n_records, int(np.prod(shape)))
+    scores_of_models = model_scores(shape, tables, stream(seed, f"space {shape}"))
+    spaces[shape] = tables, scores_of_models | distance_scores(tables)
+
+# %% [markdown]
+# The data are of five kinds. `apportion` rounds shares of the cells to counts.
 
 
 # %%
@@ -782,18 +807,7 @@ def expected_measures(shape, n, budget):
 
 
 # %% [markdown]
-# `compositions` returns all tables of $n$ records, for either shape:
-
-# %%
-n_of = {(2, 2): n_table, (2, 2, 2): n_three}
-spaces = {}
-for shape, n_records in n_of.items():
-    tables = mechanism.compositions(n_records, int(np.prod(shape)))
-    scores_of_models = model_scores(shape, tables, stream(seed, f"space {shape}"))
-    spaces[shape] = tables, scores_of_models | distance_scores(tables)
-
-# %% [markdown]
-# All cases in one table; one measure at the middle budget is shown.
+# We compute all cases. The table shows one measure at the middle budget:
 
 # %%
 rows = []
@@ -815,15 +829,20 @@ caption = (
 show(wide.reset_index(), caption=caption)
 
 # %% [markdown]
-# The row *independent* is a table rounded from independent proportions. The next table has, over all budgets and data,
-# the share of cases in which a model's $\log P$ does better than the score *records moved*. The *utility loss* is the
-# measure itself, with a minus sign where more is better:
+# The row *independent* is a table rounded from independent proportions. The *utility loss* is the measure itself, with a
+# minus sign where more is better:
 
 # %%
 case = ["table", "measure", "epsilon", "data"]
 loss = compared.pivot(index=case, columns="mechanism", values="expected")
 more_is_better = loss.index.get_level_values("measure").str.startswith("predictive")
 loss[more_is_better] *= -1
+
+# %% [markdown]
+# The next table has, over all budgets and data, the share of cases in which a model's $\log P$ does better than the score
+# *records moved*:
+
+# %%
 models = [f"log P, {model}" for model in ("Dirichlet", "pairwise", "independence")]
 is_better = loss[models].lt(loss["records moved"] - 1e-9, axis=0)
 wins = is_better.groupby(level=["table", "measure"], sort=False).mean()
@@ -848,8 +867,7 @@ claims.check(
 # %% [markdown] tags=["appendix"]
 # ## Scores by Monte Carlo
 #
-# For better models $\log P$ must be estimated from draws of the parameters. Two kinds of draws
-# look alike but differ:
+# For better models $\log P$ must be estimated from draws of the parameters. Two kinds of draws differ:
 #
 # - **fresh draws for each data set**, as from one chain each. The scores of neighbors then differ by a
 #   record and by [Monte Carlo error](../docs/guide/glossary.md#monte-carlo-error). The true sensitivity no longer bounds
@@ -940,7 +958,7 @@ def epsilon_if_draws_are_known(scores, declared):
 
 
 # %% [markdown]
-# One row for the exact score, then one for each kind and number of draws:
+# `known_draws` has a row for the exact score, then one for each kind and number of draws:
 
 # %%
 rows = [{"model": "Dirichlet", "draws from": "exact", "draws": 0}]
@@ -953,7 +971,7 @@ for (model, size), draws in common.items():
     bound = contingency.sensitivity_bound(draws)
     row = {"model": model, "draws from": "common", "draws": size}
     rows.append(row | epsilon_if_draws_are_known([score], bound))
-monte_carlo = pd.DataFrame(rows)
+known_draws = pd.DataFrame(rows)
 
 # %% [markdown]
 # But fresh draws are secret, like all randomness of the mechanism. So the probability of a release is its
@@ -1030,7 +1048,7 @@ def worst_case(batches):
 
 
 # %% [markdown]
-# At the rate of the definition, from the first 50, 100 and 200 batches:
+# At the rate of the definition the first 50, 100 and 200 batches give:
 
 # %% tags=["monte-carlo"]
 rows = []
@@ -1084,17 +1102,18 @@ caption = (
 show(spent_all, digits=3, caption=caption)
 
 # %% [markdown]
-# All mechanisms at the rate of the definition; with fresh draws, epsilon is that of the mean:
+# These are all mechanisms at the rate of the definition. With fresh draws, epsilon is that of the mean:
 
 # %%
 last = averaged.groupby("draws").last()
-is_fresh = monte_carlo["draws from"] == "fresh"
-epsilon_known = monte_carlo["epsilon if the draws are known"]
-mean_epsilon = monte_carlo["draws"].map(last["epsilon"])
-mean_error = monte_carlo["draws"].map(last["standard error"])
+is_fresh = known_draws["draws from"] == "fresh"
+epsilon_known = known_draws["epsilon if the draws are known"]
+mean_epsilon = known_draws["draws"].map(last["epsilon"])
+mean_error = known_draws["draws"].map(last["standard error"])
+monte_carlo = known_draws.copy()
 monte_carlo["epsilon of the mechanism"] = epsilon_known.mask(is_fresh, mean_epsilon)
 monte_carlo["standard error"] = mean_error.where(is_fresh, 0.0)
-monte_carlo["draws"] = monte_carlo["draws"].map("{:,}".format).replace("0", "")
+monte_carlo["draws"] = known_draws["draws"].map("{:,}".format).replace("0", "")
 _ = outputs.table("monte_carlo_scores", monte_carlo)
 
 # %% tags=["hide-input"]
@@ -1170,8 +1189,7 @@ callout("B of two draws", f"{b:.3f}, the log of 4: the odds are 1 and 1/4.")
 # %% [markdown]
 # And $B$ can be *set*: if in each draw every cell has at
 # least $e^{-B/2}$ times the probability of the most probable cell, all log ratios lie within $B/2$ of 0.
-# `limit_log_ratios` truncates draws so. In the table each model's first row has the unchanged draws, the others have
-# truncated ones.
+# `limit_log_ratios` truncates draws so. In the table each model's first row has the unchanged draws.
 
 
 # %%
@@ -1227,7 +1245,7 @@ by_hand = contingency.sensitivity_bound(three_draws)
 five_tables = mechanism.compositions(5, 2)
 five_score = contingency.log_predictive_score(three_draws, five_tables)
 of_five = mechanism.sensitivity(five_score, mechanism.table_neighbors(five_tables))
-floor = float(np.exp(contingency.limit_log_ratios(three_draws, 1.0)).min())
+floor = np.exp(contingency.limit_log_ratios(three_draws, 1.0)).min()
 assert np.isclose(by_hand, np.log(6))
 assert round(by_hand, 3) == 1.792
 assert round(of_five, 3) == 1.212
@@ -1358,7 +1376,7 @@ claims.check(
 )
 
 # %% [markdown] tags=["appendix"]
-# Two beliefs are centered on three ones of five, which are the paper's data, and two are not. Of two with the same center,
+# Two beliefs are centered on three fifths, the paper's share of ones, and two are not. Of two with the same center,
 # the more concentrated one gives the closer release and the larger exact epsilon over all data sets, at the paper's
 # settings. Where the exact epsilon at the paper's rate is at most the stated one, the 2 of the definition pays for the
 # unlikely data, and $\delta$ is 0. A mechanism that publishes a random record has
@@ -1367,10 +1385,10 @@ claims.check(
 #
 # ## The ledger
 #
-# The computed numbers, to stand beside the printed ones:
+# These computed numbers will stand beside the printed ones:
 
 # %%
-_ = outputs.table("claims", claims.table)
+outputs.table("claims", claims.table)
 columns = {
     "most_probable": "most_probable",
     "expected_outcome": "expected_outcome",

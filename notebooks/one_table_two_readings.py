@@ -27,7 +27,7 @@
 #
 # ## Parameters
 #
-# Numbers in the text belong to these values. Sliders below change them.
+# Numbers in the text belong to these values. Sliders below change `x`, `epsilon` and `prior`.
 
 # %% tags=["parameters"]
 n: int = 5  # [4, 8] records in the data, and in the release
@@ -188,10 +188,10 @@ callout(
 changed = np.append(1, counts[:-1])
 
 # %% [markdown]
-# The chart draws this table for any epsilon, from `private_plugin`, whose `block` has the logarithms in given rows and
-# columns. `entries_for_chart` makes a data frame with a row for each entry: its log ratio to the row with the record
-# changed, and whether it attains the exact epsilon against the next row. *Conditional epsilon* is the largest
-# difference between one row and its neighbors.
+# The chart draws this table for any epsilon, from `private_plugin`, which takes epsilon and the numbers of records in
+# the data and in the release. Its `block` returns the logarithms in given rows and columns. `entries_for_chart` makes a
+# data frame with a row for each entry: its log ratio to the row with the record changed, and whether it attains the
+# exact epsilon against the next row. *Conditional epsilon* is the largest difference between one row and its neighbors.
 
 
 # %%
@@ -240,7 +240,7 @@ outputs.figure("larger", chart)
 # sees that release, a row to be the agency with those data.
 #
 # The chart starts at the worst release, five ones. Here epsilon is attained and the intruder's bar touches the dashed
-# line. It happens four times in a thousand. Predict before you drag: if three of five say yes, at a prior of one half,
+# line. This release happens four times in a thousand. Predict before you drag: if three of five say yes, at a prior of one half,
 # does the highest bar reach the dashed line? ([Answer](#The-posterior-does-not-see-the-columns-that-did-not-happen))
 #
 # ## The inequality that links the two readings
@@ -354,12 +354,12 @@ show(
 # **A small epsilon, and a belief that moves a lot.** The odds of the disease grow more than eightfold, five times what
 # $e^{\epsilon}$ seems to allow; its probability rises from 0.010 to 0.077. The bound that does apply is
 # $e^{5\epsilon}$, with one $\epsilon$ for each record that changes. To promise the family that no release raises 0.01
-# to more than 0.02, let their odds double: by this bound $\epsilon = \log(2.02)/5 = 0.14$ is enough.
+# to more than 0.02, their odds may double, from 1/99 to 2/98. By this bound $\epsilon = \log(2.02)/5 = 0.14$ is enough.
 #
 # ### Epsilon does not see how probable a column is
 #
-# A mechanism releases "nothing", but in one case of a thousand the true value, 1. `expected_posterior` averages its
-# posterior over the three releases, given 1:
+# A mechanism releases "nothing", except in one case of a thousand, where it releases the true value, here 1.
+# `expected_posterior` averages the posterior of this value over the three releases, given 1:
 
 # %%
 given_0 = np.array([0.999, 0.001, 0.0])  # of the releases: nothing, 0, 1
@@ -409,15 +409,17 @@ show(outputs.table("releases", releases), digits=4, caption=caption, names=heads
 
 # %% [markdown]
 # A town that draws $X^* = 1$ may report a posterior of 0.08, which says nothing about the town that draws
-# $X^* = 5$. The posterior does not see other data sets either. Here are both readings for each $X$.
-# `risk` takes the table, the true and the other row and the prior, and returns the posterior of the true value for each
-# release; we take its largest and expected value:
+# $X^* = 5$. The posterior does not see other data sets either. `risk` takes the table, the true and the other row and
+# the prior, and returns the posterior of the true value for each release. We compute it for each $X$:
 
 # %%
 plugin = mechanism.private_plugin(epsilon, n, n)
 posteriors = [mechanism.risk(plugin, k, changed[k], prior) for k in counts]
 posteriors = np.array(posteriors)  # (X, X*)
 assert np.allclose(posteriors[x], releases["posterior"])
+
+# %% [markdown]
+# The next table has both readings of each $X$. The second is the largest and the expected posterior over the releases:
 
 # %%
 by_data_set = pd.DataFrame({"X": counts})
@@ -427,7 +429,8 @@ by_data_set["expected_posterior"] = (probability * posteriors).sum(axis=1)
 
 # %% tags=["hide-input"]
 caption = (
-    f"Both readings of each data set, at exact epsilon {epsilon:g} and prior {prior:g}."
+    f"Both readings of each data set, at exact epsilon {epsilon:g}; the intruder lacks one "
+    f"record, prior {prior:g}."
 )
 show(outputs.table("by_data_set", by_data_set), caption=caption)
 
@@ -456,9 +459,8 @@ show(outputs.table("by_data_set", by_data_set), caption=caption)
 
 # %% tags=["solution"]
 # Solution
-truth_yes = np.outer(
-    [1 / 4, 3 / 4], [1 / 4, 3 / 4]
-).ravel()  # no no, no yes, yes no, yes yes
+# The releases are: no no, no yes, yes no, yes yes
+truth_yes = np.outer([1 / 4, 3 / 4], [1 / 4, 3 / 4]).ravel()
 truth_no = truth_yes[::-1]
 twice_epsilon = np.abs(np.log(truth_yes / truth_no)).max()
 posterior_yes = truth_yes / (truth_yes + 9 * truth_no)  # prior odds 1 to 9

@@ -99,7 +99,7 @@ changed = neighbors[0]  # the record at risk has the other value
 #
 # $$\ell(Z) = \log p(Z \mid D) - \log p(Z \mid D'), \qquad Z \sim p(\cdot \mid D),$$
 #
-# a random variable, because the release is random. Another release has its own loss. With a
+# a random variable, because the release is random. A release of another kind has its own loss. With a
 # $\mathrm{Beta}(\alpha, \alpha)$ prior the proportion of ones has the posterior
 # $\mathrm{Beta}(X + \alpha,\, n - X + \alpha)$. Divide it into $B$ bins of equal probability, draw a proportion from it
 # and release the bin. The largest loss of this release is empirical differential privacy,
@@ -212,20 +212,23 @@ caption = f"Seven functionals of privacy losses, for X = {x} and prior {prior:g}
 show(outputs.table("summaries", summaries), digits=6, caption=caption)
 
 # %% [markdown]
-# Two of them by another computation: the posterior by Bayes' rule, and delta as the largest excess over all sets of
-# releases, each a row of zeros and ones.
+# We check two of them by another computation. The first is the expected posterior, by Bayes' rule:
 
 # %%
 p_changed = probability[changed]
 posterior_by_bayes = prior * p / (prior * p + (1 - prior) * p_changed)
 assert np.isclose(expected_posterior, p @ posterior_by_bayes)
 
+# %% [markdown]
+# The second is delta, as the largest excess over all sets of releases. Each set is a row of zeros and ones:
+
+# %%
 sets = np.array(list(product([0, 1], repeat=n + 1)))
 excess = sets @ (p - np.e * p_changed)  # of each set
 assert np.isclose(delta, excess.max())
 
 # %% [markdown]
-# And two by the library. `edp.exact` takes the posterior given the data, those given the neighbors with
+# The library computes two more, exact epsilon and EDP. `edp.exact` takes the posterior given the data, those given the neighbors with
 # one record replaced, and the number of bins.
 
 # %%
@@ -240,7 +243,7 @@ assert np.isclose(
 # ### Exercise 1: the loss of one coin
 #
 # With a pencil, in ten minutes. The coin of the first hour releases the true answer with probability 3/4. The true
-# answer is yes. What is the mean of the loss against no (`coin_information`)? What is $\delta$ at $\epsilon = \log 2$
+# answer is yes. What is the mean of its loss against the answer no (`coin_information`)? What is $\delta$ at $\epsilon = \log 2$
 # (`coin_delta`), and what is the probability that the loss exceeds $\log 2$ (`coin_beyond`)?
 #
 # *You will need:* a pencil; `np.log` for the answer.
@@ -255,7 +258,8 @@ assert np.isclose(
 
 # %% tags=["solution"]
 # Solution
-coin_losses, coin_probability = np.log([3, 1 / 3]), np.array([3, 1]) / 4
+coin_losses = np.log([3, 1 / 3])
+coin_probability = np.array([3, 1]) / 4
 coin_information = coin_probability @ coin_losses
 coin_delta = coin_probability @ np.maximum(0, 1 - 2 * np.exp(-coin_losses))
 coin_beyond = coin_probability[coin_losses > np.log(2)].sum()
@@ -302,8 +306,8 @@ def scores(n):
 
 
 # %% [markdown]
-# For one of them `calibrate_rate` finds the rate at which the exact epsilon over the `pairs` of neighboring rows is
-# $\epsilon$, and `gibbs` returns its table. `mechanisms` returns a dictionary of all four tables at this exact epsilon.
+# For a score, `calibrate_rate` finds the rate at which the exact epsilon over the `pairs` of neighboring rows is
+# $\epsilon$, and `gibbs` returns the table at this rate. `four_tables` returns a dictionary of all four tables:
 
 
 # %%
@@ -314,7 +318,7 @@ def exponential(score, epsilon):
     return mechanism.gibbs(score, rate, pairs)
 
 
-def mechanisms(epsilon, n):
+def four_tables(epsilon, n):
     """Return four tables for n records with this exact epsilon."""
     log_predictive, minus_distance = scores(n)
     alpha = mechanism.dirichlet_multinomial_alpha(epsilon, n)
@@ -334,7 +338,7 @@ def mechanisms(epsilon, n):
 
 # %%
 randomized_response = np.log([[expit(2), expit(-2)], [expit(-2), expit(2)]])
-for single in mechanisms(2.0, 1).values():
+for single in four_tables(2.0, 1).values():
     assert np.allclose(single.block(np.arange(2), np.arange(2)), randomized_response)
 
 # %% [markdown]
@@ -369,14 +373,15 @@ def risks_and_utility(table):
 # %%
 readings = [
     {"mechanism": name} | risks_and_utility(table)
-    for name, table in mechanisms(epsilon, n).items()
+    for name, table in four_tables(epsilon, n).items()
 ]
 four = pd.DataFrame(readings)
 _ = outputs.table("columns", four.drop(columns="probability_of_largest"))
 
 # %% tags=["hide-input"]
 caption = (
-    f"Four mechanisms at exact epsilon {epsilon:g}, for X = {x} and prior {prior:g}."
+    f"Four mechanisms at exact epsilon {epsilon:g}, for X = {x}; the intruder lacks one "
+    f"record, prior {prior:g}."
 )
 names = {"probability_of_largest": "probability of the largest"}
 show(four.drop(columns="exact_epsilon"), caption=caption, names=names)
@@ -392,7 +397,7 @@ show(four.drop(columns="exact_epsilon"), caption=caption, names=names)
 # %%
 rows = []
 for budget in np.linspace(0.5, 3, 6):
-    for name, table in mechanisms(budget, n).items():
+    for name, table in four_tables(budget, n).items():
         numbers = risks_and_utility(table)
         rows.append({"mechanism": name} | numbers | {"epsilon": budget})
 over_budgets = pd.DataFrame(rows).drop(columns="probability_of_largest")
@@ -521,7 +526,7 @@ alphas = {
 
 
 # %% [markdown]
-# The table has the EDP of each model, a row for each kind of neighbor and number of bins:
+# `exact_edp` returns the EDP of one of these posteriors:
 
 
 # %%
@@ -530,6 +535,9 @@ def exact_edp(alpha, bins, kind):
     given_neighbors = edp.beta_neighbors(x, n, alpha, kind)
     return edp.exact(edp.beta_posterior(x, n, alpha), given_neighbors, bins).value
 
+
+# %% [markdown]
+# The next table has the EDP of each model, a row for each kind of neighbor and number of bins:
 
 # %%
 rows = []
@@ -569,8 +577,8 @@ show(edp_by_bins, digits=4, caption=caption, names={"one_record": "neighbors"})
 # more careful agency protects records of both kinds and announces the smaller epsilon. Which $X$ are possible now
 # if the data have three ones (`still_possible`)? Is the exact epsilon of this announcement finite (`bounded`), and why?
 #
-# *You will need:* `acceptance.read_rules`, `acceptance.largest_epsilon`, `mechanism.private_plugin`, and a pencil for the
-# last question.
+# *You will need:* `acceptance.read_rules`, `acceptance.largest_epsilon` (read its `help`), `mechanism.private_plugin`, and
+# a pencil for the last question.
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint 1</summary>
@@ -604,7 +612,7 @@ both_kinds = {
 }
 announcements = np.round([*both_kinds.values()], 2)
 still_possible = np.flatnonzero(announcements == announcements[3]).tolist()
-bounded = bool((announcements == announcements[0]).all())  # else two neighbors differ
+bounded = (announcements == announcements[0]).all()  # else two neighbors differ
 assert round(for_one, 2) == 0.69
 assert round(for_three, 2) == 0.96
 assert round(for_any, 2) == 0.69
