@@ -22,6 +22,7 @@ from srlib.runner import run, sweep
 from srlib.runner.parameters import Request
 
 WRITES = """
+import time
 time.sleep((n == 1) / 2)
 Path(output_dir, "tables").mkdir()
 Path(output_dir, "tables/t.csv").write_text(f"x\\n{n}\\n")"""
@@ -249,11 +250,13 @@ def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> No
     toy.wait_until(lambda: not toy.alive(worker))
 
 
-def test_tables_are_the_same_on_one_process_two_and_a_cluster() -> None:
-    """Also where the first point ends last."""
+@pytest.mark.parametrize("n_jobs", [[], pytest.param([1, 2], marks=pytest.mark.slow)])
+def test_tables_are_the_same_on_one_process_two_and_a_cluster(
+    n_jobs: list[int],
+) -> None:
+    """Also where the first point ends last. Without processes: on the cluster only."""
     distributed = pytest.importorskip("distributed")
-    write_notebook(toy.WAITS + WRITES)
-    Path("go").touch()
+    write_notebook(WRITES)
     settings = {
         "dashboard_address": ":0",
         "silence_logs": "CRITICAL",
@@ -265,13 +268,12 @@ def test_tables_are_the_same_on_one_process_two_and_a_cluster() -> None:
     table = points[0].folder.with_name("t.csv")
     tables = set()
     with distributed.LocalCluster(**settings) as cluster:
-        for jobs, address in [(1, ""), (2, ""), (1, cluster.scheduler_address)]:
+        for jobs in [*n_jobs, 0]:
+            address = "" if jobs else cluster.scheduler_address
             sweep.run_sweep(points, points, ["t"], jobs=jobs, scheduler=address)
             tables.add(table.read_text())
             shutil.rmtree(table.parent)
     assert len(tables) == 1
-    _, worker = toy.kernel(1)
-    assert worker != os.getpid()  # not in the caller
 
 
 def test_a_cluster_that_is_not_there_is_reported_in_one_line(
