@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,11 @@ from srlib.__main__ import main
 from srlib.runner import run, sweep
 from srlib.runner.parameters import Request
 
+WRITES = """
+import time
+time.sleep((n == 1) / 2)
+Path(output_dir, "tables").mkdir()
+Path(output_dir, "tables/t.csv").write_text(f"x\\n{n}\\n")"""
 WORKERS = "from srlib.runner.sweep import workers\nwith workers(1)"
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -83,10 +89,12 @@ def test_names_change_with_notebook_and_parameters() -> None:
     assert len({first.folder, other.folder, point().folder}) == 3
 
 
-def test_sweeps_that_ship_are_valid_and_have_no_profiles_folder() -> None:
+def test_each_paper_ships_a_valid_sweep_with_its_question() -> None:
+    """And none is in a profile's folder."""
     files = sorted(toy.ROOT.glob("params/*/sweep_*.yaml"))
-    assert len(files) == 3
+    assert len(files) == 4
     for file in files:
+        assert "?" in file.read_text()
         points, tables = sweep.read_sweep(toy.ROOT, file, Path())
         folder = Path(file.parent.name, file.stem).absolute()
         assert {point.folder.parent for point in points} == {folder}
@@ -242,23 +250,30 @@ def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> No
     toy.wait_until(lambda: not toy.alive(worker))
 
 
-def test_a_dask_cluster_runs_the_points() -> None:
+@pytest.mark.parametrize("n_jobs", [[], pytest.param([1, 2], marks=pytest.mark.slow)])
+def test_tables_are_the_same_on_one_process_two_and_a_cluster(
+    n_jobs: list[int],
+) -> None:
+    """Also where the first point ends last. Without processes: on the cluster only."""
     distributed = pytest.importorskip("distributed")
-    write_notebook(toy.WAITS)
-    Path("go").touch()
+    write_notebook(WRITES)
     settings = {
         "dashboard_address": ":0",
         "silence_logs": "CRITICAL",
         "protocol": "tcp",
-        "n_workers": 1,
+        "n_workers": 2,
         "threads_per_worker": 2,
     }
+    points = read("grid: {n: [1, 2]}")
+    table = points[0].folder.with_name("t.csv")
+    tables = set()
     with distributed.LocalCluster(**settings) as cluster:
-        points = read("grid: {n: [1]}")
-        sweep.run_sweep(points, points, scheduler=cluster.scheduler_address)
-    _, worker = toy.kernel(1)
-    assert worker != os.getpid()  # not in the caller
-    assert points[0].status == "done"
+        for jobs in [*n_jobs, 0]:
+            address = "" if jobs else cluster.scheduler_address
+            sweep.run_sweep(points, points, ["t"], jobs=jobs, scheduler=address)
+            tables.add(table.read_text())
+            shutil.rmtree(table.parent)
+    assert len(tables) == 1
 
 
 def test_a_cluster_that_is_not_there_is_reported_in_one_line(
