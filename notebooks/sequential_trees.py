@@ -68,7 +68,7 @@ n_runs: int = 200  # [20, 1000000] runs of each synthesizer, for each intruder
 n_classes: int = 10  # [1, 1000] latent classes of the mixture, F
 burn_in: int = 3000  # [0, 1000000] iterations dropped from each chain of the mixture
 n_draws: int = 400  # [60, 100000] draws kept from each chain
-thin: int = 30  # [1, 100000] iterations from one draw to the next
+thin: int = 40  # [1, 100000] iterations from one draw to the next
 seed: int = 2005  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -651,7 +651,7 @@ outputs.figure("trace", charts.trace(traces, description=about))
 
 # %% tags=["monte-carlo"]
 shorter = replace(
-    chains, burn_in=burn_in // 5, n_draws=n_draws // 2, thin=1 + thin // 3
+    chains, burn_in=burn_in // 5, n_draws=n_draws // 2, thin=max(thin // 4, 1)
 )
 given_both = []
 for codes, rng in zip(mixture_releases[:n_releases], rngs[2:], strict=True):
