@@ -76,10 +76,11 @@ def test_wrong_names_are_refused_before_any_chain(tmp_path, wrong, message):
     sources = [cell.source for cell in jupytext.read(text).cells]
     (imports,) = [source for source in sources if source.startswith("import")]
     (heading,) = [source for source in sources if source.startswith("## The data\n")]
-    reading = sources[sources.index(heading) + 1]
+    start = sources.index(heading) + 1  # a cell reads the table, the next checks names
+    reading, _, checks = sources[start : start + 3]
 
     with pytest.raises(ValueError, match=r"names|outcome") as refused:
-        exec(f"{imports}\n{reading}", names)
+        exec("\n".join([imports, reading, checks]), names)
 
     assert message in str(refused.value).replace("'", "")
 
