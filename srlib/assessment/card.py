@@ -121,7 +121,8 @@ def _answer(measure: str, row: Row) -> str:
     text = f"{measure} {percent_with_error(row['estimate'], row['se'])}"
     if pd.notna(row["baseline"]):
         kind = row["baseline_kind"].removeprefix("independent ")
-        text += f" ({kind} {percent_with_error(row['baseline'], row['baseline_se'])})"
+        expected = percent_with_error(row["baseline"], row["baseline_se"])
+        text += f" ({f'{kind} {expected}'.strip()})"
     return f"{text}: {row['rating']}" if row["rating"] else text
 
 
