@@ -44,7 +44,7 @@ trees = srlib.fit_trees(data)
 releases = trees.release(5, rng=default_rng(2))
 srlib.posterior_risk(data, releases, synthesizer=trees, progress=False)
 """
-MIXTURE = "srlib.fit_dpmpm(data, rng=default_rng(2), progress=False)"
+MIXTURE = "srlib.fit_dpmpm(data, rng=default_rng(2))"
 
 
 def assess(n: int) -> list[str]:
