@@ -701,7 +701,6 @@ def model_scores(shape, tables, rng):
     return scores
 
 
-# %%
 def distance_scores(tables):
     """Return minus two distances of every table from every table."""
     moved = [np.abs(tables - data).sum(axis=1) / 2 for data in tables]
@@ -721,25 +720,35 @@ for shape, n_records in n_of.items():
     spaces[shape] = tables, scores_of_models | distance_scores(tables)
 
 # %% [markdown]
-# The data are of five kinds. `apportion` rounds shares of the cells to counts.
+# The data are of five kinds, with these shares:
 
 
 # %%
-def kinds_of_data(shape, n):
-    """Return five tables of n records on a few binary variables."""
+def kinds_of_data(shape):
+    """Return the shares of the cells in five kinds of data on a few binary variables."""
     n_cells = int(np.prod(shape))
     first = np.eye(n_cells)[0]
     ends = first + first[::-1]
     margins = ([0.8, 0.2], [0.6, 0.4], [0.7, 0.3])[: len(shape)]
-    shares = {
+    return {
         "balanced": np.ones(n_cells),
         "independent": [np.prod(p) for p in itertools.product(*margins)],
         "associated": np.where(ends, 0.45, 0.1 / (n_cells - 2)),
         "skewed": 1 + 16 * first,
         "one cell": first,
     }
-    return {kind: mechanism.apportion(share, n) for kind, share in shares.items()}
 
+
+# %% [markdown]
+# `apportion` rounds them to counts:
+
+# %%
+data_of = {}
+for shape, n_records in n_of.items():
+    data_of[shape] = {
+        kind: mechanism.apportion(share, n_records)
+        for kind, share in kinds_of_data(shape).items()
+    }
 
 # %% [markdown]
 # Releases are measured by the records moved to another cell, by the records moved in a margin, by the error of the log
@@ -767,22 +776,6 @@ def measures(shape, tables, scores, position):
 
 # %% [markdown]
 # Each score becomes a mechanism of the stated exact epsilon; the Dirichlet-multinomial gets it by its prior.
-
-
-# %%
-def synthesizers_at(budget, tables, scores):
-    """Return mechanisms of this exact epsilon, one for each score, and direct draws."""
-    neighbors = mechanism.table_neighbors(tables)
-    by_score = {}
-    for name, score in scores.items():
-        by_score[name] = calibrated(score, budget, neighbors)
-    n = tables[0].sum()
-    alpha = mechanism.dirichlet_multinomial_alpha(budget, n)
-    direct = mechanism.dirichlet_multinomial(n, n, [alpha] * tables.shape[1])
-    return by_score | {"Dirichlet draws": direct}
-
-
-# %% [markdown]
 # The expectation of each measure is a sum over all releases:
 
 
@@ -790,9 +783,15 @@ def synthesizers_at(budget, tables, scores):
 def expected_measures(shape, n, budget):
     """Return the expected measures of all mechanisms and kinds of data at a budget."""
     tables, scores = spaces[shape]
+    neighbors = mechanism.table_neighbors(tables)
+    synthesizers = {}
+    for name, score in scores.items():
+        synthesizers[name] = calibrated(score, budget, neighbors)
+    alpha = [mechanism.dirichlet_multinomial_alpha(budget, n)] * tables.shape[1]
+    synthesizers["Dirichlet draws"] = mechanism.dirichlet_multinomial(n, n, alpha)
     rows = []
-    for name, synthesizer in synthesizers_at(budget, tables, scores).items():
-        for kind, data in kinds_of_data(shape, n).items():
+    for name, synthesizer in synthesizers.items():
+        for kind, data in data_of[shape].items():
             position = int((tables == data).all(axis=1).argmax())
             p = np.exp(synthesizer.row(position))
             case = {

@@ -213,29 +213,8 @@ assert np.allclose(by_library, [by_importance, by_prediction])
 # of the draws, as a geometric mean. Directions multiply: over releases, $d$ of them typically leave $0.62^d$. An
 # estimate from draws cannot fall below one draw.
 #
-# To see it, take $d$ independent yes/no variables. `sample_posterior` returns draws given records, `synthesize` a release
-# from one draw:
-
-
-# %%
-def draw_example(d):
-    """Return 200 records of d variables, a release, 1,000 draws given the data and given both."""
-    rng = stream(seed, f"smallest {d}")
-    two_levels = np.full(d, 2)
-    chains = dpmpm.Chains(n_classes=1, burn_in=0, n_draws=250)  # four chains
-    data = rng.integers(0, 2, (200, d))
-    generating = dpmpm.sample_posterior(data, two_levels, chains, rng=rng)
-    given_data = dpmpm.sample_posterior(data, two_levels, chains, rng=rng)
-    pi, phi = generating.pi[0, 0], generating.phi[0, 0]
-    release = dpmpm.synthesize(pi, phi, two_levels, 200, rng=rng)
-    both = np.vstack([data, release])
-    given_both = dpmpm.sample_posterior(both, two_levels, chains, rng=rng)
-    return data, release, given_data, given_both
-
-
-# %% [markdown] tags=["appendix"]
-# The candidates for the first record are itself and the $d$ records that differ in one variable. Their $\log r_j$, and
-# their exact log likelihoods by the formula above:
+# To see it, take $d$ independent yes/no variables. The candidates for the first record are itself and the $d$ records
+# that differ in one variable. Their $\log r_j$, and their exact log likelihoods by the formula above:
 
 
 # %%
@@ -254,6 +233,34 @@ def exact_log_likelihood(data, release):
 
 
 # %% [markdown] tags=["appendix"]
+# `sample_posterior` returns draws given records, `synthesize` a release from one draw:
+
+
+# %%
+def draw_example(d):
+    """Return log weights, log r_j given data and given both, and the exact log posterior."""
+    rng = stream(seed, f"smallest {d}")
+    two_levels = np.full(d, 2)
+    chains = dpmpm.Chains(n_classes=1, burn_in=0, n_draws=250)  # four chains
+    data = rng.integers(0, 2, (200, d))
+    generating = dpmpm.sample_posterior(data, two_levels, chains, rng=rng)
+    given_data = dpmpm.sample_posterior(data, two_levels, chains, rng=rng)
+    pi, phi = generating.pi[0, 0], generating.phi[0, 0]
+    release = dpmpm.synthesize(pi, phi, two_levels, 200, rng=rng)
+    both = np.vstack([data, release])
+    given_both = dpmpm.sample_posterior(both, two_levels, chains, rng=rng)
+    neighbors = data[0] ^ np.eye(d, dtype=int)  # each differs in one variable
+    candidates = np.vstack([data[0], neighbors])
+    log_weights = (
+        dpmpm.cell_log_prob(given_data, release).sum(axis=2).ravel()
+    )  # (draws,)
+    log_r = log_ratios(given_data, candidates)
+    log_r_joined = log_ratios(given_both, candidates)
+    exact = mechanism.posterior(exact_log_likelihood(data, release))
+    return log_weights, log_r, log_r_joined, exact
+
+
+# %% [markdown] tags=["appendix"]
 # A row for each $d$: the effective draws, found and by the formula, and the largest error of a candidate's log posterior
 # by either estimator:
 
@@ -261,15 +268,7 @@ def exact_log_likelihood(data, release):
 # %% tags=["monte-carlo"]
 def example_row(d):
     """Return effective draws and the errors of both estimators, for d variables."""
-    data, release, given_data, given_both = draw_example(d)
-    neighbors = data[0] ^ np.eye(d, dtype=int)  # each differs in one variable
-    candidates = np.vstack([data[0], neighbors])
-    log_r = log_ratios(given_data, candidates)
-    log_r_joined = log_ratios(given_both, candidates)
-    log_weights = (
-        dpmpm.cell_log_prob(given_data, release).sum(axis=2).ravel()
-    )  # (draws,)
-    exact = mechanism.posterior(exact_log_likelihood(data, release))
+    log_weights, log_r, log_r_joined, exact = draw_example(d)
     risks = library_risks(log_weights, log_r, log_r_joined)
     errors = [np.abs(risk.log_prob - exact).max() for risk in risks]
     effective_share = np.sqrt(3) / 2 * np.exp(-1 / 3)  # 0.62, in one direction
@@ -565,20 +564,8 @@ outputs.figure("trace", charts.trace(traces, description=about))
 #
 # ## Is the release useful?
 #
-# The charts show the joint distributions of the paper's Figures 1 and 2, in the data and averaged over the releases. The
-# shares of two variables' cells:
-
-
-# %% tags=["monte-carlo"]
-def proportions(records, pair):
-    """Return the share of each cell of two variables, given by name, (cells,)."""
-    two = table.schema.positions(pair, "pairs", exactly=2)
-    cells = np.ravel_multi_index(records[:, two].T.astype(int), levels[two])
-    return np.bincount(cells, minlength=levels[two].prod()) / len(records)
-
-
-# %% [markdown]
-# Their standard errors come from the combining rules of Raghunathan, Reiter and Rubin (2003). Let $\bar u$ be the mean
+# The charts show the joint distributions of the paper's Figures 1 and 2, in the data and averaged over the releases.
+# Standard errors come from the combining rules of Raghunathan, Reiter and Rubin (2003). Let $\bar u$ be the mean
 # squared standard error within releases and $b$ the variance between $m$ releases. The variance
 # $(1 + 1/m)\,b - \bar u$ can be negative; then Reiter's (2002) adjusted variance is used and marked.
 
@@ -595,23 +582,38 @@ def combine(estimates, variances):
 
 
 # %% [markdown]
+# The shares of two variables' cells:
+
+
+# %% tags=["monte-carlo"]
+def proportions(pair):
+    """Return shares of two variables' cells and standard errors, (data and releases, cells)."""
+    two = table.schema.positions(pair, "pairs", exactly=2)
+    counts = []
+    for records in (codes, *releases):
+        cells = np.ravel_multi_index(records[:, two].T.astype(int), levels[two])
+        counts.append(np.bincount(cells, minlength=levels[two].prod()))
+    shares = np.array(counts) / n
+    variances = shares * (1 - shares) / n
+    mean, se, _ = combine(shares[1:], variances[1:])
+    return [shares[0], mean], [np.sqrt(variances[0]), se]
+
+
+# %% [markdown]
 # The shares of a pair, as the chart takes them:
 
 
 # %% tags=["monte-carlo"]
 def joint_shares(pair):
     """Return a row per cell and case: panel, label, share and 95 % interval."""
-    observed = proportions(codes, pair)
-    released = np.array([proportions(release, pair) for release in releases])
-    mean, se, _ = combine(released, released * (1 - released) / n)
+    value, se = proportions(pair)
     two = table.schema.positions(pair, "pairs")
     first, second = (table.schema.variables[k].labels for k in two)
     panels = [f"{titles[pair[0]]}: {label}" for label in first]
     cells = itertools.product(panels, second, ["original", "synthetic"])
     joint = pd.DataFrame(cells, columns=["panel", "label", "case"])
-    joint["value"] = np.ravel([observed, mean], order="F")
-    observed_se = np.sqrt(observed * (1 - observed) / n)
-    error = 1.96 * np.ravel([observed_se, se], order="F")
+    joint["value"] = np.ravel(value, order="F")
+    error = 1.96 * np.ravel(se, order="F")
     joint["low"] = (joint["value"] - error).clip(lower=0)
     joint["high"] = joint["value"] + error
     return joint
@@ -1116,21 +1118,6 @@ share_names = [
 ]
 
 # %% [markdown]
-# They follow from the log means of $r_j$, as in the predictive ratio:
-
-
-# %% tags=["monte-carlo"]
-def shares(log_mean_r, *log_mean_r_joined):
-    """Return the four shares, (4,), from log mean r, (combinations, candidates) each."""
-    log_likelihood = sum(log_mean_r_joined) - len(log_mean_r_joined) * log_mean_r
-    log_posterior = mechanism.posterior(log_likelihood)  # of all candidates
-    log_ratio = log_posterior[:, 0] + np.log(n_candidates)  # the prior is uniform
-    is_near = np.abs(log_ratio) <= np.log(2)
-    is_top = mechanism.rank(log_posterior) <= 3
-    return np.mean([is_top, is_near, log_ratio <= 0, log_ratio > np.log(2)], axis=1)
-
-
-# %% [markdown]
 # ### Another set of releases
 #
 # One more released record of some value moves the probabilities of all combinations that share the value. So combinations
@@ -1189,6 +1176,21 @@ def log_predictive(draws):
 log_p_people = log_predictive(thinned_draws)
 log_p_people_joined = [log_predictive(given) for given in joined_draws]
 log_p_people_further = [log_predictive(given) for given in further_draws]
+
+
+# %% [markdown]
+# The four shares follow from log means, as in the predictive ratio:
+
+
+# %% tags=["monte-carlo"]
+def shares(log_mean_r, *log_mean_r_joined):
+    """Return the four shares, (4,), from log mean r, (combinations, candidates) each."""
+    log_likelihood = sum(log_mean_r_joined) - len(log_mean_r_joined) * log_mean_r
+    log_posterior = mechanism.posterior(log_likelihood)  # of all candidates
+    log_ratio = log_posterior[:, 0] + np.log(n_candidates)  # the prior is uniform
+    is_near = np.abs(log_ratio) <= np.log(2)
+    is_top = mechanism.rank(log_posterior) <= 3
+    return np.mean([is_top, is_near, log_ratio <= 0, log_ratio > np.log(2)], axis=1)
 
 
 # %% [markdown]
