@@ -975,18 +975,8 @@ assert round(accepted, 4) == 0.5076
 #
 # The paper's section 3.2 names no $p_0$ for the ranges of its "simulated values"; its next sentence is
 # about .5. We take the ends of a range as the smallest and the largest of ten pairs at one $p_0$, or of the twenty at
-# .3 and .5. With $F(u)$ the probability of $U < u$, all ten lie between $a$ and $b$ with probability $\{F(b) - F(a)\}^{10}$:
-
-
-# %%
-def probability_below(utility, weight, limits):
-    """Return F at each limit; U has a value and a weight for each pair."""
-    order = np.argsort(utility)
-    cumulative = np.append(0, np.cumsum(weight[order])) / weight.sum()
-    return cumulative[np.searchsorted(utility[order], limits)]
-
-
-# %% [markdown]
+# .3 and .5. With $F(u)$ the probability of $U < u$, all ten lie between $a$ and $b$ with probability $\{F(b) - F(a)\}^{10}$.
+#
 # An end between $k-1/2$ and $k+1/2$ units (.1 or .01) is printed as $k$; if truncated, one between $k$ and $k+1$. Every
 # possible $k$, with one more as a limit:
 
@@ -1019,8 +1009,10 @@ def range_probabilities(samples, ends, is_rounded):
     high_limits = (high_ends - shift) * high_unit
     all_inside = 1.0  # G
     for utility, weight in samples:
-        below_low = probability_below(utility, weight, low_limits)
-        below_high = probability_below(utility, weight, high_limits)
+        order = np.argsort(utility)
+        cumulative = np.append(0, np.cumsum(weight[order])) / weight.sum()  # F
+        below_low = cumulative[np.searchsorted(utility[order], low_limits)]
+        below_high = cumulative[np.searchsorted(utility[order], high_limits)]
         all_inside *= np.maximum(below_high - below_low[:, None], 0) ** 10
     double_difference = np.diff(np.diff(all_inside, axis=0), axis=1)
     range_probability = np.maximum(-double_difference, 0)  # (lower ends, upper ends)

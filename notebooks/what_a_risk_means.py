@@ -326,10 +326,7 @@ assert round(highest, 2) == 0.3
 # trees](../docs/guide/glossary.md#unpruned-trees) (Reiter 2005). In the first experiment each target is replaced by a
 # draw from its candidates before the release. In the second, targets stay as they are, as in the paper.
 #
-# `draw_targets` returns a data set, the rows of its targets, and their candidates. `log_likelihoods`
-# returns $\log p(Z \mid x, D_{-i})$ exactly, a row for each target and a column for each candidate: it regrows the trees
-# with the record changed. `log_posterior` applies Bayes' rule. Where a release is impossible for every candidate, the
-# posterior stays at the prior.
+# `draw_targets` returns a data set, the rows of its targets, and their candidates.
 
 # %%
 levels = ACS.n_levels
@@ -342,31 +339,6 @@ def draw_targets(rng):
     rows = rng.choice(n_records, n_targets, replace=False)
     candidates = one_variable_supports(data[rows], levels)  # (targets, candidates, 14)
     return data, rows, candidates
-
-
-# %%
-def log_posterior(log_likelihood, log_prior=0.0):
-    """Return log probabilities of candidates; the prior where all are refuted."""
-    refuted = np.isneginf(log_likelihood).all(axis=-1, keepdims=True)
-    return bayes.posterior(np.where(refuted, 0.0, log_likelihood), log_prior)
-
-
-# %% [markdown]
-# `score` takes these posteriors and the position of each true candidate. It returns a row for each target: the *risk*,
-# the probability of the true record; the probability *claimed* for the best guess; whether the record is *identified*, a
-# share where guesses are tied; and the *gain*, the log ratio of posterior to uniform prior of the true record.
-
-
-# %%
-def score(log_prob, truth, data_set):
-    """Return a row for each target: risk, claim, whether it is identified, gain."""
-    targets = np.arange(len(log_prob))
-    is_best = log_prob >= log_prob.max(axis=1, keepdims=True) - 1e-12
-    scores = pd.DataFrame({"risk": np.exp(log_prob[targets, truth])})
-    scores["claimed"] = np.exp(log_prob.max(axis=1))
-    scores["identified"] = is_best[targets, truth] / is_best.sum(axis=1)
-    scores["gain"] = log_prob[targets, truth] + np.log(log_prob.shape[1])
-    return scores.assign(data_set=data_set)
 
 
 # %% [markdown]
@@ -388,13 +360,46 @@ for rng in stream(seed, "known").spawn(n_sets):
     drawn.append((data, rows, candidates, truth, releases))
 
 # %% [markdown]
+# `log_likelihoods` returns $\log p(Z \mid x, D_{-i})$ exactly, a row for each target and a column for each candidate: it
+# regrows the trees with the record changed. `log_posterior` applies Bayes' rule. Where a release is impossible for every
+# candidate, the posterior stays at the prior.
+
+
+# %%
+def log_posterior(log_likelihood, log_prior=0.0):
+    """Return log probabilities of candidates; the prior where all are refuted."""
+    refuted = np.isneginf(log_likelihood).all(axis=-1, keepdims=True)
+    return bayes.posterior(np.where(refuted, 0.0, log_likelihood), log_prior)
+
+
+# %% [markdown]
+# `score` takes log likelihoods, the prior and the position of each true candidate. It returns a row for each target:
+# the *risk*, the probability of the true record; the probability *claimed* for the best guess; whether the record is
+# *identified*, a share where guesses are tied; and the *gain*, the log ratio of posterior to uniform prior of the true
+# record.
+
+
+# %%
+def score(log_p, truth, data_set, log_prior=0.0):
+    """Return a row for each target: risk, claim, whether it is identified, gain."""
+    log_prob = log_posterior(log_p, log_prior)
+    targets = np.arange(len(log_prob))
+    is_best = log_prob >= log_prob.max(axis=1, keepdims=True) - 1e-12
+    scores = pd.DataFrame({"risk": np.exp(log_prob[targets, truth])})
+    scores["claimed"] = np.exp(log_prob.max(axis=1))
+    scores["identified"] = is_best[targets, truth] / is_best.sum(axis=1)
+    scores["gain"] = log_prob[targets, truth] + np.log(log_prob.shape[1])
+    return scores.assign(data_set=data_set)
+
+
+# %% [markdown]
 # Bayes' rule on the release by trees, and the scores of each data set:
 
 # %%
 scores = []
 for data_set, (data, rows, candidates, truth, releases) in enumerate(drawn):
     log_p = log_likelihoods(trees, [releases["trees"]], data, rows, candidates)
-    score_of_set = score(log_posterior(log_p), truth, data_set)
+    score_of_set = score(log_p, truth, data_set)
     scores.append(score_of_set.assign(targets="drawn from the prior"))
 
 # %% [markdown]
@@ -419,12 +424,12 @@ for data_set, rng in enumerate(stream(seed, "as they are").spawn(n_sets)):
     data, rows, candidates = draw_targets(rng)
     release = trees.release(data, rng=rng)
     log_p = log_likelihoods(trees, [release], data, rows, candidates)
-    uniform = score(log_posterior(log_p), truth, data_set)
+    uniform = score(log_p, truth, data_set)
     scores.append(uniform.assign(targets="as they are"))
 
     log_prior = margins_prior(data, rows, candidates)
-    log_prob = log_posterior(log_p, log_prior)
-    margins = score(log_prob, truth, data_set).assign(gain=(log_prob - log_prior)[:, 0])
+    log_gain = (log_posterior(log_p, log_prior) - log_prior)[:, 0]
+    margins = score(log_p, truth, data_set, log_prior).assign(gain=log_gain)
     scores.append(margins.assign(targets="as they are, prior from margins"))
 
 # %% [markdown]
@@ -578,7 +583,7 @@ for data_set, (data, rows, candidates, truth, releases) in enumerate(drawn):
         log_prob = log_posterior(log_p)
         refuted = np.isneginf(log_p).all(axis=1)
         labels = {"synthesizer": synthesizer, "assumed": model}
-        score_of_set = score(log_prob, truth, data_set)
+        score_of_set = score(log_p, truth, data_set)
         scores.append(score_of_set.assign(refuted=refuted, **labels))
         claim = pd.DataFrame({"claimed": np.exp(log_prob).ravel(), "true": is_true})
         claims.append(claim.assign(data_set=data_set, **labels))
@@ -776,8 +781,7 @@ assert not holds_own
 # One sample of people, with nine variables, is split into halves repeatedly. One half takes part, and the mixture
 # releases equally many records. Two intruders, who lack three variables, target each participant. One knows *nobody*
 # and fits the model to the release alone. The other knows *all others* and fits it to data and release together. Then
-# the halves change places, so each pair of splits has everybody as participant once. First the people, and `fit`, which
-# draws the model's parameters:
+# the halves change places, so each pair of splits has everybody as participant once. First the people:
 
 # %%
 without = ["LANX", "WAOB", "MIL", "MIG", "SCH"]
@@ -799,11 +803,38 @@ chains_people = dpmpm.Chains(
     n_classes=n_classes, burn_in=burn_in_people, n_draws=n_draws_people, thin=8
 )
 
+# %% [markdown]
+# `fit` draws the model's parameters. `mixing` returns the R-hat of a fit, near 1 if its chains agree about the mean log
+# probability.
 
+
+# %%
 def fit(records, chains, rng):
     """Return draws of the mixture's parameters, given the records."""
     return dpmpm.sample_posterior(records, nine.n_levels, chains, rng=rng)
 
+
+def mixing(draws, records):
+    """Return R-hat of the mean log probability of the records."""
+    return diagnostics.r_hat(dpmpm.cell_log_prob(draws, records).mean(axis=2))
+
+
+# %% [markdown]
+# Each half releases once and the model is fitted to the half, the release and both:
+
+# %%
+fits = []
+for pair, rng in enumerate(stream(seed, "divisions").spawn(n_pairs)):
+    order = rng.permutation(len(people))
+    for turn in (0, half):
+        inside = np.roll(order, turn)[:half]
+        takes_part = np.isin(np.arange(len(people)), inside)
+        agency = fit(people[inside], chains_people, rng)
+        (release,) = agency.release(1, half, rng=rng)
+        release_fit = fit(release, chains_people, rng)
+        both_fit = fit(np.vstack([people[inside], release]), chains_people, rng)
+        r_hat = max(mixing(release_fit, people), mixing(both_fit, people))
+        fits.append((pair, r_hat, takes_part, agency, release_fit, both_fit))
 
 # %% [markdown]
 # An intruder's prediction for person $i$ averages $p(x \mid \theta)$ over the draws of the model's parameters $\theta$.
@@ -820,60 +851,30 @@ def predicted(draws, in_data):
 
 
 # %% [markdown]
-# `compare` returns means over the participants. *Apart* is the log probability of the true record for the weaker
-# intruder minus that for the stronger one, *higher* whether it is positive. *Calibrated* and *higher calibrated*, the
-# yardstick, are the same if the true record were drawn from the stronger intruder's posterior: a sum over the
-# combinations, each with its probability, as in the formula above. *Off* is apart minus calibrated.
-
-
-# %%
-def compare(weaker, stronger, takes_part):
-    """Return means over participants: differences of log probabilities, yardsticks."""
-    difference = weaker - stronger
-    belief = np.exp(stronger)
-    means = pd.DataFrame({"apart": difference[:, 0], "higher": difference[:, 0] > 0})
-    means["calibrated"] = (belief * difference).sum(axis=1)
-    means["higher_calibrated"] = (belief * (difference > 0)).sum(axis=1)
-    means["off"] = means["apart"] - means["calibrated"]
-    return means[takes_part].mean()
-
-
-# %% [markdown]
 # What the release alone says about a record is the posterior divided by the prediction without the release. This is the
-# posterior from a uniform prior. `mixing` returns the R-hat of a fit, near 1 if its chains agree about the mean log
-# probability.
-
-
-# %%
-def mixing(draws, records):
-    """Return R-hat of the mean log probability of the records."""
-    return diagnostics.r_hat(dpmpm.cell_log_prob(draws, records).mean(axis=2))
-
-
-# %% [markdown]
-# Each half releases once and the model is fitted to the half, the release and both. `compare` gives a row for each prior
-# of the stronger intruder:
+# posterior from a uniform prior. For each prior of the stronger intruder, a row has means over the participants. *Apart*
+# is the log probability of the true record for the weaker intruder minus that for the stronger one, *higher* whether it
+# is positive. *Calibrated* and *higher calibrated*, the yardstick, are the same if the true record were drawn from the
+# stronger intruder's posterior: a sum over the combinations, each with its probability, as in the formula above. *Off* is
+# apart minus calibrated.
 
 # %% tags=["monte-carlo"]
 rows = []
-for pair, rng in enumerate(stream(seed, "divisions").spawn(n_pairs)):
-    order = rng.permutation(len(people))
-    for turn in (0, half):
-        inside = np.roll(order, turn)[:half]
-        takes_part = np.isin(np.arange(len(people)), inside)
-        agency = fit(people[inside], chains_people, rng)
-        (release,) = agency.release(1, half, rng=rng)
-        release_fit = fit(release, chains_people, rng)
-        both_fit = fit(np.vstack([people[inside], release]), chains_people, rng)
-
-        weaker = predicted(release_fit, in_data=False)
-        own = predicted(both_fit, in_data=takes_part)
-        without_release = predicted(agency, in_data=takes_part)
-        uniform = bayes.posterior(own - without_release)
-        r_hat = max(mixing(release_fit, people), mixing(both_fit, people))
-        for prior, stronger in {"uniform": uniform, "the model's own": own}.items():
-            labels = {"pair": pair, "prior": prior, "r_hat": r_hat}
-            rows.append(labels | dict(compare(weaker, stronger, takes_part)))
+for pair, r_hat, takes_part, agency, release_fit, both_fit in fits:
+    weaker = predicted(release_fit, in_data=False)
+    own = predicted(both_fit, in_data=takes_part)
+    without_release = predicted(agency, in_data=takes_part)
+    uniform = bayes.posterior(own - without_release)
+    for prior, stronger in {"uniform": uniform, "the model's own": own}.items():
+        difference = weaker - stronger
+        belief = np.exp(stronger)
+        is_higher = difference > 0
+        means = pd.DataFrame({"apart": difference[:, 0], "higher": is_higher[:, 0]})
+        means["calibrated"] = (belief * difference).sum(axis=1)
+        means["higher_calibrated"] = (belief * is_higher).sum(axis=1)
+        means["off"] = means["apart"] - means["calibrated"]
+        labels = {"pair": pair, "prior": prior, "r_hat": r_hat}
+        rows.append(labels | dict(means[takes_part].mean()))
 divisions = outputs.table("divisions", pd.DataFrame(rows))
 
 # %% [markdown]
@@ -980,26 +981,9 @@ order = [name for name in nine.names if name not in last] + last
 reader = SequentialTrees(nine, order, Growth(20, smoothing=1.0))
 
 # %% [markdown]
-# For the intruder who knows all others, a density gives the likelihood of each candidate. `groups` are the participants
-# and the outsiders, `candidates` the 12 combinations of each person, (2 groups, places, 12, 9 variables). An outsider's
-# candidates stand in the place of one participant, so each place has 12 + 12. Their log likelihoods are computed together
-# and split into the two groups again.
-
-
-# %%
-def by_density(synthesizer, groups, candidates, places, rng):
-    """Return a release and log likelihoods of both groups' candidates, (2, places, 12)."""
-    release = synthesizer.release(groups[0], rng=rng)
-    if isinstance(synthesizer, Margins):  # cheap, so all places are used
-        places = np.arange(len(groups[0]))
-    both_groups = np.concatenate(candidates[:, places], axis=1)  # (places, 24, 9)
-    log_p = log_likelihoods(synthesizer, [release], groups[0], places, both_groups)
-    return release, np.array(np.split(log_p, 2, axis=1))
-
-
-# %% [markdown]
-# The mixture's likelihood is, up to a constant, the prediction from data and release divided by that from the data,
-# both without the participant in whose place the candidate stands. Its chains are short, and `r_hats` keeps their R-hat.
+# The intruder who knows all others needs likelihoods. `groups` are the participants and the outsiders. The mixture's
+# likelihood is, up to a constant, the prediction from data and release divided by that from the data, both without the
+# participant in whose place the candidate stands. Its chains are short, and `r_hats` keeps their R-hat.
 
 # %%
 quick = dpmpm.Chains(
@@ -1021,7 +1005,7 @@ def log_means(draws, groups):
 
 # %%
 def by_chains(groups, rng):
-    """Return the same for the mixture, with the chains' Monte Carlo error."""
+    """Return a release by the mixture and log likelihoods, with Monte Carlo error."""
     agency = fit(groups[0], quick, rng)
     (release,) = agency.release(1, len(groups[0]), rng=rng)
     both_fit = fit(np.vstack([groups[0], release]), quick, rng)
@@ -1031,15 +1015,22 @@ def by_chains(groups, rng):
 
 
 # %% [markdown]
-# And the prediction of the intruder who knows nobody:
+# For the other synthesizers a density gives the likelihood of each candidate. `candidates` are the 12 combinations of
+# each person, (2 groups, places, 12, 9 variables). An outsider's candidates stand in the place of one participant, so
+# each place has 12 + 12. Their log likelihoods are computed together and split into the two groups again.
 
 
 # %%
-def predicted_by_trees(release, candidates):
-    """Return log probabilities of both groups' candidates, (2, n, 12)."""
-    records = candidates.reshape(-1, candidates.shape[-1])
-    log_prob = reader.fit(release).record_log_prob(records, unknown)
-    return log_prob.reshape(candidates.shape[:3])
+def release_and_log_p(synthesizer, groups, candidates, places, rng):
+    """Return a release and log likelihoods of both groups' candidates, (2, places, 12)."""
+    if synthesizer is None:  # the mixture
+        return by_chains(groups, rng)
+    release = synthesizer.release(groups[0], rng=rng)
+    if isinstance(synthesizer, Margins):  # cheap, so all places are used
+        places = np.arange(len(groups[0]))
+    both_groups = np.concatenate(candidates[:, places], axis=1)  # (places, 24, 9)
+    log_p = log_likelihoods(synthesizer, [release], groups[0], places, both_groups)
+    return release, np.array(np.split(log_p, 2, axis=1))
 
 
 # %% [markdown]
@@ -1058,14 +1049,12 @@ for n in sizes:
         for turn, name in product((0, half), synthesizers):
             halves = np.roll(order, turn).reshape(2, half)
             groups, candidates = people[halves], values[halves]
-            if name == "mixture":
-                release, log_p = by_chains(groups, rng)
-            else:
-                release, log_p = by_density(
-                    synthesizers[name], groups, candidates, places, rng
-                )
-
-            log_probs = {"nobody": predicted_by_trees(release, candidates)}
+            release, log_p = release_and_log_p(
+                synthesizers[name], groups, candidates, places, rng
+            )
+            records = candidates.reshape(-1, candidates.shape[-1])
+            log_prob = reader.fit(release).record_log_prob(records, unknown)
+            log_probs = {"nobody": log_prob.reshape(candidates.shape[:3])}
             log_probs["all others"] = log_posterior(log_p)
             for known, log_prob in log_probs.items():
                 inside, outside = np.exp(log_prob[:, :, 0]).mean(axis=1)
