@@ -491,15 +491,16 @@ for kind, target in product(["replace", "remove"], [1.0, 2.0, 3.0]):
     choosing = mechanism.Mechanism.from_table(
         np.array(log_rows), mechanism.count_neighbors(5)
     )
-    row = {
-        "neighbors": kind,
-        "target": target,
-        "α, x = 0": chosen[0],
-        "α, x = 2": chosen[2],
-        "exact epsilon": mechanism.exact_epsilon(choosing).value,
-        "weakest prior": np.log1p(5 / chosen.min()),
-    }
-    rows.append(row)
+    rows.append(
+        {
+            "neighbors": kind,
+            "target": target,
+            "α, x = 0": chosen[0],
+            "α, x = 2": chosen[2],
+            "exact epsilon": mechanism.exact_epsilon(choosing).value,
+            "weakest prior": np.log1p(5 / chosen.min()),
+        }
+    )
 leak = pd.DataFrame(rows)
 leak["increase"] = leak["exact epsilon"] - leak["weakest prior"]
 
@@ -644,6 +645,20 @@ error_by_hand = 100 * stats.sem(by_hand) / exact_edp
 callout("Relative bias by hand", f"{bias_by_hand:.1f} ± {error_by_hand:.1f} % of EDP.")
 
 # %% [markdown]
+# Bins, draws and treatments of empty bins:
+
+# %%
+BINS = (5, 10, 20, 50, 100, 250)  # of the paper's tables, as are the draws
+DRAWS = (10_000, 100_000, 1_000_000)
+ADDED = {"0.01": 0.01, "0.1": 0.1, "1.0": 1.0, "dropped": 0.0}  # by treatment
+TREATMENTS = {
+    "0.01": "0.01 added",
+    "0.1": "0.1 added",
+    "1.0": "1 added",
+    "dropped": "empty bins dropped",
+}
+
+# %% [markdown]
 # No posterior draws are needed. The cut points are order statistics, whose uniform spacings are Dirichlet:
 
 
@@ -654,6 +669,18 @@ def simulate_cut_points(n_bins, n_draws, size, rng):
     spacing[-1] += 1  # one more spacing lies beyond the last order statistic
     return np.cumsum(rng.dirichlet(spacing, size), axis=1)[:, :-1]
 
+
+# %% [markdown]
+# *Imprecision*, the estimate if the neighbor is $D$ itself, depends on uniform spacings only, *whatever the model*. The
+# counts for it, also with 1,000 draws:
+
+# %%
+counts_of = {}  # (4 * replicates, bins), by draws and bins
+rng = stream(seed, "imprecision")
+for m, b in product((1_000, *DRAWS), BINS):
+    below = simulate_cut_points(b, m, 4 * replicates, rng)
+    p = np.diff(below, prepend=0.0, append=1.0)
+    counts_of[m, b] = rng.multinomial(m, p)
 
 # %% [markdown]
 # Given the bins the counts $c_j$ are multinomial. With $a$ added the estimate is $\max_j|\log\{(c_j+a)B/(M+aB)\}|$, which
@@ -668,6 +695,27 @@ def estimate(least, most, n_draws, n_bins, added):
     high = (most + added) * n_bins / smoothed_draws
     return np.maximum(np.abs(np.log(low)), np.abs(np.log(high)))
 
+
+# %% [markdown]
+# The imprecisions, by treatment:
+
+# %%
+rows = []
+for (m, b), counts in counts_of.items():
+    for treatment, added in ADDED.items():
+        is_counted = (counts > 0) | (treatment != "dropped")
+        least = counts.min(axis=1, where=is_counted, initial=m)
+        estimates = estimate(least, counts.max(axis=1), m, b, added)
+        rows.append(
+            {
+                "draws": m,
+                "bins": b,
+                "smoothing": treatment,
+                "imprecision": estimates.mean(),
+                "imprecision_se": stats.sem(estimates),
+            }
+        )
+imprecisions = pd.DataFrame(rows)
 
 # %% [markdown]
 # In Table 3 the smallest count decides; the largest is replaced by its expectation. Given the bins, the smallest is $k$ or
@@ -695,29 +743,17 @@ def smallest_count(p, n_draws, is_dropped):
 
 
 # %% [markdown]
-# Bins, draws and treatments of empty bins:
-
-# %%
-BINS = (5, 10, 20, 50, 100, 250)  # of the paper's tables, as are the draws
-DRAWS = (10_000, 100_000, 1_000_000)
-ADDED = {"0.01": 0.01, "0.1": 0.1, "1.0": 1.0, "dropped": 0.0}  # by treatment
-TREATMENTS = {
-    "0.01": "0.01 added",
-    "0.1": "0.1 added",
-    "1.0": "1 added",
-    "dropped": "empty bins dropped",
-}
-
-# %% [markdown]
 # The bias is the mean relative error over smallest counts and sets of cut points:
 
 
 # %%
-def mean_and_errors(chance, relative_error):
-    """Return the mean, its error and the sd of an estimate.
-
-    Both arguments are (sets of cut points, counts); each row of `chance` sums to 1.
-    """
+def mean_and_errors(p, exact_edp, n_draws, n_bins, treatment):
+    """Return the relative bias (%), its error and the sd of an estimate."""
+    most = np.round(n_draws * p.max(axis=1))[:, None]  # the expectation
+    # (sets of cut points, counts); each row of `chance` sums to 1
+    least, chance = smallest_count(p, n_draws, treatment == "dropped")
+    estimates = estimate(least, most, n_draws, n_bins, ADDED[treatment])
+    relative_error = 100 * (estimates / exact_edp - 1)
     mean = (chance * relative_error).sum(axis=1)
     variance = (chance * (relative_error - mean.mean()) ** 2).sum(axis=1).mean()
     return {
@@ -745,13 +781,9 @@ def bias_table(x, alpha, draws, treatments, size, rng):
         edges = posterior.ppf(simulate_cut_points(b, m, size, rng))
         log_p = [edp.log_bin_probabilities(neighbor, edges) for neighbor in neighbors]
         p = np.exp(np.hstack(log_p))  # (size, bins of all neighbors)
-        most = np.round(m * p.max(axis=1))[:, None]  # the expectation
         for treatment in treatments:
-            least, chance = smallest_count(p, m, treatment == "dropped")
-            estimates = estimate(least, most, m, b, ADDED[treatment])  # (size, counts)
-            relative_error = 100 * (estimates / exact_edp - 1)
             row = {"draws": m, "bins": b, "smoothing": treatment, "exact": exact_edp}
-            rows.append(row | mean_and_errors(chance, relative_error))
+            rows.append(row | mean_and_errors(p, exact_edp, m, b, treatment))
     return pd.DataFrame(rows)
 
 
@@ -760,6 +792,7 @@ def bias_table(x, alpha, draws, treatments, size, rng):
 
 # %%
 table_3 = bias_table(0, 0.5, DRAWS, ADDED, replicates, rng=stream(seed, "table 3"))
+_ = outputs.table("table_3", table_3.merge(imprecisions))
 by_treatment = table_3.set_index(["draws", "bins", "smoothing"])
 fast_bias = by_treatment.loc[(10_000, 20, "0.01")]
 error = np.hypot(error_by_hand, fast_bias["bias_se"])
@@ -910,33 +943,7 @@ TREATMENT_FOUND = {10_000: "dropped", 100_000: "1.0", 1_000_000: "0.01"}
 as_treated = rounded[rounded["smoothing"] == rounded["draws"].map(TREATMENT_FOUND)]
 
 # %% [markdown]
-# *Table 4.* Imprecision, the estimate if the neighbor is $D$ itself, depends on uniform spacings only, *whatever the
-# model*. So Tables 3 and 4 must agree on it. Simulated, also with 1,000 draws:
-
-# %%
-rows = []
-rng = stream(seed, "imprecision")
-for m, b in product((1_000, *DRAWS), BINS):
-    below = simulate_cut_points(b, m, 4 * replicates, rng)
-    p = np.diff(below, prepend=0.0, append=1.0)  # (4 * replicates, bins)
-    counts = rng.multinomial(m, p)
-    for treatment, added in ADDED.items():
-        is_counted = (counts > 0) | (treatment != "dropped")
-        least = counts.min(axis=1, where=is_counted, initial=m)
-        estimates = estimate(least, counts.max(axis=1), m, b, added)
-        row = {
-            "draws": m,
-            "bins": b,
-            "smoothing": treatment,
-            "imprecision": estimates.mean(),
-            "imprecision_se": stats.sem(estimates),
-        }
-        rows.append(row)
-imprecisions = pd.DataFrame(rows)
-_ = outputs.table("table_3", table_3.merge(imprecisions))
-
-# %% [markdown]
-# The printed ones:
+# *Table 4.* Tables 3 and 4 must agree on the imprecision, which needs no model. The printed ones:
 
 # %% tags=["hide-input"]
 shown = pd.DataFrame({"bins": BINS})
@@ -1113,9 +1120,8 @@ ten_thousand = outputs.table("ten_thousand_draws", pd.concat(rows)[columns])
 # %% tags=["monte-carlo", "hide-input"]
 shown = ten_thousand.pivot_table("relative_bias_percent", "case", "bins", sort=False)
 shown = shown.map("{:z.1f}".format).rename(columns="{} bins".format)
-shown = shown.reset_index()
 show(
-    shown,
+    shown.reset_index(),
     caption="Bias (%) of estimates from 10,000 draws, by case and number of bins.",
 )
 
@@ -1530,13 +1536,14 @@ for m, b in product(DRAWS, BINS):
     added = 0.1 if m == 10_000 else 0.01
     bias_read = at_distance(paper_distance, m // 10, b, added)
     as_stated = at_distance(paper_distance, m, b, 0.01)["relative_bias_percent"]
-    row = {
-        "id": f"table4_rb_{b}_{m}",
-        "computed": bias_read["relative_bias_percent"],
-        "error": np.hypot(bias_read["bias_se"], bias_read["replicate_sd"] / 10),
-        "stated": f"{added} added; {as_stated:.2f} as stated",
-    }
-    rows.append(row)
+    rows.append(
+        {
+            "id": f"table4_rb_{b}_{m}",
+            "computed": bias_read["relative_bias_percent"],
+            "error": np.hypot(bias_read["bias_se"], bias_read["replicate_sd"] / 10),
+            "stated": f"{added} added; {as_stated:.2f} as stated",
+        }
+    )
 
 # %% [markdown]
 # And for the imprecisions of both tables:
@@ -1547,13 +1554,14 @@ by_cell = imprecision.set_index(["draws", "bins"])
 errors = by_cell["imprecision_se"] * np.sqrt(1 + 4 * replicates / 100)
 for number, m, b in product((3, 4), DRAWS, BINS):
     cell = (m if number == 3 else m // 10, b)
-    row = {
-        "id": f"table{number}_emi_{b}_{m}",
-        "computed": by_cell["imprecision"][cell],
-        "error": errors[cell],
-        "stated": f"0.01 added; {by_cell['imprecision'][m, b]:.3f} as stated",
-    }
-    rows.append(row)
+    rows.append(
+        {
+            "id": f"table{number}_emi_{b}_{m}",
+            "computed": by_cell["imprecision"][cell],
+            "error": errors[cell],
+            "stated": f"0.01 added; {by_cell['imprecision'][m, b]:.3f} as stated",
+        }
+    )
 entries_4 = pd.DataFrame(rows).set_index("id")
 
 # %% [markdown]
