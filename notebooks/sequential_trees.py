@@ -1041,53 +1041,8 @@ reference = strangers[n_compared:]
 tested = stream(seed, "places").permutation(uniques)[:n_places]
 
 # %% [markdown]
-# ### (a) The release and other people
-#
-# The field's usual scores need no synthesizer. The first is closeness, minus the number of variables in which the
-# nearest released record differs from the person.
-
-
-# %%
-def closeness(people, released):
-    """Return minus the distance to the nearest released record, (people,)."""
-    distances = [(released != person).sum(axis=1).min() for person in people]
-    return -np.array(distances, dtype=float)
-
-
-# %% [markdown]
-# The second counts the released records that are equal to the person, less those expected from a reference, other
-# people of the population:
-
-
-# %%
-def equal_records(people, released):
-    """Return equal released records, less those expected, (people,)."""
-    scores = []
-    for person in people:
-        n_equal = (released == person).all(axis=1).sum()
-        share_expected = (reference == person).all(axis=1).mean()
-        scores.append(n_equal - share_expected * len(released))
-    return np.array(scores)
-
-
-# %% [markdown]
-# The third is the density of released records at the person's values over the density of the reference (DOMIAS, van
-# Breugel and others 2023). Both densities are Chow-Liu trees, in which each variable depends on one other:
-
-# %%
-of_reference = chow_liu_tree(reference, levels)
-
-
-def density_ratio(people, released):
-    """Return the log ratio of the density of a release to the reference, (people,)."""
-    of_release = chow_liu_tree(released, levels)
-    return log_density(people, of_release) - log_density(people, of_reference)
-
-
-# %% [markdown]
 # The generators are trees under both rules, independent margins, margins that are private at $\epsilon = 1$ by
-# Laplace noise, and the mixture. `score_test` takes the releases, the other people and a score, one release at a time,
-# and its `power` has errors by a bootstrap of people and releases.
+# Laplace noise, and the mixture.
 
 # %% tags=["monte-carlo"]
 programs = {}
@@ -1127,19 +1082,71 @@ def add_test(intruder, score, generator, test):
     ladder.append(power.drop(columns="threshold"))
 
 
+# %% [markdown]
+# ### (a) The release and other people
+#
+# The field's usual scores need no synthesizer. `score_test` takes the releases, the other people and a score, one release
+# at a time, and its `power` has errors by a bootstrap of people and releases.
+
 # %% tags=["monte-carlo"]
 people_outside = srlib.Microdata(outside, table.schema)
-scores = {
-    "distance": closeness,
-    "equal records": equal_records,
-    "density ratio": density_ratio,
-}
-for name, score in scores.items():
+
+
+def add_attack(name, score):
+    """Add the power of a score of people and a release to the ladder."""
     for generator in generators:
         test = score_test(
             table, tables_of(generator), people_outside, score, rows=tested
         )
         add_test("a", name, generator, test)
+
+
+# %% [markdown]
+# The first score is closeness, minus the number of variables in which the nearest released record differs from the person.
+
+
+# %% tags=["monte-carlo"]
+def closeness(people, released):
+    """Return minus the distance to the nearest released record, (people,)."""
+    distances = [(released != person).sum(axis=1).min() for person in people]
+    return -np.array(distances, dtype=float)
+
+
+add_attack("distance", closeness)
+
+# %% [markdown]
+# The second counts the released records that are equal to the person, less those expected from a reference, other
+# people of the population:
+
+
+# %% tags=["monte-carlo"]
+def equal_records(people, released):
+    """Return equal released records, less those expected, (people,)."""
+    scores = []
+    for person in people:
+        n_equal = (released == person).all(axis=1).sum()
+        share_expected = (reference == person).all(axis=1).mean()
+        scores.append(n_equal - share_expected * len(released))
+    return np.array(scores)
+
+
+add_attack("equal records", equal_records)
+
+# %% [markdown]
+# The third is the density of released records at the person's values over the density of the reference (DOMIAS, van
+# Breugel and others 2023). Both densities are Chow-Liu trees, in which each variable depends on one other:
+
+# %% tags=["monte-carlo"]
+of_reference = chow_liu_tree(reference, levels)
+
+
+def density_ratio(people, released):
+    """Return the log ratio of the density of a release to the reference, (people,)."""
+    of_release = chow_liu_tree(released, levels)
+    return log_density(people, of_release) - log_density(people, of_reference)
+
+
+add_attack("density ratio", density_ratio)
 
 # %% [markdown]
 # ### (b) and (c) The synthesizer, by runs
@@ -1179,12 +1186,26 @@ def run_program(program, people, others_known, rng):
 
 
 # %% [markdown]
-# The score is linear in these, by ridge regression over all people and runs. It scores each run by the others (five
-# folds), so that it is not tested on what it has learned from.
+# The runs of all programs for both intruders:
+
+# %% tags=["monte-carlo"]
+runs = {}  # features and who is in, by generator and whether the others are known
+for generator, program in programs.items():
+    for others_known in (False, True):
+        rng = stream(seed, f"runs, {generator}, {others_known}")
+        results = [
+            run_program(program, tested, others_known, rng) for _ in range(n_runs)
+        ]
+        features, is_in = zip(*results, strict=True)
+        runs[generator, others_known] = np.array(features), np.array(is_in)
+
+# %% [markdown]
+# The score is linear in the agreements, by ridge regression over all people and runs. It scores each run by the others
+# (five folds), so that it is not tested on what it has learned from.
 
 
 # %% tags=["monte-carlo"]
-def learned_scores(features, is_in, classifier=None):
+def learned_scores(features, is_in, classifier):
     """Return scores learned from the other runs, (runs, people)."""
     n_runs, n_people, n_features = features.shape
     spread = features.std(axis=0) + 1e-6
@@ -1206,36 +1227,22 @@ def learned_scores(features, is_in, classifier=None):
 
 
 # %% tags=["monte-carlo"]
-def power_of_runs(scores, is_in, rate):
-    """Return the power of a score at a false-positive rate, and its error."""
+def power_of_runs(rate, features, is_in, classifier=None):
+    """Return the power of learned scores at a false-positive rate, and its error."""
     if (~is_in).sum() * rate < 1:
         return np.nan, np.nan
+    scores = learned_scores(features, is_in, classifier)
     threshold = np.quantile(scores[~is_in], 1 - rate)
     is_found = np.where(is_in, scores > threshold, np.nan)
     return mean_and_error(np.nanmean(is_found, axis=0))
 
 
 # %% [markdown]
-# The runs of all programs for both intruders:
-
-# %% tags=["monte-carlo"]
-runs = {}  # features and who is in, by generator and whether the others are known
-for generator, program in programs.items():
-    for others_known in (False, True):
-        rng = stream(seed, f"runs, {generator}, {others_known}")
-        results = [
-            run_program(program, tested, others_known, rng) for _ in range(n_runs)
-        ]
-        features, is_in = zip(*results, strict=True)
-        runs[generator, others_known] = np.array(features), np.array(is_in)
-
-# %% [markdown]
 # Their power, added to the ladder:
 
 # %% tags=["monte-carlo"]
-for (generator, others_known), (features, is_in) in runs.items():
-    score = learned_scores(features, is_in)
-    powers = [power_of_runs(score, is_in, rate) for rate in RATES]
+for (generator, others_known), run in runs.items():
+    powers = [power_of_runs(rate, *run) for rate in RATES]
     row = pd.DataFrame(powers, columns=["power", "power_se"])
     row["false_positive_rate"] = RATES
     row["intruder"] = "c" if others_known else "b"
@@ -1407,15 +1414,14 @@ one_unknown = [np.concatenate(parts, axis=1) for parts in zip(*one_by_one, stric
 # %% tags=["monte-carlo"]
 boosting = HistGradientBoostingClassifier(max_iter=50, random_state=seed)
 variants = {
-    "as above": (*few_runs, None),
-    "four times the runs": (*many_runs, None),
+    "as above": few_runs,
+    "four times the runs": many_runs,
     "gradient boosting": (*few_runs, boosting),
-    "one unknown, five people": (*one_unknown, None),
+    "one unknown, five people": one_unknown,
 }
 rows = []
-for name, (seen, present, classifier) in variants.items():
-    score = learned_scores(seen, present, classifier)
-    power, power_se = power_of_runs(score, present, 0.01)
+for name, variant in variants.items():
+    power, power_se = power_of_runs(0.01, *variant)
     rows.append({"runs": name, "power": power, "power_se": power_se})
 rivals = outputs.table("rivals", pd.DataFrame(rows))
 
