@@ -1227,14 +1227,17 @@ def learned_scores(features, is_in, classifier):
 
 
 # %% tags=["monte-carlo"]
-def power_of_runs(rate, features, is_in, classifier=None):
-    """Return the power of learned scores at a false-positive rate, and its error."""
-    if (~is_in).sum() * rate < 1:
-        return np.nan, np.nan
+def power_of_runs(rates, features, is_in, classifier=None):
+    """Return the power of learned scores at each false-positive rate, and its error."""
     scores = learned_scores(features, is_in, classifier)
-    threshold = np.quantile(scores[~is_in], 1 - rate)
-    is_found = np.where(is_in, scores > threshold, np.nan)
-    return mean_and_error(np.nanmean(is_found, axis=0))
+    powers = []
+    for rate in rates:
+        threshold = np.quantile(scores[~is_in], 1 - rate)
+        is_found = np.where(is_in, scores > threshold, np.nan)
+        has_enough = (~is_in).sum() * rate >= 1
+        power = mean_and_error(np.nanmean(is_found, axis=0))
+        powers.append(power if has_enough else (np.nan, np.nan))
+    return powers
 
 
 # %% [markdown]
@@ -1242,7 +1245,7 @@ def power_of_runs(rate, features, is_in, classifier=None):
 
 # %% tags=["monte-carlo"]
 for (generator, others_known), run in runs.items():
-    powers = [power_of_runs(rate, *run) for rate in RATES]
+    powers = power_of_runs(RATES, *run)
     row = pd.DataFrame(powers, columns=["power", "power_se"])
     row["false_positive_rate"] = RATES
     row["intruder"] = "c" if others_known else "b"
@@ -1421,7 +1424,7 @@ variants = {
 }
 rows = []
 for name, variant in variants.items():
-    power, power_se = power_of_runs(0.01, *variant)
+    ((power, power_se),) = power_of_runs([0.01], *variant)
     rows.append({"runs": name, "power": power, "power_se": power_se})
 rivals = outputs.table("rivals", pd.DataFrame(rows))
 
