@@ -644,8 +644,8 @@ traces = diagnostics.long_format({"log likelihood": both_starts})
 outputs.figure("trace", charts.trace(traces, description=about))
 
 # %% [markdown]
-# **Chains 1 to 4 give the estimates. Chains 5 to 8, from one class, show what R-hat can miss:** those that stay at another
-# level agree with each other as well.
+# **Chains 1 to 4 give the estimates. Chains 5 to 8, from one class, show what R-hat can miss:** those at another level
+# agree as well. Agreement does not say where the posterior has its mass.
 #
 # The chains given the data and one release are shorter:
 
