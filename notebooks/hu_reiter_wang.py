@@ -385,9 +385,10 @@ if not unknown:
 if is_acs and not pairs:
     pairs = [["WKL", "SCHL"], ["HISP", "RACE1P"]]
 if not pairs:
-    named = [outcome] if outcome else []
-    first, *others = [*named, *(predictors or table.schema.names)]
+    first, *others = filter(None, [outcome, *(predictors or table.schema.names)])
     pairs = [[first, other] for other in others[:2]]
+if any(len(pair) != 2 for pair in pairs):
+    raise ValueError(f"pairs is {pairs}; each must name two variables")
 
 # %% [markdown]
 # The default profile keeps only these. `distinct` returns the distinct rows and how often each occurs, which the table
@@ -586,9 +587,8 @@ def combine(estimates, variances):
 
 
 # %% tags=["monte-carlo"]
-def proportions(pair):
+def proportions(two):
     """Return shares of two variables' cells and standard errors, (data and releases, cells)."""
-    two = table.schema.positions(pair, "pairs", exactly=2)
     counts = []
     for records in (codes, *releases):
         cells = np.ravel_multi_index(records[:, two].T.astype(int), levels[two])
@@ -606,8 +606,8 @@ def proportions(pair):
 # %% tags=["monte-carlo"]
 def joint_shares(pair):
     """Return a row per cell and case: panel, label, share and 95 % interval."""
-    value, se = proportions(pair)
     two = table.schema.positions(pair, "pairs")
+    value, se = proportions(two)
     first, second = (table.schema.variables[k].labels for k in two)
     panels = [f"{titles[pair[0]]}: {label}" for label in first]
     cells = itertools.product(panels, second, ["original", "synthetic"])

@@ -1,6 +1,7 @@
 """Checks of arguments; messages name the argument, its value and the allowed values.
 
-Values are numbers or arrays. All elements of an array must pass. NaN fails every check.
+Values are numbers or arrays. All elements of an array must pass; the message shows the
+first that does not. NaN fails every check.
 """
 
 from collections import Counter
@@ -15,12 +16,13 @@ def _check(
 ) -> None:
     """Raise a ValueError unless all values, by name of the argument, pass."""
     for name, value in values.items():
+        array = np.atleast_1d(value)
         try:
-            has_passed = np.all(passes(np.asarray(value)))
+            wrong = array[~passes(array)]
         except TypeError:
             raise ValueError(f"{name} is {value!r}; it must be a number") from None
-        if not has_passed:
-            raise ValueError(f"{name} is {value}; it must {requirement}")
+        if wrong.size:
+            raise ValueError(f"{name} is {wrong[0]}; it must {requirement}")
 
 
 def at_least(least: float, **values: Any) -> None:
@@ -51,17 +53,8 @@ def inner_probability(**values: Any) -> None:
 
 
 def within(low: float, high: float, **values: Any) -> None:
-    """Raise a ValueError unless all values, by name, lie in `low` to `high`.
-
-    The message shows the first value of an array that does not.
-    """
-    for name, value in values.items():
-        array = np.atleast_1d(value)
-        outside = ~((array >= low) & (array <= high))
-        if outside.any():
-            raise ValueError(
-                f"{name} is {array[outside][0]}; it must lie in {low} to {high}"
-            )
+    """Raise a ValueError unless all values, by name, lie in `low` to `high`."""
+    _check(values, lambda x: (x >= low) & (x <= high), f"lie in {low} to {high}")
 
 
 def positive_range(low: float, high: float) -> None:

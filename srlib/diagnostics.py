@@ -224,7 +224,7 @@ def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
             "synthetic_set": np.arange(1, len(weights) + 1),
             "draws": weights.shape[1],
             "ess": importance_ess(log),
-            "largest_share": weights.max(axis=1) / weights.sum(axis=1),
+            "largest_share": 1 / weights.sum(axis=1),
             "pareto_k": pareto_k(log),
         }
     )

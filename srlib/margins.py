@@ -269,7 +269,7 @@ def _log_laplace_moments(
 def _log_below(s: Floats, rate: Floats, upper: Counts) -> Floats:
     """Return the log of the integral of u^(s - 1) exp(-rate u) from 0 to `upper`."""
     x = rate * upper
-    log_integral = s * log_or_minus_inf(upper) - np.minimum(x, s) - np.log(s)
+    log_integral = s * log_or_minus_inf(upper) - x - np.log(s)
     # Kummer's function if the incomplete gamma function may underflow or is not
     # defined.
     small = x <= s

@@ -233,7 +233,7 @@ test_bad_input = refusals(
         ),
         "risk_at_most is 2": lambda: RiskLimit(2, 0.5),
         "prior_at_most is 1": lambda: RiskLimit(0.5, 1),
-        r"priors is \[0.\]; it must lie in": lambda: REPLACE(
+        r"priors is 0.0; it must lie in": lambda: REPLACE(
             lambda prior: 0.1, priors=[0.0]
         ),
         "neighbors is 'add'; it must be 'replace' or": (

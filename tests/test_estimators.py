@@ -182,15 +182,13 @@ def test_standard_errors_cover():
     log_truth = rng.normal(size=(4_000, 4))
     plain = noisy(log_truth, 16, rng)
     joined = [noisy(1.5 * log_truth, 8, rng) for _ in range(3)]
-    prior = rng.dirichlet(np.full(4, 9), len(log_truth))
-    log_prior = np.log(prior)
-    risk = predictive_ratio([plain, *joined], log_prior)
-    cover(risk, posterior(1.5 * log_truth, log_prior))
+    risk = predictive_ratio([plain, *joined])
+    cover(risk, posterior(1.5 * log_truth))
 
     log_mean = np.broadcast_to(2 * log_truth, plain.shape)
     weighted = noisy(log_mean, 3, default_rng(5))
-    risk = importance_sampling(weighted, plain[None], log_prior)
-    cover(risk, posterior(3 * log_truth, log_prior))
+    risk = importance_sampling(weighted, plain[None])
+    cover(risk, posterior(3 * log_truth))
 
 
 def test_errors_come_from_leaving_out_one_chain_at_a_time():
@@ -225,17 +223,6 @@ def test_ranks_share_ties():
 OTHERS = [0.15, 0.15, 0.12, 0.1 + 1e-9]
 PROB = [[p, *OTHERS] for p in (0.5, 0.1, 0.2, 0.13)]
 RISK = Risk(np.log(PROB), np.full((4, 5), 0.1))
-
-
-def test_the_summary_of_a_risk():
-    assert RISK.summary(0.15) == {
-        "median": pytest.approx(0.165),
-        "largest": pytest.approx(0.5),
-        "above 0.15": 2,
-        "rank 1": 2,
-        "rank 1 to 3": 3,
-        "median log_mcse": 0.1,
-    }
 
 
 def test_repeatability_compares_two_runs():

@@ -34,10 +34,9 @@ WRONG = pd.DataFrame(
 RNG = default_rng(0)
 NO_TABLE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 NOT_READ = (
-    "the file is not a table; supported are text with a header (also as .gz or .zip), "
-    ".parquet, .dta and .sav"
+    "is not UTF-8 text. Save a text file as UTF-8, e.g. with iconv -f WINDOWS-1252 "
+    "-t UTF-8; other files must be .parquet, .dta or .sav"
 )
-HINT = "save the file as UTF-8, e.g. with iconv -f WINDOWS-1252 -t UTF-8"
 
 
 def write(path, text):
@@ -267,9 +266,9 @@ def test_texts_that_are_read(tmp_path, text, codes):
         "color,size\x1b[31m\nred,1\n": (
             r"column names 'size\x1b[31m' contain control characters; rename them"
         ),
-        NO_TABLE + b"\xde\xad" * 99: NOT_READ,
-        b"\xff\xd8\xff\xe0\0\x10JFIF" + b"\xde\xad" * 99: NOT_READ,
-        b"PK\3\4\x14\0\x98\xff" + b"\xde\xad" * 99: NOT_READ,
+        NO_TABLE + b"\xde\xad" * 99: f"line 1 {NOT_READ}",
+        b"\xff\xd8\xff\xe0\0\x10JFIF" + b"\xde\xad" * 99: f"line 1 {NOT_READ}",
+        b"PK\3\4\x14\0\x98\xff" + b"\xde\xad" * 99: f"line 1 {NOT_READ}",
         "color,size\nred\nred,1\nred,1,2\n" + "red\n" * 6: (
             "every record must have 2 fields, like the header: line 2 has 1; "
             "line 4 has 3; line 5 has 1; line 6 has 1; line 7 has 1; and more"
@@ -278,11 +277,9 @@ def test_texts_that_are_read(tmp_path, text, codes):
             "line 3 is not valid CSV: ',' expected after '\"'"
         ),
         'color,size\n"red,1\n': "line 2 is not valid CSV: unexpected end of data",
-        "color,size\nred,1\ngrün,1\n".encode("latin-1"): (
-            f"line 3 is not UTF-8 text; {HINT}"
-        ),
-        "color,size\nred,1\n".encode("utf-16"): f"line 1 is not UTF-8 text; {HINT}",
-        "color,size\nred,1\nre\0d,1\n": f"line 3 is not UTF-8 text; {HINT}",
+        "color,size\nred,1\ngrün,1\n".encode("latin-1"): (f"line 3 {NOT_READ}"),
+        "color,size\nred,1\n".encode("utf-16"): f"line 1 {NOT_READ}",
+        "color,size\nred,1\nre\0d,1\n": f"line 3 {NOT_READ}",
         # The lines are those of the file.
         'color,size\n\n"\nred",1\nred,01\n': (
             "values outside the levels: size has '01' (line 5), allowed are '1', '2'"

@@ -27,6 +27,8 @@ from srlib.risk import (
 )
 from srlib.risk import posterior as module
 from srlib.risk.draw_sets import MAX_NOT_CONVERGED, chain_schedule
+from srlib.risk.estimators import log_likelihood
+from srlib.risk.likelihood import CandidateLikelihood
 
 ORIGINAL = records(60, 1)
 RELEASED = [records(60, 2), records(40, 3)]
@@ -94,7 +96,8 @@ def test_unknown_variables_and_their_prior(sets):
     supports = [subset_support(x, positions, SCHEMA.n_levels) for x in COMBINATIONS]
     is_sick = np.array(supports)[:, :, SCHEMA.names.index("sick")]
     log_ratios = [subset_log_means(draws, COMBINATIONS, positions) for draws in sets]
-    expected = predictive_ratio(log_ratios, np.log([0.9, 0.1])[is_sick])
+    likelihood = CandidateLikelihood(log_likelihood, log_ratios)
+    expected = likelihood.posterior(np.log([0.9, 0.1])[is_sick])
     assert risk.support_size == 8
     assert_allclose(risk.probability, expected.probability, rtol=1e-12)
     assert_allclose(risk.log_mcse, expected.log_mcse[:, 0], rtol=1e-9)

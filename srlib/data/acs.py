@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from platformdirs import user_cache_dir
 
+from srlib import checks
 from srlib.arrays import Generator, Ints
 from srlib.data.codes import (
     MISSING,
@@ -177,8 +178,7 @@ def embedded_population(n: int, *, rng: Generator) -> Microdata:
     file's within sampling error. It does not use the latent classes of the synthesizer
     that is tried on it.
     """
-    if n < 1:
-        raise ValueError(f"n is {n}; it must be at least 1")
+    checks.at_least(1, n=n)
     codes = np.zeros((n, len(ACS.names)), np.uint8)  # (n, n_variables)
     for child, parents, table in read_population():
         row = cell_numbers(codes[:, parents], ACS.n_levels[parents])

@@ -43,15 +43,6 @@ _UNCLEAR_DATES = (
 )
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
-# Ways to code two values, in lower case.
-_TWO_VALUES = {
-    "true/false": {"true", "false"},
-    "t/f": {"t", "f"},
-    "yes/no": {"yes", "no"},
-    "y/n": {"y", "n"},
-    "1/0": {"1", "0"},
-}
-
 
 def leave_out_options(names: Sequence[str]) -> str:
     """Return the options that leave columns out, on the command line and in Python."""
@@ -273,27 +264,13 @@ def _unknown_values_error(variable: Variable, texts: Sequence[str]) -> ValueErro
     """Return the error about values that the original does not have."""
     known = [level for level in variable.levels if level != variable.missing]
     known_values = "numbers" if variable.cut_points else quoted(known, 3)
-    coding = _coding(texts)
-    known_coding = _coding(known)
-    example = ""
-    if coding and known_coding:
-        example = f" ({coding} here and {known_coding} in the original)"
     return ValueError(
         f"{variable.name} has values that the original does not have, "
         f"{quoted(texts, 3)}; the original has {known_values}. "
-        f"Are they coded differently{example}? "
-        "Write the values alike in both files, or leave the column out: "
+        "Are they coded differently? Write the values alike in both files, or leave "
+        "the column out: "
         f"{leave_out_options([variable.name])}"
     )
-
-
-def _coding(texts: Sequence[str]) -> str:
-    """Return how texts code two values, as "yes/no"; "" if they do not."""
-    values = {strip_zeros(text).casefold() for text in texts}
-    for coding, pair in _TWO_VALUES.items():
-        if values <= pair:
-            return coding
-    return ""
 
 
 def _unseen_texts(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:

@@ -9,7 +9,6 @@ import gzip
 import re
 import zipfile
 from array import array
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -52,8 +51,6 @@ MAX_VALUES = MAX_BYTES // 8  # that are kept
 
 _CHUNK = 1 << 14  # records
 _SEPARATORS = ",\t;|"  # of fields
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_CONTROLS = re.compile(b"[\0-\x08\x0e-\x1f]")  # bytes that no text has
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
 # Surrogates of bytes that are not UTF-8, and NUL.
 _NO_TEXT = re.compile("[\0\udc80-\udcff]")
@@ -402,28 +399,12 @@ def _lines(path: Path) -> Iterator[str]:
             if len(line) > MAX_LINE:
                 raise ValueError(f"line {number} has more than {MAX_LINE:,} characters")
             if "\0" in line or (not line.isascii() and _NO_TEXT.search(line)):
-                if _is_binary(path):
-                    raise ValueError(
-                        "the file is not a table; supported are text with a header "
-                        "(also as .gz or .zip), .parquet, .dta and .sav"
-                    )
                 raise ValueError(
-                    f"line {number} is not UTF-8 text; save the file as UTF-8, "
-                    "e.g. with iconv -f WINDOWS-1252 -t UTF-8"
+                    f"line {number} is not UTF-8 text. Save a text file as UTF-8, "
+                    "e.g. with iconv -f WINDOWS-1252 -t UTF-8; other files must be "
+                    ".parquet, .dta or .sav"
                 )
             yield line
-
-
-def _is_binary(path: Path) -> bool:
-    """Return whether a file that is not UTF-8 begins with bytes that no text has."""
-    file, _ = _opened(path)
-    with file:
-        head = file.read(1024)
-    try:
-        getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return not head.startswith(_UTF_16) and _CONTROLS.search(head) is not None
-    return False
 
 
 def _opened(path: Path) -> tuple[IO[bytes] | gzip.GzipFile, int]:

@@ -1,6 +1,7 @@
 """Numbers with decimal commas and dates that are not ISO dates, in one notation."""
 
 import re
+from collections import defaultdict
 from datetime import datetime
 
 import numpy as np
@@ -54,12 +55,12 @@ def harmonize_notation(
     """
     declared = {v.name: v for v in schema.variables} if schema else {}
     columns = {}
-    noted: dict[str, list[str]] = {note: [] for note in (_COMMAS, _POINTS, _DATES)}
+    noted = defaultdict[str, list[str]](list)
     for name, column in frame.items():
         columns[name], note = _harmonize(column, declared.get(name), decimal_comma)
         if note:
             noted[note].append(name)
-    notes = [f"{note}: {quoted(names)}." for note, names in noted.items() if names]
+    notes = [f"{note}: {quoted(names)}." for note, names in noted.items()]
     return pd.DataFrame(columns, frame.index, copy=False), notes
 
 

@@ -310,19 +310,16 @@ class Schema:
         self,
         names: Sequence[str],
         argument: str,
-        exactly: int = 0,
     ) -> list[int]:
         """Return the positions of variables by name.
 
-        A ValueError names the ``argument`` if a name is unknown or repeated, if there
-        are not ``exactly`` as many names, or if there are none.
+        A ValueError names the ``argument`` if a name is unknown or repeated, or if
+        there are none.
         """
         if isinstance(names, str) or not isinstance(names, Collection):
             raise ValueError(f"{argument} is {names!r}; it must be a list of names")
-        if len(names) != (exactly or max(len(names), 1)):
-            raise ValueError(
-                f"{argument} is {list(names)}; it must name {exactly or 'one or more'}"
-            )
+        if not len(names):
+            raise ValueError(f"{argument} is []; it must name one or more")
         if unknown := [name for name in names if name not in self.names]:
             raise ValueError(
                 f"{argument} names {quoted(unknown)}; "
@@ -484,11 +481,10 @@ class Schema:
             known = {*variable.levels, *variable.missing_codes}
             if not variable.cut_points and distinct_texts(frame[variable.name]) - known:
                 respelled.append(variable.name)
-        if not respelled:
-            return []
-        return [
+        note = (
             f"Read as levels, apart from case or trailing zeros: {quoted(respelled)}."
-        ]
+        )
+        return [note] if respelled else []
 
     def decode(
         self,
@@ -624,8 +620,9 @@ class Microdata:
         with a missing value are an error unless they are to be dropped.
         """
         if not isinstance(schema, Schema | None):
-            kind = type(schema).__name__
-            raise ValueError(f"schema is of type {kind}; it must be a Schema")
+            raise ValueError(
+                f"schema is of type {type(schema).__name__}; it must be a Schema"
+            )
         frame = as_pandas(frame).rename(columns=str)
         schema = schema or Schema.from_frame(frame)
         schema.check_columns(frame)

@@ -105,11 +105,10 @@ def _parquet_size(path: Path) -> tuple[int, int]:
     stored = sum(chunk.total_uncompressed_size for chunk in chunks)
     n_bytes = max(about.num_rows * sum(widths), stored)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-    if n_bytes <= MAX_BYTES:
-        for size in _text_sizes(path, texts, chunks):
-            n_bytes += size
-            if n_bytes > MAX_BYTES:
-                break
+    for size in _text_sizes(path, texts, chunks):
+        if n_bytes > MAX_BYTES:
+            break
+        n_bytes += size
     return about.num_columns, n_bytes
 
 

@@ -1,5 +1,6 @@
 """Tables of log p(release | data set): synthesizers, exact epsilon, and Bayes' rule."""
 
+from srlib.mechanism import acceptance, edp
 from srlib.mechanism.bayes import (
     posterior,
     posterior_bound,
@@ -41,6 +42,7 @@ __all__ = [
     "Epsilon",
     "Mechanism",
     "MechanismSynthesizer",
+    "acceptance",
     "apportion",
     "bernoulli_plugin",
     "bernoulli_plugin_alpha",
@@ -53,6 +55,7 @@ __all__ = [
     "delta",
     "dirichlet_multinomial",
     "dirichlet_multinomial_alpha",
+    "edp",
     "exact_epsilon",
     "exponential",
     "gibbs",

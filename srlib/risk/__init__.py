@@ -17,26 +17,3 @@ from srlib.risk.membership import closeness, membership_test, score_test
 from srlib.risk.posterior import posterior_risk
 from srlib.risk.prospective import risk_before_release
 from srlib.risk.synthesizers import Density
-
-__all__ = [
-    "Density",
-    "DrawSets",
-    "chain_schedule",
-    "closeness",
-    "collapsed_log_ratios",
-    "importance_sampling",
-    "jackknife",
-    "leakage_bound",
-    "leakage_bound_from_counts",
-    "membership_test",
-    "one_variable_log_ratios",
-    "one_variable_supports",
-    "posterior_risk",
-    "predictive_ratio",
-    "release_log_prob",
-    "repeatability",
-    "risk_before_release",
-    "score_test",
-    "subset_log_means",
-    "subset_support",
-]

@@ -222,9 +222,9 @@ def leakage_bound_from_counts(
     f(a, b) + f(1 - a, 1 - b), which increases with a and decreases with b where a > b.
     """
     checks.inner_probability(prior=prior, confidence=confidence)
-    n = min(len(data_counts), len(changed_counts))
+    n = len(data_counts)
     checks.at_least(20, n_releases=n)
-    scores, test_scores = _scores(np.stack([data_counts[:n], changed_counts[:n]]))
+    scores, test_scores = _scores(np.stack([data_counts, changed_counts]))
     values = np.unique(scores.round(5))
     thresholds = np.append(values[0] - 1, (values[1:] + values[:-1]) / 2)
     bounds = _bounds(scores, thresholds, confidence, prior)

@@ -195,9 +195,7 @@ def record_log_ratios(
     return log_means
 
 
-def importance_sampling(
-    weighted: Floats, plain: Floats, log_prior: ArrayLike = 0.0
-) -> Risk:
+def importance_sampling(weighted: Floats, plain: Floats) -> Risk:
     """Estimate the risk by importance sampling, as the paper does.
 
     Draws given D stand in for draws given D_i^x: equations 11 to 15 estimate p(Z^(l) |
@@ -211,17 +209,15 @@ def importance_sampling(
         Log of each chain's sum of p_jl r_j.
     plain : (1, n_chains, n_combinations, support_size) float
         Log of each chain's sum of r_j.
-    log_prior : (n_combinations, support_size) float, optional
-        Log prior of the candidates up to a constant; uniform if not given.
     """
     chains = np.moveaxis(np.concatenate([weighted, plain]), 1, 0)
     likelihood = CandidateLikelihood(
         lambda mean: mean[:-1].sum(axis=0) - len(weighted) * mean[-1], [chains]
     )
-    return likelihood.posterior(log_prior)
+    return likelihood.posterior()
 
 
-def predictive_ratio(log_ratios: Sequence[Floats], log_prior: ArrayLike = 0.0) -> Risk:
+def predictive_ratio(log_ratios: Sequence[Floats]) -> Risk:
     """Estimate the risk from posterior predictive probabilities, without weights.
 
     By ``P(Z | D_i^x) = P(Z | D_-i) p(x | D_-i, Z) / p(x | D_-i)``. Relative to those of
@@ -235,10 +231,8 @@ def predictive_ratio(log_ratios: Sequence[Floats], log_prior: ArrayLike = 0.0) -
         Log of each chain's mean ratio, for two chains or more; one array per set in the
         order of `DrawSets`: draws given D, then draws given D joined with Z^(1), with
         Z^(2), and so on.
-    log_prior : (n_combinations, support_size) float, optional
-        Log prior of the candidates up to a constant; uniform if not given.
     """
-    return CandidateLikelihood(log_likelihood, log_ratios).posterior(log_prior)
+    return CandidateLikelihood(log_likelihood, log_ratios).posterior()
 
 
 def log_likelihood(given_data: Floats, *given_joined: Floats) -> Floats:

@@ -47,17 +47,6 @@ class Risk:
         """Return the risk of some combinations, chosen by a mask or by position."""
         return Risk(self.log_prob[chosen], self.log_mcse[chosen])
 
-    def summary(self, threshold: float) -> dict[str, float]:
-        """Return figures 3 and 4 of the paper in numbers, for a risk threshold."""
-        return {
-            "median": np.median(self.probability),
-            "largest": self.probability.max(),
-            f"above {threshold:g}": (self.probability > threshold).sum(),
-            "rank 1": (self.rank == 1).sum(),
-            "rank 1 to 3": (self.rank <= 3).sum(),
-            "median log_mcse": np.median(self.log_mcse[:, 0]),
-        }
-
 
 @dataclass(frozen=True)
 class CandidateLikelihood:
