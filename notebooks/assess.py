@@ -69,7 +69,7 @@ outputs = Outputs(output_dir)
 # functions, then the table and its releases, arrays of codes with a row for each record.
 
 
-# %% tags=["hide-input"]
+# %%
 def independent_margins(records, rng):
     """Return records whose columns are drawn separately from the original's."""
     n = len(records)
@@ -90,7 +90,7 @@ def half_copied(records, synthetic, rng):
     return np.where(is_copied, records, synthetic)[rng.permutation(len(records))]
 
 
-# %% tags=["monte-carlo", "hide-input"]
+# %% tags=["monte-carlo"]
 is_example = not original and not released
 if is_example:
     rng = stream(seed, "example")
@@ -103,20 +103,20 @@ if is_example:
 # The intruder of the example knows five of the variables, the keys, and wants to learn the target: whether a person has
 # health insurance.
 
-# %% tags=["monte-carlo", "hide-input"]
+# %% tags=["monte-carlo"]
 if is_example:
     codes = {"independent margins": margins, "DPMPM": synthetic, "half copied": copied}
     released_tables = {
         name: Microdata(rows, people.schema) for name, rows in codes.items()
     }
-    keys = keys or ["SEX", "AGEP", "RACE1P", "MAR", "SCHL"]
-    target = target or "HICOV"
+    keys = keys or [["SEX", "AGEP", "RACE1P", "MAR", "SCHL"]]
+    target = target or ["HICOV"]
 
 # %% [markdown] tags=["notebook-only"]
 # `read_inputs` reads the original and the releases, and `run_assessment` compares them. The result `assessed` has the
 # verdicts, a table of all measures, and a list of records.
 
-# %% tags=["monte-carlo", "hide-input"]
+# %% tags=["monte-carlo"]
 inputs = assessment.read_inputs(
     people if is_example else original,
     released_tables if is_example else released,

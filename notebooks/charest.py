@@ -430,7 +430,7 @@ chart = charts.lines(distances, *titles, zero=True, description=about)
 outputs.figure("distance_by_data", chart)
 
 # %% [markdown]
-# **The synthesizers are close to the data only in the middle; the score distance is about equally close everywhere.**
+# **At the paper's settings the synthesizers are close to the data only in the middle; the score distance is about equally close everywhere.**
 # Expected distance from the data, at the same exact epsilon.
 #
 # The beta-binomial has both prior parameters $\alpha = n/(e^\epsilon - 1)$, which pull every release towards one half:
@@ -480,7 +480,7 @@ cases = [
 claims.check(
     "C3",
     "depends on the prior and epsilon",
-    "At the paper's settings log P is closer for all data sets under the weakest prior. The larger "
+    "At the paper's settings log P is closer for all data sets under the weakest prior; and the larger "
     "epsilon, the weaker the prior from which on P is closer for most of them.",
     measured="share of data sets for which log P is closer",
     value=priors["closer"].set_axis(cases),
@@ -806,7 +806,7 @@ def expected_measures(shape, n, budget):
 
 
 # %% [markdown]
-# We compute all cases. The table shows one measure at the middle budget:
+# All cases; the table has a row per kind of data, one measure at the middle budget:
 
 # %%
 rows = []
@@ -957,7 +957,8 @@ def epsilon_if_draws_are_known(scores, declared):
 
 
 # %% [markdown]
-# `known_draws` has a row for the exact score, then one for each kind and number of draws:
+# `known_draws`, shown below beside the result for secret draws, has a row for the exact score, then one for each kind and
+# number of draws:
 
 # %%
 rows = [{"model": "Dirichlet", "draws from": "exact", "draws": 0}]
@@ -994,14 +995,14 @@ multinomial_coefficients = np.exp(log_coefficients)
 
 # %% [markdown]
 # For each set of draws the mean over the draws gives $P$, and the mechanism has weights $P^\rho$. Its probabilities are
-# averaged over the sets, at both rates $\rho$. (Dirichlet draws are gamma variables divided by their sum.)
+# averaged over the sets, at both rates $\rho$.
 
 
 # %%
 def mean_releases(size, sets, rng):
     """Return, by rate, each release's probability averaged over sets of fresh draws."""
     theta = rng.standard_gamma(small[:, None, None] + 1.0, (len(small), sets, size, 4))
-    theta /= theta.sum(axis=-1, keepdims=True)
+    theta /= theta.sum(axis=-1, keepdims=True)  # now draws from a Dirichlet
     products = np.exp(np.log(theta) @ small.T)  # (data, sets, draws, releases)
     p = multinomial_coefficients * products.mean(axis=2)  # (data, sets, releases)
     means = {}
@@ -1027,7 +1028,7 @@ for size in model_draws:
         batches[size, name] = np.array([mean[name] for mean in means])
 
 # %% [markdown]
-# The largest of many estimated ratios is slightly too large, and more sets reduce it. The standard error is that of the
+# The largest of many estimated ratios is slightly too large; more sets reduce it. The standard error is that of the
 # log ratio, from the variation between batches of sets:
 
 
@@ -1219,7 +1220,8 @@ assert (enumerated <= sensitivity_bound["bound"] * (1 + 1e-9)).all()
 
 # %% tags=["hide-input"]
 caption = (
-    "The bound B, and the sensitivity by enumerating all 2 × 2 tables of n records."
+    "The bound B, and the sensitivity by enumerating all 2 × 2 tables of n records; for each model "
+    "with log ratios as they are, then limited to two ranges."
 )
 show(sensitivity_bound, caption=caption)
 
@@ -1380,14 +1382,13 @@ claims.check(
 # settings. Where the exact epsilon at the paper's rate is at most the stated one, the 2 of the definition pays for the
 # unlikely data, and $\delta$ is 0. A mechanism that publishes a random record has
 # $\delta = 1/n$, and a useful $\delta$ should be well below, which the criterion of the claim does not require. $\delta$
-# is a property of the mechanism; the probability of unlikely data is the agency's belief. The two need not be close.
+# is a property of the mechanism; the probability of unlikely data is the agency's belief.
 #
 # ## The ledger
 #
 # These computed numbers will stand beside the printed ones:
 
 # %%
-outputs.table("claims", claims.table)
 columns = {
     "most_probable": "most_probable",
     "expected_outcome": "expected_outcome",
@@ -1404,6 +1405,7 @@ for name in scores:
         computed[key] = printed_rows.loc[name, column]
 
 # %% tags=["spoiler-2", "hide-input"]
+outputs.table("claims", claims.table)
 settings = {"n": n, "x": x, "epsilon": epsilon, "gamma": gamma}
 of_paper = printed("charest").set_index("id")["printed"][[*settings]].astype(float)
 # Every number that differs from the printed one needs a note, or the next cell stops;

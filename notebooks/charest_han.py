@@ -505,7 +505,10 @@ leak = pd.DataFrame(rows)
 leak["increase"] = leak["exact epsilon"] - leak["weakest prior"]
 
 # %% tags=["hide-input"]
-caption = "Priors that meet a target for EDP; exact epsilon of choosing, and of the weakest prior."
+caption = (
+    "Priors that meet a target for EDP: exact epsilon of choosing them, epsilon of the "
+    "weakest prior that is chosen for any x, and the increase."
+)
 outputs.table("trial_and_error", leak)
 show(leak.round(9), digits=2, caption=caption)
 
@@ -1078,13 +1081,13 @@ show(implied, digits=2, caption=caption)
 
 # %% [markdown]
 # With the stated numbers of draws nearly all printed biases imply no distance. With a tenth of them, those of 5 to 50
-# bins in the first column imply much the same one, and the other two columns scatter about it. The biases for 100 and 250
-# bins in the first column are constants. With 0.01 added, like the imprecisions of this column, they imply a different data
+# bins under the heading 10,000 imply much the same one, and the other two headings scatter about it. The biases for 100
+# and 250 bins under 10,000 are constants. With 0.01 added, like the imprecisions there, they imply a different data
 # set: **two of its six biases stay unexplained under one constant**. With **0.1** added they imply nearly the data set of
 # the others, but exclude each other: one stays unexplained, and the column has two constants.
 #
 # Below, the paper's data are those implied by the bias for 250 bins with 0.1 added; 100 bins would do as well. The
-# [ledger](../docs/guide/glossary.md#ledger) compares the other 17 biases with them, the first column under 0.1.
+# [ledger](../docs/guide/glossary.md#ledger) compares the other 17 biases with them, those under 10,000 with 0.1.
 #
 # ## What follows for 10,000 draws
 #

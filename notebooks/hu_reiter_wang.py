@@ -227,8 +227,9 @@ def log_ratios(draws, candidates):
 
 def exact_log_likelihood(data, release):
     """Return the log likelihoods of the candidates, relative to the first record's."""
-    c = (data[1:] == data[0]).sum(axis=0)  # (d,)
-    z = (release == data[0]).sum(axis=0)  # (d,)
+    c = (data[1:] == data[0]).sum(axis=0)  # (d,), of 199 others
+    z = (release == data[0]).sum(axis=0)  # (d,), of 200 released
+    # The other value is that of 199 - c others and of 200 - z released records.
     return np.append(0, np.log1p((200 - z) / (200 - c)) - np.log1p(z / (1 + c)))
 
 
@@ -972,7 +973,7 @@ show(
 )
 
 # %% [markdown]
-# The chart has a point for each combination: its probability in both runs.
+# Squares of the chart count combinations, by their probabilities in both runs.
 
 # %% tags=["monte-carlo"]
 two_runs = pd.concat(
@@ -1280,8 +1281,8 @@ shares_table = pd.DataFrame(
 # %% tags=["monte-carlo", "hide-input"]
 about = (
     "Shares of the combinations in percent, for an intruder who knows all other records: "
-    "the first set of releases with errors from the chains, "
-    "means of four sets with all errors, and the limits of the claims."
+    "the first set of releases by each estimator, with errors from the chains; "
+    "means of four sets with all errors; and, in the order of the rows, the limits of C3, C4, C7 and C8."
 )
 show(outputs.table("shares", shares_table), caption=about)
 
@@ -1291,7 +1292,7 @@ show(outputs.table("shares", shares_table), caption=about)
 # %% tags=["monte-carlo"]
 callout(
     "Among the first three",
-    f"{percent_with_error(min(3 / n_candidates, 1.0))} in a random order, but only {text_outside[0]} "
+    f"{percent_with_error(min(3 / n_candidates, 1.0))} in a random order, and {text_outside[0]} "
     "of people who are not in the file.",
 )
 
@@ -1427,23 +1428,23 @@ about = (
     "A row per count: as printed in Table 3 and section 4.2, and in this run by each "
     "estimator, with the number that it is of, and the likelihood of the printed count."
 )
-names = {f"of, {name}": "of" for name in estimators}
-show(outputs.table("table_3", table_3), caption=about, names=names)
+show(outputs.table("table_3", table_3), caption=about)
 
 # %% [markdown] tags=["appendix"]
-# How many counts favor importance sampling:
+# The sum's difference, and without the first count:
 
 # %% tags=["monte-carlo"]
 # by count: the log likelihood by the predictive ratio, less that by importance sampling
 by_count = table_3.filter(like="likelihood").diff(axis=1).iloc[:-1, 1]
 callout(
     "Which estimator: not decided",
-    f"Likelier under importance sampling: {(by_count < 0).sum()} of the five counts.",
+    "log₁₀ likelihood by the predictive ratio, less that by importance sampling: "
+    f"{by_count.sum():.1f} in all, {by_count[1:].sum():.1f} without the first count.",
 )
 
 # %% [markdown] tags=["appendix"]
-# A difference of one is a factor of ten. The counts differ in direction, and the sums rest on the first, which depends
-# most on the data, here not the paper's. All are from one set of releases, with the generating draws left out.
+# A difference of one is a factor of ten. The first count depends most on the data, here not the paper's. All are from one
+# set of releases, with the generating draws left out.
 #
 # ## An intruder who lacks a few variables
 #
@@ -1694,18 +1695,20 @@ low = paper.filter(regex="table2_.*_low").to_numpy()
 half_width = (paper.filter(regex="table2_.*_high").to_numpy() - low) / 2
 standard_errors = pd.DataFrame({"coefficient of": terms, "half-width": half_width})
 standard_errors["normal quantiles"] = half_width / 1.96
-standard_errors["t quantiles, at most"] = half_width / half_widths.min()
+standard_errors["largest √ū, with t quantiles"] = half_width / half_widths.min()
 if coefficients["term"].str.lower().tolist() == terms:
     scaled = coefficients["original_se"] * np.sqrt(n / 1e4)
     standard_errors["here, for 10,000"] = scaled
-    standard_errors["t quantiles, over that"] = half_width / half_widths.min() / scaled
+    standard_errors["largest √ū, relative to here"] = (
+        standard_errors["largest √ū, with t quantiles"] / scaled
+    )
 
 # %% tags=["monte-carlo", "hide-input"]
 show(
     standard_errors,
     caption="Half-widths of Table 2, and the standard errors that they imply: √T with normal "
     "quantiles; the largest √ū that t quantiles allow; and, if present, the standard error of "
-    "this run's original estimate, scaled to 10,000 records, and the column for t over it.",
+    "this run's original estimate, scaled to 10,000 records, and that √ū relative to it.",
 )
 
 # %% [markdown] tags=["appendix"]

@@ -336,7 +336,7 @@ for x, x_star in product(range(4), range(4)):
 callout("Expected increase in risk", f"{increase:.4f}, for three people.")
 
 # %% [markdown]
-# The library's `all_pairs` lists every pair, given the row to compare for each $X$, and $w$; `expected_increase` is equation
+# The library's `all_pairs` lists every pair with probability above $10^{-15}$, given the row to compare for each $X$, and $w$; `expected_increase` is equation
 # 6:
 
 # %%
@@ -711,7 +711,7 @@ claims.check(
     r"depends on $\epsilon$",
     "For all data only budgets up to log 1.25 rule it out. At larger ones such "
     "releases exist, but they are improbable in ten pairs.",
-    measured="largest L",
+    measured="largest L in a release with probability above 1e-15",
     value=pd.Series(largest_ratio),
     relation="<=",
     limit=1.25,
@@ -1275,7 +1275,9 @@ assert np.isclose(rows[0]["epsilon"], region_epsilon)
 shown = outputs.table("which_epsilon", pd.DataFrame(rows))
 caption = (
     "Largest ε that keeps the region, by kind of neighbors and the intruder's prior "
-    "probability that the person is in the data."
+    "probability m that the person is in the data. With the prior w of the value, the risk is "
+    "mw / (mw + m(1 − w) L₁ + (1 − m) L₀). The ratios are at least L₁ = exp(−kε), with k as below, "
+    "and L₀ = exp(−ε)."
 )
 show(shown, digits=3, caption=caption)
 
@@ -1448,7 +1450,8 @@ attack = outputs.table("attack", pd.DataFrame(rows))
 
 # %% tags=["hide-input"]
 caption = (
-    "Mean risk R without and with a choice; releases that disclose more than promised."
+    "Mean risk R without and with a choice; probabilities that a release makes the value certain, "
+    "that its R is outside the acceptable region, and that none is acceptable at the largest ε."
 )
 show(attack, caption=caption)
 
@@ -1579,7 +1582,8 @@ outputs.figure("release_size", chart)
 #
 # ## The ledger
 #
-# The ledger compares the paper's numbers with four dictionaries, by `id`. `computed` has the worked example and Table 1:
+# The ledger counts verdicts by source, and lists what differs or has none. Of its dictionaries, `computed` has the worked
+# example and Table 1:
 
 # %%
 of_paper = printed("mcclure_reiter").set_index("id")
@@ -1597,7 +1601,7 @@ if n == n_s == 1000 and prior == 0.5:
     computed["chain_highest_inner"] = inner.max()
 
 # %% [markdown]
-# Is Table 1 truncated or rounded? The counts:
+# Is Table 1 truncated or rounded?
 
 # %% tags=["hide-input"]
 increase_of = pd.Series(computed).filter(like="table1_")
@@ -1613,7 +1617,7 @@ callout(
 )
 
 # %% [markdown]
-# `consistent` checks printed numbers against other printed ones:
+# `consistent` checks printed numbers by others:
 
 # %%
 consistent = {
@@ -1629,7 +1633,7 @@ for key in printed_number.index[printed_number.index.str.startswith("ratio_")]:
     consistent[key] = (10**of_u, "10 to the printed U")
 
 # %% [markdown]
-# `settings` are the run's, beside the paper's:
+# `settings` are only counted:
 
 # %%
 settings = {

@@ -188,7 +188,8 @@ callout(
 changed = np.append(1, counts[:-1])
 
 # %% [markdown]
-# The chart draws this table for any epsilon, from `private_plugin`, which takes epsilon and the numbers of records in
+# The chart draws this table for any epsilon, from the library's `private_plugin` (a change above does not reach it), which
+# takes epsilon and the numbers of records in
 # the data and in the release. Its `block` returns the logarithms in given rows and columns. `entries_for_chart` makes a
 # data frame with a row for each entry: its log ratio to the row with the record changed, and whether it attains the
 # exact epsilon against the next row. *Conditional epsilon* is the largest difference between one row and its neighbors.
@@ -276,7 +277,7 @@ def odds_factors(true_row, other_row):
 true_below = [odds_factors(k, k + 1).max() for k in range(n)]
 true_above = [odds_factors(k + 1, k).max() for k in range(n)]
 largest_factor = max(true_below + true_above)
-assert np.isclose(largest_factor, np.exp(epsilon))
+assert np.isclose(largest_factor, np.exp(epsilon)), "the table has another epsilon"
 
 # %% tags=["hide-input"]
 callout(
@@ -436,7 +437,8 @@ show(outputs.table("by_data_set", by_data_set), caption=caption)
 
 # %% [markdown]
 # Charest and Han's [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) is 1.42 for $X = 2$ and 3,
-# where no release attains epsilon and no bar reaches the dashed line. The expected posterior hardly depends on the
+# where no release attains epsilon and no bar reaches the dashed line. For $X = 4$ it is attained against $X = 5$, for 5 by a
+# negative loss, so their largest posteriors are small. The expected posterior hardly depends on the
 # data here, and is far below the largest one.
 
 # %% [markdown]

@@ -99,11 +99,7 @@ changed = neighbors[0]  # the record at risk has the other value
 #
 # $$\ell(Z) = \log p(Z \mid D) - \log p(Z \mid D'), \qquad Z \sim p(\cdot \mid D),$$
 #
-# a random variable, because the release is random. A release of another kind has its own loss. With a
-# $\mathrm{Beta}(\alpha, \alpha)$ prior the proportion of ones has the posterior
-# $\mathrm{Beta}(X + \alpha,\, n - X + \alpha)$. Divide it into $B$ bins of equal probability, draw a proportion from it
-# and release the bin. The largest loss of this release is empirical differential privacy,
-# [EDP](../docs/guide/glossary.md#edp).
+# a random variable, because the release is random.
 #
 # The numbers of the four papers are functionals of such losses:
 #
@@ -122,12 +118,6 @@ changed = neighbors[0]  # the record at risk has the other value
 # and Wang's posterior has a loss against each of many [candidates](../docs/guide/glossary.md#candidate); with two
 # candidates it is $R$.
 #
-# [Delta](../docs/guide/glossary.md#delta) is the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of
-# releases. A release adds $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best
-# $S$ collects those releases, and its excess is $\sum p \, (1 - e^{\epsilon - \ell})$ over them. This is at most their
-# probability $P(\ell > \epsilon)$, and less wherever the loss is finite: delta is not the probability that the bound
-# $\epsilon$ is exceeded.
-#
 # A data frame has a row for each neighbor and release: the loss, and the probability of the release given $X = 1$.
 
 # %%
@@ -140,9 +130,12 @@ for k in neighbors:
 loss = outputs.table("privacy_loss", pd.concat(losses))
 
 # %% [markdown]
-# A second data frame has a row for each neighbor and bin of EDP. `beta_posterior` returns the posterior given $X$, a
-# distribution of SciPy. The loss of a bin is the log of its probability given the data, $1/20$, over that given a
-# neighbor:
+# A release of another kind has its own loss. With a $\mathrm{Beta}(\alpha, \alpha)$ prior the proportion of ones has the
+# posterior $\mathrm{Beta}(X + \alpha,\, n - X + \alpha)$. Divide it into $B$ bins of equal probability, draw a proportion
+# from it and release the bin. The largest loss of this release is empirical differential privacy,
+# [EDP](../docs/guide/glossary.md#edp). A second data frame has a row for each neighbor and bin of EDP. `beta_posterior`
+# returns the posterior given $X$, a distribution of SciPy. The loss of a bin is the log of its probability given the
+# data, $1/20$, over that given a neighbor:
 
 # %%
 edges = edp.beta_posterior(x, n, alpha).ppf(np.arange(1, bins) / bins)  # between bins
@@ -161,8 +154,8 @@ loss_of_bins = pd.concat(bin_losses)
 about = (
     "Panels over the privacy loss. The probable releases have small losses against either "
     "neighbor. The posterior of the true value is an S-shaped curve of the loss; at loss 0 it "
-    "is the prior. Delta falls to zero at the exact epsilon. The losses of the bins of a "
-    "posterior draw lie within it."
+    "is the prior. Delta falls to zero at the exact epsilon. The last panel has the losses "
+    "of the bins of a posterior draw."
 )
 chart = charts.privacy_loss(
     loss, loss_of_bins, epsilon=epsilon, prior=prior, description=about
@@ -220,7 +213,11 @@ posterior_by_bayes = prior * p / (prior * p + (1 - prior) * p_changed)
 assert np.isclose(expected_posterior, p @ posterior_by_bayes)
 
 # %% [markdown]
-# The second is delta, as the largest excess over all sets of releases. Each set is a row of zeros and ones:
+# The second is [delta](../docs/guide/glossary.md#delta), the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of
+# releases. A release adds $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best
+# $S$ collects those releases, and its excess is $\sum p \, (1 - e^{\epsilon - \ell})$ over them. This is at most their
+# probability $P(\ell > \epsilon)$, and less wherever the loss is finite: delta is not the probability that the bound
+# $\epsilon$ is exceeded. Each set is a row of zeros and ones:
 
 # %%
 sets = np.array(list(product([0, 1], repeat=n + 1)))
@@ -383,12 +380,12 @@ caption = (
     f"Four mechanisms at exact epsilon {epsilon:g}, for X = {x}; the intruder lacks one "
     f"record, prior {prior:g}."
 )
-names = {"probability_of_largest": "probability of the largest"}
-show(four.drop(columns="exact_epsilon"), caption=caption, names=names)
+show(four.drop(columns="exact_epsilon"), caption=caption)
 
 # %% [markdown]
 # Exact epsilon is 2 for all four, and so is [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) at
-# $X = 1$. Three of them have the same largest posterior. The *expected* posterior is more than twice as large for the
+# $X = 1$. Three of them have the same largest posterior; for distance the largest loss at
+# $X = 1$ is negative, that of a release that speaks against the truth. The *expected* posterior is more than twice as large for the
 # exponential mechanism with distance as for any other. That mechanism spends its budget on probable releases, and
 # has the smallest loss of precision by far. The others spend theirs on a release that occurs less than once in
 # eighty. Is that so at other budgets? We compute the same numbers at six of them, a row for each budget
@@ -432,7 +429,7 @@ outputs.figure("expected_posterior", chart)
 # ## What the analyst gets
 #
 # In the table above the mechanism that discloses most to the intruder also has the smallest losses for the
-# analyst. That is not a rule. The next table has the beta-binomial minus the plug-in at each budget.
+# analyst. Is that a rule? The next table has the beta-binomial minus the plug-in at each budget.
 
 # %%
 columns = ["expected_posterior", "loss_of_precision", "records_moved"]
@@ -554,7 +551,7 @@ show(edp_by_bins, digits=4, caption=caption, names={"one_record": "neighbors"})
 # With 20 bins and one record replaced, EDP is below the exact epsilon of 2 for one mechanism and above it for
 # the other two: it is a bound in neither direction. It grows in each column with the number of bins, and
 # without limit: the ratio of the densities is unbounded where the proportion tends to 0 or 1. For the exponential
-# mechanism it is the same at every budget, because the model behind the score does not use the
+# mechanism it is the same at every budget, because the model behind the score, with $\alpha = 1$, does not use the
 # budget. EDP is a sensitivity of the posterior, not of the five released records.
 #
 # ## What to take home

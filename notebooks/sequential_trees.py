@@ -541,7 +541,7 @@ callout(
 )
 
 # %% [markdown]
-# The same medians, as the releases come in one by one:
+# Medians along one sequence of releases, as they come in:
 
 # %%
 curves = pd.DataFrame(index=range(1, n_releases * n_publications + 1))
@@ -556,9 +556,8 @@ titles = (
     "Median probability of the true record (log scale)",
 )
 about = (
-    "Two curves over the number of releases: with unpruned trees the true record is "
-    "nearly certain after few; with pruned trees its probability is lower, and stays "
-    "below one half in the releases shown."
+    "Two curves over the number of releases, one for unpruned and one for pruned "
+    "trees, and a line at the prior probability."
 )
 chart = charts.lines(curves, *titles, log_y=True, reference=prior, description=about)
 outputs.figure("one_by_one", chart)
@@ -572,9 +571,9 @@ outputs.figure("one_by_one", chart)
 #
 # Pruning changes the risk and the utility. So do larger leaves, which lose the fine associations first; smoothing, which
 # adds a Dirichlet distribution with equal shares for all levels to each leaf's counts; independent margins with
-# Laplace noise for $\epsilon = 1$; and the mixture of the paper ([DPMPM](../docs/guide/glossary.md#dpmpm)). Which
-# discloses less *at equal utility loss*? `points` gets a row for each synthesizer and leaf size. First, both
-# rules, with the smallest leaves from above and with larger ones:
+# Laplace noise for $\epsilon = 1$, later *private margins*; and the mixture of the paper
+# ([DPMPM](../docs/guide/glossary.md#dpmpm)). Which discloses less *at equal utility loss*? `points` gets a row for each;
+# after a change, rerun from here. First, both rules, with small and larger leaves:
 
 # %%
 points = []
@@ -813,7 +812,7 @@ about = (
     "Other synthesizers compared with unpruned trees at equal utility loss, where that is "
     f"between {low:.2f} and {high:.2f}."
 )
-show(compared[["synthesizer", *names]], caption=about, names=names)
+show(compared[["synthesizer", *names]], 3, caption=about, names=names)
 
 # %% tags=["monte-carlo", "hide-input"]
 comparisons = compared.loc[compared["case"] == "pruned as rpart", "comparison"]
@@ -946,7 +945,7 @@ chart = alt.vconcat(
 outputs.figure("one_person", chart.properties(description=about))
 
 # %% [markdown]
-# **With more releases by unpruned trees, the true record stands out.** The candidates for this person are the true
+# **With more releases by trees with small leaves, the true record stands out.** The candidates for this person are the true
 # values, and these with one change. Dotted: the prior. A utility loss of one is that of another sample of the
 # population. The farther trees grow, the smaller is their minimum leaf size.
 
@@ -1061,11 +1060,11 @@ released["mixture"] = mixture_releases
 generators = [*programs, "mixture"]
 
 # %% [markdown]
-# The rows of the ladder are collected in one list, with the power at 1 % and 10 % false positives:
+# The rows of the ladder, shown at its end, have the power at 1 % and 10 % false positives:
 
 # %% tags=["monte-carlo"]
 RATES = [0.01, 0.1]
-ladder = []
+ladder = {}  # by score and generator
 
 
 def tables_of(generator):
@@ -1079,7 +1078,7 @@ def add_test(intruder, score, generator, test):
     power = test.power(RATES, rng=rng).assign(
         intruder=intruder, score=score, generator=generator
     )
-    ladder.append(power.drop(columns="threshold"))
+    ladder[score, generator] = power.drop(columns="threshold")
 
 
 # %% [markdown]
@@ -1102,7 +1101,7 @@ def add_attack(name, score):
 
 
 # %% [markdown]
-# The first score is closeness, minus the number of variables in which the nearest released record differs from the person.
+# The first score is minus the number of variables in which the nearest released record differs from the person.
 
 
 # %% tags=["monte-carlo"]
@@ -1173,16 +1172,16 @@ def agreement(person, released):
 
 
 # %% tags=["monte-carlo"]
-def run_program(program, people, others_known, rng):
+def run_program(program, rows, others_known, rng):
     """Return the agreement of people with a release, and which of them are in."""
     data = table.codes.copy()
     if not others_known:
         data = rng.choice(population, len(table))
-    is_in = rng.random(len(people)) < 0.5
-    data[people] = rng.choice(population, len(people))
-    data[people[is_in]] = table.codes[people[is_in]]
+    is_in = rng.random(len(rows)) < 0.5
+    data[rows] = rng.choice(population, len(rows))
+    data[rows[is_in]] = table.codes[rows[is_in]]
     released = program.release(data, rng=rng)
-    return [agreement(person, released) for person in table.codes[people]], is_in
+    return [agreement(person, released) for person in table.codes[rows]], is_in
 
 
 # %% [markdown]
@@ -1249,8 +1248,8 @@ for (generator, others_known), run in runs.items():
     row = pd.DataFrame(powers, columns=["power", "power_se"])
     row["false_positive_rate"] = RATES
     row["intruder"] = "c" if others_known else "b"
-    row["score"] = "runs, others known" if others_known else "runs, nobody known"
-    ladder.append(row.assign(generator=generator))
+    score = "runs, others known" if others_known else "runs, nobody known"
+    ladder[score, generator] = row.assign(score=score, generator=generator)
 
 # %% [markdown]
 # The mixture is not run: each run would need chains of its own.
@@ -1293,7 +1292,7 @@ for generator, test in exact.items():
 # All intruders in one table:
 
 # %% tags=["monte-carlo"]
-rungs = outputs.table("ladder", pd.concat(ladder, ignore_index=True))
+rungs = outputs.table("ladder", pd.concat(ladder.values(), ignore_index=True))
 rungs["rung"] = "(" + rungs["intruder"] + ") " + rungs["score"]
 at_one_percent = rungs[rungs["false_positive_rate"] == 0.01]
 powers = at_one_percent.pivot(index="rung", columns="generator", values="power")
@@ -1310,8 +1309,9 @@ in_words = rungs.assign(text=text).pivot(
 in_words = in_words[generators].reset_index().fillna("")
 about = (
     f"Power by false-positive rate: the share of {len(tested)} sample uniques of "
-    f"{len(table):,} records that each intruder finds. Errors are over people, in (a) and "
-    "(d) also over releases and chains, and at least those of one person more or less."
+    f"{len(table):,} records that each intruder finds. Errors: in (a) and (d) over people, "
+    "releases and chains, and at least those of a share one person away from none and all; in (b) and (c) over "
+    "people, each averaged over the runs."
 )
 if not estimated.converged:
     about = f"{about} The chains of the mixture do not agree."
@@ -1356,7 +1356,7 @@ if powers.loc[BEST].notna().all():
         errors = power_errors[generator]
         attack = with_error(attacks.loc[name, generator], errors[name])
         sentences.append(
-            f"For {generator} the largest power of an attack is {attack}, {name}; that of "
+            f"For {generator} the largest estimated power of an attack is {attack}, {name}; that of "
             f"the likelihood ratio is {with_error(powers.loc[BEST, generator], errors[BEST])}."
         )
 callout("The ladder", " ".join(sentences))

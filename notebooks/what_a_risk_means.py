@@ -35,7 +35,7 @@
 n_records: int = 200  # [30, 2000] records of a data set with some targets
 n_sets: int = 14  # [5, 100] such data sets
 n_targets: int = 20  # [2, 30] target records in each
-min_leaf: int = 5  # [1, 30] minimum leaf size of the trees
+min_leaf: int = 5  # [1, 30] minimum leaf size of the trees, but among participants
 n_classes: int = 10  # [1, 50] latent classes of the mixture, F
 burn_in: int = 300  # [0, 5000] iterations dropped from each chain of the mixture
 n_draws: int = 40  # [10, 500] draws kept from each chain
@@ -473,7 +473,7 @@ callout(
     f"The best guesses claim {claimed:.2f} on average, and identify {identified:.2f} of the "
     f"targets: {identified / claimed:.1f} times what they claim. The mean risk is {risk:.2f}; "
     f"calibrated probabilities with this mean risk identify between {risk:.2f} and "
-    f"{np.sqrt(risk):.2f}. A share within these bounds does not show calibration.",
+    f"{np.sqrt(risk):.2f}. A share within these bounds may still not be calibrated.",
 )
 
 # %% [markdown]
@@ -514,18 +514,18 @@ chart = charts.reliability(pd.concat(curves), description=about)
 outputs.figure("as_they_are", chart)
 
 # %% [markdown]
-# **For records as they are, best guesses that claim about one in five are true more often.** Share of best guesses that are
-# true, by what they claim, ± two standard errors. Dotted: calibration; points above claim too little.
+# **For records as they are and leaves of 5, best guesses that claim about one in five are true more often.** Share of best
+# guesses that are true, by what they claim, ± two standard errors. Dotted: calibration; points above claim too little.
 # Releases by trees, which the intruder knows; the prior is uniform where the legend names no other. Bins from a single
 # data set, or in which all guesses are true, have no interval, which understates the error.
 #
-# Synthesizer and likelihood are the same in all rows, and the first two have the same uniform prior. Data sets and people
+# Synthesizer and likelihood are the same in all rows, the prior in the first two. Data sets and people
 # differ, and all drawn targets of a data set are replaced at once, so each is among other replaced records.
 # Drawn records follow the prior, so claimed minus identified is zero in expectation. People's values do not follow it:
 # the uniform prior takes a record for as probable as a neighbor that hardly occurs. The last row tests this explanation
 # with the same people and releases: with the margins as prior, best guesses no longer claim too little on average, and
-# may claim too much. So the average depends on the prior, and neither of the two priors is the one that people are
-# drawn from. All rows are for one size of leaves.
+# may claim too much. So the average depends on the prior, and people are drawn from neither. It depends on the leaves as
+# well: with `min_leaf = 20`, guesses under the uniform prior claim too much.
 
 # %% [markdown]
 # ### Exercise 3: which sentence does the table not support?
@@ -889,11 +889,11 @@ knowing_less = outputs.table("knowing_less", means.reset_index())
 # %% tags=["monte-carlo", "hide-input"]
 heads = {
     "prior": "prior",
-    "apart": "difference",
-    "calibrated": "if calibrated",
-    "off": "difference minus yardstick",
-    "higher": "share of records above",
-    "higher_calibrated": "share if calibrated",
+    "apart": "apart",
+    "calibrated": "calibrated",
+    "off": "off",
+    "higher": "higher",
+    "higher_calibrated": "higher calibrated",
 }
 caption = (
     "Log probability of participants' true records: intruder who knows nobody minus one who knows "
@@ -1040,15 +1040,15 @@ def release_and_log_p(synthesizer, groups, candidates, places, rng):
 # %% tags=["monte-carlo"]
 rows = []
 for n in sizes:
-    people = population(n)
+    drawn = population(n)
     half = n // 2
-    values = np.array([subset_support(x, unknown, nine.n_levels) for x in people])
+    values = np.array([subset_support(x, unknown, nine.n_levels) for x in drawn])
     for pair, rng in enumerate(stream(seed, "synthesizers").spawn(n_pairs)):
-        order = rng.permutation(len(people))
+        order = rng.permutation(len(drawn))
         places = rng.permutation(half)[:n_places]
         for turn, name in product((0, half), synthesizers):
             halves = np.roll(order, turn).reshape(2, half)
-            groups, candidates = people[halves], values[halves]
+            groups, candidates = drawn[halves], values[halves]
             release, log_p = release_and_log_p(
                 synthesizers[name], groups, candidates, places, rng
             )

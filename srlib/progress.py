@@ -1,5 +1,6 @@
 """Progress bars for long computations, where somebody may watch them."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -33,13 +34,17 @@ def progress(
     tqdm.tqdm
         Use it as a context manager and call ``update(steps)``.
     """
+    hidden = is_hidden()
+    # JupyterLab would leave an empty bar in red, the color of errors, of stderr.
+    in_notebook = hidden is False
     return tqdm(
         total=total,
         desc=label,
         unit=unit,
         unit_scale=unit == "B",
         leave=False,
-        disable=is_hidden(),
+        file=sys.stdout if in_notebook else None,
+        disable=hidden,
     )
 
 

@@ -18,7 +18,9 @@ RESULTS = {
         PEOPLE, [PEOPLE], PEOPLE, synthesizer=TREES
     ),
     "21 data sets": lambda: srlib.beta_binomial(20, 20, 1.0),
-    "fitted to 40 records: 4 chains": lambda: srlib.fit_dpmpm(PEOPLE, rng=RNG),
+    "draws; by their log likelihood: too few effective draws": lambda: srlib.fit_dpmpm(
+        PEOPLE, rng=RNG
+    ),
     "2 sequential trees fitted to 40 records": lambda: TREES,
 }
 

@@ -34,6 +34,7 @@ def test_a_notebook_with_a_reader_has_one_line_and_others_none(reader):
     shown = str(messages)
     assert ("chains: " in shown) == reader
     assert r"\n" not in shown
+    assert "stderr" not in shown  # shown in the color of errors
 
 
 def test_blocks_that_have_not_begun_are_taken_back_at_an_error():

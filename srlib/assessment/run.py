@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from srlib.arrays import Generator, Ints
 from srlib.assessment import card, ratings, utility, verdict
@@ -37,7 +36,7 @@ from srlib.data.codes import distinct
 from srlib.data.microdata import SchemaSource
 from srlib.data.schema import Microdata
 from srlib.display import Overview
-from srlib.progress import is_hidden
+from srlib.progress import progress
 from srlib.rng import stream
 
 if TYPE_CHECKING:
@@ -426,23 +425,27 @@ def _answer_questions(
     groups: list[Row] = []
     counts = {}
     asked = questions(tables)
-    for question, attack in tqdm(asked, "assessing", leave=False, disable=is_hidden()):
-        variables = _name_variables(tables, attack)
-        # The name of a stream of randomness never changes.
-        answers = [
-            question.answer(
-                of_release, attack, stream(seed, f"predicted: {variables} {i}")
+    with progress(len(asked), "assessing") as bar:
+        for question, attack in asked:
+            variables = _name_variables(tables, attack)
+            # The name of a stream of randomness never changes.
+            answers = [
+                question.answer(
+                    of_release, attack, stream(seed, f"predicted: {variables} {i}")
+                )
+                for i, of_release in enumerate(files)
+            ]
+            reason = question.reason.format(tables.schema.names[attack.target])
+            row = new_row(
+                question.name, 0, variables=variables, why=reason, in_verdict=True
             )
-            for i, of_release in enumerate(files)
-        ]
-        reason = question.reason.format(tables.schema.names[attack.target])
-        row = new_row(
-            question.name, 0, variables=variables, why=reason, in_verdict=True
-        )
-        rows.append(row | ratings.summarize(answers))
-        if question.counted and question.counted not in counts:
-            counts[question.counted] = np.sum([one.certain for one in answers], axis=0)
-            groups += _group_rows(tables, row, answers)
+            rows.append(row | ratings.summarize(answers))
+            if question.counted and question.counted not in counts:
+                counts[question.counted] = np.sum(
+                    [one.certain for one in answers], axis=0
+                )
+                groups += _group_rows(tables, row, answers)
+            bar.update()
     return rows, groups, counts
 
 

@@ -8,6 +8,7 @@ from threading import Event
 import numpy as np
 import pandas as pd
 
+from srlib import diagnostics
 from srlib.arrays import Generator, Ints, NDArray
 from srlib.compiled import THREADS
 from srlib.data.codes import Codes, distinct
@@ -230,11 +231,15 @@ class FittedDPMPM(Overview):
 
     def _overview(self) -> tuple:
         draws = self.draws
+        by_chain = draws.log_likelihood
+        state = "too short for R-hat"
+        if draws.n_draws >= 4:
+            (state,) = diagnostics.summary({"log likelihood": by_chain})["verdict"]
         sentence = (
             f"DPMPM fitted to {self.n_records:,} records: {draws.n_chains} chains, a "
-            f"row each, of {draws.n_draws:,} draws."
+            f"row each, of {draws.n_draws:,} draws; by their log likelihood: {state}."
         )
-        return sentence, {"mean log likelihood": draws.log_likelihood.mean(axis=1)}
+        return sentence, {"mean log likelihood": by_chain.mean(axis=1)}
 
     def release(
         self, n: int = 1, size: int | None = None, *, rng: Generator

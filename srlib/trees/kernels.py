@@ -18,6 +18,9 @@ from srlib.arrays import Bools, Floats, Ints
 from srlib.compiled import compiled, inlined
 
 LEAF = -1
+# Not literals, for which Numba would compile each function a second time.
+ROOT = np.int64(0)
+ALL_NODES = np.bool_(False)  # not those with released records only
 # Smallest gain per record of a split, and smallest difference in gain between two
 # splits.
 TIE = 1e-10
@@ -395,8 +398,8 @@ def _grow(task, records, released, depth, only_released, work):
     nodes, tree, routed = _unsplit_tree(records, released, most)
     tree.depth[0] = depth
     log_prob = np.zeros(most)
-    n_nodes = 1
-    node = 0
+    node = ROOT
+    n_nodes = node + 1
     # Invariant: the nodes before `node` are split or are leaves; the others have rows.
     while node < n_nodes:
         shown = _rows_of(routed, node)
@@ -481,7 +484,7 @@ def grow(task):
     """Grow a tree from all rows of the codes but the spare one."""
     records = np.arange(len(task.codes) - 1).astype(np.int32)
     released = np.empty(0, np.int32)
-    tree, _, _ = _grow(task, records, released, 0, False, _scratch(task))
+    tree, _, _ = _grow(task, records, released, ROOT, ALL_NODES, _scratch(task))
     tree.leaves[:] = _prune(tree, _threshold(task, tree.errors[0]))[1]
     return tree
 
@@ -764,15 +767,15 @@ def _changed(task, tree, release, work, truth, losers):
     NaN marks those not computed.
     """
     both = Change(truth, True, True, -1.0, 1)
-    _fill_changed_total(task, release, work, 0, both)
+    _fill_changed_total(task, release, work, ROOT, both)
     errors = _errors(work.total)
     threshold = _threshold(task, errors)
     version = 1 + np.sign(errors - tree.errors[0])
     both = Change(truth, True, True, threshold, version)
-    node, separate, subtree = _down(task, tree, release, work, 0, both)
+    node, separate, subtree = _down(task, tree, release, work, ROOT, both)
     if separate:
         subtree = _divided(task, tree, release, work, node, both, losers)
-    return _up(task, tree, release, work, node, 0, subtree, both).log_prob
+    return _up(task, tree, release, work, node, ROOT, subtree, both).log_prob
 
 
 @compiled
