@@ -27,4 +27,6 @@ else:
     THREADS = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 compiled = njit(nogil=True, cache=True)
+# As a part of its caller: for functions that are called once, or in a loop. Numba takes
+# long to pass tuples of many arrays from one compiled function to another.
 inlined = njit(nogil=True, cache=True, inline="always")

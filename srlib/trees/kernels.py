@@ -167,7 +167,7 @@ def _has(mask, level):
     return mask & _bit(level) != NO_LEVELS
 
 
-@compiled
+@inlined
 def _levels_in_node(counts, first, stop):
     """Return the levels of a variable that occur in a node, in order."""
     levels = np.empty(stop - first, np.int64)
@@ -179,7 +179,7 @@ def _levels_in_node(counts, first, stop):
     return levels[:n_found]
 
 
-@compiled
+@inlined
 def _by_share(counts, first, levels, total):
     """Order levels by share of the node's most frequent response; ties by level."""
     major = np.argmax(total)
@@ -195,7 +195,7 @@ def _up_to(level):
     return ALL_LEVELS >> np.uint64(63 - level)
 
 
-@compiled
+@inlined
 def _absent(levels, n_levels):
     """Return the mask of the levels of a variable that a node does not have."""
     mask = _up_to(n_levels - 1)
@@ -204,7 +204,7 @@ def _absent(levels, n_levels):
     return mask
 
 
-@compiled
+@inlined
 def _lowest_bit(number):
     """Return the position of the lowest bit that is set."""
     position = 0
@@ -318,7 +318,7 @@ def _fill_total(codes, weights, rows, response, total):
         total[codes[row, response]] += weights[row]
 
 
-@compiled
+@inlined
 def _split(task, rows, depth, work):
     """Return the best split of some rows, or `LEAF` and 0; fill their `work.total`."""
     _fill_total(task.codes, task.weights, rows, task.response, work.total)
@@ -437,7 +437,7 @@ def _tree_of(nodes, records):
     )
 
 
-@compiled
+@inlined
 def _unsplit_tree(records, released, most):
     """Return a tree whose root has all rows, and arrays for `most` nodes of it."""
     nodes = np.zeros((11, most), np.int64)
@@ -449,7 +449,7 @@ def _unsplit_tree(records, released, most):
     return nodes, tree, routed
 
 
-@compiled
+@inlined
 def _add_children(task, tree, routed, node, left):
     """Add the children of a node that is split, and divide its rows among them."""
     tree.left[node] = left
@@ -576,7 +576,7 @@ def route(task, tree):
     )
 
 
-@compiled
+@inlined
 def _route_to_all_nodes(task, tree):
     """Return the released records in each node of a tree."""
     n_nodes = len(tree.variable)
@@ -588,7 +588,7 @@ def _route_to_all_nodes(task, tree):
     return rows
 
 
-@compiled
+@inlined
 def _keep_tables(task, tree, work):
     """Return the tables of the large nodes, and each node's place among them."""
     kept = np.flatnonzero(tree.last - tree.first >= KEPT)
@@ -601,7 +601,7 @@ def _keep_tables(task, tree, work):
     return table_of, tables
 
 
-@compiled
+@inlined
 def _prune_by_version(task, tree, of_leaf):
     """Return log probabilities, errors and leaves below each node, by version."""
     log_prob = np.zeros((3, len(of_leaf)))
@@ -627,7 +627,7 @@ def _fill_changed_total(task, release, work, node, change):
         work.total[task.codes[-1, task.response]] += 1
 
 
-@compiled
+@inlined
 def _split_changed(task, tree, release, work, node, change):
     """Return the best split of a node after the change; fill its `work.total`."""
     _fill_changed_total(task, release, work, node, change)
@@ -644,7 +644,7 @@ def _split_changed(task, tree, release, work, node, change):
     return _best_split(task, work.counts, work.total)
 
 
-@compiled
+@inlined
 def _regrown(task, tree, release, work, node, change):
     """Return the subtree of a node that is grown anew after the change."""
     rows = _rows_of(tree, node)
@@ -663,7 +663,7 @@ def _regrown(task, tree, release, work, node, change):
     return Subtree(log_prob[0], errors[0], leaves[0])
 
 
-@compiled
+@inlined
 def _add_pruned(task, tree, routed, leaves, log_prob, work):
     """Fill the log probability of the released records of leaves that were split."""
     for node in range(len(leaves)):
@@ -758,7 +758,7 @@ def _child_changed(task, tree, release, work, child, change):
     return _up(task, tree, release, work, end, child, subtree, change)
 
 
-@compiled
+@inlined
 def _changed(task, tree, release, work, truth, losers):
     """Return the log probability of the released values with one record changed.
 
@@ -778,7 +778,7 @@ def _changed(task, tree, release, work, truth, losers):
     return _up(task, tree, release, work, node, ROOT, subtree, both).log_prob
 
 
-@compiled
+@inlined
 def _divided(
     task,
     tree,
