@@ -398,7 +398,7 @@ for (p, e), all_pairs in exact_pairs.items():
 increases = pd.DataFrame(rows)
 
 # %% [markdown]
-# As a share of a record's entropy; the run's own rows are saved and shown:
+# As a share of a record's entropy. The table is the run's increases, as in Table 1:
 
 # %%
 entropy = stats.entropy([increases["p0"], 1 - increases["p0"]])
@@ -433,7 +433,7 @@ caption = (
 show(calibrated[is_large].head(12), digits=5, caption=caption, names=names)
 
 # %% [markdown]
-# Is the increase larger for rare values whatever the prior?
+# For each prior, is the increase larger for rare values?
 
 
 # %%
@@ -864,7 +864,7 @@ for pair in pairs.itertuples():
 replicates = outputs.table("replicates", pairs.join(pd.DataFrame(rows)))
 
 # %% [markdown]
-# Which single chains are near the exact sum, which sets have converged? By pair, then by budget:
+# Which single chains are near the exact sum, which sets converged? By pair, then by budget:
 
 # %% tags=["monte-carlo"]
 distance = (replicates["utility_one_chain"] - replicates["utility"]).abs()

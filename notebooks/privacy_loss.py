@@ -384,8 +384,8 @@ show(four.drop(columns="exact_epsilon"), caption=caption)
 
 # %% [markdown]
 # Exact epsilon is 2 for all four, and so is [conditional epsilon](../docs/guide/glossary.md#conditional-epsilon) at
-# $X = 1$. Three of them have the same largest posterior; for distance the largest loss at
-# $X = 1$ is negative, that of a release that speaks against the truth. The *expected* posterior is more than twice as large for the
+# $X = 1$. Three of them have the same largest posterior; for distance the largest $|\ell|$ at
+# $X = 1$ is that of a negative loss, a release that speaks against the truth. The *expected* posterior is more than twice as large for the
 # exponential mechanism with distance as for any other. That mechanism spends its budget on probable releases, and
 # has the smallest loss of precision by far. The others spend theirs on a release that occurs less than once in
 # eighty. Is that so at other budgets? We compute the same numbers at six of them, a row for each budget
@@ -523,7 +523,8 @@ alphas = {
 
 
 # %% [markdown]
-# `exact_edp` returns the EDP of one of these posteriors:
+# `exact_edp` returns the EDP of one of these posteriors, which become columns of a table; its rows are kinds of neighbors
+# and numbers of bins:
 
 
 # %%

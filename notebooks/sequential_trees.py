@@ -303,7 +303,7 @@ if not len(uniques):
 targets = stream(seed, "targets").permutation(uniques)[:n_targets]
 
 # %% [markdown]
-# A release comes from trees that are fitted to the table:
+# First the candidates of one target. Trees are fitted to the table:
 
 
 # %%
@@ -676,7 +676,7 @@ if not estimated.converged:
 callout("Note" if estimated.converged else "Mixture: not decided", about)
 
 # %% [markdown]
-# The row of the mixture: its median is over all unique combinations, and `unreliable` is the share of them without a
+# The mixture, last row of the table below: its median is over all unique combinations, and `unreliable` is the share of them without a
 # reliable estimate.
 
 # %% tags=["monte-carlo"]
@@ -1040,8 +1040,8 @@ reference = strangers[n_compared:]
 tested = stream(seed, "places").permutation(uniques)[:n_places]
 
 # %% [markdown]
-# The generators are trees under both rules, independent margins, margins that are private at $\epsilon = 1$ by
-# Laplace noise, and the mixture.
+# The generators, columns of the ladder, are trees under both rules, independent and private margins, and the
+# mixture.
 
 # %% tags=["monte-carlo"]
 programs = {}
@@ -1060,7 +1060,7 @@ released["mixture"] = mixture_releases
 generators = [*programs, "mixture"]
 
 # %% [markdown]
-# The rows of the ladder, shown at its end, have the power at 1 % and 10 % false positives:
+# The ladder, shown at its end, has a row for each score at 1 % or 10 % false positives:
 
 # %% tags=["monte-carlo"]
 RATES = [0.01, 0.1]
