@@ -264,6 +264,19 @@ def test_distances_are_to_the_nearest_released_record(n_releases):
     assert_array_equal(frame["statistic"], test.statistic.ravel())
 
 
+def test_a_score_may_be_a_count():
+    def n_equal(people, released):
+        return np.array([(released == x).all(axis=1).sum() for x in people])
+
+    originals, others = np.split(PEOPLE.codes, 2)
+    tables = (Microdata(x, PEOPLE.schema) for x in (originals, originals[:9], others))
+    original, release, holdout = tables
+    test = score_test(original, [release], holdout, n_equal)
+    power = test.power([0.5, 0.001], rng=default_rng(1))["power"]
+    assert power[0] > 0
+    assert np.isnan(power[1])  # too few people for the rate
+
+
 UNKNOWN = pd.DataFrame({"v0": ["2", "2"], "v1": "0"})
 
 test_bad_input = refused_changes(

@@ -383,7 +383,9 @@ def score_test(
     statistics = [
         score(everybody, np.concatenate(tables)) for tables in comparison.release_sets
     ]
-    statistic, of_people = np.split(np.stack(statistics), [len(records)], axis=1)
+    statistic, of_people = np.split(
+        np.stack(statistics, dtype=float), [len(records)], axis=1
+    )
     test = comparison.test(
         statistic, np.zeros_like(statistic), of_people[:, comparison.holdout_rows]
     )
