@@ -500,7 +500,7 @@ claims.check(
 # value, $p(r \mid d) / [p(r \mid d) + p(r \mid d')]$. Epsilon limits it to $1/(1 + e^{-\epsilon})$. The paper names this
 # reading, after McClure and Reiter (2012), as useful future work.
 #
-# A share $x/n$ of these has a one, and $d' = x - 1$; for others $x + 1$. Results stand below, by mechanism.
+# A share $x/n$ of the records at risk has a one, and their $d'$ is $x - 1$; for the others it is $x + 1$.
 
 # %%
 other_data = [d for d in (x - 1, x + 1) if 0 <= d <= n]
@@ -894,8 +894,8 @@ exact_sensitivity = mechanism.sensitivity(exact_score, steps)
 
 # %% [markdown]
 # With fresh draws each data set $d$ has its own draws from the posterior, Dirichlet$(1 + d)$, and the score is the
-# log of the mean probability of the release over them, which `log_predictive` returns beside its error. Two runs each;
-# the table for fresh draws comes first:
+# log of the mean probability of the release over them, which `log_predictive` returns beside its error. Each number of
+# draws has two runs:
 
 
 # %%
@@ -957,8 +957,7 @@ def epsilon_if_draws_are_known(scores, declared):
 
 
 # %% [markdown]
-# `known_draws`, shown below beside the result for secret draws, has a row for the exact score, then one for each kind and
-# number of draws:
+# `known_draws`, shown further below, has a row for the exact score, then one for each kind and number of draws:
 
 # %%
 rows = [{"model": "Dirichlet", "draws from": "exact", "draws": 0}]
@@ -1271,8 +1270,8 @@ assert round(floor, 3) == 0.378
 # ## Sensitivity over likely data sets
 #
 # The paper considers the sensitivity over data sets that are likely a priori. In the binary example a beta
-# distribution is the agency's belief about the proportion of ones. Likely: the most probable counts
-# with prior probability `likely`. First their range, for one belief:
+# distribution is the agency's belief about the proportion of ones. The likely data sets are the most probable
+# counts that together have prior probability `likely`. First, for one belief:
 
 
 # %%

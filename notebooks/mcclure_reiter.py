@@ -1451,7 +1451,7 @@ attack = outputs.table("attack", pd.DataFrame(rows))
 # %% tags=["hide-input"]
 caption = (
     "Mean risk R without and with a choice; probabilities that a release makes the value certain, "
-    "that its R is outside the acceptable region, and that none is acceptable at the largest ε."
+    "that its L is larger than the acceptable region allows, and that a release at the largest ε is rejected."
 )
 show(attack, caption=caption)
 

@@ -945,7 +945,7 @@ chart = alt.vconcat(
 outputs.figure("one_person", chart.properties(description=about))
 
 # %% [markdown]
-# **With more releases by trees with small leaves, the true record stands out.** The candidates for this person are the true
+# **With more releases by unpruned trees with small leaves, the true record stands out.** The candidates for this person are the true
 # values, and these with one change. Dotted: the prior. A utility loss of one is that of another sample of the
 # population. The farther trees grow, the smaller is their minimum leaf size.
 

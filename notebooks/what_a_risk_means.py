@@ -35,7 +35,7 @@
 n_records: int = 200  # [30, 2000] records of a data set with some targets
 n_sets: int = 14  # [5, 100] such data sets
 n_targets: int = 20  # [2, 30] target records in each
-min_leaf: int = 5  # [1, 30] minimum leaf size of the trees, but among participants
+min_leaf: int = 5  # [1, 30] minimum leaf size of the trees, except among participants
 n_classes: int = 10  # [1, 50] latent classes of the mixture, F
 burn_in: int = 300  # [0, 5000] iterations dropped from each chain of the mixture
 n_draws: int = 40  # [10, 500] draws kept from each chain

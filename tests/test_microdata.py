@@ -277,7 +277,7 @@ def test_texts_that_are_read(tmp_path, text, codes):
             "line 3 is not valid CSV: ',' expected after '\"'"
         ),
         'color,size\n"red,1\n': "line 2 is not valid CSV: unexpected end of data",
-        "color,size\nred,1\ngrün,1\n".encode("latin-1"): (f"line 3 {NOT_READ}"),
+        "color,size\nred,1\ngrün,1\n".encode("latin-1"): f"line 3 {NOT_READ}",
         "color,size\nred,1\n".encode("utf-16"): f"line 1 {NOT_READ}",
         "color,size\nred,1\nre\0d,1\n": f"line 3 {NOT_READ}",
         # The lines are those of the file.
