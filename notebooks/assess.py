@@ -65,11 +65,11 @@ outputs = Outputs(output_dir)
 # itself. *DPMPM* draws records from a [Dirichlet process mixture of products of
 # multinomials](../docs/guide/glossary.md#dpmpm) fitted to the table. *Half copied* releases about half of the rows
 # unchanged, and DPMPM draws in place of the others. Variables have the names of the American Community Survey: AGEP is
-# age, RACE1P race, SCHL schooling, MAR marital status, HICOV health insurance. Here are the three synthesizers as
-# functions, then the table and its releases, arrays of codes with a row for each record.
+# age, RACE1P race, SCHL schooling, MAR marital status, HICOV health insurance. The folded code has the three
+# synthesizers as functions, then the table and its releases, arrays of codes with a row for each record.
 
 
-# %%
+# %% tags=["hide-input"]
 def independent_margins(records, rng):
     """Return records whose columns are drawn separately from the original's."""
     n = len(records)
@@ -90,7 +90,7 @@ def half_copied(records, synthetic, rng):
     return np.where(is_copied, records, synthetic)[rng.permutation(len(records))]
 
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hide-input"]
 is_example = not original and not released
 if is_example:
     rng = stream(seed, "example")
@@ -103,7 +103,7 @@ if is_example:
 # The intruder of the example knows five of the variables, the keys, and wants to learn the target: whether a person has
 # health insurance.
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hide-input"]
 if is_example:
     codes = {"independent margins": margins, "DPMPM": synthetic, "half copied": copied}
     released_tables = {
@@ -116,7 +116,7 @@ if is_example:
 # `read_inputs` reads the original and the releases, and `run_assessment` compares them. The result `assessed` has the
 # verdicts, a table of all measures, and a list of records.
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hide-input"]
 inputs = assessment.read_inputs(
     people if is_example else original,
     released_tables if is_example else released,
