@@ -67,7 +67,7 @@ def positive_range(low: float, high: float) -> None:
 
 def quoted(values: Iterable[str], limit: int = 10) -> str:
     """Return the first values in quotes, and the number of the others."""
-    return _listed(list(values), limit, repr)
+    return listed(list(values), limit, repr)
 
 
 def printable(name: object) -> str:
@@ -87,10 +87,10 @@ def rows_where(mask: Any, index: Any) -> str:
     noun = str(index.name or "row")
     if len(labels) > 1:
         noun += "s"
-    return f"{noun} {_listed(labels, 5, str)}"
+    return f"{noun} {listed(labels, 5, str)}"
 
 
-def _listed(
+def listed(
     values: Any,
     limit: int,
     text: Callable[[Any], str],

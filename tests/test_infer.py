@@ -14,7 +14,7 @@ from refusals import refusals, value_error
 from test_microdata import write, write_frame
 from toy import call
 
-from srlib.assessment import read_inputs
+from srlib.assessment import assess, read_inputs
 from srlib.assessment.attribute import attribute_disclosure
 from srlib.assessment.disclosure import Attack
 from srlib.data import infer
@@ -625,6 +625,19 @@ def test_numbers_with_a_label_for_one_code_are_binned(tmp_path):
     age, _ = read_inputs(path, path).schema.variables
     assert age.cut_points
     assert age.levels[-1] == "refused"
+
+
+@pytest.mark.parametrize("suffix", ["dta", "sav"])
+def test_labels_of_columns_are_kept(tmp_path, suffix):
+    path = tmp_path / f"a.{suffix}"
+    frame = table()[["age", "own", "sex"]].fillna("no")
+    write_frame(frame, path, column_labels={"age": "Age in years ", "sex": "Sex\tQ1"})
+
+    page = assess(path, path, rng=default_rng(1)).to_html()
+    assert "<dt>Labels</dt><dd>age: Age in years; sex: Sex\tQ1</dd>" in page
+    suggested = write(tmp_path / "schema.yaml", call("schema", path, path).stdout)
+    age, own, sex = Schema.from_yaml(suggested).variables
+    assert (age.title, own.title, sex.title) == ("Age in years", "own", "Sex\tQ1")
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "dta", "sav"])

@@ -51,7 +51,8 @@ def write_frame(frame, path, **options):
     elif path.suffix == ".sav":
         pytest.importorskip("pyreadstat").write_sav(frame, path, **options)
     elif path.suffix == ".dta":
-        frame.to_stata(path, write_index=False)
+        labels = options.get("column_labels")
+        frame.to_stata(path, variable_labels=labels, write_index=False)
     else:
         frame.to_csv(path, index=False)
 
@@ -270,8 +271,8 @@ def test_texts_that_are_read(tmp_path, text, codes):
         b"\xff\xd8\xff\xe0\0\x10JFIF" + b"\xde\xad" * 99: f"line 1 {NOT_READ}",
         b"PK\3\4\x14\0\x98\xff" + b"\xde\xad" * 99: f"line 1 {NOT_READ}",
         "color,size\nred\nred,1\nred,1,2\n" + "red\n" * 6: (
-            "every record must have 2 fields, like the header: line 2 has 1; "
-            "line 4 has 3; line 5 has 1; line 6 has 1; line 7 has 1; and more"
+            "every record must have 2 fields, like the header: line 2 has 1, "
+            "line 4 has 3, line 5 has 1, line 6 has 1, line 7 has 1 and 3 more"
         ),
         'color,size\nred,1\n"red"x,1\n': (
             "line 3 is not valid CSV: ',' expected after '\"'"

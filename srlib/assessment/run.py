@@ -202,14 +202,18 @@ class Assessment(Overview):
     def _facts(self) -> dict[str, str]:
         """Return the settings as texts for the page, without options not used."""
         settings = self.settings()
-        n_variables = len(settings["variables"])
+        variables = self.tables.schema.variables
+        n_original = settings["n_original"]
         n_holdout = settings["n_holdout"]
         within = settings["within"].items()
         facts = {
-            "Original": f"{settings['n_original']:,} records, {n_variables} variables",
+            "Original": f"{n_original:,} records, {len(variables)} variables",
             "Keys": "; ".join(", ".join(keys) for keys in settings["keys"]),
             "Target": ", ".join(settings["target"]),
             "Groups": settings["by"],
+            "Labels": "; ".join(
+                f"{v.name}: {v.title}" for v in variables if v.title != v.name
+            ),
             "Within": ", ".join(f"{name}: {distance:g}" for name, distance in within),
             "Holdout": f"{n_holdout:,} records" if n_holdout else "",
             "Baseline": "a fresh sample of the population, estimated from the original",

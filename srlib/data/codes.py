@@ -132,8 +132,7 @@ def parse_days(text: str) -> float:
 
 def are_dates(texts: Collection[str]) -> bool:
     """Return whether there are texts and all of them are ISO dates."""
-    days = list(map(parse_days, texts))
-    return bool(days) and not np.isnan(days).any()
+    return bool(texts) and not np.isnan(list(map(parse_days, texts))).any()
 
 
 def iso_date(day: float) -> str:

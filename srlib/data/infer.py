@@ -29,7 +29,14 @@ from srlib.data.codes import (
     observed_levels,
     strip_zeros,
 )
-from srlib.data.schema import MAX_LEVELS, MISSING_LEVEL, N_BINS, Schema, Variable
+from srlib.data.schema import (
+    LABELS,
+    MAX_LEVELS,
+    MISSING_LEVEL,
+    N_BINS,
+    Schema,
+    Variable,
+)
 
 # Distinct numbers with which an undeclared column still is categorical.
 MAX_NUMERIC_LEVELS = 30
@@ -80,6 +87,7 @@ def _recognized(*tables: pd.DataFrame) -> tuple[Schema, dict[str, str]]:
     The first table determines the variables; further levels of the others come last.
     """
     original, *others = tables
+    labels = original.attrs.get(LABELS, {})
     variables = []
     reasons = {}
     for name in dict.fromkeys(chain(*tables)):
@@ -93,7 +101,7 @@ def _recognized(*tables: pd.DataFrame) -> tuple[Schema, dict[str, str]]:
         for table in () if variable.bins else others:
             unseen, _ = _unseen_texts(variable, table[name])
             variable = variable.add_levels(unseen)
-        variables.append(variable)
+        variables.append(replace(variable, title=labels.get(name)))
     if not variables:
         raise ValueError(
             f"no column can be used: {'; '.join(dict.fromkeys(reasons.values()))}"
@@ -309,6 +317,7 @@ def _declaration(variable: Variable) -> dict[str, object]:
     levels = [level for level in variable.levels if level != variable.missing]
     entry = {
         "name": variable.name,
+        "title": variable.title if variable.title != variable.name else "",
         "bins": variable.bins,
         "levels": levels,
         "missing": "level" if variable.missing else "",

@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow as pa
 
 from srlib.arrays import Generator
-from srlib.checks import duplicates, printable, quoted
+from srlib.checks import duplicates, listed, printable, quoted
 from srlib.data.acs import (
     ACS,
     DAMAGED,
@@ -40,7 +40,7 @@ from srlib.data.size_limits import (
     READERS,
     check_width,
     read_typed,
-    typed_column_names,
+    typed_columns,
 )
 
 PAPER_VINTAGE = 2012
@@ -277,7 +277,7 @@ def column_names(path: Path) -> tuple[str, ...]:
     """Return the names of a file's columns; none if its header cannot be read."""
     try:
         if path.suffix.lower() in READERS:
-            names = typed_column_names(path)
+            names = list(typed_columns(path))
         else:
             _, records = _records(path)
             _, names = next(records)
@@ -345,10 +345,9 @@ def _check_fields(records: Sequence[Record], n_fields: int) -> None:
     """Raise a ValueError unless each record has ``n_fields`` fields."""
     wrong = [f"line {i} has {len(f)}" for i, f in records if len(f) != n_fields]
     if wrong:
-        more = "; and more" if len(wrong) > 5 else ""
         raise ValueError(
             f"every record must have {n_fields} fields, like the header: "
-            f"{'; '.join(wrong[:5])}{more}"
+            f"{listed(wrong, 5, str)}"
         )
 
 

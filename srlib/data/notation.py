@@ -54,14 +54,15 @@ def harmonize_notation(
         Whether a comma may be a decimal mark, as it may if it does not separate fields.
     """
     declared = {v.name: v for v in schema.variables} if schema else {}
-    columns = {}
+    harmonized = frame.copy(deep=False)
     noted = defaultdict[str, list[str]](list)
     for name, column in frame.items():
-        columns[name], note = _harmonize(column, declared.get(name), decimal_comma)
+        changed, note = _harmonize(column, declared.get(name), decimal_comma)
         if note:
+            harmonized[name] = changed
             noted[note].append(name)
     notes = [f"{note}: {quoted(names)}." for note, names in noted.items()]
-    return pd.DataFrame(columns, frame.index, copy=False), notes
+    return harmonized, notes
 
 
 def _harmonize(

@@ -36,6 +36,7 @@ type Frame = pd.DataFrame | IntoFrame
 """A table of pandas, polars, PyArrow or DuckDB."""
 
 MISSING_LEVEL = "missing"
+LABELS = "column_names_to_labels"  # of SPSS and Stata, in the attrs of a DataFrame
 MAX_LEVELS = 100  # of a column without a schema
 N_BINS = 10  # of a numeric column without a schema
 # Rules for missing values, and whether each drops the records with a missing value.
@@ -134,7 +135,7 @@ class Variable:
             added = tuple(t for t in self.not_applicable if t not in self.levels)
             object.__setattr__(self, "labels", (self.labels or self.levels) + added)
             object.__setattr__(self, "levels", self.levels + added)
-        object.__setattr__(self, "title", self.title or self.name)
+        object.__setattr__(self, "title", (self.title or self.name).strip())
         self._check()
 
     def _check(self) -> None:
@@ -364,12 +365,11 @@ class Schema:
         """
         try:
             document = yaml_io.read(path, texts=True)
-            if isinstance(document, dict) and {"tables", "columns"} & {*document}:
+            if not isinstance(document, dict):
+                document = {}
+            if {"tables", "columns"} & {*document}:
                 return _read_metadata(document)
-            is_schema = isinstance(document, dict) and (
-                "variables" in document or "leave_out" in document
-            )
-            entries = document.get("variables", []) if is_schema else None
+            entries = document.get("variables", [] if "leave_out" in document else 0)
             if not isinstance(entries, list):
                 raise ValueError(
                     "the file must have a list 'variables', or leave_out alone"

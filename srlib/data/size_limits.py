@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from srlib.checks import quoted
+from srlib.data.schema import LABELS
 
 MAX_BYTES = 2_000_000_000  # decoded, with 8 or more per value
 MAX_COLUMNS = 5_000
@@ -24,29 +25,32 @@ _MIN_VALUE_BYTES = 8
 _PART = 1 << 22  # values, or bytes of texts, decoded at a time
 
 
-def typed_column_names(path: Path) -> list[str]:
-    """Return the names of the columns, from the header alone."""
+def typed_columns(path: Path) -> dict[str, str | None]:
+    """Return the columns' labels, if they have any, by name, from the header alone."""
     suffix = path.suffix.lower()
     with _readable(suffix):
         if suffix == ".parquet":
-            schema = parquet.read_schema(path)
-            indexes = (schema.pandas_metadata or {}).get("index_columns", [])
-            return [name for name in schema.names if name not in indexes]
+            without_index = parquet.read_schema(path).empty_table().to_pandas()
+            return dict.fromkeys(without_index)
         if suffix == ".sav":
             import pyreadstat
 
             _, about = pyreadstat.read_sav(path, metadataonly=True)
-            return about.column_names
+            return about.column_names_to_labels
         with pd.read_stata(path, iterator=True) as reader:
-            return list(reader.variable_labels())
+            return reader.variable_labels()
 
 
 def read_typed(path: Path) -> pd.DataFrame:
-    """Read a file with its types; a ValueError says that it is damaged or too large."""
+    """Read a file with its types, and its columns' labels as ``attrs``.
+
+    A ValueError says that it is damaged or too large.
+    """
     suffix = path.suffix.lower()
+    labels = typed_columns(path)
+    check_width(len(labels))
     with _readable(suffix):
-        n_columns, n_bytes = _SIZES[suffix](path)
-    check_width(n_columns)
+        n_bytes = _SIZES[suffix](path)
     if n_bytes > MAX_BYTES:
         raise ValueError(
             f"its decoded records need more than {MAX_BYTES:,} bytes, "
@@ -68,6 +72,7 @@ def read_typed(path: Path) -> pd.DataFrame:
             and "mixed" in column.cat.categories.inferred_type
         ):
             frame[name] = column.astype(object)
+    frame.attrs = {LABELS: labels}
     return frame
 
 
@@ -91,8 +96,8 @@ def _readable(suffix: str) -> Iterator[None]:
         ) from None
 
 
-def _parquet_size(path: Path) -> tuple[int, int]:
-    """Return the number of columns of a Parquet file, and its size in bytes, decoded.
+def _parquet_size(path: Path) -> int:
+    """Return the size of a Parquet file in bytes, decoded.
 
     Texts are measured by their dictionaries, all else by the file's metadata.
     """
@@ -109,7 +114,7 @@ def _parquet_size(path: Path) -> tuple[int, int]:
         if n_bytes > MAX_BYTES:
             break
         n_bytes += size
-    return about.num_columns, n_bytes
+    return n_bytes
 
 
 def _text_sizes(
@@ -136,8 +141,8 @@ def _length(column: pa.Array) -> int:
     return pc.sum(lengths).as_py() or 0
 
 
-def _spss_size(path: Path) -> tuple[int, int]:
-    """Return the number of columns of an SPSS file, and its size in bytes, decoded.
+def _spss_size(path: Path) -> int:
+    """Return the size of an SPSS file in bytes, decoded.
 
     If the header lacks the number of records, the reader looks for a record beyond the
     limit.
@@ -145,19 +150,19 @@ def _spss_size(path: Path) -> tuple[int, int]:
     import pyreadstat
 
     _, about = pyreadstat.read_sav(path, metadataonly=True)
-    widths = [max(_MIN_VALUE_BYTES, n) for n in about.variable_storage_width.values()]
-    width = sum(widths)
+    widths = about.variable_storage_width.values()
+    width = sum(max(_MIN_VALUE_BYTES, n) for n in widths)
     n_records = about.number_rows
     if n_records is None:
         most = MAX_BYTES // max(width, 1)
         beyond, _ = pyreadstat.read_sav(path, row_offset=most, row_limit=1)
         n_records = most + len(beyond)
-    return len(widths), n_records * width
+    return n_records * width
 
 
-def _stata_size(path: Path) -> tuple[int, int]:
-    """Return the number of columns of a Stata file, and its size, not compressed."""
-    return len(typed_column_names(path)), path.stat().st_size
+def _stata_size(path: Path) -> int:
+    """Return the size of a Stata file, which is not compressed."""
+    return path.stat().st_size
 
 
 _SIZES = {".parquet": _parquet_size, ".sav": _spss_size, ".dta": _stata_size}
