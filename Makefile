@@ -5,6 +5,7 @@
 # make test-all the same with slow tests (sdist and fresh install, the browser, larger ones), after make lowest
 # make lowest   all tests at the lowest versions that pyproject.toml allows (needs uv, Python 3.12)
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
+# make coverage the tests of make test, and which lines and branches of the library they run
 # make mutants  change lines of the library one at a time: do the tests fail each time? (an hour)
 # make bench    time sampler and tables (the tests assert no times)
 # make lock     update requirements.lock (needs uv)
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 
-.PHONY: papers site pictures test test-all lowest mutants build bench lock dist lab clean help
+.PHONY: papers site pictures test test-all lowest coverage mutants build bench lock dist lab clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -58,8 +59,9 @@ pictures: outputs/.papers outputs/.companions
 	    sequential_trees/published/figures/ladder \
 	    one_table_two_readings/default/figures/larger,outputs/$(name).svg) docs/pictures
 
-PYTEST := python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
+TESTS := pytest -n 2 --dist loadfile --no-loadscope-reorder \
     --nbval --nbval-current-env notebooks tests
+PYTEST := python -m $(TESTS)
 
 test: LEFT_OUT := -m 'not slow'
 test-all: lowest
@@ -77,6 +79,12 @@ $(LOWEST)/.ready: pyproject.toml
 	uv venv --quiet --clear --python 3.12 $(LOWEST)
 	uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[dev]'
 	@touch $@
+
+coverage: $(READY)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run --module $(TESTS) -m 'not slow'
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered
 
 mutants: $(READY)
 	$(BIN)/python tests/mutants.py

@@ -358,7 +358,8 @@ def test_the_card_has_the_same_lines_for_all_releases_and_what_decides(changed):
 
 
 def check_verdict(expected, clause, **release):
-    judgment, _ = judge(**release)
+    judgment, table = judge(**release)
+    assert card.render_text(table).count(": found") <= 1  # by what decides
     assert judgment.verdict == expected
     assert clause in judgment.sentence
     assert len(judgment.sentence.split()) <= 45

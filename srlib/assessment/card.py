@@ -65,9 +65,17 @@ def card_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _first_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the first row of each question about everybody, by question."""
+    """Return the first row of each question about everybody, by question.
+
+    The rating of copies is left to the further question that decides on them.
+    """
     overall = rows[rows["group"] == "all"].drop_duplicates("question")
-    return overall.set_index("question", drop=False)
+    first = overall.set_index("question", drop=False)
+    rating_of = first["rating"].get
+    further = [rating_of(question) for question in ("copied uniques", *DECIDING)]
+    if rating_of("identical records") in further:
+        first.loc["identical records", "rating"] = ""
+    return first
 
 
 def worst_utility(rows: pd.DataFrame) -> pd.Series:
