@@ -149,7 +149,9 @@ class Claims:
             )
         shown = _confirmed(verdict, _claim_verdict(cases, required_share))
         if shown != verdict:
-            sentence = f"This run does not support the stated verdict *{verdict}*."
+            sentence = (
+                f"The notebook states *{verdict}*, which this run does not support."
+            )
         row = self._rows[claim] = {
             "claim": claim,
             "verdict": shown,

@@ -85,7 +85,7 @@ def test_worst_case_is_named_by_all_levels_of_the_index():
 def test_authors_verdict_is_replaced_where_the_run_contradicts_it(verdict):
     claims, shown = checked(verdict, value=[0.9, 1.1])
     assert shown.kind == "C1 depends on the case"
-    unsupported = f"This run does not support the stated verdict *{verdict}*. ("
+    unsupported = f"The notebook states *{verdict}*, which this run does not support. ("
     assert shown.text.startswith(unsupported)
     assert claims.table["stated_verdict"].tolist() == [verdict]
 
