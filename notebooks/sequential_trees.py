@@ -931,7 +931,7 @@ priors = base.mark_rule(**charts.REFERENCE).encode(
 words = base.transform_filter(is_truth).mark_text(
     align="left", baseline="top", fontSize=13, lineHeight=20
 )
-words = words.encode(x=alt.value(0), y=alt.value(0), text="sentence:N")
+words = words.encode(x=alt.value(-135), y=alt.value(0), text="sentence:N")
 about = (
     f"Three bars: the true record, the most probable other candidate, and the {n_rest} "
     "others together. With unpruned trees and the smallest leaves, the bar of the true "
@@ -939,7 +939,7 @@ about = (
     "or pruned trees, it stays lower."
 )
 chart = alt.vconcat(
-    words.properties(height=62, width=330),
+    words.properties(height=62),
     alt.layer(bars, priors).properties(height=120, width=330),
 ).add_params(*chosen)
 outputs.figure("one_person", chart.properties(description=about))

@@ -1,4 +1,4 @@
-"""What two intruders find: anyone with the release, and one who knows all others."""
+"""What two intruders find: one who knows the keys, and one who knows all others."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -345,14 +345,16 @@ def test_the_card_has_the_same_lines_for_all_releases_and_what_decides(changed):
     line = (card.CARD | card.DECIDING)[changed.rpartition(" ")[0]]
 
     _, table = judge()
-    before = card.card(table).set_index("disclosure")[card.ANYONE]
+    before = card.card(table).set_index("disclosure")[card.KNOWS_KEYS]
     _, table = judge(copies={changed: 9.0})
-    after = card.card(table).set_index("disclosure")[card.ANYONE]
+    after = card.card(table).set_index("disclosure")[card.KNOWS_KEYS]
 
     kinds = ["membership", "attribute", "identity", "copies", "utility"]
     assert before.index.tolist() == after.index.tolist() == kinds
     assert "records identical to an original" in before["copies"]
-    assert before["copies"].endswith("no sign; copied, at most 4.0\xa0% (95 %)")
+    assert before["copies"].endswith(
+        "no sign; sample uniques copied, at most 4.0\xa0% (95 %)"
+    )
     assert line in after["copies"]
     assert "found" in after["copies"]
 
@@ -419,7 +421,7 @@ test_copies_within_chance_are_no_sign_of_disclosure = verdict_tests(
                 "identical before binning estimate": 0.002,
                 "identical before binning baseline": 0.0,
             },
-            "the keys, but 1 of its 500 records is a complete copy.",
+            "the keys, but 1 of its 500 records is a complete copy",
         ),
         (
             {

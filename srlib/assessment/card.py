@@ -1,8 +1,8 @@
 """The card of a release: what two intruders learn about people, and the utility.
 
-Anyone with the release is tested by the questions of the table, beside a fresh sample.
-One who also knows the synthesizer and everybody else has exact answers, if it is known
-how the release was made.
+One who knows the release and the keys is tested by the questions of the table, beside a
+fresh sample. One who also knows the synthesizer and everybody else has exact answers,
+if it is known how the release was made.
 """
 
 from textwrap import indent
@@ -16,7 +16,7 @@ from srlib.assessment.identity import IDENTITY
 from srlib.assessment.inference import INFERENCE
 from srlib.display import percent_with_error
 
-ANYONE = "anyone with the release"
+KNOWS_KEYS = "one who knows the release and the keys"
 KNOWS_ALL = "one who also knows the synthesizer and everybody else"
 
 # Questions on each set of keys: the first without a target, the others on each target.
@@ -27,9 +27,10 @@ CARD = {question.name: question.line for question in QUESTIONS}
 CARD |= {
     "identical records": "records identical to an original",
     "copied uniques": "uniques (all variables) copied beyond chance",
-    "undetected copies": "copied, at most (95 %)",
+    "undetected copies": "sample uniques copied, at most (95 %)",
 }
 DECIDING = {
+    "copied uniques": CARD["copied uniques"],
     "identifiers": "values of identifiers in common",
     "near-duplicates": "near-duplicates of original records",
     "repeated unique": "share of one unique record",
@@ -71,9 +72,8 @@ def _first_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """
     overall = rows[rows["group"] == "all"].drop_duplicates("question")
     first = overall.set_index("question", drop=False)
-    rating_of = first["rating"].get
-    further = [rating_of(question) for question in ("copied uniques", *DECIDING)]
-    if rating_of("identical records") in further:
+    further = [q for q in ratings.COPY_DEVIATES if q != "identical records"]
+    if first["rating"].reindex(further, fill_value="").any():
         first.loc["identical records", "rating"] = ""
     return first
 
@@ -108,14 +108,14 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
     groups = rows[rows["group"] != "all"]
     if len(groups):
         lines.append(("worst group", _worst_group(groups), ""))
-    return pd.DataFrame(lines, columns=["disclosure", ANYONE, KNOWS_ALL])
+    return pd.DataFrame(lines, columns=["disclosure", KNOWS_KEYS, KNOWS_ALL])
 
 
 def render_text(rows: pd.DataFrame) -> str:
     """Return the card as text, one intruder below the other."""
     lines = card(rows).set_index("disclosure")
     blocks = []
-    for intruder in (ANYONE, KNOWS_ALL):
+    for intruder in (KNOWS_KEYS, KNOWS_ALL):
         answers = lines[intruder][lines[intruder] != ""]
         listed = [f"{kind:<12}{answer}" for kind, answer in answers.items()]
         blocks.append(f"{intruder}:\n{indent('\n'.join(listed), '  ')}")
@@ -136,11 +136,10 @@ def _answer(measure: str, row: Row) -> str:
 
 def _copy_lines(by_question: _ByQuestion) -> dict[str, str]:
     """Return the lines of the identical records, and of what else decides on copies."""
-    detail = by_question["identical records"]["detail"]
-    binned = ", binned" if "numbers binned" in detail else ""
-    lines = {"identical records": CARD["identical records"] + binned}
-    further = {"copied uniques": CARD["copied uniques"]} | DECIDING
-    for question, line in further.items():
+    binned = "binned" in by_question["identical records"]["detail"]
+    measure = CARD["identical records"]
+    lines = {"identical records": f"{measure}, binned" if binned else measure}
+    for question, line in DECIDING.items():
         if question in by_question and by_question[question]["rating"]:
             lines[question] = line
     return lines
@@ -152,7 +151,9 @@ def _copies(by_question: _ByQuestion) -> str:
     answers = [_answer(line, by_question[q]) for q, line in lines.items()]
     limit = by_question["undetected copies"]["estimate"]
     if pd.notna(limit):
-        answers.append(f"copied, at most {percent_with_error(limit)} (95 %)")
+        answers.append(
+            f"sample uniques copied, at most {percent_with_error(limit)} (95 %)"
+        )
     return "; ".join(answers)
 
 
@@ -170,7 +171,7 @@ def _exact_answers(by_question: _ByQuestion) -> tuple[str, str]:
     posterior = by_question["exact posterior"]
     if posterior["rating"] == "impossible":
         return "", posterior["detail"]
-    values = _answer("true values, median probability", posterior)
+    values = _answer("true record, median probability", posterior)
     share = by_question["exact posterior above one half"]
     values += f"; {_answer('above one half', share)}"
     return _membership(by_question, "exact membership"), values

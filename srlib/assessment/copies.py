@@ -64,6 +64,7 @@ DEDUPLICATED = 10.0
 # is added to the share found in a stratum, whose inverse is the stratum's weight.
 PARTS, STRATA, RARELY = 10, 10, 0.005
 LIMIT = 0.95  # confidence of the upper limit
+IDENTICAL = "records identical to an original record"
 _UNIQUE = "sample uniques on all variables"
 
 
@@ -232,9 +233,7 @@ def _identical_row(
 def _identical_records(files: Files, problem: str) -> Row:
     """Return the row of the records identical to an original one, numbers binned."""
     expected = _expected_duplicate_rate(files, is_trusted=not problem)
-    detail = "records identical to an original record"
-    if files.numbers:
-        detail += ", numbers binned"
+    detail = f"{IDENTICAL}, numbers binned" if files.numbers else IDENTICAL
     row = _identical_row("identical records", detail, files.cells(), expected)
     row["se"] = binomial_se(row["estimate"], row["n"])
     if problem == "deduplicated" and files.holdout is None:

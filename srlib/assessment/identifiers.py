@@ -32,7 +32,8 @@ def common_identifiers(
         A row for each column with nearly as many values as original records: the share
         of released records with a value of the original, and the share expected by
         chance. The rating is "found" if chance is an improbable explanation, else "no
-        sign".
+        sign". There is no row where chance could make all values common, as with
+        numbers that run on.
     """
     rows = []
     for name, column in original.items():
@@ -43,19 +44,21 @@ def common_identifiers(
         others = _present(released[name])
         common = others.isin(values).sum()
         expected = _expected(values, others)
-        found = _tail(common, values, others, expected) < BY_CHANCE
-        n = max(len(others), 1)
+        n = len(others)
+        if _tail(n, values, others, expected) >= BY_CHANCE:
+            continue  # even if all values were common
         row = new_row(
             "identifiers",
-            len(others),
+            n,
             variables=name,
             estimate=common / n,
             baseline=expected / n,
             baseline_kind="chance",
-            rating="found" if found else "no sign",
+            rating="no sign",
             in_verdict=True,
         )
-        if found:
+        if _tail(common, values, others, expected) < BY_CHANCE:
+            row["rating"] = "found"
             row["why"] = (
                 f"it contains {common:,} of the original's values of {printable(name)}"
             )

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import special
 
 from srlib.arrays import Bools
-from srlib.assessment.copies import Copies
+from srlib.assessment.copies import IDENTICAL, Copies
 from srlib.assessment.counts import Row
 from srlib.assessment.disclosure import Disclosure
 from srlib.assessment.z_scores import MIN_COINCIDENCES
@@ -60,8 +60,8 @@ _BEYOND_DOUBT = {
     ),
     "identical records": (
         Z_CERTAIN,
-        "{estimate} of its records are identical to an original record; {baseline} "
-        "expected from a fresh sample",
+        "{estimate} of its records are identical to an original record{detail}; "
+        "{baseline} expected from a fresh sample",
     ),
     "copied uniques": (
         Z_CERTAIN,
@@ -182,9 +182,12 @@ def copy_rows(releases: Sequence[Copies]) -> list[Row]:
     worst = max(releases, key=severity)
     rating = rate_copies(worst)
     rows = worst.rows
+    reason = rating.reason
+    if reason and len(releases) > 1:
+        reason += " (worst release)"
     rows["identical records"] |= {
         "rating": rating.rating,
-        "why": rating.reason,
+        "why": reason,
         "in_verdict": True,
     }
     rows[rating.question]["rating"] = rating.rating
@@ -228,7 +231,7 @@ def _found(copies: Copies, few: bool) -> Iterator[CopyRating]:
             reason = reason.format(
                 estimate=percent_with_error(row["estimate"]),
                 baseline=percent_with_error(row["baseline"]),
-                detail=row["detail"],
+                detail=row["detail"].removeprefix(IDENTICAL),
             )
             yield CopyRating("found", reason, question)
 

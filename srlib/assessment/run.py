@@ -112,14 +112,11 @@ class Assessment(Overview):
         compared = quoted(
             self.table.query("question == 'identifiers'")["variables"].unique()
         )
-        if not left_out:
-            return ""
-        if not compared:
-            return f"Left out: {left_out}. They are not assessed."
-        return (
-            f"Left out: {left_out}. Of these {compared} are compared as identifiers; "
-            "nothing else of them is assessed."
+        note = (
+            f"Left out: {left_out}. Compared as identifiers: {compared or 'none'}. "
+            "Nothing else of these columns is assessed."
         )
+        return note if left_out else ""
 
     def records(self) -> pd.DataFrame:
         """List every original combination with its disclosure. Confidential.
@@ -203,20 +200,21 @@ class Assessment(Overview):
         """Return the settings as texts for the page, without options not used."""
         settings = self.settings()
         variables = self.tables.schema.variables
-        n_original = settings["n_original"]
         n_holdout = settings["n_holdout"]
         within = settings["within"].items()
         facts = {
-            "Original": f"{n_original:,} records, {len(variables)} variables",
-            "Keys": "; ".join(", ".join(keys) for keys in settings["keys"]),
-            "Target": ", ".join(settings["target"]),
+            "Original": f"{settings['n_original']:,} records, "
+            f"{len(variables)} variables",
+            "Keys": "; also ".join(", ".join(keys) for keys in settings["keys"]),
+            "Target": "; also ".join(settings["target"]),
             "Groups": settings["by"],
             "Labels": "; ".join(
                 f"{v.name}: {v.title}" for v in variables if v.title != v.name
             ),
             "Within": ", ".join(f"{name}: {distance:g}" for name, distance in within),
             "Holdout": f"{n_holdout:,} records" if n_holdout else "",
-            "Baseline": "a fresh sample of the population, estimated from the original",
+            "Baseline": "a fresh sample, estimated from the original, or independent "
+            "margins where these disclose more",
             "Synthesizer": self.synthesizer,
         }
         return {name: fact for name, fact in facts.items() if fact}
@@ -491,14 +489,11 @@ def _group_rows(
 
 def _compare_identifiers(tables: Tables, released: Sequence[CodedTable]) -> list[Row]:
     """Return a row for each left-out identifier, for the worst release."""
-    worst: dict[str, Row] = {}
+    rows = []
     for table in released:
-        for row in common_identifiers(tables.original.left_out, table.left_out):
-            known = worst.setdefault(row["variables"], row)
-            worst[row["variables"]] = max(
-                row, known, key=lambda one: (one["rating"] == "found", one["estimate"])
-            )
-    return list(worst.values())
+        rows += common_identifiers(tables.original.left_out, table.left_out)
+    rows.sort(key=lambda row: (row["rating"] == "found", row["estimate"]))
+    return list({row["variables"]: row for row in rows}.values())  # the last of each
 
 
 def _measure_full_matches(files: Sequence[Files]) -> list[Row]:

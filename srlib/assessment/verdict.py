@@ -136,7 +136,7 @@ def headline(verdicts: _Verdicts) -> str:
     if len(verdicts) == 1:
         return verdicts[0].sentence
     given = [one.verdict for one in verdicts]
-    numbers = [f"{given.count(v)} {v}" for v in reversed(VERDICTS) if v in given]
+    numbers = [f'{given.count(v)} "{v}"' for v in reversed(VERDICTS) if v in given]
     return f"{len(verdicts)} releases: {', '.join(numbers)}."
 
 

@@ -30,8 +30,8 @@ def typed_columns(path: Path) -> dict[str, str | None]:
     suffix = path.suffix.lower()
     with _readable(suffix):
         if suffix == ".parquet":
-            without_index = parquet.read_schema(path).empty_table().to_pandas()
-            return dict.fromkeys(without_index)
+            # The index is no column.
+            return dict.fromkeys(parquet.read_schema(path).empty_table().to_pandas())
         if suffix == ".sav":
             import pyreadstat
 
@@ -90,7 +90,7 @@ def _readable(suffix: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # each reader has its own kinds
-        hint = "; it requires srlib[files]" if suffix == ".sav" else ""
+        hint = '; pip install "srlib[files]"' if isinstance(error, ImportError) else ""
         raise ValueError(
             f"the file cannot be read as {suffix} ({type(error).__name__}){hint}"
         ) from None
