@@ -42,7 +42,7 @@ within: dict[str, float] = {}  # by number, the distance that counts as disclosu
 by: str = ""  # variable whose levels are groups, assessed one by one; empty: none
 holdout: str = ""  # file of people not used to fit the synthesizer; empty: none
 leave_out: list[str] = []  # columns that are no variables, such as names and IDs
-synthesizer: str = ""  # rpart, trees, dpmpm, margins: for an intruder who knows it
+synthesizer: str = ""  # for an intruder who knows it: rpart, trees, dpmpm or margins
 seed: int = 2026  # [0, inf) seed of all random streams
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -134,8 +134,8 @@ assessed = assessment.run_assessment(inputs, synthesizer=synthesizer, seed=seed)
 # ## Verdict
 #
 # For each release, the worst first, here are the verdict in a sentence and a card. The card has a line for each kind of
-# disclosure (membership, attribute, identity, copies) and for the utility, with what two intruders learn: anyone with the release, and one who also knows the
-# synthesizer and everybody else. Estimates have standard errors. In parentheses is its *baseline*, the larger of
+# disclosure (membership, attribute, identity, copies) and for the utility, with what two intruders learn: one who knows the release and the keys, and one who
+# also knows the synthesizer and everybody else. Estimates have standard errors. In parentheses is its *baseline*, the larger of
 # the risk of a fresh sample and that of [independent margins](../docs/guide/glossary.md#independent-margins). After the
 # colon is its *rating*, by the rules below. What was not tested says which option tests it.
 

@@ -300,7 +300,8 @@ def _summary(assessment: "Assessment", report: Path, tables: Values) -> str:
     from srlib.runner.confidential import masked
 
     inputs = assessment.tables
-    columns = [*inputs.schema.names, *inputs.schema.leave_out]
+    left_out = {*inputs.schema.leave_out, *inputs.original.left_out}
+    columns = [*inputs.schema.names, *left_out]
     lines = [masked(choice, tables, columns) for choice in inputs.choices]
     n_hidden = len(lines) - MOST_CHOICES
     if n_hidden > 0:
