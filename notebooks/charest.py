@@ -324,8 +324,8 @@ chart = charts.intervals(
 outputs.figure("delivered", chart)
 
 # %% [markdown]
-# **Two of the three mechanisms of Table 1 exceed the epsilon of its caption.** Points: exact epsilon as printed; ticks: the
-# stated epsilon. (At the paper's settings.)
+# **At the paper's settings two of the three mechanisms of Table 1 exceed the epsilon of its caption.** Points: exact epsilon as
+# printed; ticks: the stated epsilon.
 
 # %% [markdown]
 # At the paper's settings, the rows *as printed* are its Table 1, digit for digit (one number is rounded to seven
@@ -480,8 +480,8 @@ cases = [
 claims.check(
     "C3",
     "depends on the prior and epsilon",
-    "At the paper's settings log P is closer for all data sets under the weakest prior; and the larger "
-    "epsilon, the weaker the prior from which on P is closer for most of them.",
+    "At the paper's settings log P is closer for all data sets under the weakest prior. At larger "
+    "epsilon, weaker priors are enough for P to be closer for most of them.",
     measured="share of data sets for which log P is closer",
     value=priors["closer"].set_axis(cases),
     relation=">=",

@@ -168,7 +168,7 @@ def test_chains_that_agree_are_reliable():
 
 
 MORE_THAN_OTHERS = "above 0.5, more than all other candidates together, for 5"
-TEN_TIMES = "ten times the share 1 / support_size, for"
+TEN_TIMES = "ten times 1 over the number of candidates, for"
 
 
 @pytest.mark.parametrize(

@@ -175,8 +175,8 @@ class MembershipTest(Overview):
         """Return the power: the share of target records that are classified as members.
 
         The table has a row for each rate, in (0, 1): false_positive_rate, threshold of
-        the statistic, power (the true-positive rate) and power_se. NaN where the
-        holdout is too small for the rate.
+        the statistic, power (the true-positive rate) and power_se. NaN where
+        `n_holdout` is less than one divided by the rate.
 
         Standard errors are those of other target records, another holdout and, where
         there are several, other sets of releases; the people who make up the baseline

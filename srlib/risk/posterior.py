@@ -156,7 +156,7 @@ class PosteriorRisk(Overview):
     def summary(self) -> str:
         """Return a text that says how high the risks are and how reliable."""
         threshold = 10 / self.support_size
-        meaning = "ten times the share 1 / support_size"
+        meaning = "ten times 1 over the number of candidates"
         if threshold >= 1:  # no probability exceeds it
             threshold = 0.5
             meaning = "more than all other candidates together"

@@ -417,14 +417,18 @@ def sweep(
     points, tables = sweeps.read_sweep(find_root(Path.cwd()), file, output)
     chosen = points[int(part[1]) - 1 :: int(part[2])]
     if not dry_run:
-        sweeps.run_sweep(points, chosen, tables, jobs=jobs, scheduler=scheduler)
+        try:
+            sweeps.run_sweep(points, chosen, tables, jobs=jobs, scheduler=scheduler)
+        except ValueError as error:  # no point has a table to collect
+            raise ClickException(str(error)) from None
     n_open = sum(point.status != "done" for point in chosen)
     folder = shown(points[0].folder.parent)
     n_done = len(chosen) - n_open
     click.echo(f"{folder}: {n_done} of {len(chosen)} points are done")
     if n_open and not dry_run:
         raise ClickException(
-            f"{n_open} points are not done; see index.csv for the reasons"
+            f"{n_open} of {len(chosen)} points are not done; "
+            "see index.csv for the reasons"
         )
 
 

@@ -170,6 +170,9 @@ def run_sweep(
     settle_leftovers(folder)  # some points may be done
     open_points = [point for point in chosen if point.status != "done"]
     errors: dict[str, str] = {}
+    if open_points:  # what was collected before is not of these points
+        for table in tables:
+            (folder / f"{table}.csv").unlink(missing_ok=True)
     write_index(points, errors)  # an unfinished sweep has an index, too
     try:
         with workers(jobs, scheduler) as pool:

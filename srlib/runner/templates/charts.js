@@ -19,6 +19,7 @@ async function show(data) {
     // In a grid the chart has no box, but its picture has.
     chart.classList.remove("drawn");
     const room = chart.clientWidth || chart.querySelector(":scope > img")?.clientWidth || 640;
+    if (room < 500) settings.config = { ...config, legend: { ...config?.legend, columns: 2 } };
     const drawn = (by) => vegaEmbed(target,
       { ...narrower(structuredClone(spec), by, room < 500), datasets, config: dark ? DARK : {} }, settings);
     let { view } = await drawn(0);
