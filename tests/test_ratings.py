@@ -421,7 +421,7 @@ test_copies_within_chance_are_no_sign_of_disclosure = verdict_tests(
                 "identical before binning estimate": 0.002,
                 "identical before binning baseline": 0.0,
             },
-            "the keys, but 1 of its 500 records is a complete copy",
+            "the keys, but 1 of its 500 records is a complete copy (worst release).",
         ),
         (
             {
@@ -496,8 +496,11 @@ test_copies_beyond_doubt_are_not_to_be_released = verdict_tests(
         ({"same_table": True}, "it is the original itself"),
         ({"row order z": 7.0}, "its rows are in the order of the original: 50.0"),
         (
-            {"identical records z": 9.0},
-            "30.0\xa0% of its records are identical to an original",
+            {
+                "identical records z": 9.0,
+                "identical records detail": ", numbers binned",
+            },
+            "30.0\xa0% of its records are identical to an original record, numbers",
         ),
         (
             {"copied uniques z_permutation": 3.4, "copied uniques estimate": 0.1},
