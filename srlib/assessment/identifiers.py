@@ -33,7 +33,7 @@ def common_identifiers(
         of released records with a value of the original, and the share expected by
         chance. The rating is "found" if chance is an improbable explanation, else "no
         sign". There is no row where chance could make all values common, as with
-        numbers that run on.
+        consecutive numbers.
     """
     rows = []
     for name, column in original.items():
