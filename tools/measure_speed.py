@@ -65,7 +65,7 @@ TASKS = {
     "test": ["make", "-C", str(ROOT), "test"],
 }
 NAMES = {
-    "set-up": "`make .venv/.ready`, packages from a nearby index; compiles the samplers",
+    "set-up": "`make .venv/.ready`, packages from a near index; compiles samplers",
     "import": "`import srlib`",
     "help": "`srlib --help`",
     "assess": "`srlib assess`, 10,000 records of 14 columns, from files to report",
