@@ -63,8 +63,9 @@ pictures: outputs/.papers outputs/.companions
 	    sequential_trees/published/figures/ladder \
 	    one_table_two_readings/default/figures/larger,outputs/$(name).svg) docs/pictures
 
-TESTS := pytest -n 2 --dist loadfile --no-loadscope-reorder \
-    --nbval --nbval-current-env notebooks tests
+# Files that take long come first, so that both processes end together.
+TESTS := pytest -n 2 --dist loadfile --no-loadscope-reorder --nbval --nbval-current-env notebooks \
+    $(patsubst %,tests/test_%.py,other_table confidential sweep site course ladder dpmpm estimators trees) tests
 PYTEST := python -m $(TESTS)
 
 test: LEFT_OUT := -m 'not slow'
@@ -72,9 +73,8 @@ test-all: lowest
 test test-all: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/$(PYTEST) $(LEFT_OUT)
+	@$(BIN)/mypy & types=$$!; echo "$(BIN)/$(PYTEST) $(LEFT_OUT)"; $(BIN)/$(PYTEST) $(LEFT_OUT) && wait $$types
 
 lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/$(PYTEST)
