@@ -631,13 +631,13 @@ def test_numbers_with_a_label_for_one_code_are_binned(tmp_path):
 def test_labels_of_columns_are_kept(tmp_path, suffix):
     path = tmp_path / f"a.{suffix}"
     frame = table()[["age", "own", "sex"]].fillna("no")
-    write_frame(frame, path, column_labels={"age": "Age in years ", "sex": "Sex\tQ1"})
+    write_frame(frame, path, column_labels={"age": "Age in years ", "sex": " "})
 
     page = assess(path, path, rng=default_rng(1)).to_html()
-    assert "<dt>Labels</dt><dd>age: Age in years; sex: Sex\tQ1</dd>" in page
+    assert "<dt>Labels</dt><dd>age: Age in years</dd>" in page
     suggested = write(tmp_path / "schema.yaml", call("schema", path, path).stdout)
     titles = [variable.title for variable in Schema.from_yaml(suggested).variables]
-    assert titles == ["Age in years", "own", "Sex\tQ1"]
+    assert titles == ["Age in years", "own", "sex"]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "dta", "sav"])

@@ -135,7 +135,7 @@ class Variable:
             added = tuple(t for t in self.not_applicable if t not in self.levels)
             object.__setattr__(self, "labels", (self.labels or self.levels) + added)
             object.__setattr__(self, "levels", self.levels + added)
-        object.__setattr__(self, "title", (self.title or self.name).strip())
+        object.__setattr__(self, "title", (self.title or "").strip() or self.name)
         self._check()
 
     def _check(self) -> None:
